@@ -19,11 +19,11 @@ import (
 	"taskrun/scripts/differ/recording"
 )
 
-// asTaskrun makes the test binary behave as the program.
+// asTaskrun makes the test binary act as the program.
 const asTaskrun = "TASKRUN_TEST_MAIN"
 
-// atOnce is how many recorded jobs run at a time, unless -parallel says so: they
-// take as long as they took in Nomad, and wait most of the time.
+// atOnce is how many recorded jobs run concurrently, unless -parallel sets it:
+// they take as long as in Nomad, and mostly wait.
 const atOnce = "4"
 
 func TestMain(m *testing.M) {
@@ -37,9 +37,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestRunsAsNomadDoes runs each recorded job and compares what happened:
-// states, events with messages and details, statuses, output.
-func TestRunsAsNomadDoes(t *testing.T) {
+// TestRunsMatchNomad runs each recorded job and compares states, events with
+// messages and details, statuses and output.
+func TestRunsMatchNomad(t *testing.T) {
 	t.Parallel()
 	jobs, err := filepath.Glob("testdata/runs/*.nomad.hcl")
 	if err != nil || len(jobs) == 0 {
@@ -75,7 +75,7 @@ func readJSON[T any](t *testing.T, path string) (v T) {
 	return v
 }
 
-// line is one object of --output json, as far as the comparison needs it.
+// line is an object of --output json, with the fields that are compared.
 type line struct {
 	Type     string            `json:"type"`
 	DataDir  string            `json:"data_dir"`
@@ -94,8 +94,8 @@ type line struct {
 	Line     string            `json:"line"`
 }
 
-// runJob runs a job with --output json, interrupts it after a while when
-// stopAfter is set, and returns its allocations in the order of their begin.
+// runJob runs a job with --output json, interrupts it after stopAfter if that
+// is set, and returns its allocations in the order of their starts.
 func runJob(t *testing.T, job string, stopAfter time.Duration) []recording.Alloc {
 	t.Helper()
 	self, err := os.Executable()
@@ -144,7 +144,7 @@ func runJob(t *testing.T, job string, stopAfter time.Duration) []recording.Alloc
 	return list
 }
 
-// fold reads the stream of objects into what it says of each allocation.
+// fold converts the stream of objects to allocations.
 func fold(t *testing.T, lines *bufio.Scanner) (order []string, allocs map[string]*recording.Alloc) {
 	t.Helper()
 	lines.Buffer(nil, 1<<20)
@@ -157,14 +157,14 @@ func fold(t *testing.T, lines *bufio.Scanner) (order []string, allocs map[string
 			t.Fatalf("not JSON: %q: %v", lines.Text(), err)
 		}
 		if of.AllocID == "" {
-			continue // not of an allocation
+			continue // not about an allocation
 		}
 		var l line
 		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
 			t.Fatalf("%q: %v", lines.Text(), err)
 		}
 		if l.Type == "service" || l.Type == "check" {
-			continue // Nomad tells of them elsewhere
+			continue // Nomad reports these elsewhere
 		}
 		a := allocs[l.AllocID]
 		if a == nil {
@@ -199,7 +199,7 @@ func fold(t *testing.T, lines *bufio.Scanner) (order []string, allocs map[string
 	return order, allocs
 }
 
-// compare compares what happened to allocations, as far as --output json tells.
+// compare compares allocations, as far as --output json describes them.
 func compare(t *testing.T, name string, want, got []recording.Alloc) {
 	t.Helper()
 	if name == "restart-delay-mode" {
@@ -207,15 +207,15 @@ func compare(t *testing.T, name string, want, got []recording.Alloc) {
 		return
 	}
 	for i := range want {
-		want[i].Desired = nil // which --output json does not tell
+		want[i].Desired = nil // not in --output json
 	}
 	for _, d := range recording.Compare(recording.Recording{Allocs: want}, recording.Recording{Allocs: got}, false) {
 		t.Errorf("not what Nomad did: %v", d)
 	}
 }
 
-// comparePattern compares a task whose number of restarts depends on the
-// jitter of its delays: the same kinds of events must follow each other.
+// comparePattern compares a task whose number of restarts depends on the jitter
+// of its delays: the sequence of event types must match.
 func comparePattern(t *testing.T, want, got []recording.Alloc) {
 	t.Helper()
 	follows := func(allocs []recording.Alloc) []string {

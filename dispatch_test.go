@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"io"
 	"os"
 	"regexp"
 	"testing"
@@ -20,9 +21,9 @@ import (
 	"taskrun/scripts/differ/recording"
 )
 
-// TestDispatchesAsNomadDoes dispatches the recorded parameterized job through
+// TestDispatchesMatchNomad dispatches the recorded parameterized job through
 // the engine, with the payload and meta of the recording.
-func TestDispatchesAsNomadDoes(t *testing.T) {
+func TestDispatchesMatchNomad(t *testing.T) {
 	t.Parallel()
 	want := readJSON[recording.Recording](t, "testdata/runs/dispatch/expected/parameterized.json")
 	const file = "testdata/runs/dispatch/parameterized.nomad.hcl"
@@ -75,11 +76,15 @@ func TestDispatchesAsNomadDoes(t *testing.T) {
 	}
 	got := *allocs[order[0]]
 	logs := allocdir.SharedOf(e.Allocs()[0].Dir).Logs
-	stdout, follower, err := tasklog.FollowTail(logs, "t", event.Stdout, 10)
+	out, err := tasklog.OpenReader(logs, "t", event.Stdout, 0, io.SeekStart)
 	if err != nil {
 		t.Fatal(err)
 	}
-	follower.Close()
+	defer out.Close()
+	stdout, err := io.ReadAll(out)
+	if err != nil {
+		t.Fatal(err)
+	}
 	tk := got.Tasks["t"]
 	tk.Stdout = string(stdout)
 	got.Tasks["t"] = tk

@@ -12,11 +12,11 @@ import (
 	"taskrun/scripts/differ/recording"
 )
 
-// A difference is one that a case shows, and why. Its case and path are regular
-// expressions that match as a whole.
+// A difference is an intended difference in a case, with its reason. Case and
+// path are regular expressions for the complete text.
 type difference struct{ name, path, why string }
 
-// declared are the differences on purpose; README.md lists them for users.
+// declared lists the intended differences; README.md describes them for users.
 var declared = []difference{
 	{`env-all`, `allocs/.*/tasks/tsk-one/stdout`, "references within meta and to cleaned names, and the version, are better"},
 	{`env-all|identity-files|up-healthy-deadline`, `registered`, "warnings are clearer, and there are more of them"},
@@ -46,8 +46,8 @@ func matchesWhole(pattern, s string) bool {
 	return regexp.MustCompile(`^(?:` + pattern + `)$`).MatchString(s)
 }
 
-// needEngine skips a case for which there is no Docker engine, or one of another
-// kind than Nomad had.
+// needEngine skips a case without a Docker engine, or with one of another kind
+// than Nomad had.
 func needEngine(t *testing.T, name string) {
 	t.Helper()
 	dockertest.Need(t)
@@ -56,9 +56,9 @@ func needEngine(t *testing.T, name string) {
 	}
 }
 
-// TestDoesAsNomadWhenActedOn runs each recorded job, does meanwhile what was
-// done to Nomad, and compares everything that was recorded.
-func TestDoesAsNomadWhenActedOn(t *testing.T) {
+// TestActionsMatchNomad runs each recorded job with the actions of its
+// recording, and compares everything that was recorded.
+func TestActionsMatchNomad(t *testing.T) {
 	t.Parallel()
 	jobs, err := filepath.Glob("testdata/faults/expected/*.json")
 	if err != nil || len(jobs) == 0 {

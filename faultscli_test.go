@@ -15,7 +15,7 @@ import (
 )
 
 // command does through the API what a command of the nomad CLI does, and prints
-// what that prints.
+// the same.
 func (p *player) command(line string) recording.Command {
 	p.Helper()
 	words, stdin := split(line)
@@ -25,7 +25,7 @@ func (p *player) command(line string) recording.Command {
 		name, value, given := strings.Cut(words[i], "=")
 		switch {
 		case len(args) > 0 || !strings.HasPrefix(name, "-"):
-			args = append(args, words[i]) // what follows the first argument is its own
+			args = append(args, words[i]) // the rest belongs to the first argument
 		case given || slices.Contains([]string{"-detach", "-force", "-all-tasks", "-i", "-stat", "-tail"}, name):
 			flags[name] = value
 		default:
@@ -60,8 +60,7 @@ type cli struct {
 	stdout, stderr strings.Builder
 }
 
-// split splits a line into words, of which quoted ones may have blanks, and
-// what is given as stdin.
+// split splits a line into words and stdin. Quoted words may contain spaces.
 func split(line string) (words []string, stdin string) {
 	line, stdin, _ = strings.Cut(line, " <<< ")
 	for line != "" {
@@ -77,7 +76,7 @@ func split(line string) (words []string, stdin string) {
 	return words, stdin
 }
 
-// running returns the allocation that runs.
+// running returns the running allocation.
 func (p *player) running() *api.Allocation {
 	p.Helper()
 	list, _ := p.allocs(nil)
@@ -94,7 +93,7 @@ func (p *player) running() *api.Allocation {
 	return nil
 }
 
-// task returns the task that is named, or the only one; empty for none.
+// task returns the named task, or the only one; "" if there is none.
 func (c *cli) task(name string) (string, error) {
 	var names []string
 	for _, g := range c.alloc.Job.TaskGroups {
@@ -226,7 +225,7 @@ func (c *cli) fs() error {
 	return err
 }
 
-// row shows a file; only directories are asked for.
+// row formats a file of a directory.
 func row(info *api.AllocFileInfo, more ...string) []string {
 	name := info.Name
 	if info.IsDir {
@@ -260,7 +259,7 @@ func (c *cli) copy(r io.ReadCloser, err error) error {
 	return errors.Join(err, r.Close())
 }
 
-// logs shows the last line.
+// logs prints the last line.
 func (c *cli) logs() error {
 	err := c.copy(c.client.AllocFS().Cat(c.alloc, "alloc/logs/"+c.args[1]+".stdout.0", nil))
 	lines := strings.SplitAfter(strings.TrimSuffix(c.stdout.String(), "\n"), "\n")

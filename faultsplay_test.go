@@ -24,14 +24,14 @@ import (
 	"taskrun/scripts/differ/recording"
 )
 
-// answerTime is how long something that was recorded may take to happen.
+// answerTime limits the wait for a recorded event.
 const answerTime = 20 * time.Second
 
-// lateTime is the same once something else has happened than was recorded.
+// lateTime limits the wait after something was not as recorded.
 const lateTime = 5 * time.Second
 
-// keep is a job that waits, so that the run, and with it the API, outlives the
-// job that is looked at.
+// keep is a job that only waits, so that the run, and so the API, outlives the
+// tested job.
 const keep = `job "keep" {
   type = "batch"
   parameterized {}
@@ -47,16 +47,16 @@ const keep = `job "keep" {
 type player struct {
 	*testing.T
 	name   string
-	dir    string // with the job files and the data of the run
+	dir    string // contains the job files and the data of the run
 	client *api.Client
 	want   recording.Recording
 	got    recording.Recording
 	slept  *sleeps
-	late   bool // what was recorded did not happen
+	late   bool // something recorded did not happen
 }
 
 // play runs a job with the actions of its recording and returns what happened.
-// An action is taken once everything that was recorded before it has happened.
+// It takes an action once everything that was recorded before it has happened.
 func play(t *testing.T, name string, actions [][2]any, want recording.Recording) recording.Recording {
 	t.Helper()
 	p := &player{T: t, name: name, dir: t.TempDir(), want: want}
@@ -71,7 +71,7 @@ func play(t *testing.T, name string, actions [][2]any, want recording.Recording)
 	for _, a := range actions {
 		action, after := a[0].(string), a[1].(float64)
 		if after < 0 {
-			continue // it made what taskrun.hcl gives
+			continue // it created what taskrun.hcl provides
 		}
 		at += after
 		p.reach(at)
@@ -165,7 +165,7 @@ func (p *player) write(file, text string) {
 	}
 }
 
-// parse has the API read a job file.
+// parse parses a job file with the API.
 func (p *player) parse(file string) *api.Job {
 	p.Helper()
 	job, err := p.client.Jobs().ParseHCLOpts(&api.JobsParseRequest{JobHCL: p.read(file), Canonicalize: true})
@@ -175,7 +175,7 @@ func (p *player) parse(file string) *api.Job {
 	return job
 }
 
-// warnings takes in what is said of the job when it is registered.
+// warnings records the warnings when the job is registered.
 func (p *player) warnings() {
 	p.Helper()
 	answer, _, err := p.client.Jobs().Validate(p.parse(p.name+".nomad.hcl"), nil)
@@ -188,9 +188,8 @@ func (p *player) warnings() {
 	p.got.Registered += "Job registration successful\nEvaluation ID: ALLOC\n"
 }
 
-// until asks again, each time something has changed, until the answer is what
-// is waited for, or for answerTime; once that has passed nothing is waited for
-// as long.
+// until repeats a query after each change until the answer is as expected, or
+// answerTime has passed; after that it waits less.
 func (p *player) until(ask func(*api.QueryOptions) (*api.QueryMeta, bool)) bool {
 	p.Helper()
 	patience := answerTime
@@ -213,7 +212,7 @@ func (p *player) until(ask func(*api.QueryOptions) (*api.QueryMeta, bool)) bool 
 	}
 }
 
-// allocs returns the allocations of the job, by name and age.
+// allocs returns the allocations of the job, sorted by name and age.
 func (p *player) allocs(q *api.QueryOptions) ([]*api.AllocationListStub, *api.QueryMeta) {
 	p.Helper()
 	list, meta, err := p.client.Jobs().Allocations(p.name, true, q)
@@ -229,8 +228,8 @@ func (p *player) allocs(q *api.QueryOptions) ([]*api.AllocationListStub, *api.Qu
 	return list, meta
 }
 
-// reach waits until everything has happened that was recorded in the first
-// seconds, and every shell has set its traps.
+// reach waits until everything recorded in the first seconds has happened, and
+// every shell has set its traps.
 func (p *player) reach(seconds float64) {
 	p.Helper()
 	p.happen(seconds)
@@ -244,8 +243,7 @@ func (p *player) reach(seconds float64) {
 	}
 }
 
-// happen waits until everything has happened that was recorded in the first
-// seconds.
+// happen waits until everything recorded in the first seconds has happened.
 func (p *player) happen(seconds float64) {
 	p.Helper()
 	want := p.want.Allocs
@@ -262,8 +260,8 @@ func (p *player) happen(seconds float64) {
 	}
 }
 
-// missing says what has not yet happened of what was recorded in the first
-// seconds.
+// missing describes what was recorded in the first seconds and has not happened
+// yet.
 func (p *player) missing(list []*api.AllocationListStub, seconds float64) string {
 	same := map[string][]*api.AllocationListStub{}
 	for _, a := range list {
@@ -288,7 +286,8 @@ func (p *player) missing(list []*api.AllocationListStub, seconds float64) string
 	return ""
 }
 
-// position is how far a task has come: its restarts, and its events since.
+// position is the progress of a task: its restarts, and its events since the
+// last one.
 type position struct{ restarts, events int }
 
 func (p position) reached(other position) bool {
@@ -317,8 +316,8 @@ func positionOf(state *api.TaskState) position {
 	return positionAfter(int(state.Restarts), types)
 }
 
-// positionAfter is the position of a task after its latest events. Of those
-// before it is known how a task starts.
+// positionAfter returns the position of a task after its latest events. Earlier
+// events are known from the way a task starts.
 func positionAfter(restarts int, types []string) position {
 	for i, event := range slices.Backward(types) {
 		if event == api.TaskRestarting {
@@ -338,8 +337,8 @@ func positionAfter(restarts int, types []string) position {
 	return position{restarts, len(start) + len(types)}
 }
 
-// loops reports whether the task is a shell that goes on sleeping, so that it
-// tells when it has set its traps.
+// loops reports whether the task is a shell that sleeps in a loop, which shows
+// that it has set its traps.
 func (p *player) loops(task string) bool {
 	job, _, err := p.client.Jobs().Info(p.name, nil)
 	if err != nil {
@@ -355,7 +354,7 @@ func (p *player) loops(task string) bool {
 	return false
 }
 
-// act does what was done to Nomad after some seconds.
+// act carries out an action that was recorded at a time.
 func (p *player) act(action string, at float64) {
 	p.Helper()
 	switch what, rest, _ := strings.Cut(action, " "); what {
@@ -379,8 +378,8 @@ func (p *player) act(action string, at float64) {
 	}
 }
 
-// deployed waits for the deployment of the present version, if one was recorded
-// as successful.
+// deployed waits for the deployment of the current version, if a successful one
+// was recorded.
 func (p *player) deployed() {
 	job, _, err := p.client.Jobs().Info(p.name, nil)
 	if err != nil {
@@ -397,8 +396,8 @@ func (p *player) deployed() {
 	}
 }
 
-// deployments returns the deployments once they are as recorded, or as they
-// are in the end.
+// deployments returns the deployments once they are as recorded, or the wait is
+// over.
 func (p *player) deployments(want []recording.Deployment) (got []recording.Deployment) {
 	p.until(func(q *api.QueryOptions) (*api.QueryMeta, bool) {
 		list, meta, err := p.client.Jobs().Deployments(p.name, true, q)
@@ -421,8 +420,8 @@ func (p *player) deployments(want []recording.Deployment) (got []recording.Deplo
 	return got
 }
 
-// allocList returns the allocations once they are as recorded, or as they are
-// in the end.
+// allocList returns the allocations once they are as recorded, or the wait is
+// over.
 func (p *player) allocList(want []recording.AllocLine) (got []recording.AllocLine) {
 	p.until(func(q *api.QueryOptions) (*api.QueryMeta, bool) {
 		list, meta := p.allocs(q)
@@ -439,8 +438,8 @@ func (p *player) allocList(want []recording.AllocLine) (got []recording.AllocLin
 	return got
 }
 
-// over reports whether nothing was recorded from then on: the job had ended by
-// itself.
+// over reports whether nothing was recorded after a time, because the job had
+// ended by itself.
 func (p *player) over(seconds float64) bool {
 	for _, a := range p.want.Allocs {
 		for _, t := range a.Tasks {
@@ -452,11 +451,11 @@ func (p *player) over(seconds float64) bool {
 	return true
 }
 
-// end waits for the end of the job and takes in how it ended.
+// end waits for the end of the job and records how it ended.
 func (p *player) end() {
 	p.Helper()
 	p.happen(1e9)
-	if p.want.JobStatus != "dead" { // it was left alone, whatever became of it here
+	if p.want.JobStatus != "dead" { // the job was not stopped, whatever happened here
 		job, _, err := p.client.Jobs().Info(p.name, nil)
 		if err != nil {
 			p.Fatal(err)
@@ -486,7 +485,7 @@ func (p *player) end() {
 	}
 }
 
-// alloc describes an allocation that has ended.
+// alloc describes an ended allocation.
 func (p *player) alloc(stub *api.AllocationListStub, first int64) recording.Alloc {
 	p.Helper()
 	info, _, err := p.client.Allocations().Info(stub.ID, nil)
@@ -525,7 +524,7 @@ func (p *player) output(dir, name string) string {
 	return string(text)
 }
 
-// files lists what is in the directory of an allocation.
+// files lists the files in the directory of an allocation.
 func (p *player) files(dir string) (list []recording.File) {
 	p.Helper()
 	root, err := os.OpenRoot(dir)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// sleeps hears whenever a task calls sleep, by a command of that name which
+// sleeps detects calls of sleep by tasks, through a command with that name that
 // comes first in PATH. A shell that sleeps in a loop has set its traps.
 type sleeps struct {
 	mu    sync.Mutex
@@ -53,8 +53,8 @@ func newSleeps(t *testing.T, dir string) *sleeps {
 	return s
 }
 
-// await waits until a task has called sleep some times from now on: the first
-// call may be one that an earlier run of the task has left in the pipe.
+// await waits for several calls of sleep by a task from now on: the first one
+// may be left in the pipe by an earlier run of the task.
 func (s *sleeps) await(t *testing.T, task string) {
 	t.Helper()
 	late := time.After(answerTime)

@@ -10,23 +10,24 @@ import (
 	"testing"
 )
 
-// A floor says what the packages of one part of the tree may import of this
-// module. Patterns are relative to the module: "a" is that package, "a/*" the
-// folders right below it, "a/..." the whole part, "." the root package.
+// A floor says what packages in a part of the tree may import from this module.
+// Patterns are relative to the module: "a" is that package, "a/*" the folders
+// directly below it, "a/..." the whole part, "." the root package.
 type floor struct {
 	packages string // one pattern
 	may      string // patterns, separated by spaces
-	tests    string // what its tests may import besides, and its own folder
+	tests    string // additional imports of tests, besides the package's own folder
 	why      string
 }
 
-// leaves are the parts of the engine that import nothing above themselves, so
-// that hooks and drivers can use them.
+// leaves are the parts of the engine that import nothing above them, so that
+// hooks and drivers can use them.
 const leaves = "engine/leaf/*"
 
-// floors is the house, from the roof down: cmd → engine → {hooks, drivers} →
-// jobspec. For each package the first row that matches counts. A package that needs a
-// new arrow adds it here and in .golangci.yml, and says why.
+// floors is the structure of the program, from top to bottom: cmd → engine →
+// {hooks, drivers} → jobspec. The first row that matches a package counts. A
+// package that needs a new import adds it here and in .golangci.yml, with a
+// reason.
 var floors = []floor{
 	{".", "cmd", "...", "hands over and exits; its tests see the whole house"},
 	{"scripts/differ", "scripts/differ/...", "", "a tool and its parts"},
@@ -120,7 +121,7 @@ var floors = []floor{
 type home struct {
 	library string // import path of the module or package
 	in      string // patterns, separated by spaces
-	tests   string // patterns where only tests may
+	tests   string // patterns of packages where only tests may
 	why     string
 }
 
@@ -140,7 +141,7 @@ var homes = []home{
 
 	{"github.com/creack/pty", "drivers/...", "cmd/...", "where processes are made; tests need a terminal to look at"},
 	{"github.com/ryanuber/go-glob", "drivers/rawexec", "", "names of denied variables, as Nomad matches them"},
-	{"github.com/shirou/gopsutil/v4", "drivers/procstats", "", "what processes use, on macOS; Linux tells it in two small files, with what the library leaves out, and saves its initialisation"},
+	{"github.com/shirou/gopsutil/v4", "drivers/procstats", "", "what processes use, on macOS; Linux tells it in two small files, with what the library leaves out, and saves its initialization"},
 	{"golang.org/x/sys", "cmd/... engine/... drivers/... hooks/artifact jobspec/taskenv", "", "what package syscall lacks"},
 
 	{"github.com/moby/moby", "drivers/docker/...", "", "the Docker engine's API"},
@@ -164,6 +165,7 @@ var homes = []home{
 	{"github.com/charmbracelet/x/ansi", "jobspec/report cmd/ui cmd/ui/*", "", "how wide text is and where it may be cut; escape sequences"},
 	{"github.com/agext/levenshtein", "jobspec/... cmd/client", "", "did you mean"},
 	{"github.com/hashicorp/consul-template", "hooks/template", "", "the language of templates, and what its functions ask"},
+	{"github.com/Masterminds/sprig/v3", "hooks/template", "", "functions of consul-template that run only once the size of their result is known"},
 	{"github.com/hashicorp/consul/api", "hooks/template", "", "types in which consul-template's functions want their answers"},
 	{"github.com/hashicorp/go-envparse", "hooks/template", "", "the files of templates with env = true"},
 
@@ -201,8 +203,8 @@ func TestImportsGoDownOnly(t *testing.T) {
 	}
 }
 
-// Every command pays for what packages do before main begins, and up pays twice,
-// for its keeper is the same program.
+// Every command pays for package initialization, and up pays twice, because its
+// keeper is the same program.
 func TestPackagesCompileNoRegexps(t *testing.T) {
 	t.Parallel()
 	for _, f := range goFiles(t) {
@@ -270,8 +272,8 @@ func TestImportRulesRefuse(t *testing.T) {
 	}
 }
 
-// forbidden tells why a file of a package (relative to the module) must not
-// import a package; "" means that it may.
+// forbidden explains why a file of a package (relative to the module) must not
+// import another package, or returns "".
 func forbidden(pkg string, test bool, imported string) string {
 	if imported == "taskrun" || strings.HasPrefix(imported, "taskrun/") {
 		return forbiddenArrow(pkg, test, strings.TrimPrefix(imported, "taskrun/"))

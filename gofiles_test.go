@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// A goFile is what the floors need to know of a file.
+// A goFile is the part of a Go file that the tests of the structure need.
 type goFile struct {
 	name          string   // with slashes, relative to the module
 	pkg           string   // its folder
@@ -23,7 +23,7 @@ type goFile struct {
 	regexps       []string // positions where a package is initialized with a regular expression
 }
 
-// goFiles reads all Go files of the module, for every platform.
+// goFiles parses all Go files of the module, for every platform.
 func goFiles(t *testing.T) []goFile {
 	t.Helper()
 	var files []goFile
@@ -62,8 +62,8 @@ func goFiles(t *testing.T) []goFile {
 	return files
 }
 
-// skipDir reports whether the go command would not look for packages of this
-// module in a folder.
+// skipDir reports whether the go command finds no packages of this module in a
+// folder.
 func skipDir(name string) bool {
 	if name == "." {
 		return false
@@ -83,8 +83,8 @@ func importsOf(file *ast.File) []string {
 	return imports
 }
 
-// usesOfDefaultConfig finds DefaultConfig of Nomad's api package, under
-// whatever name the file imports it.
+// usesOfDefaultConfig finds uses of DefaultConfig of Nomad's api package, under
+// any import name.
 func usesOfDefaultConfig(fset *token.FileSet, file *ast.File) []string {
 	name := ""
 	for _, spec := range file.Imports {
@@ -112,9 +112,9 @@ func usesOfDefaultConfig(fset *token.FileSet, file *ast.File) []string {
 	return found
 }
 
-// packageRegexps finds the regular expressions that are compiled when the
-// package of a file is initialized: not in a function, and not in a function
-// literal, as sync.OnceValue has one.
+// packageRegexps finds regular expressions that are compiled during package
+// initialization: outside of functions and function literals, such as that of a
+// sync.OnceValue.
 func packageRegexps(fset *token.FileSet, file *ast.File) (found []string) {
 	for _, decl := range file.Decls {
 		vars, ok := decl.(*ast.GenDecl)

@@ -16,15 +16,15 @@ import (
 	"time"
 )
 
-// outsider is a user without a name, and without a task.
+// outsider is a UID without a user name and without a task.
 const outsider = 4242
 
-// asUser calls f as another user of this machine: in a thread that is the
-// user's, and ends with the goroutine.
+// asUser calls f as another user of this machine, in a thread that ends with
+// the goroutine.
 func asUser(uid int, f func()) error {
 	done := make(chan error)
 	go func() {
-		runtime.LockOSThread() // for good
+		runtime.LockOSThread() // never unlocked
 		for _, call := range [][4]uintptr{
 			{syscall.SYS_SETGROUPS},
 			{syscall.SYS_SETRESGID, uintptr(uid), uintptr(uid), uintptr(uid)},
@@ -41,8 +41,8 @@ func asUser(uid int, f func()) error {
 	return <-done
 }
 
-// attempts are what a neighbor tries with a path. Each undoes what it did, so
-// that the next one finds the path as it was.
+// attempts are what a neighbor tries with a path. Each of them undoes its
+// effect, so that the next one finds the path unchanged.
 var attempts = []struct {
 	name string
 	try  func(path string, info fs.FileInfo) bool
@@ -101,7 +101,7 @@ var attempts = []struct {
 	}},
 }
 
-// everything returns what is below a directory, with the directory.
+// everything returns a directory and everything below it.
 func everything(t *testing.T, dir string) map[string]fs.FileInfo {
 	t.Helper()
 	all := map[string]fs.FileInfo{}
@@ -118,8 +118,8 @@ func everything(t *testing.T, dir string) map[string]fs.FileInfo {
 	return all
 }
 
-// attack has a user try everything with everything below dir, and reports what
-// the user could do but is not allowed to.
+// attack makes a user try every attempt on everything below dir, and reports
+// those that succeed but are not allowed.
 func attack(t *testing.T, uid int, dir string, allowed func(attempt, path string, info fs.FileInfo) bool) {
 	t.Helper()
 	all := everything(t, dir)
@@ -142,8 +142,8 @@ func attack(t *testing.T, uid int, dir string, allowed func(attempt, path string
 }
 
 // TestNeighborsGainNothing runs tasks of root and of two other users in one
-// allocation. The tasks themselves, other processes of their users and those of
-// a user without a task try to read, replace and change what is not theirs.
+// allocation. The tasks themselves, other processes of their users and a user
+// without a task try to read, replace and change files that are not theirs.
 func TestNeighborsGainNothing(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -218,8 +218,8 @@ func TestNeighborsGainNothing(t *testing.T) {
 }
 
 // ofTask reports whether the user of a task may do something: everything below
-// the task's directory that is not the engine's, and with what the tasks share
-// whatever replaces nothing of others.
+// the task's directory except the engine's files, and in the shared directories
+// everything that replaces no file of others.
 func ofTask(task string, uid int, data, attempt, path string, info fs.FileInfo) bool {
 	owns := int(info.Sys().(*syscall.Stat_t).Uid) == uid
 	in := func(pattern string) bool {
@@ -240,7 +240,7 @@ func ofTask(task string, uid int, data, attempt, path string, info fs.FileInfo) 
 		return attempt == "read" || attempt == "write"
 	case is(alloc + "/" + task + "/private"):
 		return false
-	case is(alloc + "/" + task + "/shared"): // a link that the engine made in a directory with the sticky bit
+	case is(alloc + "/" + task + "/shared"): // a link created by the engine in a directory with the sticky bit
 		return attempt == "read"
 	case in(alloc + "/" + task):
 		return true

@@ -23,8 +23,8 @@ var oddWords = regexp.MustCompile(`(?i)\b(?:` + strings.Join([]string{
 	`colour\w*`, `behaviour\w*`, `favourite`,
 }, "|") + `)\b`)
 
-// TestWords keeps odd words out of what people read. Recordings, job files and
-// corpora under testdata are not ours to word.
+// TestWords finds odd words in texts for readers. Recordings, job files and
+// corpora under testdata are excluded.
 func TestWords(t *testing.T) {
 	t.Parallel()
 	read := 0

@@ -64,7 +64,7 @@ Exit codes are those of "exec"; for the list
 	return cmd
 }
 
-// runAction runs an action in the task that a target stands for.
+// runAction runs a declared action in the task that target matches.
 func runAction(ctx context.Context, a *app, target, name string, opts execOptions) error {
 	collectRarely()
 	task, err := pickTask(ctx, a, target, opts)
@@ -92,7 +92,7 @@ func actionNames(actions []client.Action) (names []string) {
 	return names
 }
 
-// listActions shows what can be done in the tasks that a target stands for.
+// listActions lists the actions of the tasks that target matches.
 func listActions(ctx context.Context, a *app, target string, opts execOptions, mode ui.Mode) error {
 	_, all, err := a.tasks(ctx, opts.connection)
 	if err != nil {

@@ -20,15 +20,15 @@ import (
 	"taskrun/jobspec"
 )
 
-// onlyHere are the diagnostics that only this machine can give, whose rows in
-// the table of the preflight leave validate out.
+// onlyHere matches diagnostics that depend on this machine and that validate
+// therefore omits.
 var onlyHere = regexp.MustCompile(`^driver "\w+" cannot be used on this machine` +
 	`|^taskrun does not have Nomad's driver|^there is no driver|^this machine fails the constraint`)
 
-// TestValidateRefusesWhatUpRefuses reads every job file of the tests of the
-// project, strictly and not. What up refuses before it starts, validate
-// refuses, with the same words.
-func TestValidateRefusesWhatUpRefuses(t *testing.T) {
+// TestValidateMatchesUp reads every job file in the tests of the project, with
+// and without --strict. If up refuses a file before starting it, validate must
+// refuse it with the same words.
+func TestValidateMatchesUp(t *testing.T) {
 	t.Parallel()
 	refused := 0
 	for _, name := range recordedJobs(t) {
@@ -56,7 +56,7 @@ func TestValidateRefusesWhatUpRefuses(t *testing.T) {
 // refusals returns the errors that an entry point finds in a file.
 func refusals(t *testing.T, entry preflight.Entry, name string, strict bool) map[string]bool {
 	t.Helper()
-	none := t.TempDir() // where other runs would be
+	none := t.TempDir() // directory of other runs
 	a := &app{
 		streams: &ui.Streams{In: new(bytes.Buffer), Env: func(name string) string {
 			if name == "XDG_RUNTIME_DIR" {
@@ -80,8 +80,8 @@ func refusals(t *testing.T, entry preflight.Entry, name string, strict bool) map
 	return found
 }
 
-// recordedJobs returns the names of all job files in testdata, those of the
-// journeys in folders of their own.
+// recordedJobs returns the names of all job files in testdata; those of the
+// journeys are written to folders of their own.
 func recordedJobs(t *testing.T) (names []string) {
 	t.Helper()
 	dir := t.TempDir()

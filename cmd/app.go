@@ -18,7 +18,7 @@ import (
 	"taskrun/engine/leaf/runtimedir"
 )
 
-// app is what every command works with.
+// app holds everything that commands share.
 type app struct {
 	streams *ui.Streams
 	environ []string // "K=V"
@@ -30,7 +30,7 @@ type app struct {
 	configFile string
 
 	unheeded map[string][]preflight.Unheeded // options of drivers, by driver
-	healthOf *preflight.Health               // nil until it is needed
+	healthOf *preflight.Health               // nil until first needed
 
 	runtime runtimeDir
 
@@ -47,8 +47,8 @@ type runtimeDir struct {
 	err          error
 }
 
-// sockets returns the directory with the sockets of this user's runs. It need
-// not exist.
+// sockets returns the directory for the sockets of this user's runs. The
+// directory need not exist.
 func (a *app) sockets() (string, error) {
 	r := &a.runtime
 	r.once.Do(func() {
@@ -66,7 +66,7 @@ func (a *app) dataDir(given string) (string, error) {
 	return filepath.Abs(given)
 }
 
-// health returns the health of the drivers, each of which is asked once.
+// health returns the health of the drivers. It asks each driver only once.
 func (a *app) health() *preflight.Health {
 	if a.healthOf == nil {
 		a.healthOf = preflight.NewHealth(a.drivers())
@@ -74,12 +74,12 @@ func (a *app) health() *preflight.Health {
 	return a.healthOf
 }
 
-// answerTo returns where a command shows its answer, and how.
+// answerTo returns where a command writes its answer, and in which format.
 func answerTo(a *app, mode ui.Mode) answer.To {
 	return answer.To{Streams: a.streams, Mode: mode, Color: a.color, At: time.Now()}
 }
 
-// printError prints err with its hint: the only place where errors are printed.
+// printError prints err and its hint. Errors are printed nowhere else.
 func (a *app) printError(err error) {
 	exit, ok := errors.AsType[*exitError](err)
 	if err == nil || errors.Is(err, syscall.EPIPE) || ok && exit.err == nil {
@@ -91,7 +91,7 @@ func (a *app) printError(err error) {
 	}
 	if a.jsonErrors {
 		d := ui.Diagnostic{Severity: "error", Summary: err.Error(), Detail: hint}
-		_ = ui.WriteDiagnostic(a.streams.Out, time.Now(), d) // there is no other place to tell
+		_ = ui.WriteDiagnostic(a.streams.Out, time.Now(), d) // there is nowhere else to report it
 		return
 	}
 	a.report(a.streams.ErrStyle(a.color).Bad("taskrun:"), err.Error())
@@ -100,7 +100,7 @@ func (a *app) printError(err error) {
 	}
 }
 
-// report writes a message to stderr, after a painted word.
+// report writes a message to stderr, after a colored word.
 func (a *app) report(word, text string) {
 	line := a.streams.ErrStyle(a.color).Plain(text)
 	if word != "" {
@@ -109,12 +109,12 @@ func (a *app) report(word, text string) {
 	fmt.Fprintln(a.streams.Err, line)
 }
 
-// say tells the user something on stderr.
+// say writes a line to stderr.
 func (a *app) say(format string, args ...any) {
 	fmt.Fprintf(a.streams.Err, "%s\n", a.streams.ErrStyle(a.color).Note("▸ "+fmt.Sprintf(format, args...)))
 }
 
-// warn reports an error that does not keep the command from doing its work.
+// warn reports an error that does not stop the command.
 func (a *app) warn(err error) {
 	a.report(a.streams.ErrStyle(a.color).Waiting("warning:"), err.Error())
 }

@@ -85,7 +85,8 @@ func runAttach(ctx context.Context, a *app, job string, opts attachOptions) erro
 	return silent(summary.ExitCode)
 }
 
-// attachHere shows a run of this machine until it ends, and returns how it did.
+// attachHere shows a run of this machine until it ends, and returns its
+// summary.
 func attachHere(ctx context.Context, a *app, job string, opts attachOptions) (*view.Summary, error) {
 	d, err := a.findRun(ctx, job, opts.dataDir)
 	if err != nil {
@@ -96,7 +97,7 @@ func attachHere(ctx context.Context, a *app, job string, opts attachOptions) (*v
 	if err != nil {
 		return nil, err
 	}
-	began, err := d.Began() // under an earlier engine, perhaps
+	began, err := d.Began() // perhaps under an earlier engine
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +127,7 @@ func attachHere(ctx context.Context, a *app, job string, opts attachOptions) (*v
 	return summary, nil
 }
 
-// attachCluster shows a job of a cluster until it has ended.
+// attachCluster shows a job of a cluster until the job has ended.
 func attachCluster(ctx context.Context, a *app, id string, opts attachOptions) error {
 	asking, stop := a.stoppable(ctx)
 	t, err := findClusterJob(asking, a, opts.connection, id)
@@ -151,7 +152,8 @@ func attachCluster(ctx context.Context, a *app, id string, opts attachOptions) e
 	return r.show(ctx, past, verdict.Policy{}, options)
 }
 
-// soFar returns a line about the state of the tasks after the past.
+// soFar returns a line that sums up the state of the tasks after the past
+// events.
 func soFar(past []event.Event, jobs []*api.Job, since time.Duration) string {
 	count, restarts := map[string]int{}, uint64(0)
 	for _, a := range fold.New(jobs, past...).Final() {

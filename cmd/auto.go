@@ -5,11 +5,11 @@ import (
 	"strconv"
 )
 
-// auto is the value of a flag that is on or off, and decided by what there is
-// unless the user has.
+// auto is the value of a flag that is true, false, or left for the command to
+// decide.
 type auto string
 
-// or returns what the user has decided, or else.
+// or returns the user's choice or, if there is none, otherwise.
 func (a auto) or(otherwise bool) bool {
 	if v, err := strconv.ParseBool(string(a)); err == nil {
 		return v

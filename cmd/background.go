@@ -23,15 +23,15 @@ import (
 	"taskrun/engine"
 )
 
-// The files that the keeper of a run holds for the engines to come.
+// Names of the files that the keeper of a run holds for later engines.
 const (
 	heldRun   = "run"
 	heldCause = "cause"
-	heldLock  = "lock " // and the job's number
+	heldLock  = "lock " // followed by the job's number
 )
 
-// runBackground is the engine of a run in the background, whose first engine finds
-// its jobs in a file.
+// runBackground is the engine of a run in the background. The first engine
+// reads its jobs from the file at path; later ones get them from the keeper.
 func runBackground(ctx context.Context, a *app, watch *keeper.Watch, path string, opts upOptions, dataDir string) error {
 	err := runUnderKeeper(ctx, a, watch, path, opts, dataDir)
 	exit, ok := errors.AsType[*exitError](err)
@@ -91,16 +91,16 @@ func runUnderKeeper(ctx context.Context, a *app, watch *keeper.Watch, path strin
 	return silent(code)
 }
 
-// detachedRun is a run in the background, as one of its engines has it.
+// detachedRun is a run in the background, as seen by one of its engines.
 type detachedRun struct {
 	*engineRun
 	input      backgroundInput
-	memory     *os.File      // for the cause of the end; outlives the engine
-	remembered verdict.Cause // what memory says
+	memory     *os.File      // holds the cause of the end; outlives the engine
+	remembered verdict.Cause // the cause that memory holds
 }
 
-// launch submits the jobs, hands over to the keeper what a later engine needs, and
-// reports that the run has started, or why it has not.
+// launch submits the jobs, gives the keeper everything that a later engine
+// needs, and reports whether the run has started.
 func (b *detachedRun) launch(jobs []*api.Job, file *os.File) error {
 	if err := b.submit(jobs); err != nil {
 		return err
@@ -132,7 +132,7 @@ func (b *detachedRun) launch(jobs []*api.Job, file *os.File) error {
 	if err != nil {
 		return err
 	}
-	_ = os.Remove(b.input.Log) // the directory of the run has it by now
+	_ = os.Remove(b.input.Log) // the run directory has a link to it
 	b.serve()
 	return nil
 }
@@ -155,12 +155,12 @@ func (b *detachedRun) hold(file *os.File) error {
 	return errors.Join(os.Remove(b.memory.Name()), b.watch.Hold(heldRun, file), b.watch.Hold(heldCause, b.memory))
 }
 
-// foundTime is how long clients are kept waiting at most until the tasks are
-// found that an earlier engine has left.
+// foundTime limits how long clients wait until the engine has found the tasks
+// of an earlier engine.
 const foundTime = time.Second
 
-// resume goes on with the runs that an earlier engine has left. Of those that
-// had ended meanwhile only their events count.
+// resume continues the runs of an earlier engine. Of a run that has ended since
+// then, it only replays the events.
 func (b *detachedRun) resume(jobs []*api.Job) error {
 	b.dirs = b.input.Dirs
 	left, err := engine.Interrupted(b.dataDir)
@@ -201,7 +201,7 @@ func (b *detachedRun) resume(jobs []*api.Job) error {
 	return nil
 }
 
-// remember writes down why the run is to end: a later engine has to know.
+// remember saves why the run ends, for a later engine.
 func (b *detachedRun) remember() {
 	if b.memory == nil || b.verdict.Cause == b.remembered {
 		return
@@ -216,7 +216,7 @@ func (b *detachedRun) remember() {
 	}
 }
 
-// recall reads what an earlier engine has written.
+// recall reads the cause that an earlier engine has saved.
 func (b *detachedRun) recall() {
 	if b.memory == nil {
 		return
@@ -228,7 +228,7 @@ func (b *detachedRun) recall() {
 	b.remembered = b.verdict.Cause
 }
 
-// replay shows the verdict the events of a run that has ended.
+// replay feeds the events of a run that has ended to the verdict.
 func (b *detachedRun) replay(dir string) {
 	events, err := source.History(dir)
 	if err != nil {

@@ -16,18 +16,19 @@ import (
 	"taskrun/jobspec/stub"
 )
 
-// backgroundInput is what all engines of a run in the background start from: job
-// files and stdin may have changed when a later one begins.
+// backgroundInput is the input of all engines of a run in the background. By
+// the time a later engine starts, the job files may have changed and stdin is
+// used up.
 type backgroundInput struct {
 	Jobs  []*api.Job
 	Made  map[string]*api.JobSubmission // the source of each job
 	Local string                        // stubs file; empty: none
 	Log   string                        // where it is before the run has a directory
 	Began time.Time
-	Dirs  map[string]string // of the runs, by job
+	Dirs  map[string]string // run directories, by job
 }
 
-// encode writes the input to a file for this user alone.
+// encode writes the input to a file that only this user can read.
 func (d *backgroundInput) encode() (path string, err error) {
 	f, err := os.CreateTemp("", "taskrun-*.json")
 	if err != nil {
@@ -40,10 +41,10 @@ func (d *backgroundInput) encode() (path string, err error) {
 	return f.Name(), nil
 }
 
-// decode reads the input from the beginning of a file.
+// decode reads the input from the start of a file.
 func (d *backgroundInput) decode(f *os.File) error {
 	dec := json.NewDecoder(io.NewSectionReader(f, 0, 1<<40))
-	dec.UseNumber() // numbers in the config of tasks stay what they are
+	dec.UseNumber() // keep the numbers in task configs exact
 	if err := dec.Decode(d); err != nil {
 		return fmt.Errorf("cannot read what is to be run: %w", err)
 	}
@@ -53,8 +54,9 @@ func (d *backgroundInput) decode(f *os.File) error {
 	return nil
 }
 
-// jobFiles returns the jobs as if they had just been read. Without its stubs file,
-// which the preflight has checked, the run goes on as it can.
+// jobFiles returns the jobs as if they had just been read. The preflight has
+// checked the stubs file; if it cannot be read now, jobFiles returns warnings
+// and uses no stubs.
 func (d *backgroundInput) jobFiles() (files []jobfile.File, warnings jobspec.Diagnostics) {
 	stubs := stub.None()
 	if d.Local != "" {
@@ -70,15 +72,15 @@ func (d *backgroundInput) jobFiles() (files []jobfile.File, warnings jobspec.Dia
 	return files, warnings
 }
 
-// reached says how clients reach a run in the background, which has ended perhaps
-// when they try.
+// reached says how clients reach a run in the background. The run may have
+// ended by the time they try.
 type reached struct {
 	client.Self
 	Socket string
 }
 
-// startError is why a run in the background has not started, as its engine
-// writes it.
+// startError explains why a run in the background has not started. Its engine
+// writes it as JSON.
 type startError struct {
 	Code int
 	Text string

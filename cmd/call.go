@@ -13,19 +13,19 @@ import (
 	"taskrun/jobspec/diagnostic"
 )
 
-// commandHabits are commands of other programs, and the command line of taskrun
+// commandHabits maps commands of other programs to the taskrun command line
 // that does the same.
 var commandHabits = map[string]string{
 	"top": "stats", "kill": "stop --kill", "ls": "ps", "list": "ps", "start": "up", "rm": "clean", "check": "validate", "shell": "exec TARGET -- sh",
 }
 
-// flagHabits are flags of other programs, and how taskrun is asked for the same.
+// flagHabits maps flags of other programs to the way taskrun does the same.
 var flagHabits = map[string]string{
 	"dry-run": "to do a dry run: taskrun rehearse", "json": "for JSON: --output json", "quiet": "for less: --output quiet",
 	"tty": "--tty is for taskrun exec and taskrun action", "interactive": "--interactive is for taskrun exec and taskrun action",
 }
 
-// unknownCommand refuses the arguments of the bare command.
+// unknownCommand returns the error for arguments of the bare command.
 func unknownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -43,7 +43,7 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	return err.withHint("see: taskrun --help")
 }
 
-// wrongFlag explains an error of the flags of a command.
+// wrongFlag explains a flag error of a command.
 func wrongFlag(cmd *cobra.Command, err error) error {
 	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		f := wrong.GetFlag()
@@ -76,12 +76,12 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 	return seeHelp(cmd, e)
 }
 
-// seeHelp adds where the help of a command is.
+// seeHelp adds a pointer to the help of a command.
 func seeHelp(cmd *cobra.Command, e *exitError) *exitError {
 	return e.withHint("see: %s --help", cmd.CommandPath())
 }
 
-// wrongCall returns an error found before a command began to work.
+// wrongCall returns an error found before the command started to work.
 func wrongCall(cmd *cobra.Command, err error) error {
 	if _, ok := errors.AsType[*exitError](err); ok {
 		return err
@@ -89,14 +89,14 @@ func wrongCall(cmd *cobra.Command, err error) error {
 	return seeHelp(cmd, usageError("%w", err))
 }
 
-// singleDash are the flags that a user of Nomad is used to write with one dash.
+// singleDash lists the flags that Nomad users write with one dash.
 var singleDash = append([]string{
 	"var", "var-file", "check", "recursive", "task", "job", "tail", "stderr", "stdout", "address", "meta", "purge", "detach", "no-shutdown-delay", "http-auth",
 }, clusterFlags...)
 
-// nomadSpelling lets flags be written with one dash where a user of Nomad is
-// used to it. What a command that is to be executed may be given stays as it
-// is: all that follows "--" or, of exec, a word that is no flag's value.
+// nomadSpelling accepts Nomad's single-dash spelling of flags. It leaves the
+// words of a command to execute alone: everything after "--" and, for exec,
+// after the first word that is no flag's value.
 func nomadSpelling(args []string) []string {
 	out := slices.Clone(args)
 	executes := false

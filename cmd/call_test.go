@@ -8,7 +8,8 @@ import (
 	"taskrun/drivers"
 )
 
-// A wrong call is explained in words of taskrun, with what to do instead.
+// TestWrongCalls checks that the error of a wrong call is in taskrun's words
+// and has a remedy.
 func TestWrongCalls(t *testing.T) {
 	t.Parallel()
 	for call, want := range map[string]string{
@@ -57,7 +58,7 @@ func TestWrongCalls(t *testing.T) {
 	}
 }
 
-// Volumes go only after a yes.
+// TestCleanAsksBeforeItRemovesVolumes removes volumes only after a yes.
 func TestCleanAsksBeforeItRemovesVolumes(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]int{"yes\n": exitOK, "Y\n": exitOK, "no\n": exitFailed, "\n": exitFailed, "": exitFailed} {

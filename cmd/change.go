@@ -15,7 +15,7 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// changeOptions are those of commands that change a job that runs.
+// changeOptions are the options of commands that change a running job.
 type changeOptions struct {
 	connection
 	mode   ui.Mode
@@ -49,8 +49,8 @@ func bindNoWait(flags *pflag.FlagSet, detach *bool) {
 	flags.BoolVarP(detach, "detach", "d", false, "do not wait for the deployment")
 }
 
-// followChange says what was done to a job and, unless detach, follows the
-// deployment to which that has led.
+// followChange reports what was done to a job and, unless detach is set,
+// follows the resulting deployment.
 func followChange(ctx context.Context, a *app, rollout *cluster.Rollout, what string, mode ui.Mode, detach bool) error {
 	job := rollout.Job
 	done := []answer.Done{{Origin: ui.Origin{Job: job.ID}, Label: "job " + job.ID}}
@@ -67,7 +67,7 @@ func followChange(ctx context.Context, a *app, rollout *cluster.Rollout, what st
 	if len(v.Run.Deployments) == 0 || v.Run.Deployments[0].Status == health.DeploymentSuccessful {
 		return nil
 	}
-	d := v.Run.Deployments[0] // the next one may have rolled it back
+	d := v.Run.Deployments[0] // a later deployment may have rolled it back
 	return failed("version %d of job %q is not deployed: %s", d.Version, job.ID, d.Description)
 }
 
@@ -78,7 +78,7 @@ type rolloutScreen struct {
 	broken chan error
 }
 
-// Run shows each change of a deployment.
+// Run shows each change of a deployment until events end.
 func (s *rolloutScreen) Run(ctx context.Context, events *event.Subscription) {
 	defer events.Close()
 	for e, ok := events.Next(ctx); ok; e, ok = events.Next(ctx) {
@@ -94,5 +94,5 @@ func (s *rolloutScreen) Run(ctx context.Context, events *event.Subscription) {
 	}
 }
 
-// Broken gets the error of a stdout that cannot be written to.
+// Broken receives the error of a failed write to stdout.
 func (s *rolloutScreen) Broken() <-chan error { return s.broken }

@@ -17,7 +17,8 @@ type brokenOut struct{}
 
 func (brokenOut) Write([]byte) (int, error) { return 0, syscall.EPIPE }
 
-// A change of a job shows its deployments and messages, and ends with stdout.
+// TestRolloutScreen shows the deployments and messages of a change, and ends
+// with stdout.
 func TestRolloutScreen(t *testing.T) {
 	t.Parallel()
 	for name, broken := range map[string]bool{"shown": false, "broken": true} {

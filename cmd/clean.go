@@ -16,13 +16,13 @@ import (
 	"taskrun/jobspec/visible"
 )
 
-// keptRuns is how many ended runs of a job stay unless all are cleaned away.
+// keptRuns is how many ended runs of a job are kept, unless all are removed.
 const keptRuns = 5
 
 type cleanOptions struct {
 	mode         ui.Mode
 	all, volumes bool
-	yes          bool // remove volumes without a question
+	yes          bool // remove volumes without asking
 	dataDir      string
 }
 
@@ -76,7 +76,7 @@ func runClean(ctx context.Context, a *app, opts cleanOptions) error {
 	}
 	sockets, err := a.sockets()
 	if err == nil {
-		_, err = httpapi.Find(sockets) // which clears away what dead engines left
+		_, err = httpapi.Find(sockets) // Find also removes the sockets of dead engines
 	}
 	errs := []error{err}
 	left := &leftovers{}
@@ -107,7 +107,7 @@ func runClean(ctx context.Context, a *app, opts cleanOptions) error {
 }
 
 // confirm asks the user a question on the terminal, and returns an error unless
-// the answer is yes. Without a terminal a flag is the only way to say so.
+// the answer is yes. Without a terminal, only the flag confirms.
 func confirm(a *app, question, flag string) error {
 	if !a.streams.InTerm || !a.streams.ErrTerm {
 		return usageError("cannot ask whether to %s", strings.TrimSuffix(question, "?")).withHint("to answer yes add %s", flag)

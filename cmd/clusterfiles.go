@@ -17,7 +17,8 @@ var machineFlags = []string{
 }
 
 // readForCluster reads job files for a cluster, which has its own limit of
-// allocations and needs no stubs. If the jobs cannot be run the error is silent.
+// allocations and needs no stubs. If the jobs cannot run, it has shown why, and
+// the error is silent.
 func readForCluster(ctx context.Context, a *app, args []string, opts upOptions) ([]jobfile.File, jobspec.Diagnostics, error) {
 	opts.Stubbed, opts.stubs, opts.local, opts.maxAllocs = false, "", "", 0
 	files, diagnostics, err := a.readChecked(ctx, preflight.Cluster, args, opts.jobOptions, machineOptions{})
@@ -27,7 +28,7 @@ func readForCluster(ctx context.Context, a *app, args []string, opts upOptions) 
 	return files, diagnostics, a.refuse(files, diagnostics, opts.mode)
 }
 
-// lookUpAll finds the cluster of the job of each file, before the first is changed.
+// lookUpAll finds the cluster of each file's job, before any job is changed.
 func lookUpAll(ctx context.Context, a *app, files []jobfile.File, opts upOptions) ([]clusterJob, error) {
 	jobs := make([]clusterJob, len(files))
 	for i, f := range files {
@@ -39,8 +40,8 @@ func lookUpAll(ctx context.Context, a *app, files []jobfile.File, opts upOptions
 	return jobs, nil
 }
 
-// lookUp finds the cluster of a job, has the cluster validate the job, and asks
-// what it has of it.
+// lookUp finds the cluster of a job, lets the cluster validate the job, and
+// reads the cluster's version of it.
 func lookUp(ctx context.Context, a *app, f jobfile.File, opts upOptions) (clusterJob, error) {
 	j := clusterJob{job: f.Job, source: f.Source}
 	var err error

@@ -10,15 +10,15 @@ import (
 	"taskrun/cmd/cluster"
 )
 
-// clusterJob is a job and the cluster where it runs, or is to run.
+// clusterJob is a job and the cluster that runs it, or will run it.
 type clusterJob struct {
 	job    *api.Job
-	source *api.JobSubmission // its file; nil: not known
+	source *api.JobSubmission // its job file; nil: not known
 	server *client.Server
-	before *api.Job // as the cluster has it; nil: it does not
+	before *api.Job // the cluster's version; nil: the job is new
 }
 
-// findClusterJob returns a job of a cluster, which has to be named.
+// findClusterJob returns a job of a cluster. The ID must not be empty.
 func findClusterJob(ctx context.Context, a *app, c connection, id string) (clusterJob, error) {
 	if id == "" {
 		return clusterJob{}, usageError("name a job: of a cluster none is guessed").withHint("see: taskrun ps%s", c.words())
@@ -48,7 +48,8 @@ func (j clusterJob) runs() bool {
 	return b != nil && (b.Stop == nil || !*b.Stop) && b.Status != nil && *b.Status != "dead"
 }
 
-// followed returns the job for package cluster, without what ended in it before.
+// followed returns the job for package cluster, without the allocations that
+// ended earlier.
 func (j clusterJob) followed(ctx context.Context) (cluster.Job, error) {
 	f := cluster.Job{Job: j.job, Server: j.server, Over: map[string]bool{}}
 	if j.before == nil {
@@ -57,8 +58,8 @@ func (j clusterJob) followed(ctx context.Context) (cluster.Job, error) {
 	return f, f.LeaveOutEnded(ctx)
 }
 
-// register registers the job unless another has changed it meanwhile, and returns
-// the evaluation and the warnings of the cluster.
+// register registers the job, unless someone else has changed it since it was
+// looked up. It returns the evaluation and the cluster's warnings.
 func (j clusterJob) register(ctx context.Context) (evaluation string, warnings []string, err error) {
 	index := uint64(0)
 	if j.before != nil {
@@ -68,7 +69,7 @@ func (j clusterJob) register(ctx context.Context) (evaluation string, warnings [
 	if err != nil {
 		return "", nil, err
 	}
-	for line := range strings.Lines(answer.Warnings) { // a heading, and items after stars
+	for line := range strings.Lines(answer.Warnings) { // a heading, then items with stars
 		item, starred := strings.CutPrefix(strings.TrimSpace(line), "* ")
 		if item != "" && (starred || !strings.HasSuffix(item, ":")) {
 			warnings = append(warnings, item)

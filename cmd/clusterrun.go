@@ -20,15 +20,15 @@ import (
 	"taskrun/jobspec/visible"
 )
 
-// clusterRun is a run of jobs in a cluster. The same rules decide when it ends as
-// on this machine, but the jobs outlive it: a signal asks whether to stop them, or
-// leaves them alone.
+// clusterRun is a run of jobs in a cluster. It ends by the same rules as a run
+// on this machine, but the jobs outlive it: a signal either asks whether to
+// stop them or leaves them running.
 type clusterRun struct {
 	a     *app
 	run   *cluster.Run
 	jobs  []clusterJob
-	words string // flags by which another command finds the cluster
-	alone bool   // the jobs are only shown, and never stopped
+	words string // flags with which another command finds the cluster
+	alone bool   // only show the jobs, never stop them
 }
 
 func (r *clusterRun) ids() (ids []string) {
@@ -45,7 +45,7 @@ func (r *clusterRun) apiJobs() (jobs []*api.Job) {
 	return jobs
 }
 
-// stopWords are the commands that stop the jobs.
+// stopWords returns the commands that stop the jobs.
 func (r *clusterRun) stopWords() string {
 	return "taskrun stop" + r.words + " " + strings.Join(r.ids(), " && taskrun stop"+r.words+" ")
 }
@@ -54,17 +54,17 @@ func (r *clusterRun) goesOn() string {
 	return fmt.Sprintf("what was registered goes on; stop it with: %s", r.stopWords())
 }
 
-// farewell says that the jobs go on when the user leaves.
+// farewell tells a user who leaves that the jobs go on.
 func (r *clusterRun) farewell(mode ui.Mode) {
 	if mode == ui.JSON {
-		_ = ui.WriteDiagnostic(r.a.streams.Out, time.Now(), ui.Diagnostic{Severity: "warning", Summary: r.goesOn()}) // there is no other place to tell
+		_ = ui.WriteDiagnostic(r.a.streams.Out, time.Now(), ui.Diagnostic{Severity: "warning", Summary: r.goesOn()}) // there is nowhere else to report it
 		return
 	}
 	r.a.say("%s", r.goesOn())
 }
 
-// show shows what happens after the past, until all has ended or was left, and
-// returns the exit code as an error.
+// show shows events after the past ones until everything has ended or the user
+// leaves, and returns the exit code as an error.
 func (r *clusterRun) show(ctx context.Context, past []event.Event, p verdict.Policy, options view.Options) error {
 	options.Jobs, options.Past, options.Version = r.apiJobs(), past, currentVersion().Version
 	options.Address = r.jobs[0].server.Address
@@ -107,8 +107,8 @@ func (r *clusterRun) show(ctx context.Context, past []event.Event, p verdict.Pol
 	return silent(v.Code())
 }
 
-// unplaced returns the error of a run without allocations: a cluster does not run
-// a batch job again that has ended in it, unless that has changed.
+// unplaced returns an error if the run has no allocations because the cluster
+// does not repeat an unchanged batch job that has ended.
 func (r *clusterRun) unplaced(v *verdict.Verdict) error {
 	if len(v.Run.Allocs) > 0 || v.Stopping() {
 		return nil
@@ -122,7 +122,7 @@ func (r *clusterRun) unplaced(v *verdict.Verdict) error {
 	return nil
 }
 
-// waitReady waits until the jobs are ready, and never stops them.
+// waitReady waits until the jobs are ready. It never stops them.
 func (r *clusterRun) waitReady(ctx context.Context, past []event.Event, opts upOptions) error {
 	ctx, stop := r.a.stoppable(ctx)
 	defer stop()
@@ -154,14 +154,14 @@ func (r *clusterRun) waitReady(ctx context.Context, past []event.Event, opts upO
 		return stopped(ctx, err)
 	case err != nil:
 		return (&exitError{code: exitInternal, err: err}).withHint("%s", r.goesOn())
-	case ready.Failed(): // all has ended
+	case ready.Failed(): // everything has ended
 		return failed("the run has failed")
 	}
 	return nil
 }
 
-// stopQuestion asks the user on a terminal whether to stop jobs of a cluster, and
-// holds back events meanwhile.
+// stopQuestion asks a user on a terminal whether to stop jobs of a cluster. It
+// holds events back until the question is closed.
 type stopQuestion struct {
 	streams *ui.Streams
 	run     *cluster.Run
@@ -170,7 +170,7 @@ type stopQuestion struct {
 	answers chan string
 }
 
-// Ask asks.
+// Ask prints the question. The answer arrives on Answers.
 func (q *stopQuestion) Ask() {
 	q.open = true
 	q.run.Hold()
@@ -182,13 +182,13 @@ func (q *stopQuestion) Ask() {
 	}
 }
 
-// read reads the answers: one reader serves all questions, for a read of a
-// terminal cannot be broken off.
+// read reads the answers. One goroutine serves all questions, because a read
+// from a terminal cannot be interrupted.
 func (q *stopQuestion) read() {
 	for {
 		line, err := q.streams.ReadLine()
 		if err != nil {
-			line = "l" // there will be no answer
+			line = "l" // no answer will come
 		}
 		q.answers <- line
 		if err != nil {
@@ -197,10 +197,10 @@ func (q *stopQuestion) read() {
 	}
 }
 
-// Answers gets the answers to what was asked.
+// Answers receives the user's answers.
 func (q *stopQuestion) Answers() <-chan string { return q.answers }
 
-// Close shows what happened meanwhile.
+// Close ends the question and shows the events held back.
 func (q *stopQuestion) Close() {
 	if q.open {
 		q.open = false

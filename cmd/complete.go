@@ -13,11 +13,12 @@ import (
 	"taskrun/cmd/verdict"
 )
 
-// A candidates function returns the words that may stand after others. The
-// prefix is what was typed of the word; longer lists need not obey it.
+// A candidates function returns the words that may follow args. The prefix is
+// the typed part of the word; results that do not match it do no harm.
 type candidates func(ctx context.Context, servers []*client.Server, args []string, prefix string) []string
 
-// completeFrom completes words by what runs where a connection leads.
+// completeFrom completes words from the jobs and tasks that a connection
+// reaches.
 func completeFrom(a *app, c *connection, words candidates) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		const only = cobra.ShellCompDirectiveNoFileComp
@@ -32,7 +33,8 @@ func completeFrom(a *app, c *connection, words candidates) cobra.CompletionFunc 
 	}
 }
 
-// tasksBy returns names of tasks, such as client.Targets.
+// tasksBy returns candidates that are names of tasks, chosen by a function such
+// as client.Targets.
 func tasksBy(c *connection, names func(tasks []*client.Task, prefix string) []string) candidates {
 	return func(ctx context.Context, servers []*client.Server, _ []string, prefix string) []string {
 		tasks, _ := client.List(ctx, servers, c.job)
@@ -55,8 +57,8 @@ func completeTasks(a *app, cmd *cobra.Command, c *connection) {
 	completeFlag(cmd, "task", completeFrom(a, c, tasksBy(c, client.TaskNames)))
 }
 
-// completeJob completes the one argument of a command with the jobs of which
-// wanted is true.
+// completeJob completes the only argument of a command with the jobs that
+// wanted accepts.
 func completeJob(a *app, c *connection, wanted func(client.Job) bool) cobra.CompletionFunc {
 	return completeFrom(a, c, func(ctx context.Context, servers []*client.Server, args []string, _ string) (names []string) {
 		if len(args) > 0 {
@@ -72,12 +74,12 @@ func completeJob(a *app, c *connection, wanted func(client.Job) bool) cobra.Comp
 	})
 }
 
-// completeRuns completes the jobs that run, or those of a cluster.
+// completeRuns completes the running jobs, or those of a cluster.
 func completeRuns(a *app, c *connection) cobra.CompletionFunc {
 	return completeJob(a, c, func(j client.Job) bool { return j.ParentID == "" })
 }
 
-// completeGroups completes a job and then one of its groups.
+// completeGroups completes a job, then one of its groups.
 func completeGroups(a *app, c *connection) cobra.CompletionFunc {
 	jobs := completeJob(a, c, anyJob)
 	groups := completeFrom(a, c, func(ctx context.Context, servers []*client.Server, args []string, _ string) []string {
@@ -99,15 +101,15 @@ func completeGroups(a *app, c *connection) cobra.CompletionFunc {
 
 func anyJob(client.Job) bool { return true }
 
-// completeCodeFrom completes the values of --exit-code-from by the job files of
-// the command line.
+// completeCodeFrom completes the values of --exit-code-from from the job files
+// on the command line.
 func completeCodeFrom(a *app, cmd *cobra.Command, opts jobOptions) {
 	opts.Outline = true // completion reports no errors
 	completeFlag(cmd, "exit-code-from", func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		if slices.Contains(args, "-") {
-			return nil, cobra.ShellCompDirectiveNoFileComp // stdin is the shell's
+			return nil, cobra.ShellCompDirectiveNoFileComp // stdin belongs to the shell
 		}
-		files, _, _ := a.read(cmd.Context(), args, opts) // without files there are no tasks
+		files, _, _ := a.read(cmd.Context(), args, opts) // a file that cannot be read has no tasks
 		return startingWith(codeFromNames(jobfile.Jobs(files)), prefix), cobra.ShellCompDirectiveNoFileComp
 	})
 }

@@ -11,7 +11,8 @@ import (
 	"taskrun/drivers"
 )
 
-// configure gives the flags that the command line left out their values.
+// configure sets the flags that the command line omits, from the environment
+// and the config file.
 func (a *app) configure(cmd *cobra.Command) error {
 	path := a.configFile
 	if path == "" {
@@ -36,7 +37,7 @@ func (a *app) configure(cmd *cobra.Command) error {
 	return nil
 }
 
-// driverOptions are the schemas of the drivers' own options.
+// driverOptions returns the schemas of the drivers' options.
 func (a *app) driverOptions() config.Schemas {
 	schemas := config.Schemas{}
 	for name, d := range a.drivers() {
@@ -48,7 +49,7 @@ func (a *app) driverOptions() config.Schemas {
 	return schemas
 }
 
-// configureDrivers gives drivers their options.
+// configureDrivers sets the options of drivers.
 func (a *app) configureDrivers(plugins []config.Plugin) error {
 	a.unheeded = map[string][]preflight.Unheeded{}
 	for _, p := range plugins {
@@ -66,14 +67,21 @@ func (a *app) configureDrivers(plugins []config.Plugin) error {
 	return nil
 }
 
-// optionNames are the keys that a config file may have: the flags of all
+// optionNames returns the keys that a config file may contain: the flags of all
 // commands.
 func optionNames(root *cobra.Command) []string {
 	all := pflag.NewFlagSet("", pflag.ContinueOnError)
-	all.AddFlagSet(root.PersistentFlags())
+	add := func(f *pflag.Flag) {
+		if all.Lookup(f.Name) == nil {
+			named := *f
+			named.Shorthand = "" // a letter is another flag in another command
+			all.AddFlag(&named)
+		}
+	}
+	root.PersistentFlags().VisitAll(add)
 	for _, c := range root.Commands() {
 		if c.Name() != "completion" && c.Name() != "help" {
-			all.AddFlagSet(c.Flags())
+			c.Flags().VisitAll(add)
 		}
 	}
 	return config.Options(all)

@@ -22,16 +22,16 @@ const targetHelp = `TARGET is [JOB/][GROUP[INDEX]/]TASK or any unambiguous part 
 of an allocation ID, as ID or ID/TASK. Targets are tasks of all runs of this
 user; with --address tasks of a Nomad cluster. NOMAD_* variables are ignored.`
 
-// connection says where tasks are looked for: in the runs of this user or, with
-// an address, in a Nomad cluster. Its flags are called as Nomad's.
+// connection says where to look for tasks: in the runs of this user or, with an
+// address, in a Nomad cluster. Its flags have Nomad's names.
 type connection struct {
 	cluster client.Cluster
 	job     string
 	flags   *pflag.FlagSet
 }
 
-// clusterFlags mean nothing without --address. In the config file they may
-// stand all the same.
+// clusterFlags have no effect without --address. The config file may set them
+// all the same.
 var clusterFlags = []string{
 	"token", "http-auth", "region", "namespace", "ca-cert", "ca-path", "client-cert", "client-key", "tls-server-name", "tls-skip-verify",
 }
@@ -42,7 +42,7 @@ func (c *connection) bind(flags *pflag.FlagSet) {
 	c.bindCluster(flags)
 }
 
-// bindCluster adds those that say where.
+// bindCluster adds the flags that select a cluster.
 func (c *connection) bindCluster(flags *pflag.FlagSet) {
 	c.flags = flags
 	flags.StringVar(&c.cluster.Address, "address", "", "`URL` of a Nomad cluster, instead of the runs of this user")
@@ -58,9 +58,10 @@ func (c *connection) bindCluster(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.cluster.TLS.Insecure, "tls-skip-verify", false, "do not verify the cluster's certificate")
 }
 
-// remote reports whether a cluster is meant, and refuses what is for the other
-// case: flags of a cluster without an address or, with one, those in local. What
-// the environment and the config file say may be for other commands.
+// remote reports whether the user means a cluster. On the command line, it
+// refuses cluster flags without an address and, with one, the flags in local.
+// The environment and the config file may set either: they serve other
+// commands, too.
 func (c *connection) remote(local ...string) (bool, error) {
 	if c.cluster.Address == "" {
 		if i := slices.IndexFunc(clusterFlags, c.flags.Changed); i >= 0 {
@@ -79,8 +80,8 @@ func (c *connection) remote(local ...string) (bool, error) {
 	return true, nil
 }
 
-// words are the flags by which another command finds the same cluster, as far
-// as they were given; never a secret.
+// words returns the given flags with which another command finds the same
+// cluster. It never returns a secret.
 func (c *connection) words() string {
 	text := ""
 	for _, name := range append([]string{"address"}, clusterFlags...) {
@@ -99,7 +100,7 @@ func (c *connection) words() string {
 	return text
 }
 
-// serverOf returns the cluster with the region and the namespace of a job.
+// serverOf returns the cluster, with the region and the namespace of a job.
 func (c *connection) serverOf(j *api.Job) (*client.Server, error) {
 	at := c.cluster
 	for _, own := range []struct {
@@ -143,8 +144,8 @@ func (a *app) servers(ctx context.Context, c connection) ([]*client.Server, erro
 	return []*client.Server{s}, nil
 }
 
-// localServers returns the runs of this user, without those that Ctrl-Z has
-// suspended, which would not answer. If there are no others it returns an error.
+// localServers returns the runs of this user, except those suspended with
+// Ctrl-Z, which would not answer. It returns an error if there are no others.
 func (a *app) localServers(ctx context.Context) ([]*client.Server, error) {
 	dir, err := a.sockets()
 	if err != nil {
@@ -171,13 +172,14 @@ func (a *app) localServers(ctx context.Context) ([]*client.Server, error) {
 	return running, err
 }
 
-// noRun says that there is nothing to look for a task in.
+// noRun returns the error of a command that finds no running job.
 func noRun(code int) error {
 	return (&exitError{code: code, err: errors.New("no job runs here")}).withHint("start one with: taskrun up FILE")
 }
 
-// tasks returns the servers of a connection and all their tasks, of one job if
-// the connection names it. If only some servers answer, tasks warns of the rest.
+// tasks returns the servers of a connection and their tasks, limited to one job
+// if the connection names it. If only some servers answer, tasks warns about
+// the others.
 func (a *app) tasks(ctx context.Context, c connection) ([]*client.Server, []*client.Task, error) {
 	servers, err := a.servers(ctx, c)
 	if err != nil || len(servers) == 0 {
@@ -187,13 +189,15 @@ func (a *app) tasks(ctx context.Context, c connection) ([]*client.Server, []*cli
 	return servers, tasks, a.tolerate(servers, failures)
 }
 
-// jobs returns the jobs of all servers, likewise.
+// jobs returns the jobs of all servers. If only some servers answer, it warns
+// about the others.
 func (a *app) jobs(ctx context.Context, servers []*client.Server) ([]client.Job, error) {
 	jobs, failures := client.ListJobs(ctx, servers)
 	return jobs, a.tolerate(servers, failures)
 }
 
-// tolerate warns of the failures of some servers. Failures of all are an error.
+// tolerate warns about servers that failed. If all of them failed, it returns
+// an error.
 func (a *app) tolerate(servers []*client.Server, failures []error) error {
 	if len(failures) > 0 && len(failures) == len(servers) {
 		return failures[0]
@@ -204,7 +208,7 @@ func (a *app) tolerate(servers []*client.Server, failures []error) error {
 	return nil
 }
 
-// targetError adds what to do about a target that cannot be used.
+// targetError adds a hint to the error of a target that cannot be used.
 func targetError(err error, tasks []*client.Task, code int) error {
 	e := &exitError{code: code, err: err}
 	unknown, ok := errors.AsType[*client.UnknownError](err)
@@ -220,7 +224,7 @@ func targetError(err error, tasks []*client.Task, code int) error {
 	return e.withHint("see: taskrun ps")
 }
 
-// runningJob returns the job of an ID.
+// runningJob returns the running job with an ID.
 func (a *app) runningJob(ctx context.Context, c connection, id string) (*client.Job, error) {
 	servers, err := a.servers(ctx, c)
 	if err != nil {
@@ -233,7 +237,7 @@ func (a *app) runningJob(ctx context.Context, c connection, id string) (*client.
 	return findJob(running, id)
 }
 
-// findJob returns the one job of an ID.
+// findJob returns the one job with an ID.
 func findJob(jobs []client.Job, id string) (*client.Job, error) {
 	var ids []string
 	var found []*client.Job

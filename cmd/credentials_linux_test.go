@@ -14,10 +14,10 @@ import (
 	"testing"
 )
 
-// TestCredentialsOfArtifactsAreSeenNowhere has a real run fetch artifacts with
-// passwords and tokens from a server that refuses them, reads the arguments of
-// all processes while it waits, and looks for them in all that the run shows
-// and keeps.
+// TestCredentialsOfArtifactsAreSeenNowhere runs a job whose artifacts have
+// passwords and tokens, from a server that refuses them, reads the arguments of
+// all processes meanwhile, and searches everything that the run shows and
+// keeps.
 func TestCredentialsOfArtifactsAreSeenNowhere(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {

@@ -31,8 +31,8 @@ import (
 	"taskrun/jobspec"
 )
 
-// runDetach starts a run in the background and returns once it has started. All
-// errors that keep the jobs from being run are reported here.
+// runDetach starts a run in the background and returns once it has started. It
+// reports every error that keeps the jobs from running.
 func runDetach(ctx context.Context, a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upOptions, dataDir string) error {
 	if err := a.showDiagnostics(diagnosticFormat(opts.mode), files, warnings); err != nil {
 		return err
@@ -47,7 +47,7 @@ func runDetach(ctx context.Context, a *app, files []jobfile.File, warnings jobsp
 	if err != nil {
 		return errors.Join(err, os.Remove(log.Name()))
 	}
-	defer os.Remove(path) // the run has removed it once it has read it
+	defer os.Remove(path) // the engine removes it after reading it
 	dir, err := os.Getwd()
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func runDetach(ctx context.Context, a *app, files []jobfile.File, warnings jobsp
 		err = runtimedir.Make(sockets)
 	}
 	if err != nil {
-		return err // a run without a socket could never be stopped
+		return err // nothing could stop a run without a socket
 	}
 	words, err := keeper.Detach(keeper.Detached{
 		Args: engineArgs(a, path, opts.flags), Env: a.environ, Dir: dir, Log: log, RecordDir: sockets,
@@ -69,8 +69,8 @@ func runDetach(ctx context.Context, a *app, files []jobfile.File, warnings jobsp
 }
 
 // engineArgs returns the command line of an engine with the flags of another
-// command. A flag of the command line stands there even with its default value:
-// the engine reads the environment and the config file too.
+// command. It includes flags that are set to their default value, because the
+// engine also reads the environment and the config file.
 func engineArgs(a *app, file string, given *pflag.FlagSet) []string {
 	args := []string{"engine", file}
 	if a.configFile != "" {
@@ -92,7 +92,7 @@ func engineArgs(a *app, file string, given *pflag.FlagSet) []string {
 	return args
 }
 
-// notStarted returns why there is no run, and removes the log that it has left.
+// notStarted returns why there is no run, and removes the run's log.
 func notStarted(failure error, log string) error {
 	text, err := os.ReadFile(log)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -110,8 +110,8 @@ func notStarted(failure error, log string) error {
 	return errors.Join(failure, err)
 }
 
-// reportDetached reports how to reach a run, as its engine wrote it, and waits for
-// the run if that is wanted.
+// reportDetached reports how to reach a run, from its engine's message, and
+// waits for the run if the options say so.
 func reportDetached(ctx context.Context, a *app, jobs []*api.Job, opts upOptions, words string) error {
 	var run reached
 	if err := json.Unmarshal([]byte(words), &run); err != nil {
@@ -138,11 +138,12 @@ func reportDetached(ctx context.Context, a *app, jobs []*api.Job, opts upOptions
 	return answer.WriteDetached(answerTo(a, opts.mode), "", runs)
 }
 
-// portsTime is how long a run may take to give its allocations their ports.
+// portsTime limits how long reportDetached waits until all allocations have
+// their ports.
 const portsTime = 2 * time.Second
 
-// portsOf returns the ports of a run by job, once all its allocations have theirs.
-// A run that has ended has none.
+// portsOf returns the ports of a run by job, once all its allocations have
+// them. A run that has ended has no ports.
 func portsOf(ctx context.Context, s *client.Server, jobs []*api.Job) map[string][]ui.Port {
 	expected := 0
 	for _, j := range jobs {
@@ -178,7 +179,8 @@ func portsOf(ctx context.Context, s *client.Server, jobs []*api.Job) map[string]
 	return ports
 }
 
-// waitReady waits until a run in the background is ready or has ended well.
+// waitReady waits until a run in the background is ready or has ended
+// successfully.
 func waitReady(ctx context.Context, a *app, d *source.Directory, opts upOptions) error {
 	ctx, stop := a.stoppable(ctx)
 	defer stop()
@@ -211,8 +213,8 @@ func waitReady(ctx context.Context, a *app, d *source.Directory, opts upOptions)
 	return endedEarly(d, summary)
 }
 
-// endedEarly returns the error of a run that has ended before it was ready,
-// unless it has ended well.
+// endedEarly returns the error of a run that ended before it was ready, or nil
+// if it ended successfully.
 func endedEarly(d *source.Directory, summary *view.Summary) error {
 	if summary.ExitCode == exitOK {
 		return nil

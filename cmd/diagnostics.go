@@ -14,8 +14,8 @@ import (
 	"taskrun/jobspec/visible"
 )
 
-// diagnosticFormat is how diagnostics are shown: a mode of other commands or, for
-// validate, workflow annotations of GitHub.
+// diagnosticFormat is how diagnostics are shown: an output mode or, for
+// validate, GitHub workflow annotations.
 type diagnosticFormat string
 
 const (
@@ -25,7 +25,8 @@ const (
 	formatQuiet  = diagnosticFormat(ui.Quiet)
 )
 
-// showDiagnostics writes diagnostics in a format: as text to stderr, else to stdout.
+// showDiagnostics writes diagnostics in a format: plain text to stderr, other
+// formats to stdout.
 func (a *app) showDiagnostics(format diagnosticFormat, files []jobfile.File, diagnostics jobspec.Diagnostics) (err error) {
 	switch format {
 	case formatPlain:
@@ -47,8 +48,8 @@ func (a *app) showDiagnostics(format diagnosticFormat, files []jobfile.File, dia
 	return err
 }
 
-// printDiagnostics writes diagnostics as text to stderr, each with its place in the
-// source.
+// printDiagnostics writes diagnostics as text to stderr, each with its place in
+// the source.
 func (a *app) printDiagnostics(files []jobfile.File, diagnostics jobspec.Diagnostics) {
 	sources := make(map[string][]byte)
 	for _, f := range files {
@@ -61,7 +62,7 @@ func (a *app) printDiagnostics(files []jobfile.File, diagnostics jobspec.Diagnos
 	if a.streams.ErrTerm {
 		style.width = a.streams.Width()
 	}
-	_ = report.RenderAll(a.streams.Err, diagnostics, sources, style) // there is no other place to tell
+	_ = report.RenderAll(a.streams.Err, diagnostics, sources, style) // there is nowhere else to report it
 }
 
 // diagnosticStyle is the look of diagnostics on a stream.
@@ -88,7 +89,7 @@ func (s diagnosticStyle) Paint(kind report.Kind, text string) string {
 	return text
 }
 
-// asDiagnostics returns diagnostics for JSON objects and the views of a run.
+// asDiagnostics converts diagnostics for JSON output and the views of a run.
 func asDiagnostics(diagnostics jobspec.Diagnostics) []ui.Diagnostic {
 	list := make([]ui.Diagnostic, len(diagnostics))
 	for i, p := range diagnostics {
@@ -125,13 +126,13 @@ func annotation(p jobspec.Diagnostic, root string) string {
 	}
 	level := p.Severity.String()
 	if p.Severity == jobspec.Hint {
-		level = "notice" // the least that GitHub knows
+		level = "notice" // the lowest level of GitHub
 	}
 	return fmt.Sprintf("::%s%s::%s", level, place, escapeData(message))
 }
 
-// relativeTo returns the path of a file as it is seen from a directory that it is
-// in, or as it is.
+// relativeTo returns the path of a file relative to root or, if the file is not
+// below root, unchanged.
 func relativeTo(root, file string) string {
 	path, err := filepath.Abs(file)
 	if root == "" || err != nil || strings.Contains(file, "://") {
@@ -152,8 +153,8 @@ func property(s string) string {
 	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(escapeData(s))
 }
 
-// refuse shows diagnostics if there are errors among them, and returns a silent
-// error then.
+// refuse shows diagnostics if there are errors among them, and then returns a
+// silent error.
 func (a *app) refuse(files []jobfile.File, diagnostics jobspec.Diagnostics, mode ui.Mode) error {
 	if !diagnostics.HasErrors() {
 		return nil

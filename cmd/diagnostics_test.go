@@ -9,7 +9,7 @@ import (
 	"taskrun/jobspec"
 )
 
-// withoutTime cuts the type and the time off the front of a JSON object.
+// withoutTime removes the type and the time from the front of a JSON object.
 func withoutTime(line string) string {
 	_, rest, _ := strings.Cut(line, `Z",`)
 	return rest

@@ -7,7 +7,8 @@ import (
 	"github.com/spf13/cobra/doc"
 )
 
-// newDocsCommand generates what a package of taskrun contains beside the program.
+// newDocsCommand writes the files that a package of taskrun contains besides
+// the program.
 func newDocsCommand() *cobra.Command {
 	docs := &cobra.Command{Use: "docs", Short: "Generate documentation", Hidden: true}
 	docs.AddCommand(&cobra.Command{

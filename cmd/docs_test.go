@@ -13,7 +13,7 @@ import (
 	"taskrun/cmd/ui"
 )
 
-// visibleCommands returns a command and all below it that help shows.
+// visibleCommands returns a command and all commands below it that help shows.
 func visibleCommands(c *cobra.Command) (all []*cobra.Command) {
 	if c.HasParent() && !c.IsAvailableCommand() {
 		return nil
@@ -46,7 +46,7 @@ func ran(t *testing.T, args ...string) string {
 	return out.String()
 }
 
-// commandTree returns the commands with all that cobra adds to them.
+// commandTree returns the commands with everything that cobra adds.
 func commandTree() *cobra.Command {
 	root := newRootCommand(&app{color: ui.ColorAuto})
 	root.InitDefaultHelpCmd()
@@ -54,7 +54,7 @@ func commandTree() *cobra.Command {
 	return root
 }
 
-// TestManPages: every command has a page, and its page every flag.
+// TestManPages checks that every command has a page with every flag.
 func TestManPages(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "man1")
@@ -63,7 +63,7 @@ func TestManPages(t *testing.T) {
 		name := strings.ReplaceAll(c.CommandPath(), " ", "-") + ".1"
 		page, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
-			if c.Name() != "help" { // cobra's generator leaves it out
+			if c.Name() != "help" { // cobra's generator omits it
 				t.Error(err)
 			}
 			continue
@@ -77,12 +77,12 @@ func TestManPages(t *testing.T) {
 	}
 }
 
-// TestCompletion: shells complete every command and every flag.
+// TestCompletion checks that shells complete every command and every flag.
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	for _, c := range visibleCommands(commandTree()) {
 		path := strings.Fields(c.CommandPath())[1:]
-		t.Run(strings.Join(append(path, "-"), " "), func(t *testing.T) { // the tree is not for several goroutines
+		t.Run(strings.Join(append(path, "-"), " "), func(t *testing.T) { // the tree is not safe for concurrent use
 			names := completions(ran(t, append(append([]string{"__complete"}, path...), "")...))
 			for _, below := range c.Commands() {
 				if below.IsAvailableCommand() && !slices.Contains(names, below.Name()) {
@@ -115,7 +115,8 @@ func completions(out string) (words []string) {
 	return words
 }
 
-// TestReadme: it is short, and its table has every command.
+// TestReadme checks that the README is short and that its table has every
+// command.
 func TestReadme(t *testing.T) {
 	t.Parallel()
 	readme, err := os.ReadFile("../README.md")

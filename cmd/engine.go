@@ -6,8 +6,8 @@ import (
 	"taskrun/drivers/process/keeper"
 )
 
-// newEngineCommand is the engine of a run in the background, which "up --detach"
-// starts under a keeper. It reads its jobs from a file.
+// newEngineCommand is the engine of a run in the background, which "up
+// --detach" starts under a keeper. It reads its jobs from a file.
 func newEngineCommand(a *app) *cobra.Command {
 	var opts upOptions
 	cmd := &cobra.Command{

@@ -5,13 +5,13 @@ import (
 	"testing"
 )
 
-// The flags of the command line win over what the engine of a run in the
-// background reads in its environment, also with their default values.
+// Flags of the command line win over the environment of a run's engine, even
+// with their default values.
 func TestEngineArgs(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ given, want []string }{
 		{nil, nil},
-		{[]string{"--detach", "--wait", "--strict"}, nil}, // which are for the command alone
+		{[]string{"--detach", "--wait", "--strict"}, nil}, // only for the command
 		{
 			[]string{"--timeout=0", "--fail-fast=false", "--max-allocs=10000"},
 			[]string{"--fail-fast=false", "--max-allocs=10000", "--timeout=0s"},

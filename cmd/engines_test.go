@@ -22,10 +22,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// scriptTime bounds every wait of a journey for something that has to happen.
+// scriptTime limits every wait of a journey.
 const scriptTime = 30 * time.Second
 
-// engines are the runs that a script has started and not ended.
+// engines are the running runs that a script has started.
 type engines struct {
 	mu      sync.Mutex
 	running map[string]*engineProcess // by the script's directory and the name
@@ -33,16 +33,16 @@ type engines struct {
 
 type engineProcess struct {
 	cmd    *exec.Cmd
-	states chan string // the name of each task that runs; closed at the end
+	states chan string // name of each task that starts running; closed at the end
 }
 
 // run is the script command
 //
-//	run NAME FILE TASK...   start "taskrun up FILE", and go on when each TASK runs
+//	run NAME FILE TASK...   start "taskrun up FILE", and wait until each TASK is running
 //
-// where a TASK that is named twice has to run in two allocations. Tasks of a
-// run that is going to be killed must end by themselves: $LIFE is a FIFO that
-// ends with the script.
+// A task that is named twice must run in two allocations. If the run is going to be
+// killed, its tasks must end by themselves: $LIFE is a FIFO that ends with the
+// script.
 func (e *engines) run(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: run NAME FILE TASK...")
@@ -74,7 +74,7 @@ func (e *engines) run(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// environment is that of the script.
+// environment returns the environment of the script.
 func environment(ts *testscript.TestScript) []string {
 	env := []string{"PWD=" + ts.MkAbs(".")}
 	for _, name := range []string{"PATH", "HOME", "TMPDIR", "TASKRUN_DATA_DIR", "TASKRUN_ADDRESS", "TASKRUN_CACERT", "TASKRUN_TOKEN", "XDG_RUNTIME_DIR", "WORK", "TERM", "LANG", "DOCKER_HOST"} {
@@ -85,7 +85,7 @@ func environment(ts *testscript.TestScript) []string {
 	return env
 }
 
-// life makes a FIFO that is open for writing until the end of the script.
+// life creates a FIFO that is open for writing until the end of the script.
 func life(ts *testscript.TestScript) string {
 	path := ts.MkAbs("life")
 	if err := syscall.Mkfifo(path, 0o600); errors.Is(err, fs.ErrExist) {
@@ -141,7 +141,7 @@ func (e *engines) take(key string) *engineProcess {
 //
 //	end NAME INT|KILL|CUT   send the run a signal, and wait for its end
 //
-// where CUT is no signal: it ends as if the machine had lost its power.
+// CUT simulates a power failure.
 func (e *engines) end(ts *testscript.TestScript, neg bool, args []string) {
 	signals := map[string]os.Signal{"INT": os.Interrupt, "KILL": os.Kill, "CUT": os.Kill}
 	if neg || len(args) != 2 || signals[args[1]] == nil {
@@ -154,14 +154,14 @@ func (e *engines) end(ts *testscript.TestScript, neg bool, args []string) {
 	if args[1] == "CUT" {
 		ts.Check(p.cut())
 		defer func() {
-			ts.Check(os.RemoveAll(ts.Getenv("XDG_RUNTIME_DIR"))) // a machine that boots has created it again
+			ts.Check(os.RemoveAll(ts.Getenv("XDG_RUNTIME_DIR"))) // a reboot creates an empty one
 			ts.Check(os.Mkdir(ts.Getenv("XDG_RUNTIME_DIR"), 0o700))
 		}()
 	}
 	ts.Check(p.end(signals[args[1]]))
 }
 
-// cut kills the keeper of a run that can do nothing about it.
+// cut kills the keeper of a run in a way that the run cannot react to.
 func (p *engineProcess) cut() error {
 	for deadline := time.Now().Add(scriptTime); ; <-time.After(5 * time.Millisecond) {
 		if keepers := keepersOf(p.cmd.Process.Pid); len(keepers) == 1 {
@@ -173,8 +173,8 @@ func (p *engineProcess) cut() error {
 	}
 }
 
-// endRuns ends the runs that a script has left in the background, as one that
-// failed does.
+// endRuns ends the background runs that a script, for example a failed one, has
+// left.
 func endRuns(taskrun, sockets string, env []string) {
 	if left, _ := filepath.Glob(filepath.Join(sockets, "taskrun", "*.sock")); len(left) == 0 {
 		return
@@ -192,7 +192,7 @@ func endRuns(taskrun, sockets string, env []string) {
 	}
 }
 
-// backgroundRun is a run in the background as ps tells of it.
+// backgroundRun is a run in the background as ps shows it.
 type backgroundRun struct {
 	Type, Job string
 	PID       int // of its keeper
@@ -210,7 +210,7 @@ func runsIn(ps []byte) (runs []backgroundRun) {
 
 // crash is the script command
 //
-//	crash   kill the engine of the one run in the background; its keeper starts another
+//	crash   kill the engine of the only run in the background; its keeper starts another one
 func crash(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) > 0 {
 		ts.Fatalf("usage: crash")
@@ -231,12 +231,12 @@ func crash(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Fatalf("process %d has no engine", runs[0].PID)
 }
 
-// keepersOf are the keepers of a process of this program.
+// keepersOf returns the keepers of a process of this program.
 func keepersOf(pid int) []int {
 	return processes(func(args string) bool { return args == fmt.Sprint("taskrun keeper of ", pid) })
 }
 
-// processes are those with arguments that are wanted, where there is /proc.
+// processes returns the processes with wanted arguments, on systems with /proc.
 func processes(wanted func(args string) bool) (pids []int) {
 	entries, _ := os.ReadDir("/proc")
 	for _, e := range entries {

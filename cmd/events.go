@@ -79,7 +79,7 @@ func runEvents(ctx context.Context, a *app, job string, opts eventsOptions) erro
 	return stopped(ctx, find(ctx, a, job, opts))
 }
 
-// eventsHere shows what has happened in a run of this machine.
+// eventsHere shows the events of a run on this machine.
 func eventsHere(ctx context.Context, a *app, job string, opts eventsOptions) error {
 	d, missing := a.findRun(ctx, job, opts.dataDir)
 	if missing != nil {
@@ -102,7 +102,7 @@ func eventsHere(ctx context.Context, a *app, job string, opts eventsOptions) err
 	return showRun(ctx, a, d, jobs, begin, opts)
 }
 
-// eventsOfCluster shows what a cluster still knows of a job.
+// eventsOfCluster shows the events of a job that a cluster still knows.
 func eventsOfCluster(ctx context.Context, a *app, id string, opts eventsOptions) error {
 	t, err := findClusterJob(ctx, a, opts.connection, id)
 	if err != nil {
@@ -113,7 +113,7 @@ func eventsOfCluster(ctx context.Context, a *app, id string, opts eventsOptions)
 	return showRun(ctx, a, run, []*api.Job{t.job}, time.Unix(0, *t.job.SubmitTime), opts)
 }
 
-// beginOf returns when the first event happened, or now if there is none.
+// beginOf returns the time of the first event, or now if there is none.
 func beginOf(past []event.Event) time.Time {
 	if len(past) == 0 {
 		return time.Now()
@@ -121,27 +121,27 @@ func beginOf(past []event.Event) time.Time {
 	return past[0].Time
 }
 
-// endedEvents returns the events of the run that has ended in place of a missing
-// one.
+// endedEvents shows the events of the ended run that matches, in place of the
+// missing running one.
 func endedEvents(ctx context.Context, a *app, job string, opts eventsOptions, missing error) ([]event.Event, error) {
 	if job == "" && exitCode(missing) == exitUsage {
-		return nil, missing // there are several
+		return nil, missing // several runs match
 	}
 	runs, err := a.endedRuns(ctx, opts.dataDir, job)
 	if err != nil {
 		return nil, err
 	}
-	latest := record.Latest(runs)
 	switch {
-	case latest != nil:
-		return latest.Events, nil
+	case len(runs) > 0:
+		return record.NewestFirst(runs)[0].Events, nil
 	case job != "":
 		return nil, failed("job %q neither runs nor has run", job).withHint("see: taskrun ps")
 	}
 	return nil, missing
 }
 
-// showRun shows the events of a run that may go on, which began at a time.
+// showRun shows the events of a run that began at a given time and may still go
+// on.
 func showRun(ctx context.Context, a *app, s source.Source, jobs []*api.Job, begin time.Time, opts eventsOptions) error {
 	if !opts.follow {
 		past, err := s.Past(ctx)
@@ -153,10 +153,10 @@ func showRun(ctx context.Context, a *app, s source.Source, jobs []*api.Job, begi
 	return showEvents(ctx, a, s, jobs, begin, opts)
 }
 
-// showEvents shows what happens in a run that began at a time.
+// showEvents shows the events of a run that began at a given time.
 func showEvents(ctx context.Context, a *app, s source.Source, jobs []*api.Job, begin time.Time, opts eventsOptions) error {
 	streams := *a.streams
-	streams.Err, streams.ErrTerm = streams.Out, streams.OutTerm // here they are what is asked for
+	streams.Err, streams.ErrTerm = streams.Out, streams.OutTerm // for this command they are the answer
 	return follow(ctx, outside(s, view.New(&streams, view.Options{
 		Mode: opts.mode, Color: a.color, Time: opts.time, Begin: begin, Jobs: jobs, Bare: true, Verbose: true,
 	}), false))

@@ -58,7 +58,7 @@ Exit codes:
 		RunE:              func(cmd *cobra.Command, args []string) error { return runExec(cmd.Context(), a, args, opts) },
 	}
 	flags := cmd.Flags()
-	flags.SetInterspersed(false) // what follows TARGET is the command's
+	flags.SetInterspersed(false) // words after TARGET belong to the command
 	opts.bindSession(flags)
 	completeJobs(a, cmd, &opts.connection)
 	completeTasks(a, cmd, &opts.connection)
@@ -77,7 +77,7 @@ func (o *execOptions) bindSession(flags *pflag.FlagSet) {
 	flags.VarP(&o.escape, "escape", "e", "`character` that begins escape sequences, or none")
 }
 
-// completeExec completes TARGET; what follows is for the shell to complete.
+// completeExec completes TARGET, and leaves the words after it to the shell.
 func completeExec(a *app, opts *execOptions) cobra.CompletionFunc {
 	targets := completeTargets(a, &opts.connection)
 	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
@@ -109,7 +109,7 @@ func newSession(a *app, task *client.Task, opts execOptions, what client.Session
 	}
 }
 
-// parse returns what the arguments say.
+// parse splits the arguments into the target and the command.
 func (o *execOptions) parse(args []string) (target string, command []string, err error) {
 	switch {
 	case o.job != "": // no TARGET
@@ -131,7 +131,7 @@ func (o *execOptions) parse(args []string) (target string, command []string, err
 	return target, args, nil
 }
 
-// pickTask finds the task in which the command is to run.
+// pickTask finds the task in which to run the command.
 func pickTask(ctx context.Context, a *app, target string, opts execOptions) (*client.Task, error) {
 	servers, tasks, err := a.tasks(ctx, opts.connection)
 	if err != nil {
@@ -140,7 +140,7 @@ func pickTask(ctx context.Context, a *app, target string, opts execOptions) (*cl
 	if len(servers) == 0 {
 		return nil, noRun(exitInternal)
 	}
-	// Each option says more of what TARGET may be.
+	// Each step narrows what TARGET may match.
 	found := opts.indexed(tasks)
 	if target == "" {
 		target = opts.job
@@ -167,7 +167,7 @@ func (o *execOptions) indexed(tasks []*client.Task) []*client.Task {
 	return slices.DeleteFunc(slices.Clone(tasks), func(t *client.Task) bool { return t.Index != o.index })
 }
 
-// targetError is targetError with the index that was given.
+// targetError is like the function targetError, and mentions the given index.
 func (o *execOptions) targetError(err error, tasks []*client.Task, code int) error {
 	if _, unknown := errors.AsType[*client.UnknownError](err); unknown && o.index >= 0 {
 		err = fmt.Errorf("%w in an allocation with index %d", err, o.index)
@@ -175,7 +175,7 @@ func (o *execOptions) targetError(err error, tasks []*client.Task, code int) err
 	return targetError(err, tasks, code)
 }
 
-// execSession is a command in a task, on the user's streams.
+// execSession is a command in a task, connected to the user's streams.
 type execSession struct {
 	a          *app
 	task       *client.Task
@@ -187,7 +187,7 @@ type execSession struct {
 	modes    ui.Modes
 }
 
-// errLeft is why a session ends that the user has left.
+// errLeft ends a session when the user leaves it.
 var errLeft = errors.New("disconnected")
 
 // run runs the command and returns its exit code as a silent error.
@@ -227,7 +227,7 @@ func (s *execSession) run(ctx context.Context) error {
 	return s.result(code, err)
 }
 
-// result returns the error that leads to the exit code.
+// result returns the error with the exit code of the session.
 func (s *execSession) result(code int, err error) error {
 	sig, signaled := errors.AsType[*signalError](err)
 	switch {
@@ -255,8 +255,8 @@ func (r *sessionReader) Read(p []byte) (int, error) {
 	return r.Reader.Read(p)
 }
 
-// sessionWriter writes output of the command. An output that cannot be written
-// ends the session, which Nomad's client would not notice.
+// sessionWriter writes output of the command. A failed write ends the session,
+// which Nomad's client would not notice.
 type sessionWriter struct {
 	s *execSession
 	io.Writer

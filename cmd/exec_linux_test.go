@@ -16,7 +16,8 @@ type panics struct{}
 func (panics) Read([]byte) (int, error)  { panic("oh") }
 func (panics) Write([]byte) (int, error) { panic("oh") }
 
-// A panic in a goroutine of a session gives the terminal back on its way.
+// TestSessionsGiveTheTerminalBackInAPanic panics in a goroutine of a session,
+// which must restore the terminal.
 func TestSessionsGiveTheTerminalBackInAPanic(t *testing.T) {
 	t.Parallel()
 	user, tty, err := pty.Open()

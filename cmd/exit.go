@@ -10,7 +10,7 @@ import (
 	"taskrun/cmd/verdict"
 )
 
-// The exit codes of a run are those of every command.
+// Exit codes of every command.
 const (
 	exitOK        = verdict.OK
 	exitFailed    = verdict.Failed
@@ -23,11 +23,11 @@ const (
 	exitTerminate = verdict.Terminate
 )
 
-// exitError is an error that decides the exit code.
+// exitError is an error with an exit code.
 type exitError struct {
 	code int
-	err  error  // nil when the user was told already
-	hint string // what to do about it; may be empty
+	err  error  // nil if it was already reported
+	hint string // the remedy; may be empty
 }
 
 func (e *exitError) Error() string {
@@ -39,24 +39,24 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// withHint adds a line that says what to do.
+// withHint adds a line with the remedy.
 func (e *exitError) withHint(format string, args ...any) *exitError {
 	e.hint = fmt.Sprintf(format, args...)
 	return e
 }
 
-// usageError returns the error of a wrong call.
+// usageError returns the error for a wrong call.
 func usageError(format string, args ...any) *exitError {
 	return &exitError{code: exitUsage, err: fmt.Errorf(format, args...)}
 }
 
-// failed returns the error of a command that was called correctly and did not
+// failed returns the error of a command that was called correctly but did not
 // succeed.
 func failed(format string, args ...any) *exitError {
 	return &exitError{code: exitFailed, err: fmt.Errorf(format, args...)}
 }
 
-// silent ends the command with a code, without another word.
+// silent returns an error that sets the exit code and prints nothing.
 func silent(code int) error {
 	if code == exitOK {
 		return nil
@@ -64,8 +64,8 @@ func silent(code int) error {
 	return &exitError{code: code}
 }
 
-// exitCode returns the code that err leads to. An error without one is taskrun's
-// own failure, but for a closed stdout, which is the reader's decision.
+// exitCode returns the exit code for err. An error without a code is taskrun's
+// own failure, except a closed stdout, which the reader chose.
 func exitCode(err error) int {
 	exit, ok := errors.AsType[*exitError](err)
 	switch {
@@ -89,7 +89,7 @@ type signalError struct {
 
 func (e *signalError) Error() string { return "stopped by " + e.String() }
 
-// bySignal returns the signal that ended a context, nil for none.
+// bySignal returns the signal that ended a context, or nil.
 func bySignal(ctx context.Context) *signalError {
 	sig, _ := errors.AsType[*signalError](context.Cause(ctx))
 	return sig

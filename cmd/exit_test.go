@@ -19,7 +19,7 @@ func TestExitCodeOfErrors(t *testing.T) {
 		err    error
 		code   int
 		stderr string
-		stdout string // with --output json, but for the time
+		stdout string // with --output json, without the time
 	}{
 		{"none", nil, 0, "", ""},
 		{"told already", silent(exitFailed), 1, "", ""},

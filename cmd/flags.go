@@ -11,7 +11,7 @@ import (
 	"taskrun/cmd/ui"
 )
 
-// bindOutput adds the flag that says how a command shows what it has to show.
+// bindOutput adds the flag for the output mode.
 func bindOutput(cmd *cobra.Command, mode *ui.Mode, usage string) {
 	bindChoice(cmd, cmd.Flags(), "output", usage, ui.Choice[ui.Mode]{To: mode, Kind: "mode", Values: []ui.Mode{ui.Plain, ui.JSON, ui.Quiet}})
 }
@@ -22,13 +22,14 @@ func bindChoice[T ~string](cmd *cobra.Command, flags *pflag.FlagSet, name, usage
 	complete(cmd, name, c.Words()...)
 }
 
-// bindTime adds the flag of commands that show when something happened.
+// bindTime adds the flag for the format of event times.
 func bindTime(cmd *cobra.Command, format *ui.TimeFormat) {
 	bindChoice(cmd, cmd.Flags(), "time", "time before each line: clock, elapsed, iso or none",
 		ui.Choice[ui.TimeFormat]{To: format, Kind: "format", Values: []ui.TimeFormat{ui.TimeClock, ui.TimeElapsed, ui.TimeISO, ui.TimeNone}})
 }
 
-// bindVerbose adds the flag that shows events also where a state says the same.
+// bindVerbose adds the flag that also shows events that only repeat a change of
+// state.
 func bindVerbose(flags *pflag.FlagSet, verbose *bool) {
 	flags.BoolVar(verbose, "verbose", false, "show every task event")
 }
@@ -44,13 +45,13 @@ func first(args []string) string {
 func complete(cmd *cobra.Command, flag string, values ...string) {
 	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	if err != nil {
-		panic(err) // the command has no such flag
+		panic(err) // a mistake in the program: no such flag
 	}
 }
 
 func completeFlag(cmd *cobra.Command, flag string, values cobra.CompletionFunc) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, values); err != nil {
-		panic(err) // the command has no such flag
+		panic(err) // a mistake in the program: no such flag
 	}
 }
 
@@ -70,14 +71,13 @@ func bindDataDir(flags *pflag.FlagSet, dir *string) {
 	flags.StringVar(dir, "data-dir", "", "`directory` with the runs (default: $XDG_STATE_HOME/taskrun; for root /var/lib/taskrun)")
 }
 
-// orphansFlag is the flag with which a command does not clean up after dead
-// runs.
+// orphansFlag lists what dead runs left behind, instead of cleaning it up.
 const orphansFlag = "orphans"
 
-// anyNumber is the most arguments of a command that may have any number.
+// anyNumber is the upper limit of commands that take any number of arguments.
 const anyNumber = 1 << 30
 
-// arguments lets a command have that many arguments.
+// arguments returns a check that a command has from least to most arguments.
 func arguments(least, most int) cobra.PositionalArgs {
 	number := func(n int) string {
 		if n == 1 {

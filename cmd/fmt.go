@@ -67,7 +67,7 @@ func runFmt(ctx context.Context, a *app, args []string, opts fmtOptions) error {
 	return nil
 }
 
-// A formatter formats texts, and keeps the diagnostics and errors until the end.
+// A formatter formats texts, and collects diagnostics and errors until the end.
 type formatter struct {
 	*app
 
@@ -75,7 +75,7 @@ type formatter struct {
 	changes     bool           // a text is not in the canonical style
 	faulty      []jobfile.File // texts with diagnostics
 	diagnostics jobspec.Diagnostics
-	err         error // what kept texts from being read or written
+	err         error // what prevented reading or writing
 }
 
 func (f *formatter) stdin() {
@@ -121,7 +121,7 @@ func (f *formatter) files(ctx context.Context, args []string) {
 	}
 }
 
-// text formats one text and does with it what the options say.
+// text formats one text and writes, lists or compares it, as the options say.
 func (f *formatter) text(name string, text []byte, write func(formatted []byte) error) {
 	formatted, diagnostics := jobspec.Format(jobspec.Source{Name: name, Text: text})
 	if len(diagnostics) > 0 {
@@ -143,7 +143,7 @@ func (f *formatter) text(name string, text []byte, write func(formatted []byte) 
 	f.err = errors.Join(f.err, err)
 }
 
-// list names a text on stdout.
+// list prints the name of a text on stdout.
 func (f *formatter) list(name string) error {
 	_, err := fmt.Fprintln(f.streams.Out, visible.String(name))
 	return err

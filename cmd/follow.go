@@ -8,7 +8,8 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// outside returns the loop of a command that shows a run and decides nothing.
+// outside returns the loop of a command that shows a run without deciding
+// anything.
 func outside(s source.Source, screen source.Screen, output bool) *source.Loop {
 	return &source.Loop{
 		Source: s, Screen: screen, Output: output,
@@ -16,7 +17,8 @@ func outside(s source.Source, screen source.Screen, output bool) *source.Loop {
 	}
 }
 
-// follow follows a run until it ends or ctx does, which leaves it.
+// follow follows a run until it ends, or until ctx ends, which leaves the run
+// alone.
 func follow(ctx context.Context, loop *source.Loop) error {
 	err := loop.Run(ctx)
 	if shown := loop.Shown(ctx); ctx.Err() != nil && (err != nil || !shown) {
@@ -33,17 +35,17 @@ func follow(ctx context.Context, loop *source.Loop) error {
 	}
 }
 
-// goesOn says that a run goes on, to a user whose signal has ended ctx.
+// goesOn tells a user whose signal ended ctx that the run goes on.
 func (a *app) goesOn(ctx context.Context, d *source.Directory) {
 	if bySignal(ctx) != nil {
 		a.say("the run goes on; stop it with: taskrun stop %s", d.IDs[0])
 	}
 }
 
-// notices is a screen that shows the notices of a run alone.
+// notices is a screen that shows only the notices of a run.
 type notices func(text string)
 
-// Run shows each notice.
+// Run shows each notice until events end.
 func (n notices) Run(ctx context.Context, events *event.Subscription) {
 	defer events.Close()
 	for e, ok := events.Next(ctx); ok; e, ok = events.Next(ctx) {
@@ -56,8 +58,9 @@ func (n notices) Run(ctx context.Context, events *event.Subscription) {
 // Say shows a text.
 func (n notices) Say(text string) { n(text) }
 
-// SayAfter shows a text at once: a screen of notices has no events to wait for.
+// SayAfter shows a text at once: a screen of notices has no earlier events to
+// wait for.
 func (n notices) SayAfter(_ uint64, text string) { n(text) }
 
-// Broken never gets an error: notices do not go to stdout.
+// Broken never receives an error: notices do not go to stdout.
 func (n notices) Broken() <-chan error { return nil }

@@ -13,10 +13,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Another user has taken the name of the directory of sockets in the one for
-// temporary files, and has put into it what should make taskrun read, remove or
-// show something. Every command works all the same, and touches none of that.
-func TestTheDirectoryOfSocketsIsForeign(t *testing.T) {
+// Another user has taken the name of the socket directory in the directory for
+// temporary files, and has put files into it that should make taskrun read,
+// remove or show something. Every command must work all the same, and must not
+// touch these files.
+func TestSocketDirectoryOfAnotherUser(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to be two users")
@@ -95,7 +96,7 @@ func TestTheDirectoryOfSocketsIsForeign(t *testing.T) {
 	}
 }
 
-// tree lists what is in a directory.
+// tree lists the files in a directory.
 func tree(t *testing.T, dir string) string {
 	t.Helper()
 	out, err := exec.Command("ls", "-lAR", "--time-style=full-iso", dir).CombinedOutput()

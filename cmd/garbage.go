@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// usualGarbage is the percentage of the garbage collector before
+// usualGarbage is the percentage that the garbage collector used before
 // collectRarely; see debug.SetGCPercent.
 var usualGarbage = 100
 
-// collectRarely makes the garbage collector wait until the heap is five times
-// of what lives, for as long as little does: in a command that ends as soon as
-// it has read its files, or passes a stream on, and in the first second of a run.
+// collectRarely lets the heap grow to five times its live size before a
+// collection. It is for times when little is live: commands that end once they
+// have read their files or passed on a stream, and the first second of a run.
 func collectRarely() { usualGarbage = debug.SetGCPercent(400) }
 
-// collectAsUsual ends what collectRarely has begun.
+// collectAsUsual undoes collectRarely.
 var collectAsUsual = sync.OnceFunc(func() { debug.SetGCPercent(usualGarbage) })
 
-// quietTime is how long no task has begun to run when a run gives back
-// what that took. A thousand starts leave half of the memory as garbage, which
-// nothing would collect while the tasks just run.
+// quietTime is how long no task has started before a run returns unused memory
+// to the system. A thousand starts leave half of the memory as garbage, and
+// while tasks only run nothing would collect it.
 const quietTime = time.Second

@@ -14,8 +14,9 @@ import (
 	"taskrun/cmd/help"
 )
 
-// newHelpCommand is cobra's help command, with topics. A topic wins over the
-// command of the same name, whose help is shown by "taskrun COMMAND --help".
+// newHelpCommand is cobra's help command with topics. A topic wins over the
+// command with the same name; "taskrun COMMAND --help" still shows the help of
+// the command.
 func newHelpCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [TOPIC | COMMAND]",
@@ -54,7 +55,7 @@ func runHelp(a *app, cmd *cobra.Command, args []string) error {
 	return unknown.withHint("topics: %s", strings.Join(help.Names(), ", "))
 }
 
-// topics lists the topics, one a line.
+// topics lists the topics, one per line.
 func topics() string {
 	var out strings.Builder
 	out.WriteString("\nTopics:\n")
@@ -64,7 +65,7 @@ func topics() string {
 	return out.String()
 }
 
-// helpNames returns everything that help explains.
+// helpNames returns all names that help explains.
 func helpNames(root *cobra.Command) []string {
 	names := help.Names()
 	for _, c := range root.Commands() {
@@ -87,8 +88,8 @@ func nearHelp(root *cobra.Command, word string) string {
 	return ""
 }
 
-// showPage shows a text on stdout: on a terminal by $PAGER, or less where there is
-// one, else as it is.
+// showPage shows a text on stdout. On a terminal it uses $PAGER or, if that is
+// not set, less; without a pager it prints the text.
 func showPage(ctx context.Context, a *app, text string) error {
 	show := func() error { _, err := io.WriteString(a.streams.Out, text); return err }
 	pager := a.streams.Env("PAGER")
@@ -103,14 +104,14 @@ func showPage(ctx context.Context, a *app, text string) error {
 	cmd := exec.CommandContext(ctx, "sh", "-c", pager)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(text), a.streams.Out, a.streams.Err
 	if a.streams.Env("LESS") == "" {
-		cmd.Env = append(slices.Clone(a.environ), "LESS=FR") // no pager for what fits on the screen
+		cmd.Env = append(slices.Clone(a.environ), "LESS=FR") // do not page what fits on the screen
 	}
 	err := cmd.Run()
 	var exit *exec.ExitError
 	switch {
 	case !errors.As(err, &exit):
 		return err
-	case exit.ExitCode() == 127: // there is no such pager
+	case exit.ExitCode() == 127: // the shell found no such pager
 		return show()
 	}
 	return nil

@@ -15,8 +15,8 @@ import (
 	"taskrun/cmd/ui"
 )
 
-// TestTopicExamples runs the examples of each topic and compares what they
-// print, exit codes included where the example shows $?.
+// TestTopicExamples runs the examples in each topic and compares the output,
+// including exit codes if the example shows $?.
 func TestTopicExamples(t *testing.T) {
 	t.Parallel()
 	taskrun, err := exec.LookPath("taskrun")
@@ -41,9 +41,9 @@ func TestTopicExamples(t *testing.T) {
 	}
 }
 
-// example returns the transcript that a block promises, and a shell script that
-// makes it. "> " goes on with a command. "…" stands for any text, and alone on
-// a line for any lines.
+// example returns the expected transcript of a block, and a shell script that
+// produces it. "> " continues a command. "…" matches any text and, alone on a
+// line, any lines.
 func example(block string) (transcript *regexp.Regexp, script string) {
 	var want, sh strings.Builder
 	want.WriteString("^")
@@ -71,7 +71,7 @@ func example(block string) (transcript *regexp.Regexp, script string) {
 	return regexp.MustCompile(want.String() + "$"), sh.String()
 }
 
-// continued returns how many of the next lines belong to a command.
+// continued returns how many of the next lines continue a command.
 func continued(lines []string) int {
 	for i, line := range lines {
 		if !strings.HasPrefix(line, "> ") {
@@ -81,7 +81,7 @@ func continued(lines []string) int {
 	return len(lines)
 }
 
-// varying is what differs from run to run, and what is written for it.
+// varying matches text that differs from run to run, with its replacement.
 var varying = []struct {
 	pattern *regexp.Regexp
 	as      string
@@ -99,8 +99,8 @@ func varied(s string) string {
 	return s
 }
 
-// playExample runs a script in a directory with the job files of testdata and a
-// home of its own.
+// playExample runs a script in a directory with the job files of testdata and
+// its own home.
 func playExample(t *testing.T, taskrun, script string) string {
 	t.Helper()
 	work := t.TempDir()
@@ -118,7 +118,7 @@ func playExample(t *testing.T, taskrun, script string) string {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(sockets) })
 	env := []string{
-		"GOCOVERDIR=" + t.TempDir(), // a binary that counts what is covered writes into it
+		"GOCOVERDIR=" + t.TempDir(), // a binary with coverage writes to it
 		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(work, "home"), "XDG_RUNTIME_DIR=" + sockets,
 		"TASKRUN_DATA_DIR=" + filepath.Join(work, "data"), "DOCKER_HOST=unix:///nowhere/docker.sock", "TMPDIR=" + os.TempDir(),
 	}
@@ -137,8 +137,8 @@ func playExample(t *testing.T, taskrun, script string) string {
 	return out.String()
 }
 
-// TestHelpTopics: topics are listed, found and suggested; a topic wins over the
-// command of its name.
+// TestHelpTopics checks that topics are listed, found and suggested, and that a
+// topic wins over the command with its name.
 func TestHelpTopics(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
@@ -164,7 +164,8 @@ func TestHelpTopics(t *testing.T) {
 	}
 }
 
-// TestPager: on a terminal $PAGER shows a topic, unless there is no such program.
+// TestPager checks that $PAGER shows a topic on a terminal, unless there is no
+// such program.
 func TestPager(t *testing.T) {
 	t.Parallel()
 	for pager, want := range map[string]string{

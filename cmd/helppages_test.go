@@ -15,8 +15,8 @@ import (
 
 var updatePages = flag.Bool("update", false, "write the golden files")
 
-// TestHelpPages compares the help of every command with testdata/help, where it
-// can be read as a user sees it.
+// TestHelpPages compares the help of every command with testdata/help, which
+// shows it as a user sees it.
 func TestHelpPages(t *testing.T) {
 	t.Parallel()
 	root := newRootCommand(&app{color: ui.ColorAuto})

@@ -55,8 +55,8 @@ func (o *jobOptions) bindMaxAllocs(flags *pflag.FlagSet) {
 	flags.Var(&o.maxAllocs, "max-allocs", "refuse jobs with more allocations than this")
 }
 
-// allocLimit is how many allocations a job may have, at least 1; 0 means that
-// another program decides.
+// allocLimit is how many allocations a job may have, at least 1; 0 leaves the
+// limit to a cluster.
 type allocLimit int
 
 func (l *allocLimit) String() string { return strconv.Itoa(int(*l)) }
@@ -86,8 +86,8 @@ func (o *jobOptions) wanted(diagnostics jobspec.Diagnostics) jobspec.Diagnostics
 	return diagnostics
 }
 
-// read parses job files, or the only one of the folder. The diagnostics are those
-// of all files; a file that has errors has no job.
+// read parses job files or, without names, the only one in the folder. The
+// diagnostics are those of all files; a file with errors has no job.
 func (a *app) read(ctx context.Context, names []string, opts jobOptions) ([]jobfile.File, jobspec.Diagnostics, error) {
 	opts.Stubs = opts.stubsFile()
 	files, diagnostics, err := jobfile.Read(ctx, names, a.streams.In, a.environ, opts.Options)
@@ -107,7 +107,7 @@ func (o *jobOptions) bindStubs(flags *pflag.FlagSet) {
 }
 
 // stubsFile returns the file that the user names. The command line wins over
-// the environment and the config file, whichever spelling it uses.
+// the environment and the config file, with either spelling.
 func (o *jobOptions) stubsFile() string {
 	if o.local != "" && o.flags.Changed("local") && !o.flags.Changed("stubs") {
 		return o.local
@@ -115,13 +115,13 @@ func (o *jobOptions) stubsFile() string {
 	return cmp.Or(o.stubs, o.local)
 }
 
-// machineOptions are the flags of a run that decide what its jobs meet on this
-// machine.
+// machineOptions are the flags that decide which drivers, ports and limits jobs
+// get on this machine.
 type machineOptions struct {
-	drivers   []string // A=B: the tasks of driver A run with driver B
+	drivers   []string // A=B: tasks of driver A run with driver B
 	dataDir   string
 	hostPaths bool
-	memoryMax bool // counts
+	memoryMax bool // limit tasks to memory_max
 }
 
 func (o *machineOptions) bind(flags *pflag.FlagSet) {
@@ -131,7 +131,7 @@ func (o *machineOptions) bind(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.hostPaths, "host-paths", false, "let docker tasks mount paths of this machine, instead of folders of the data directory")
 }
 
-// instead returns the driver in place of each that --driver replaces.
+// instead returns the replacement of each driver that --driver names.
 func (o *machineOptions) instead(known map[string]drivers.Driver) (map[string]string, error) {
 	instead := map[string]string{}
 	for _, pair := range o.drivers {
@@ -148,8 +148,8 @@ func (o *machineOptions) instead(known map[string]drivers.Driver) (map[string]st
 	return instead, nil
 }
 
-// preflight returns the case of an entry point for files. Done ends the search
-// for other runs.
+// preflight returns the case of an entry point for files. Ending done ends the
+// search for other runs.
 func (a *app) preflight(entry preflight.Entry, files []jobfile.File, opts jobOptions, machine machineOptions) (c *preflight.Case, done func(), err error) {
 	instead, err := machine.instead(a.drivers())
 	if err != nil {
@@ -157,8 +157,8 @@ func (a *app) preflight(entry preflight.Entry, files []jobfile.File, opts jobOpt
 	}
 	var elsewhere func() []*service.Instance
 	done = func() {}
-	if entry&(preflight.Strict|preflight.Up|preflight.Update) != 0 { // the others do not depend on other runs
-		dir, _ := a.sockets() // without one there are no other runs
+	if entry&(preflight.Strict|preflight.Up|preflight.Update) != 0 { // the other entry points do not depend on other runs
+		dir, _ := a.sockets() // without the directory there are no other runs
 		others := neighbors.New(dir, 0, func() {})
 		elsewhere, done = others.Instances, others.Close
 	}
@@ -172,7 +172,7 @@ func (a *app) preflight(entry preflight.Entry, files []jobfile.File, opts jobOpt
 }
 
 // readChecked reads job files and checks them for an entry point that runs
-// nothing on this machine. The diagnostics are those of both.
+// nothing on this machine. It returns the diagnostics of both steps.
 func (a *app) readChecked(ctx context.Context, entry preflight.Entry, names []string, opts jobOptions, machine machineOptions) ([]jobfile.File, jobspec.Diagnostics, error) {
 	files, diagnostics, err := a.read(ctx, names, opts)
 	if err != nil {
@@ -187,7 +187,7 @@ func (a *app) readChecked(ctx context.Context, entry preflight.Entry, names []st
 	return files, opts.wanted(sorted(diagnostics, c.Check())), nil
 }
 
-// sorted joins diagnostics in the order of the files.
+// sorted joins lists of diagnostics, in the order of the files.
 func sorted(lists ...jobspec.Diagnostics) jobspec.Diagnostics {
 	all := slices.Concat(lists...)
 	all.Sort()
@@ -202,8 +202,8 @@ func preflightFiles(files []jobfile.File) []preflight.File {
 	return list
 }
 
-// apiPreflight returns what a run has checked of jobs that come through its
-// API: in the surroundings of the run, with its stubs as they are then.
+// apiPreflight returns the check of jobs that arrive through the API of a run.
+// It uses the surroundings of the run, and its stubs at that time.
 func apiPreflight(a *app, run preflight.Case, stubs template.Stubs) func(httpapi.Order, *api.Job) jobspec.Diagnostics {
 	entries := map[httpapi.Order]preflight.Entry{
 		httpapi.OrderRegister: preflight.Register, httpapi.OrderPlan: preflight.APIPlan,

@@ -11,7 +11,8 @@ import (
 	"taskrun/engine/leaf/allocdir"
 )
 
-// leftovers are what drivers have made for the runs of a data directory, by job.
+// leftovers are the objects that drivers have made for the runs of a data
+// directory, by job.
 type leftovers struct {
 	byJob   map[string][]leftover
 	removed int
@@ -22,11 +23,11 @@ type leftover struct {
 	finder drivers.Finder
 }
 
-// findLeftovers asks the drivers that can be used on this machine. What was
-// made for runs elsewhere is not ours: their locks would not be seen.
+// findLeftovers asks the usable drivers. It ignores leftovers of runs in other
+// data directories, whose locks it cannot see.
 func findLeftovers(ctx context.Context, a *app, dataDir string) (*leftovers, error) {
 	left := &leftovers{byJob: map[string][]leftover{}}
-	dataDir, err := filepath.Abs(dataDir) // as OpenRun has it
+	dataDir, err := filepath.Abs(dataDir) // as OpenRun does
 	errs := []error{err}
 	for _, name := range slices.Sorted(maps.Keys(a.drivers())) {
 		finder, ok := a.drivers()[name].(drivers.Finder)
@@ -45,7 +46,7 @@ func findLeftovers(ctx context.Context, a *app, dataDir string) (*leftovers, err
 	return left, errors.Join(errs...)
 }
 
-// remove removes what is left of a job, which must be locked.
+// remove removes the leftovers of a job. The caller must hold the job's lock.
 func (l *leftovers) remove(ctx context.Context, job string) error {
 	var errs []error
 	for _, one := range l.byJob[job] {

@@ -50,7 +50,8 @@ func (f *finder) RemoveLeftover(_ context.Context, l drivers.Leftover) error {
 	return nil
 }
 
-// TestCleanRemovesLeftovers of dead runs of this data directory alone.
+// TestCleanRemovesLeftovers removes leftovers of dead runs in this data
+// directory only.
 func TestCleanRemovesLeftovers(t *testing.T) {
 	t.Parallel()
 	dataDir, elsewhere, sockets := t.TempDir(), t.TempDir(), t.TempDir()
@@ -105,7 +106,7 @@ func TestCleanRemovesLeftovers(t *testing.T) {
 		t.Errorf("removed (-want +got):\n%s", diff)
 	}
 
-	// What cannot be removed may use the directories of its run.
+	// A leftover that cannot be removed may use the directories of its run.
 	if err := open(dataDir, "stuck").Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,6 +24,8 @@ type logsOptions struct {
 	task           string
 	follow         bool
 	tail           int
+	since          time.Time
+	timestamps     bool
 	all            bool
 	mode           ui.Mode
 	stdout, stderr bool
@@ -44,10 +47,13 @@ output of its latest run is shown.
 
 With --follow and --address a cluster is followed until Ctrl-C.
 
+The time of a line is when taskrun read it from the task. Nomad keeps no times:
+in a cluster --since cannot be used, and --timestamps needs --follow and shows
+when a line arrived.
+
 Output:
   plain  lines as the tasks wrote them
-  json   one object a line, of type "log" as "up" has them; its time is that of
-         the reading, for none is kept
+  json   one object a line, of type "log" with its time, as "up" has them
   quiet  lines without the names of their tasks
 
 Exit codes:
@@ -59,6 +65,7 @@ Exit codes:
   141  stdout was closed`,
 		Example: `  taskrun logs web
   taskrun logs -f --tail 10 web db
+  taskrun logs -t --since 5m web
   taskrun logs --stderr 'app[1]/web' | grep ERROR`,
 		ValidArgsFunction: completeTargets(a, &opts.connection),
 		RunE:              func(cmd *cobra.Command, args []string) error { return runLogs(cmd.Context(), a, args, opts) },
@@ -68,6 +75,8 @@ Exit codes:
 	flags.StringVar(&opts.task, "task", "", "show this `task` of the TARGETs alone")
 	flags.BoolVarP(&opts.follow, "follow", "f", false, "also show what is still to come, until the run ends")
 	flags.IntVarP(&opts.tail, "tail", "n", -1, "show the last `lines` of each stream; negative: all")
+	flags.Var(pastTime{&opts.since}, "since", "show lines since a `time`: 5m ago, or RFC 3339")
+	flags.BoolVarP(&opts.timestamps, "timestamps", "t", false, "show the time of each line")
 	bindDataDir(flags, &opts.dataDir)
 	bindOutput(cmd, &opts.mode, "plain, json or quiet")
 	flags.BoolVarP(&opts.all, "all", "a", false, "in a cluster: also of allocations in whose place others run")
@@ -79,6 +88,9 @@ Exit codes:
 }
 
 func runLogs(ctx context.Context, a *app, targets []string, opts logsOptions) error {
+	if err := opts.checkTimes(); err != nil {
+		return err
+	}
 	servers, all, err := a.tasks(ctx, opts.connection)
 	if err != nil {
 		return err
@@ -102,14 +114,18 @@ func runLogs(ctx context.Context, a *app, targets []string, opts logsOptions) er
 	}
 	ctx, stop := a.stoppable(ctx)
 	defer stop()
-	l := &logsSession{a: a, opts: opts, targets: targets, selected: selected}
+	l := &logsSession{a: a, opts: opts, targets: targets, selected: selected, runs: map[*client.Server]*source.Directory{}}
 	tasks := l.of(all)
 	for _, name := range []string{opts.task, opts.job} {
 		if len(tasks) == 0 && name != "" {
 			return targetError(&client.UnknownError{Target: name}, all, exitFailed)
 		}
 	}
-	l.view = view.NewLogs(a.streams, opts.mode, a.color, l.labels(all, tasks))
+	format := ui.TimeNone
+	if opts.timestamps {
+		format = ui.TimeISO
+	}
+	l.view = view.NewLogs(a.streams, opts.mode, a.color, format, l.labels(all, tasks))
 	err = impatient(ctx, func() (err error) {
 		if opts.follow && live {
 			err = l.follow(ctx, servers)
@@ -121,12 +137,26 @@ func runLogs(ctx context.Context, a *app, targets []string, opts logsOptions) er
 	return stopped(ctx, err)
 }
 
+// checkTimes refuses to show times that a cluster does not keep.
+func (o *logsOptions) checkTimes() error {
+	switch {
+	case o.cluster.Address == "":
+		return nil
+	case !o.since.IsZero():
+		return usageError("cannot use --since in a cluster: Nomad does not keep the times of output").withHint("to show the last lines: --tail 100")
+	case o.timestamps && !o.follow:
+		return usageError("cannot use --timestamps in a cluster: Nomad does not keep the times of output").withHint("to show when lines arrive from now on: --follow --tail 0")
+	}
+	return nil
+}
+
 // logsSession shows outputs of tasks.
 type logsSession struct {
 	a        *app
 	opts     logsOptions
 	targets  []string
 	selected *client.Selection
+	runs     map[*client.Server]*source.Directory
 	view     *view.Logs
 }
 
@@ -206,7 +236,7 @@ const pieceSize = 64 << 10
 
 // read shows one output of a task until its end.
 func (l *logsSession) read(ctx context.Context, t *client.Task, stream event.Stream) error {
-	out, err := t.Open(ctx, client.Log{Stream: stream.String(), Tail: l.opts.tail})
+	out, err := l.open(ctx, t, client.Log{Stream: stream, Tail: l.opts.tail, Since: l.opts.since})
 	if err != nil {
 		return err
 	}
@@ -216,7 +246,7 @@ func (l *logsSession) read(ctx context.Context, t *client.Task, stream event.Str
 	for {
 		n, err := out.Read(buf)
 		if n > 0 {
-			if err := l.view.Write(alloc, t.Name, stream, buf[:n]); err != nil {
+			if err := l.view.Write(out.Time(), alloc, t.Name, stream, buf[:n]); err != nil {
 				return err
 			}
 		}
@@ -229,6 +259,28 @@ func (l *logsSession) read(ctx context.Context, t *client.Task, stream event.Str
 			return fmt.Errorf("%s of task %q broke off: %w", stream, t.Name, t.Server.Lost(err))
 		}
 	}
+}
+
+// open opens an output. Those of a run of this machine are read from their files,
+// where the times are too.
+func (l *logsSession) open(ctx context.Context, t *client.Task, part client.Log) (client.Output, error) {
+	if t.Server.Socket == "" {
+		return t.Open(ctx, part)
+	}
+	d := l.runs[t.Server]
+	if d == nil {
+		self, err := t.Server.Self(ctx)
+		if err != nil {
+			return nil, err
+		}
+		d = source.NewDirectory(t.Server, self)
+		l.runs[t.Server] = d
+	}
+	out, err := d.Open(t, part)
+	if out == nil && err == nil { // the job keeps it off the disk
+		return t.Open(ctx, part)
+	}
+	return out, err
 }
 
 // followServer shows the output of a cluster, or of one run until that has
@@ -254,7 +306,7 @@ func (l *logsSession) followServer(ctx context.Context, s *client.Server) error 
 	}
 	d := source.NewDirectory(s, self)
 	defer d.Close()
-	d.Detail, d.Want, d.Tail = source.Outputs, l.wants, l.opts.tail
+	d.Detail, d.Want, d.Tail, d.Since = source.Outputs, l.wants, l.opts.tail, l.opts.since
 	return follow(ctx, outside(d, screen, true))
 }
 
@@ -303,7 +355,7 @@ func (s *logsScreen) write(e event.Event, out event.Output) error {
 	if n < len(s.piece) {
 		return fmt.Errorf("cannot read %s of task %q: %w", out.Stream, e.Task, err)
 	}
-	return s.session.view.Write(e.Alloc, e.Task, out.Stream, s.piece)
+	return s.session.view.Write(e.Time, e.Alloc, e.Task, out.Stream, s.piece)
 }
 
 func (s *logsScreen) fail(err error) {

@@ -37,7 +37,7 @@ func bindOrder(a *app, cmd *cobra.Command, opts *orderOptions) {
 	completeJobs(a, cmd, &opts.connection)
 }
 
-// taskOrder acts on tasks, and says for which that worked.
+// taskOrder acts on tasks, and reports for which ones that worked.
 type taskOrder struct {
 	a      *app
 	mode   ui.Mode
@@ -73,8 +73,8 @@ func newOrder(ctx context.Context, a *app, targets []string, opts orderOptions) 
 	return o, nil
 }
 
-// carryOut acts on each task and says what was done, up to the first failure.
-// Signal is empty for orders without one.
+// carryOut acts on each task and reports what was done, until the first
+// failure. Signal is empty for orders without one.
 func (o *taskOrder) carryOut(what, signal string, act func(*client.Task) error) error {
 	for _, t := range o.tasks {
 		if err := act(t); err != nil {
@@ -82,7 +82,7 @@ func (o *taskOrder) carryOut(what, signal string, act func(*client.Task) error) 
 		}
 		d := answer.Done{Origin: originOf(t), Label: o.labels[t], Signal: signal}
 		if d.Label == d.Alloc {
-			d.Task = "" // the whole allocation
+			d.Task = "" // it was the whole allocation
 		}
 		if err := answer.WriteDone(answerTo(o.a, o.mode), what, []answer.Done{d}); err != nil {
 			return err

@@ -8,7 +8,7 @@ import (
 	"taskrun/drivers/process/keeper"
 )
 
-// listOrphans shows what dead runs left behind, and leaves it alone.
+// listOrphans shows what dead runs left behind, and changes nothing.
 func listOrphans(a *app, mode ui.Mode) error {
 	sockets, err := a.sockets()
 	if err != nil {

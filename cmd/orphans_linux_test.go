@@ -16,29 +16,28 @@ import (
 	"time"
 )
 
-// endTime is how long processes of a run may live when it has ended, on a busy
-// machine.
+// endTime limits how long processes of an ended run may live on a busy machine.
 const endTime = 20 * time.Second
 
-// nobody is a user without any right.
+// nobody is a user without any rights.
 const nobody = 65534
 
-// lonely is the number of a sleep that no other test has.
+// lonely makes the argument of each test's sleep unique.
 var lonely atomic.Int64
 
-// stand is a real taskrun with a task that a test wants to be rid of.
+// stand is a real taskrun with a task whose processes a test counts.
 type stand struct {
 	*exec.Cmd
-	dir     string // of everything
+	dir     string // for all files
 	uid     int
 	program string
-	sleep   string // what the task's processes call: a sleep of their own
+	sleep   string // command line of the task's processes: a unique sleep
 	out     *os.File
 	err     bytes.Buffer
 	waited  chan struct{}
 }
 
-// program is this test's program at a path where every user can execute it.
+// program is the test binary at a path where every user can execute it.
 var program = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "tr")
 	if err != nil {
@@ -50,8 +49,8 @@ var program = sync.OnceValues(func() (string, error) {
 	}
 	path := filepath.Join(dir, "taskrun")
 	if err := os.Link(own, path); err != nil { // on another file system
-		// In a program of its own, or a child that is forked meanwhile would
-		// have the copy open for writing.
+		// By another program: a child that this one forks meanwhile would have
+		// the copy open for writing.
 		if err := exec.Command("cp", own, path).Run(); err != nil {
 			return "", err
 		}
@@ -60,7 +59,7 @@ var program = sync.OnceValues(func() (string, error) {
 	return path, os.Chmod(dir, 0o755)
 })
 
-// users are those that a test can run as.
+// users returns the users that a test can run as.
 func users() map[string]int {
 	if os.Geteuid() == 0 {
 		return map[string]int{"root": 0, "nobody": nobody}
@@ -68,7 +67,7 @@ func users() map[string]int {
 	return map[string]int{"user": os.Geteuid()}
 }
 
-// setUp prepares a run of a script of sh, in which SLEEP is a command that
+// setUp prepares a run of a shell script, in which SLEEP is a command that
 // never ends.
 func setUp(t *testing.T, uid int, script string) *stand {
 	t.Helper()
@@ -116,14 +115,14 @@ func setUp(t *testing.T, uid int, script string) *stand {
 
 func (s *stand) path(name string) string { return filepath.Join(s.dir, name) }
 
-// command returns a call of taskrun.
+// command returns a command line of taskrun.
 func (s *stand) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(s.program, args...)
 	cmd.Dir = s.dir
 	cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir, "XDG_RUNTIME_DIR=" + s.path("run"), "TASKRUN_DATA_DIR=" + s.path("data"),
 		"GORACE=atexit_sleep_ms=0",
-		"GOCOVERDIR=" + s.dir, // of tests that count what is covered
+		"GOCOVERDIR=" + s.dir, // for tests with coverage
 	}
 	if s.uid != os.Geteuid() {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(s.uid), Gid: uint32(s.uid)}}
@@ -131,7 +130,7 @@ func (s *stand) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// up runs the job until so many processes of the task sleep.
+// up runs the job until the given number of the task's processes sleep.
 func (s *stand) up(t *testing.T, sleepers int) {
 	t.Helper()
 	s.Cmd = s.command("up", "job.nomad.hcl")
@@ -141,7 +140,7 @@ func (s *stand) up(t *testing.T, sleepers int) {
 		t.Fatal(err)
 	}
 	s.out, s.Stdout = out, w
-	s.ExtraFiles = []*os.File{w} // which somebody's shell may have let through
+	s.ExtraFiles = []*os.File{w} // a descriptor that a user's shell may have left open
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +153,7 @@ func (s *stand) up(t *testing.T, sleepers int) {
 		_ = s.Process.Kill()
 		<-s.waited
 		s.out.Close()
-		for _, pid := range s.sleepers() { // of a test that failed
+		for _, pid := range s.sleepers() { // of a failed test
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 		if t.Failed() {
@@ -164,7 +163,7 @@ func (s *stand) up(t *testing.T, sleepers int) {
 	s.until(t, patience, fmt.Sprint(sleepers, " processes sleep"), func() bool { return len(s.sleepers()) >= sleepers })
 }
 
-// until waits for something to be true.
+// until waits until f returns true.
 func (s *stand) until(t *testing.T, limit time.Duration, what string, f func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -176,16 +175,17 @@ func (s *stand) until(t *testing.T, limit time.Duration, what string, f func() b
 	}
 }
 
-// sleepers are the processes whose arguments are the sleep of this test.
+// sleepers returns the processes whose arguments are the unique sleep of this
+// test.
 func (s *stand) sleepers() []int {
 	return processes(func(args string) bool { return strings.HasSuffix(args, strings.TrimPrefix(s.sleep, "sleep")) })
 }
 
-// keepers are the keepers of the program.
+// keepers returns the keepers of the program.
 func (s *stand) keepers() []int { return keepersOf(s.Process.Pid) }
 
 // hasEnded reports whether a process has closed its files: it is a zombie, or
-// gone. Without memory, and so without arguments, it is a little earlier.
+// gone. It loses its memory, and so its arguments, a little earlier.
 func hasEnded(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -195,7 +195,7 @@ func hasEnded(pid int) bool {
 	return strings.HasPrefix(state, "Z") || strings.HasPrefix(state, "X")
 }
 
-// mustBeGone checks that nothing is left of the run, in time.
+// mustBeGone checks that nothing is left of the run within a time limit.
 func (s *stand) mustBeGone(t *testing.T) {
 	t.Helper()
 	began := time.Now()
@@ -229,8 +229,7 @@ func (s *stand) mustBeGone(t *testing.T) {
 	}
 }
 
-// hostile are tasks that do not want to end, with the number of their
-// processes.
+// hostile are tasks that try not to end, with the number of their processes.
 var hostile = map[string]struct {
 	script string
 	count  int
@@ -244,7 +243,8 @@ var hostile = map[string]struct {
 	"another title":     {`(exec setsid env -i bash -c 'exec -a "[kworker/0:1]" SLEEP' &); exec SLEEP`, 2},
 }
 
-// Whatever ends a run, and whatever its task has done, nothing is left of it.
+// TestNothingIsLeft ends runs in every way, with tasks that try to survive:
+// nothing is left.
 func TestNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("setsid"); err != nil {
@@ -268,7 +268,7 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
-// A keeper that is killed is replaced, and the next one does its work.
+// A killed keeper is replaced, and the new one does its work.
 func TestKeeperIsReplaced(t *testing.T) {
 	t.Parallel()
 	s := setUp(t, os.Geteuid(), `setsid env -i SLEEP & exec SLEEP`)
@@ -288,8 +288,7 @@ func TestKeeperIsReplaced(t *testing.T) {
 	s.mustBeGone(t)
 }
 
-// The signals of a terminal, and those of a user who means taskrun, do not end
-// a keeper.
+// Signals from a terminal, or meant for taskrun, do not end a keeper.
 func TestKeeperIgnoresSignals(t *testing.T) {
 	t.Parallel()
 	s := setUp(t, os.Geteuid(), `exec SLEEP`)
@@ -311,7 +310,7 @@ func TestKeeperIgnoresSignals(t *testing.T) {
 	s.mustBeGone(t)
 }
 
-// When run and keeper are killed at once, the next command cleans up and says
+// If run and keeper are killed together, the next command cleans up, reports
 // what it killed, and touches nothing else.
 func TestNextCommandCleansUp(t *testing.T) {
 	t.Parallel()
@@ -324,7 +323,7 @@ func TestNextCommandCleansUp(t *testing.T) {
 			other.up(t, 1)
 			var keepers []int
 			s.until(t, patience, "there is a keeper", func() bool { keepers = s.keepers(); return len(keepers) == 1 })
-			// Stopped, neither can act on the death of the other.
+			// While stopped, neither can react to the death of the other.
 			for _, sig := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} {
 				for _, pid := range []int{s.Process.Pid, keepers[0]} {
 					if err := syscall.Kill(pid, sig); err != nil {

@@ -75,7 +75,7 @@ func runPlan(ctx context.Context, a *app, args []string, opts planOptions) error
 	}
 	if remote {
 		entry = preflight.Cluster
-		opts.maxAllocs, opts.Stubbed = 0, false // the cluster has a limit of its own, and what it is asked for
+		opts.maxAllocs, opts.Stubbed = 0, false // a cluster has its own limit and needs no stubs
 	}
 	files, diagnostics, err := a.readChecked(ctx, entry, args, opts.jobOptions, machineOptions{})
 	if err != nil {
@@ -108,8 +108,8 @@ func runPlan(ctx context.Context, a *app, args []string, opts planOptions) error
 	return nil
 }
 
-// serverFor returns the run of the job of a file, or the cluster, where the job
-// may be new.
+// serverFor returns the run of a file's job, or the cluster, which need not
+// know the job yet.
 func serverFor(ctx context.Context, a *app, f jobfile.File, opts planOptions, remote bool) (*client.Server, error) {
 	if remote {
 		return opts.serverOf(f.Job)
@@ -125,7 +125,7 @@ func serverFor(ctx context.Context, a *app, f jobfile.File, opts planOptions, re
 	job, err := findJob(running, *f.Job.ID)
 	switch {
 	case err != nil && exists(running, *f.Job.ID):
-		return nil, err // there are several
+		return nil, err // several runs match
 	case err != nil:
 		return nil, (&exitError{code: exitInternal, err: fmt.Errorf("job %q does not run", *f.Job.ID)}).
 			withHint("start it with: taskrun up %s", f.Name)
@@ -137,7 +137,7 @@ func exists(jobs []client.Job, id string) bool {
 	return slices.ContainsFunc(jobs, func(j client.Job) bool { return j.ID == id })
 }
 
-// moves reports whether allocations would be created or destroyed.
+// moves reports whether the plan creates or destroys allocations.
 func moves(a *api.PlanAnnotations) bool {
 	for _, g := range a.DesiredTGUpdates {
 		if g.Place+g.Stop+g.Migrate+g.DestructiveUpdate+g.Canary > 0 {

@@ -13,10 +13,10 @@ import (
 	"taskrun/engine/update"
 )
 
-// rolloutOf returns all steps of an update to a version of a job: the server
-// says what the update means for each group, and how far the job is. It is nil
-// when nothing would change, and for system jobs of a cluster, whose nodes are
-// not known here.
+// rolloutOf returns the steps of an update to a new version of a job. The
+// server says how the update affects each group, and where the job is now. The
+// result is nil if nothing would change, and for system jobs of a cluster,
+// whose nodes are unknown here.
 func rolloutOf(ctx context.Context, s *client.Server, job *api.Job, plan *api.JobPlanResponse) ([]answer.RolloutStep, error) {
 	if plan.Diff.Type == "None" || s.Socket == "" && strings.HasPrefix(*job.Type, "sys") {
 		return nil, nil
@@ -56,8 +56,8 @@ func rolloutOf(ctx context.Context, s *client.Server, job *api.Job, plan *api.Jo
 	return list, nil
 }
 
-// placesOf returns the places of the allocations of a job that are to run, and
-// the newest version among them.
+// placesOf returns the places of a job's allocations that should run, and the
+// newest version among them.
 func placesOf(allocs []*api.AllocationListStub, d *api.Deployment) (places []update.Place, newest uint64) {
 	type key struct {
 		group  string

@@ -98,7 +98,7 @@ func runPs(ctx context.Context, a *app, targets []string, opts psOptions) error 
 	if !opts.all {
 		tasks = slices.DeleteFunc(tasks, (*client.Task).Replaced)
 	}
-	known, _ := client.ListJobs(ctx, servers) // the tasks have reported a server that does not answer
+	known, _ := client.ListJobs(ctx, servers) // listing the tasks has reported servers that do not answer
 	if opts.cluster.Address != "" && !opts.all && opts.job == "" && len(targets) == 0 {
 		tasks, known = current(tasks, known)
 	}
@@ -129,8 +129,8 @@ func runPs(ctx context.Context, a *app, targets []string, opts psOptions) error 
 	return answer.WriteStatus(answerTo(a, opts.mode), st)
 }
 
-// current leaves out the jobs of a cluster of which nothing runs any more. It
-// remembers them for hours.
+// current removes the jobs of a cluster that run nothing any more. A cluster
+// remembers such jobs for hours.
 func current(tasks []*client.Task, jobs []client.Job) ([]*client.Task, []client.Job) {
 	jobs = slices.DeleteFunc(jobs, func(j client.Job) bool { return j.Status == "dead" })
 	tasks = slices.DeleteFunc(tasks, func(t *client.Task) bool {
@@ -141,8 +141,8 @@ func current(tasks []*client.Task, jobs []client.Job) ([]*client.Task, []client.
 	return tasks, jobs
 }
 
-// addEnded adds tasks of runs that have ended to a status, and says how these have
-// ended. All are the tasks with which their labels must not be confused.
+// addEnded adds tasks of ended runs to a status, and says how the runs ended.
+// Labels are unambiguous among all.
 func addEnded(a *app, st *answer.Status, all, tasks []*client.Task, runs []*record.Ended, opts psOptions) {
 	if !opts.all {
 		tasks = slices.DeleteFunc(tasks, (*client.Task).Replaced)
@@ -157,7 +157,7 @@ func addEnded(a *app, st *answer.Status, all, tasks []*client.Task, runs []*reco
 	}
 }
 
-// statusOf puts tasks in the words of a status.
+// statusOf converts tasks to a status.
 func statusOf(tasks []*client.Task, labels map[*client.Task]string, now time.Time) answer.Status {
 	st := answer.Status{}
 	seen := make(map[string]bool)
@@ -181,7 +181,7 @@ func statusOf(tasks []*client.Task, labels map[*client.Task]string, now time.Tim
 	return st
 }
 
-// originOf returns where a task is.
+// originOf returns the origin of a task.
 func originOf(t *client.Task) ui.Origin {
 	o := allocOrigin(t.Alloc)
 	o.Task = t.Name
@@ -192,14 +192,14 @@ func allocOrigin(a *api.AllocationListStub) ui.Origin {
 	return ui.Origin{Job: a.JobID, Group: a.TaskGroup, Alloc: a.Name, AllocID: a.ID}
 }
 
-// services returns what the allocations offer at ports. Those of a cluster are
-// left out: they are not for this machine.
+// services returns the services that allocations offer at ports. It omits those
+// of a cluster, which this machine cannot use.
 func services(ctx context.Context, servers []*client.Server, allocs []answer.AllocStatus) (found []answer.ServiceStatus) {
 	lists := make([][]*api.ServiceRegistration, len(servers))
 	var asking sync.WaitGroup
 	for i, s := range servers {
 		if s.Socket != "" {
-			asking.Go(func() { lists[i], _, _ = s.Services(ctx, 0) }) // listing the tasks has reported a server that does not answer
+			asking.Go(func() { lists[i], _, _ = s.Services(ctx, 0) }) // listing the tasks has reported servers that do not answer
 		}
 	}
 	asking.Wait()
@@ -215,7 +215,7 @@ func services(ctx context.Context, servers []*client.Server, allocs []answer.All
 	return found
 }
 
-// unusual returns a namespace, "" for the default one.
+// unusual returns a namespace, or "" for the default one.
 func unusual(namespace string) string {
 	if namespace == api.DefaultNamespace {
 		return ""
@@ -223,7 +223,7 @@ func unusual(namespace string) string {
 	return namespace
 }
 
-// timeOrNil returns a time, or nil for none.
+// timeOrNil returns a pointer to a time, or nil for the zero time.
 func timeOrNil(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil

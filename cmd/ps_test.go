@@ -9,8 +9,8 @@ import (
 	"taskrun/cmd/client"
 )
 
-// TestCurrent: ps shows what has ended in a cluster only while its job is there,
-// and jobs of two namespaces may have the same ID.
+// TestCurrent checks that ps shows ended tasks of a cluster only while their
+// job exists, and that jobs of two namespaces may have the same ID.
 func TestCurrent(t *testing.T) {
 	t.Parallel()
 	task := func(namespace, job, status string) *client.Task {

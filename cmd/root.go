@@ -1,5 +1,5 @@
-// Package cmd is the command tree: the only place where the parts of taskrun
-// are joined.
+// Package cmd implements the command tree. It is the only package that joins
+// all parts of taskrun.
 package cmd
 
 import (

@@ -17,8 +17,8 @@ import (
 	"taskrun/drivers/mock"
 )
 
-// samples are three values of each option: for the file, the environment and
-// the command line, as the flag shows them.
+// samples has three values of each option: for the file, the environment and
+// the command line, in the form in which the flag shows them.
 var samples = map[string][3]string{
 	"address":           {"http://file", "http://env", "http://flag"},
 	"all":               {"true", "false", "true"},
@@ -88,7 +88,7 @@ var samples = map[string][3]string{
 }
 
 // TestEveryOptionMayComeFromEverywhere sets each flag of each command in all
-// the ways there are. A new flag needs a row of samples.
+// possible ways. A new flag needs a row in samples.
 func TestEveryOptionMayComeFromEverywhere(t *testing.T) {
 	t.Parallel()
 	root := newRootCommand((&app{color: ui.ColorAuto}))
@@ -130,7 +130,7 @@ func TestEveryOptionMayComeFromEverywhere(t *testing.T) {
 	}
 }
 
-// allFlags are the flags of a command and those of its parents.
+// allFlags returns the flags of a command and of its parents.
 func allFlags(c *cobra.Command) *pflag.FlagSet {
 	all := pflag.NewFlagSet("", pflag.ContinueOnError)
 	all.AddFlagSet(c.LocalFlags())
@@ -138,7 +138,7 @@ func allFlags(c *cobra.Command) *pflag.FlagSet {
 	return all
 }
 
-// resolved returns the value that a flag of a command ends up with.
+// resolved returns the final value of a command's flag.
 func resolved(t *testing.T, command, flag string, env, args []string) string {
 	t.Helper()
 	streams, _, _ := ui.Test()

@@ -54,14 +54,14 @@ func mockJob(t *testing.T, kind, config string) *api.Job {
 	return file.Job
 }
 
-// closedWriter is a stdout that nobody reads.
+// closedWriter is a stdout without a reader.
 type closedWriter struct{}
 
 func (closedWriter) Write([]byte) (int, error) { return 0, syscall.EPIPE }
 
 func TestRunEndsWhenItShould(t *testing.T) {
 	t.Parallel()
-	// interrupts are the times of signals after the beginning.
+	// interrupts are the times of signals since the start.
 	for _, c := range []struct {
 		name       string
 		kind       string
@@ -121,7 +121,7 @@ func TestRunEndsWhenItShould(t *testing.T) {
 	}
 }
 
-// endless is a driver that does not come to an end with cleaning up.
+// endless is a driver whose cleanup never ends.
 type endless struct {
 	drivers.Driver
 	release <-chan struct{}
@@ -132,9 +132,9 @@ func (e endless) Shutdown(context.Context) (int, error) {
 	return 0, nil
 }
 
-// TestARunThatDoesNotEnd has the engine itself be stuck: the second signal ends
-// the run nevertheless.
-func TestARunThatDoesNotEnd(t *testing.T) {
+// TestRunThatDoesNotEnd uses an engine that is stuck: the second signal must
+// end the run nevertheless.
+func TestRunThatDoesNotEnd(t *testing.T) {
 	t.Parallel()
 	job := mockJob(t, "service", `run_for = "1h"`)
 	dataDir := t.TempDir()

@@ -11,8 +11,8 @@ import (
 	"taskrun/cmd/source"
 )
 
-// findRun returns the run of a job or, without one, the only run there is. If
-// the same job runs several times, the data directory decides.
+// findRun returns the run of a job or, without one, the only run. If the same
+// job runs several times, the data directory decides.
 func (a *app) findRun(ctx context.Context, job, dataDir string) (*source.Directory, error) {
 	runs, err := a.liveRuns(ctx)
 	if err != nil {
@@ -50,7 +50,7 @@ func (a *app) findRun(ctx context.Context, job, dataDir string) (*source.Directo
 	return found[0], nil
 }
 
-// liveRuns asks every engine of this user what it runs.
+// liveRuns asks every engine of this user for its runs.
 func (a *app) liveRuns(ctx context.Context) (runs []*source.Directory, err error) {
 	servers, err := a.localServers(ctx)
 	if err != nil {
@@ -71,8 +71,8 @@ func (a *app) liveRuns(ctx context.Context) (runs []*source.Directory, err error
 	return runs, nil
 }
 
-// endedRuns returns the latest run of each job that is not running, or of one job
-// alone.
+// endedRuns returns the latest run of each job that is not running, or of the
+// given job only.
 func (a *app) endedRuns(ctx context.Context, dataDir, job string) ([]*record.Ended, error) {
 	dataDir, err := a.dataDir(dataDir)
 	if err != nil {
@@ -85,18 +85,19 @@ func (a *app) endedRuns(ctx context.Context, dataDir, job string) ([]*record.End
 	return record.List(dataDir, job, live)
 }
 
-// endedTasks returns all tasks of runs that have ended, the selection that
-// targets name, and the runs with tasks of it. Without targets they are those of
-// the latest run.
+// endedTasks returns the tasks of the newest ended run in which all targets match,
+// or those of all ended runs if there is no such run; the selection that the targets
+// match, and the runs with selected tasks.
 func (a *app) endedTasks(ctx context.Context, dataDir, job string, targets []string) (all []*client.Task, selected *client.Selection, runs []*record.Ended, err error) {
 	if runs, err = a.endedRuns(ctx, dataDir, job); err != nil {
 		return nil, nil, nil, err
 	}
-	if latest := record.Latest(runs); len(targets) == 0 && latest != nil {
-		runs = []*record.Ended{latest}
-	}
-	for _, r := range runs {
-		all = append(all, r.Tasks()...)
+	for _, r := range record.NewestFirst(runs) {
+		tasks := r.Tasks()
+		if selected, err = client.Select(tasks, targets); err == nil {
+			return tasks, selected, []*record.Ended{r}, nil
+		}
+		all = append(all, tasks...)
 	}
 	if selected, err = client.Select(all, targets); err != nil {
 		return nil, nil, nil, err

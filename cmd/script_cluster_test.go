@@ -15,6 +15,7 @@ import (
 	"os/signal"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -31,15 +32,15 @@ import (
 	"taskrun/jobspec/validate"
 )
 
-// clusterToken is the one that a cluster of the scripts wants.
+// clusterToken is the token of a cluster in the scripts.
 const clusterToken = "5ec2e7ab-token-of-the-cluster"
 
 // startCluster is the script command
 //
-//	cluster   start a cluster of one node, which takes one job, behind TLS: it is at $CLUSTER,
-//	          its CA is ca.pem, and it wants $CLUSTER_TOKEN
+//	cluster   start a cluster of one node, which accepts one job, behind TLS: its address is
+//	          $CLUSTER, its CA ca.pem, and its token $CLUSTER_TOKEN
 //
-// It is an engine in a process of its own, $CLUSTER_PID.
+// It is an engine in a separate process, $CLUSTER_PID.
 func startCluster(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) > 0 {
 		ts.Fatalf("usage: cluster")
@@ -65,7 +66,7 @@ func startCluster(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
-// clusterRules is what a cluster checks.
+// clusterRules are the checks of the cluster.
 func clusterRules(order httpapi.Order, job *api.Job) jobspec.Diagnostics {
 	if order == httpapi.OrderDispatch {
 		return nil
@@ -75,8 +76,8 @@ func clusterRules(order httpapi.Order, job *api.Job) jobspec.Diagnostics {
 	return validate.Job(job, nil)
 }
 
-// clusterd CA DIR is that process. SIGUSR1 breaks off the connections that
-// clients have.
+// clusterd is the process of a cluster, started with CA and DIR. SIGUSR1 breaks
+// the connections of clients; SIGUSR2 also revokes the token.
 func clusterd() {
 	node := taskenv.Fingerprint()
 	services := &service.Catalog{}
@@ -86,18 +87,21 @@ func clusterd() {
 	})
 	c := &fakeCluster{engine: e, api: httpapi.New(e, httpapi.Config{Node: &node, Version: "1.2.3", Preflight: clusterRules})}
 	server := httptest.NewUnstartedServer(c)
-	server.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes that are to fail
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes that should fail
 	server.StartTLS()
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 	if err := os.WriteFile(os.Args[1], ca, 0o600); err != nil {
 		panic(err)
 	}
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGUSR1, syscall.SIGTERM)
+	signal.Notify(signals, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGTERM)
 	fmt.Println(server.URL)
 	for sig := range signals {
 		if sig == syscall.SIGTERM {
 			break
+		}
+		if sig == syscall.SIGUSR2 {
+			c.revoked.Store(true)
 		}
 		server.CloseClientConnections()
 	}
@@ -109,16 +113,17 @@ func clusterd() {
 	os.Exit(0)
 }
 
-// fakeCluster is an engine that takes its first job over HTTP, and that has
-// tokens.
+// fakeCluster is an engine that accepts its first job over HTTP, and requires a
+// token.
 type fakeCluster struct {
-	engine *engine.Engine
-	api    *httpapi.Server
-	once   sync.Once
+	engine  *engine.Engine
+	api     *httpapi.Server
+	once    sync.Once
+	revoked atomic.Bool // the token was revoked
 }
 
 func (c *fakeCluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Header.Get("X-Nomad-Token") != clusterToken {
+	if c.revoked.Load() || r.Header.Get("X-Nomad-Token") != clusterToken {
 		http.Error(w, "ACL token not found", http.StatusForbidden)
 		return
 	}
@@ -152,7 +157,7 @@ func (c *fakeCluster) submit(w http.ResponseWriter, text []byte) {
 	asked := httptest.NewRecorder()
 	c.api.ServeHTTP(asked, httptest.NewRequest(http.MethodGet, "http://127.0.0.1/v1/job/"+*order.Job.ID+"/evaluations", nil))
 	var evaluations []*api.Evaluation
-	_ = json.Unmarshal(asked.Body.Bytes(), &evaluations) // of which a launching job has none
+	_ = json.Unmarshal(asked.Body.Bytes(), &evaluations) // a job that launches others has none
 	answer := api.JobRegisterResponse{Warnings: "1 warning:\n\n* it is a cluster of one"}
 	if len(evaluations) > 0 {
 		answer.EvalID = evaluations[0].ID

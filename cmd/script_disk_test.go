@@ -10,7 +10,7 @@ import (
 
 // disk is the script command
 //
-//	disk DIR SIZE   mounts an empty disk of so many KiB until the end of the script
+//	disk DIR SIZE   mount an empty disk of SIZE KiB until the end of the script
 func disk(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: disk DIR SIZE")
@@ -29,8 +29,8 @@ func mountDisk(dir, kib string) error {
 	return nil
 }
 
-// canMount reports whether this user may mount a disk here, as root may unless
-// a container keeps it from that.
+// canMount reports whether this user may mount a disk, as root may unless a
+// container prevents it.
 func canMount() bool {
 	dir, err := os.MkdirTemp("", "disk")
 	if err != nil {

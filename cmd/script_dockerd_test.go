@@ -10,12 +10,12 @@ import (
 	"taskrun/drivers/docker/dockertest"
 )
 
-// daemons are Docker engines of the scripts, one each. The script command is
+// daemons are the Docker engines of scripts, one for each. The script command is
 //
-//	dockerd start [ARGUMENT...]   it is at $DOCKER_HOST
+//	dockerd start [ARGUMENT...]   start one at $DOCKER_HOST
 //	dockerd stop|kill
-//	dockerd remove                removes all containers
-//	dockerd empty                 it has no container
+//	dockerd remove                remove all containers
+//	dockerd empty                 check that it has no container
 type daemons struct {
 	mu   sync.Mutex
 	made map[string]*dockertest.Daemon // by the script's directory
@@ -67,7 +67,7 @@ func (ds *daemons) command(ts *testscript.TestScript, neg bool, args []string) {
 
 // untilMatches is the script command
 //
-//	until REGEXP COMMAND...   run a command again and again until what it writes matches
+//	until REGEXP COMMAND...   repeat a command until its output matches
 func untilMatches(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: until REGEXP COMMAND...")

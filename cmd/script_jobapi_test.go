@@ -13,9 +13,9 @@ import (
 	"taskrun/engine/leaf/runtimedir"
 )
 
-// jobapi ORDER WHAT sends an order to the only run of the script, as Nomad's
-// tools do, and prints what the answer says. WHAT is a job in JSON, the ID of a
-// job or the path of a variable.
+// jobapi ORDER WHAT sends an order to the only run of the script, like Nomad's
+// tools, and prints the response. WHAT is a job in JSON, the ID of a job or the
+// path of a variable.
 func jobapi() {
 	answer, err := order(os.Args[1], os.Args[2])
 	if err != nil {

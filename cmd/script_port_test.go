@@ -15,7 +15,7 @@ func listen(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Defer(func() { _ = l.Close() })
 }
 
-// free sets $PORT to a port that nobody listens on.
+// free sets $PORT to a port without a listener.
 func free(ts *testscript.TestScript, neg bool, args []string) {
 	_ = bind(ts, neg, args).Close()
 }

@@ -9,11 +9,11 @@ import (
 	"taskrun/drivers/docker/dockertest"
 )
 
-// registries are those of the scripts, one each. The script command is
+// registries are the registries of scripts, one for each. The script command is
 //
-//	registry                  $REGISTRY/shop/web:1 and :latest are images of a registry
-//	registry demand USER:PW   it asks everybody for a password
-//	registry hold|release     downloads stop halfway, and go on
+//	registry                  start one with the images $REGISTRY/shop/web:1 and :latest
+//	registry demand USER:PW   require a password
+//	registry hold|release     stop downloads halfway, and continue them
 type registries struct {
 	mu   sync.Mutex
 	open map[string]*scriptRegistry // by the script's directory

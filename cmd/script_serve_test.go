@@ -11,9 +11,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// serve serves the files of a directory at $URL, and beside them
+// serve serves the files of a directory at $URL, and in addition
 //
-//	/bomb.tar.gz     of 5000 files
+//	/bomb.tar.gz     with 5000 files
 //	/huge.tar.gz     whose only file claims to have 200 GB
 //	/escape.tar.gz   whose only file is two directories up
 func serve(ts *testscript.TestScript, neg bool, args []string) {
@@ -36,12 +36,12 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("URL", server.URL)
 }
 
-// archive writes n headers of files without their content.
+// archive writes n headers of files without content.
 func archive(to io.Writer, size int64, name func(int) string, n int) {
 	packed := gzip.NewWriter(to)
 	w := tar.NewWriter(packed)
 	for i := range n {
-		_ = w.WriteHeader(&tar.Header{Name: name(i), Mode: 0o600, Size: size}) // the reader finds what is wrong
+		_ = w.WriteHeader(&tar.Header{Name: name(i), Mode: 0o600, Size: size}) // the reader reports the error
 	}
 	if size == 0 {
 		_ = w.Close()

@@ -22,11 +22,11 @@ import (
 	"taskrun/drivers/docker/dockertest"
 )
 
-// patience is how long anything may take to happen.
+// patience limits every wait.
 const patience = 30 * time.Second
 
-// atOnce is how many journeys are played at a time, unless -parallel says so:
-// most of a journey is waiting.
+// atOnce is how many journeys run concurrently, unless -parallel sets it: most
+// of a journey is waiting.
 const atOnce = "4"
 
 func TestMain(m *testing.M) {
@@ -41,8 +41,8 @@ func TestMain(m *testing.M) {
 // cleanups are called when all tests have ended.
 var cleanups []func()
 
-// httpd ADDRESS FILE is a server for tasks: it answers 200 while the file
-// exists, and else 503.
+// httpd ADDRESS FILE is a server for tasks: it responds with 200 while the file
+// exists, and otherwise with 503.
 func httpd() {
 	err := http.ListenAndServe(os.Args[1], http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if _, err := os.Stat(os.Args[2]); err != nil {
@@ -54,11 +54,11 @@ func httpd() {
 	os.Exit(1)
 }
 
-// leakTest looks for goroutines that tests left behind.
+// leakTest finds goroutines that tests have left behind.
 type leakTest struct{ m *testing.M }
 
 func (t leakTest) Run() int {
-	if signal.Ignored(syscall.SIGHUP) { // as under nohup, and commands would inherit that
+	if signal.Ignored(syscall.SIGHUP) { // as with nohup; commands would inherit it
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
 	flag.Parse()
@@ -70,7 +70,7 @@ func (t leakTest) Run() int {
 		f()
 	}
 	if cli, err := dockertest.Engine(); err == nil {
-		cli.Close() // of the connections that it keeps
+		cli.Close() // closes idle connections
 	}
 	if err := goleak.Find(); code == 0 && err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -79,9 +79,9 @@ func (t leakTest) Run() int {
 	return code
 }
 
-// TestJourneys plays testdata/script: what a user types and sees. Each script
-// has a home and a data directory of its own. A command of the scripts beyond
-// those of testscript is
+// TestJourneys plays testdata/script: what a user types and sees. Each script has
+// its own home and data directory. In addition to the commands of testscript,
+// there are
 //
 //	exits CODE COMMAND...   the command ends with that exit code
 //	no-containers           the script has left no container behind
@@ -96,9 +96,9 @@ func (t leakTest) Run() int {
 //	until REGEXP COMMAND... runs a command until its output matches
 //	cluster                 starts a cluster, see startCluster
 //
-// with those of terminals, registries and daemons;
-// the conditions are [exists:PATH], [docker]: there is an engine, [dockerd]: one
-// can be started, and [mount]: a disk can be mounted.
+// and those for terminals, registries and daemons. The conditions are
+// [exists:PATH], [docker]: there is an engine, [dockerd]: one can be started, and
+// [mount]: a disk can be mounted.
 func TestJourneys(t *testing.T) {
 	t.Parallel()
 	jobs, err := filepath.Abs("../testdata/jobs")
@@ -130,7 +130,7 @@ func TestJourneys(t *testing.T) {
 				return err
 			}
 			env.Setenv("TASKRUN", taskrun)
-			// Only what needs Docker finds it: it is then at $ENGINE.
+			// Only scripts that need Docker use it: it is at $ENGINE then.
 			env.Setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
 			env.Setenv("ENGINE", os.Getenv("DOCKER_HOST"))
 			// A socket's path must be short.

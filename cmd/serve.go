@@ -11,18 +11,18 @@ import (
 	"taskrun/engine/httpapi"
 )
 
-// closeTime is how long clients may take to notice that the engine has ended.
+// closeTime limits how long clients may take to notice the end of the engine.
 const closeTime = time.Second
 
-// lingerTime is how long a run in the background goes on serving clients that read
-// its output. taskrun's own clients read the files.
+// lingerTime is how long a run in the background goes on serving clients that
+// read its output. taskrun's own clients read the files.
 const lingerTime = 30 * time.Second
 
-// serveRun serves the engine as Nomad's HTTP API at a socket for this user alone,
-// and at a port if there is one, once begin is called: earlier clients would see a
-// run without jobs. Without a socket the run goes on, and the warning says why
-// there is none. The sockets of tasks are served from the start. The caller must
-// call end when the engine is closed.
+// serveRun serves the engine as Nomad's HTTP API at a socket that only this
+// user can reach, and at a port if there is one. It accepts clients only after
+// begin, because earlier ones would see a run without jobs; the sockets of
+// tasks are served from the start. Without a socket the run goes on, and the
+// warning says why. The caller must call end once the engine is closed.
 func serveRun(a *app, e *engine.Engine, name string, port net.Listener, cfg httpapi.Config) (server *httpapi.Server, socket, warning string, begin, end func()) {
 	var listener net.Listener
 	dir, err := a.sockets()
@@ -45,28 +45,28 @@ func serveRun(a *app, e *engine.Engine, name string, port net.Listener, cfg http
 	begin = func() {
 		once.Do(func() {
 			for _, l := range listeners {
-				serving.Go(func() { _ = server.Serve(l) }) // what it could not accept, a client was told
+				serving.Go(func() { _ = server.Serve(l) }) // a rejected client got an error
 			}
 		})
 	}
 	return server, socket, warning, begin, func() {
-		once.Do(func() {}) // from now on it does not begin
+		once.Do(func() {}) // begin has no effect any more
 		ctx, cancel := context.WithTimeout(context.Background(), closeTime+cfg.Linger)
 		defer cancel()
-		_ = server.Shutdown(ctx) // clients that are still there are cut off
+		_ = server.Shutdown(ctx) // cuts off clients that are still connected
 		for _, l := range listeners {
-			_ = l.Close() // that is done, unless it never began
+			_ = l.Close() // already closed, unless begin was never called
 		}
 		serving.Wait()
 		if dir == "" {
 			return
 		}
-		_, _ = httpapi.Find(dir) // which clears away what dead engines left
+		_, _ = httpapi.Find(dir) // Find also removes the sockets of dead engines
 	}
 }
 
-// listenHTTP listens at a port for those tools of Nomad that know no sockets,
-// and tells the user its address and its token: here and nowhere else.
+// listenHTTP listens at a port for Nomad tools that cannot use sockets. It
+// prints the address and the token, which appear nowhere else.
 func listenHTTP(a *app, addr string) (net.Listener, error) {
 	if addr == "" {
 		return nil, nil

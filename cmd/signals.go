@@ -10,8 +10,8 @@ import (
 	"taskrun/cmd/source"
 )
 
-// stopSignals are the signals that end a run gracefully, and at once when they
-// come again, with the exit code that each leads to.
+// stopSignals maps the signals that end a run to their exit codes. The first
+// one stops the run gracefully, the second one at once.
 var stopSignals = map[os.Signal]int{
 	syscall.SIGINT:  exitInterrupt,
 	syscall.SIGTERM: exitTerminate,
@@ -20,9 +20,9 @@ var stopSignals = map[os.Signal]int{
 
 // watchSignals sends the stop signals until stop is called.
 //
-// SIGHUP stays ignored where it was (nohup). SIGPIPE is caught and dropped, so
-// that a closed stdout is an error of the write and tasks can still be stopped;
-// it is not ignored, since tasks would inherit that.
+// A SIGHUP that was ignored (nohup) stays ignored. SIGPIPE is caught and
+// dropped: a closed stdout becomes an error of the write, and tasks can still
+// be stopped. It is not ignored, because tasks would inherit that.
 func watchSignals() (signals <-chan os.Signal, stop func()) {
 	stops, pipe := make(chan os.Signal, 2), make(chan os.Signal, 1)
 	for sig := range stopSignals {
@@ -38,8 +38,8 @@ func watchSignals() (signals <-chan os.Signal, stop func()) {
 	}
 }
 
-// stoppable returns a context that ends with the first signal to stop, and when
-// stdout is closed, for commands that leave nothing to clean up.
+// stoppable returns a context that ends with the first stop signal, and when
+// stdout is closed. It is for commands that leave nothing to clean up.
 func (a *app) stoppable(ctx context.Context) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	unwatchOut := a.streams.WatchOut(cancel)
@@ -72,8 +72,8 @@ func (a *app) interruptible(ctx context.Context) (_ context.Context, stop func()
 	}
 }
 
-// impatient calls f, which ends with ctx unless a slow reader of stdout keeps it.
-// Then impatient returns, and f goes on until the end of the program.
+// impatient calls f, which should end with ctx. If a slow reader of stdout
+// keeps f from that, impatient returns without it.
 func impatient(ctx context.Context, f func() error) error {
 	ended := make(chan error, 1)
 	go func() { ended <- f() }()

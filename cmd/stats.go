@@ -78,7 +78,7 @@ func usageOf(t *client.Task, label string, used *api.ResourceUsage) answer.Usage
 		u.CPUPercent, u.CPUMHz = cpu.Percent, cpu.TotalTicks
 	}
 	if memory := used.MemoryStats; memory != nil {
-		u.Memory = max(memory.RSS, memory.Usage) // drivers tell one of the two
+		u.Memory = max(memory.RSS, memory.Usage) // drivers report one of the two
 	}
 	return u
 }

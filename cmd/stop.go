@@ -77,7 +77,7 @@ Exit codes:
 	return cmd
 }
 
-// done tells that a job was stopped.
+// done reports that jobs were stopped.
 func (o *stopOptions) done(a *app, jobs ...string) error {
 	var done []answer.Done
 	for _, job := range jobs {
@@ -153,11 +153,12 @@ func runStop(ctx context.Context, a *app, job string, opts stopOptions) error {
 	return silent(summary.ExitCode)
 }
 
-// waitTime is how long a command waits for the end of tasks in silence.
+// waitTime is how long a command waits for tasks before it says so.
 const waitTime = 2 * time.Second
 
-// sayWaiting says after a while which tasks of a job, or of all jobs, still run,
-// unless the caller has called stop before. Other modes than plain say nothing.
+// sayWaiting prints, after a while, which tasks of a job (or of all jobs) are
+// still running, unless the caller calls stop before. It prints in plain mode
+// only.
 func (a *app) sayWaiting(ctx context.Context, s *client.Server, job string, mode ui.Mode) (stop func()) {
 	if mode != ui.Plain {
 		return func() {}
@@ -181,8 +182,8 @@ func (a *app) sayWaiting(ctx context.Context, s *client.Server, job string, mode
 	}
 }
 
-// stopCluster stops a job of a cluster and waits for its end. A signal ends the
-// wait, and the job ends by itself.
+// stopCluster stops a job of a cluster and waits until it has ended. A signal
+// ends only the wait.
 func stopCluster(ctx context.Context, a *app, id string, opts stopOptions) error {
 	ctx, stop := a.stoppable(ctx)
 	defer stop()
@@ -200,7 +201,7 @@ func stopCluster(ctx context.Context, a *app, id string, opts stopOptions) error
 	if err := t.server.Deregister(ctx, id, how); err != nil {
 		return stopped(ctx, err)
 	}
-	if opts.detach || j.Launches() { // what it has launched goes on
+	if opts.detach || j.Launches() { // its launched jobs go on
 		return opts.done(a, id)
 	}
 	v := verdict.New(verdict.Policy{Outlives: true}, nil)

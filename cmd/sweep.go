@@ -16,8 +16,7 @@ import (
 	"taskrun/drivers/process/keeper"
 )
 
-// cleanUp removes the tasks of a driver that are no processes, for a run that
-// is dead.
+// cleanUp removes a dead run's tasks of a driver whose tasks are not processes.
 func cleanUp(ctx context.Context, driver, ref string) error {
 	d, ok := catalog.New()[driver].(drivers.Lasting)
 	if !ok {
@@ -26,9 +25,9 @@ func cleanUp(ctx context.Context, driver, ref string) error {
 	return d.CleanUp(ctx, ref)
 }
 
-// sweepDead cleans up after runs that were killed together with their keeper, and
-// says so. Without any it costs one look at the directory of sockets. What
-// cannot be done every command tries again, until clean gives it up.
+// sweepDead cleans up after runs that were killed together with their keeper,
+// and reports it. If there are none, it only reads the directory of sockets.
+// After a failure every command tries again, until clean gives up.
 func sweepDead(a *app, cmd *cobra.Command) {
 	if f := cmd.Flags().Lookup(orphansFlag); cmd.Hidden || f != nil && f.Value.String() == "true" {
 		return
@@ -41,7 +40,7 @@ func sweepDead(a *app, cmd *cobra.Command) {
 		a.warn(errors.New(a.runtime.warning))
 	}
 	if err != nil {
-		return // commands that need the directory say so
+		return // commands that need the directory report it
 	}
 	dead, err := keeper.FindDead(sockets)
 	if err != nil {
@@ -66,12 +65,12 @@ func sweepDead(a *app, cmd *cobra.Command) {
 	}
 }
 
-// jobsOf returns the jobs of a dead run, each once.
+// jobsOf returns the jobs of a dead run, each one once.
 func jobsOf(d *keeper.Dead) string {
 	return strings.Join(slices.Compact(slices.Sorted(slices.Values(d.Jobs))), ", ")
 }
 
-// listed is how many processes are named.
+// listed is how many processes are listed by name.
 const listed = 5
 
 func listProcesses(killed []process.Remain) string {

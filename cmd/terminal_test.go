@@ -16,15 +16,15 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// terminals are those of the scripts, one each: its commands are
+// terminals are the terminals of scripts, one for each. The commands are
 //
 //	terminal COLSxROWS COMMAND...  start a command in a terminal
-//	type TEXT                      type; TEXT is what Go would have between quotes
-//	see REGEXP                     wait for what matches, behind what was seen last
+//	type TEXT                      type; TEXT is the content of a Go string literal
+//	see REGEXP                     wait for a match after the text seen last
 //	resize COLSxROWS
 //	signal TSTP|CONT|TERM|…        send the command a signal; TSTP and CONT wait until
-//	                               it has given the terminal back, and taken it again
-//	left CODE                      wait for its end; the terminal is as it was
+//	                               it has restored the terminal, and taken it again
+//	left CODE                      wait for its end; the terminal must be restored
 type terminals struct {
 	mu   sync.Mutex
 	open map[string]*terminal // by the script's directory
@@ -89,7 +89,7 @@ func (ts *terminals) start(script *testscript.TestScript, neg bool, args []strin
 	})
 }
 
-// mode is the terminal's mode in words.
+// mode describes the terminal's mode.
 func mode(script *testscript.TestScript, tty *os.File) string {
 	stty := exec.Command("stty", "-g")
 	stty.Stdin = tty
@@ -106,7 +106,7 @@ func setSize(ptmx *os.File, size string) error {
 	return pty.Setsize(ptmx, &pty.Winsize{Cols: cols, Rows: rows})
 }
 
-// read takes what the terminal shows, until it is closed.
+// read reads what the terminal shows, until it is closed.
 func (t *terminal) read() {
 	buf := make([]byte, 4096)
 	for {
@@ -116,7 +116,7 @@ func (t *terminal) read() {
 		}
 		select {
 		case t.output <- string(buf[:n]):
-		default: // a flood that nobody looks at
+		default: // a flood that no test reads
 		}
 	}
 }
@@ -202,7 +202,7 @@ func left(script *testscript.TestScript, t *terminal, code string) {
 	}
 }
 
-// rest is what was shown and not looked at.
+// rest returns the text that was shown and not read.
 func (t *terminal) rest() (rest []string) {
 	for {
 		select {

@@ -79,7 +79,7 @@ completed does not count as failed.`,
 	flags.BoolVar(&opts.noRestart, "no-restart", false, "never restart or reschedule what fails")
 	flags.BoolVarP(&opts.detach, "detach", "d", false, "run in the background; return once the run has started")
 	flags.BoolVar(&opts.wait, "wait", false, "with --detach: return once every deployment is healthy, or every task has run for 10s")
-	// The old spellings of rehearse and update.
+	// Old spellings of the commands rehearse and update.
 	flags.BoolVar(&opts.rehearse, "rehearse", false, "dry run: do everything except start tasks; see: taskrun rehearse")
 	opts.bindOffline(flags)
 	flags.BoolVar(&opts.update, "update", false, "change the jobs where they run; see: taskrun update")

@@ -13,7 +13,7 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// upCluster runs jobs in a Nomad cluster and shows what happens.
+// upCluster runs jobs in a Nomad cluster and shows their events.
 func upCluster(ctx context.Context, a *app, args []string, opts upOptions) error {
 	if err := opts.checkCluster(); err != nil {
 		return err
@@ -51,8 +51,8 @@ func upCluster(ctx context.Context, a *app, args []string, opts upOptions) error
 	})
 }
 
-// register registers jobs, all of which were looked up, and launches periodic ones
-// if now. It returns what has happened to them until then.
+// register registers jobs that lookUpAll has returned, and launches periodic
+// ones if now is set. It returns their events up to that point.
 func (r *clusterRun) register(ctx context.Context, jobs []clusterJob, now bool) (past []event.Event, warnings []ui.Diagnostic, err error) {
 	var followed []cluster.Job
 	for _, j := range jobs {
@@ -92,7 +92,7 @@ func (r *clusterRun) register(ctx context.Context, jobs []clusterJob, now bool) 
 	return past, warnings, nil
 }
 
-// halfway adds to an error which jobs were registered before it.
+// halfway adds to an error the jobs that were registered before it.
 func (r *clusterRun) halfway(err error) error {
 	exit, ok := errors.AsType[*exitError](err)
 	if len(r.jobs) == 0 || ok && exit.err == nil {
@@ -102,7 +102,8 @@ func (r *clusterRun) halfway(err error) error {
 	return e.withHint("registered is already: %s; stop it with: %s", strings.Join(r.ids(), ", "), r.stopWords())
 }
 
-// detachCluster reports where the jobs are, once they are ready if that is wanted.
+// detachCluster reports where the jobs run, after waiting until they are ready
+// if the options say so.
 func detachCluster(ctx context.Context, r *clusterRun, warnings []ui.Diagnostic, past []event.Event, opts upOptions) error {
 	a := r.a
 	if err := ui.WriteWarnings(a.streams, opts.mode, a.color, warnings); err != nil {

@@ -55,7 +55,7 @@ the stubs file that it was started with.` + fmt.Sprintf(changeHelp, "updated") +
 	return cmd
 }
 
-// updateHere makes the jobs of files the newest versions of those that run on
+// updateHere registers the jobs of files as new versions of jobs that run on
 // this machine, and waits for their deployments.
 func updateHere(ctx context.Context, a *app, args []string, opts upOptions) error {
 	dataDir, err := a.dataDir(opts.dataDir)
@@ -81,7 +81,7 @@ func updateHere(ctx context.Context, a *app, args []string, opts upOptions) erro
 	})
 }
 
-// updateCluster does the same in a Nomad cluster.
+// updateCluster is like updateHere, for jobs in a Nomad cluster.
 func updateCluster(ctx context.Context, a *app, args []string, opts upOptions) error {
 	files, warnings, err := readForCluster(ctx, a, args, opts)
 	if err != nil {
@@ -98,14 +98,14 @@ func updateCluster(ctx context.Context, a *app, args []string, opts upOptions) e
 	})
 }
 
-// registration is how a job becomes the newest version of a running one.
+// registration registers a new version of a running job.
 type registration struct {
 	job      *client.Job
 	register func(ctx context.Context) (evaluation string, warnings []string, err error)
 }
 
-// updateJobs registers the jobs of files, all of which find looks up before the first
-// is changed, and waits for their deployments.
+// updateJobs registers the jobs of files and waits for their deployments. It
+// looks all of them up before it changes the first.
 func updateJobs(ctx context.Context, a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upOptions, find func(context.Context) ([]registration, error)) error {
 	if err := a.showDiagnostics(diagnosticFormat(opts.mode), files, warnings); err != nil {
 		return err

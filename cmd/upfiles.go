@@ -10,8 +10,8 @@ import (
 	"taskrun/jobspec"
 )
 
-// readToRun reads and checks job files. If they cannot be run it shows why, and
-// its error is silent. The view of the run shows the warnings.
+// readToRun reads and checks job files. If they cannot run, it shows why and
+// returns a silent error. Warnings are left for the view of the run.
 func readToRun(ctx context.Context, a *app, args []string, opts upOptions, dataDir string, stage *rehearse.Rehearsal) ([]jobfile.File, jobspec.Diagnostics, error) {
 	files, diagnostics, err := a.read(ctx, args, opts.jobOptions)
 	if err != nil {
@@ -41,8 +41,8 @@ func readToRun(ctx context.Context, a *app, args []string, opts upOptions, dataD
 	return files, diagnostics, nil
 }
 
-// neverRestart takes the restarts and the rescheduling out of canonical jobs:
-// the first failure of a task is the end of its allocation.
+// neverRestart removes the restarts and the rescheduling from canonical jobs:
+// the first failure of a task ends its allocation.
 func neverRestart(jobs []*api.Job) {
 	for _, j := range jobs {
 		for _, g := range j.TaskGroups {
@@ -53,7 +53,7 @@ func neverRestart(jobs []*api.Job) {
 			for _, p := range policies {
 				p.Attempts, p.Mode = new(0), new(api.RestartPolicyModeFail)
 			}
-			if p := g.ReschedulePolicy; p != nil { // system jobs have none
+			if p := g.ReschedulePolicy; p != nil { // nil for system jobs
 				p.Attempts, p.Unlimited = new(0), new(false)
 			}
 		}

@@ -27,16 +27,16 @@ type upOptions struct {
 	codeFrom string
 	now      bool
 	http     string // address of the API; empty: none
-	enforce  bool   // memory limits
+	enforce  bool   // enforce memory limits
 	rehearse bool
 	virtual  bool // in virtual time, with chance from the seed
 	seed     uint64
 	offline  bool
-	ownData  bool // the run has a data directory for itself alone
+	ownData  bool // use a data directory of its own
 	update   bool
 	detach   bool
 	wait     bool
-	// noRestart takes the restarts and the rescheduling out of the jobs.
+	// noRestart removes the restarts and the rescheduling from the jobs.
 	noRestart bool
 }
 
@@ -44,7 +44,7 @@ func (o *upOptions) bindTimeout(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.timeout, "timeout", 0, "stop after this time, e.g. 10m")
 }
 
-// entry is the entry point of the preflight.
+// entry returns the entry point of the preflight.
 func (o *upOptions) entry() preflight.Entry {
 	switch {
 	case o.rehearse:
@@ -88,7 +88,7 @@ func (o *upOptions) policy(files []jobfile.File) (verdict.Policy, error) {
 	return p, nil
 }
 
-// bindEngine adds the flags that an engine goes by, beside its jobs.
+// bindEngine adds the flags that the engine of a run reads, besides its jobs.
 func (o *upOptions) bindEngine(flags *pflag.FlagSet) {
 	o.machineOptions.bind(flags)
 	o.bindMaxAllocs(flags)
@@ -104,7 +104,7 @@ func (o *upOptions) bindOffline(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.offline, "offline", false, "download no artifacts")
 }
 
-// checkHere refuses flags that cannot be combined on this machine.
+// checkHere refuses combinations of flags that do not work on this machine.
 func (o *upOptions) checkHere() error {
 	switch {
 	case o.offline && !o.rehearse:
@@ -121,7 +121,7 @@ func (o *upOptions) checkHere() error {
 	return nil
 }
 
-// checkCluster refuses flags that cannot be combined in a cluster.
+// checkCluster refuses combinations of flags that do not work in a cluster.
 func (o *upOptions) checkCluster() error {
 	switch {
 	case o.wait && !o.detach:

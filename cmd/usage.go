@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// helpWidth is how many columns a line of help may have.
+// helpWidth is the maximum width of help, in columns.
 const helpWidth = 80
 
 type flagGroup struct {
@@ -18,8 +18,8 @@ type flagGroup struct {
 	flags []string
 }
 
-// flagGroups are the groups in which help lists flags. A flag that is in none of
-// them is a command's own, and comes first.
+// flagGroups are the groups in which help lists flags. Flags in none of them
+// are specific to a command, and come first.
 var flagGroups = []flagGroup{
 	{"Job", []string{"var", "var-file", "stubs", "strict", "driver", "no-restart", "now"}},
 	{"Output", []string{"output", "time", "verbose", "color", "help"}},
@@ -28,7 +28,7 @@ var flagGroups = []flagGroup{
 	{"Expert", []string{"data-dir", "http", "enforce-memory", "memory-oversubscription", "host-paths", "max-allocs", "config"}},
 }
 
-// printUsage prints how a command is called.
+// printUsage prints the usage of a command.
 func printUsage(cmd *cobra.Command) error {
 	var out strings.Builder
 	out.WriteString("Usage:\n")
@@ -66,7 +66,7 @@ func printUsage(cmd *cobra.Command) error {
 	return err
 }
 
-// writeFlags lists the flags of a command by their groups.
+// writeFlags lists the flags of a command by group.
 func writeFlags(out *strings.Builder, cmd *cobra.Command) {
 	own := pflag.NewFlagSet("", pflag.ContinueOnError)
 	own.AddFlagSet(cmd.LocalFlags())

@@ -12,7 +12,7 @@ import (
 )
 
 // TestHelpFitsTheTerminal prints the help of every command that taskrun itself
-// describes.
+// defines.
 func TestHelpFitsTheTerminal(t *testing.T) {
 	t.Parallel()
 	root := newRootCommand((&app{color: ui.ColorAuto}))

@@ -73,7 +73,8 @@ func runValidate(ctx context.Context, a *app, args []string, opts validateOption
 	return err
 }
 
-// valid says that files are in order, and how many warnings and hints they have.
+// valid returns a line that says that files are valid, with the numbers of
+// warnings and hints.
 func valid(files []jobfile.File, diagnostics jobspec.Diagnostics) string {
 	text := fmt.Sprintf("%d job files are valid", len(files))
 	if len(files) == 1 {

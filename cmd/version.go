@@ -13,7 +13,7 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// runVersion is what this is, until a release is built from a tag.
+// version is the version of a build that has no module version.
 const version = "0.1.0-dev"
 
 type versionOptions struct{ mode ui.Mode }
@@ -34,8 +34,8 @@ func newVersionCommand(a *app) *cobra.Command {
 type versionInfo struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision"` // of the source; empty when it is not known
-	Modified bool   `json:"modified"` // the source differed from that revision
-	Nomad    string `json:"nomad"`    // the version that this program follows
+	Modified bool   `json:"modified"` // the source differed from the revision
+	Nomad    string `json:"nomad"`    // the Nomad version that this program follows
 	Go       string `json:"go"`
 	OS       string `json:"os"`
 	Arch     string `json:"arch"`
@@ -57,7 +57,8 @@ func runVersion(a *app, opts versionOptions) error {
 	return err
 }
 
-// currentVersion returns what this program is.
+// currentVersion returns the version of this program, with its build
+// information.
 var currentVersion = sync.OnceValue(func() versionInfo {
 	info := versionInfo{
 		Version: version, Nomad: taskenv.NomadVersion,

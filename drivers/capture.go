@@ -9,13 +9,14 @@ import (
 	"sync"
 )
 
-// Captured is how many bytes of a command's output Capture keeps, the last ones.
+// Captured is how many bytes of a command's output Capture keeps: the last
+// ones.
 const Captured = 4096
 
 // Execer is a driver with its own way to run a command in a running task and
 // capture the output. Callers use Capture.
 type Execer interface {
-	// ExecTask implements Capture.
+	// ExecTask is called by Capture.
 	ExecTask(ctx context.Context, id string, cmd []string) (*ExecTaskResult, error)
 }
 

@@ -26,7 +26,7 @@ func (c commands) ExecTaskStreaming(ctx context.Context, _ string, o *drivers.Ex
 	return c.run(ctx, o)
 }
 
-func TestCaptureKeepsTheEnd(t *testing.T) {
+func TestCaptureKeepsTheLastBytes(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{0, 1, 1000, 4095, 4096, 4097, 10_000} {
 		for _, piece := range []int{1, 1000, 4096, 5000} {
@@ -60,7 +60,7 @@ func TestCaptureKeepsTheEnd(t *testing.T) {
 	}
 }
 
-func TestCaptureSaysThatTimeIsUp(t *testing.T) {
+func TestCaptureTimeout(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
@@ -74,7 +74,7 @@ func TestCaptureSaysThatTimeIsUp(t *testing.T) {
 	}
 }
 
-func TestCaptureThatCannotBe(t *testing.T) {
+func TestCaptureErrors(t *testing.T) {
 	t.Parallel()
 	broken := commands{run: func(context.Context, *drivers.ExecOptions) (*drivers.ExitResult, error) {
 		return nil, drivers.ErrTaskNotFound

@@ -1,26 +1,26 @@
-// Package drivers is the contract between the task runner and what runs a
-// task: Nomad's driver plugin contract without the plugin.
+// Package drivers is the contract between the task runner and task drivers:
+// Nomad's driver plugin contract without the plugin.
 // See https://developer.hashicorp.com/nomad/docs/concepts/plugins/task-drivers.
 //
 // Driver has the methods that every driver needs. A driver that can do more
-// implements one of these interfaces, and leaves out the others:
+// implements some of these interfaces:
 //
 //	Configurable    has options of its own, for all its tasks
 //	Unheeder        knows options of Nomad's driver that have no effect here
-//	Recoverer       finds the tasks of an earlier process again
+//	Recoverer       finds the tasks of an earlier process
 //	Signaler        sends signals to a task
 //	Execer          runs a command in a task and captures its output
 //	StreamExecer    runs a command in a task with streams or a terminal
-//	StatsCollector  measures what a task uses
-//	MemoryEnforcer  holds tasks to their memory limits
+//	StatsCollector  measures the resource usage of a task
+//	MemoryEnforcer  enforces the memory limits of tasks
 //	EventSource     reports events of its tasks
-//	NetworkManager  makes the network that the tasks of a group share
+//	NetworkManager  creates the network that the tasks of a group share
 //	HostPathUser    gives tasks paths of this machine
 //	Lasting         has tasks that outlive the program that started them
-//	Finder          finds what it has made and not removed
+//	Finder          finds everything it has made and not removed
 //	Shutdowner      cleans up at the end of the run
 //
-// Everything here may be called from several goroutines at once.
+// All methods must be safe for concurrent use.
 package drivers
 
 import (
@@ -44,7 +44,7 @@ type Driver interface {
 
 	// Fingerprint sends the driver's health: a first value at once, then one on
 	// every change, until ctx ends. Then the channel is closed. If it is closed
-	// earlier, Follow opens another one.
+	// earlier, Follow calls Fingerprint again.
 	Fingerprint(ctx context.Context) (<-chan Fingerprint, error)
 
 	// StartTask starts a task and registers it under cfg.ID, which must be new.
@@ -54,21 +54,21 @@ type Driver interface {
 	// closed.
 	StartTask(ctx context.Context, cfg *TaskConfig) (*TaskHandle, *Network, error)
 
-	// WaitTask returns at once a channel that gets one result when the task
-	// ends, and is then closed. It may be called many times, even after the end,
-	// until DestroyTask. If ctx ends first, the channel is closed without a
-	// value. Unknown tasks: ErrTaskNotFound.
+	// WaitTask returns, without blocking, a channel that receives one result
+	// when the task ends, and is then closed. It may be called many times, even
+	// after the end, until DestroyTask. If ctx ends first, the channel is
+	// closed without a value. Unknown tasks: ErrTaskNotFound.
 	WaitTask(ctx context.Context, id string) (<-chan *ExitResult, error)
 
 	// StopTask sends signal (Nomad's name, e.g. "SIGINT"; empty means SIGINT)
-	// to the task, waits for its end up to timeout, then kills it with all its
-	// processes, and returns when it is dead. A timeout of 0 kills at once. A
-	// task that has ended is no error; it stays registered. The end of ctx cuts
-	// the timeout short.
+	// to the task and waits up to timeout for its end. It then kills the task
+	// with all its processes, and returns when it is dead. A timeout of 0 kills
+	// at once. It is no error if the task has ended already. The task stays
+	// registered. The end of ctx ends the timeout.
 	StopTask(ctx context.Context, id string, timeout time.Duration, signal string) error
 
-	// DestroyTask forgets a task and removes what is left of it. A running task
-	// is an error unless force is set. Then it is killed first.
+	// DestroyTask forgets a task and removes its remains. A running task is an
+	// error, unless force is set, which kills it first.
 	DestroyTask(id string, force bool) error
 
 	// InspectTask returns the status of a task.
@@ -90,9 +90,9 @@ type Shutdowner interface {
 	Shutdown(ctx context.Context) (int, error)
 }
 
-// Info identifies a driver.
+// Info identifies a driver by name.
 type Info struct {
-	Name string // in job files
+	Name string // as in job files
 }
 
 // FSIsolation is how a task's view of the file system differs from the host's.
@@ -109,8 +109,8 @@ const (
 // Capabilities are the properties of a driver that its interfaces do not show.
 type Capabilities struct {
 	FSIsolation FSIsolation
-	// MustInitiateNetwork: the driver makes the network of a group; see
-	// NetworkManager.
+	// MustInitiateNetwork says that the driver creates the network of a group;
+	// see NetworkManager.
 	MustInitiateNetwork bool
 }
 
@@ -124,27 +124,27 @@ const (
 	HealthHealthy    HealthState = "healthy"
 )
 
-// Fingerprint is a driver's state of health and the node attributes it adds.
+// Fingerprint is the health of a driver and the node attributes that it adds.
 type Fingerprint struct {
 	Health            HealthState
-	HealthDescription string // in Nomad's words "Healthy", "disabled", or what is wrong
+	HealthDescription string // "Healthy" or "disabled" as in Nomad, or the problem
 	Disabled          bool   // by the config file
-	// Attributes are none when the driver is undetected, and otherwise at least
-	// "driver.<name>": "1".
+	// Attributes is empty if the driver is undetected. Otherwise it contains at
+	// least "driver.<name>": "1".
 	Attributes map[string]string
 }
 
-// Healthy is the fingerprint of a driver that can be used.
+// Healthy returns the fingerprint of a usable driver.
 func Healthy(driver string) Fingerprint {
 	return Fingerprint{Health: HealthHealthy, HealthDescription: "Healthy", Attributes: map[string]string{"driver." + driver: "1"}}
 }
 
-// Disabled is the fingerprint of a driver that the config file disables.
+// Disabled returns the fingerprint of a driver that the config file disables.
 func Disabled() Fingerprint {
 	return Fingerprint{Health: HealthUndetected, HealthDescription: "disabled", Disabled: true}
 }
 
-// Steady is the Fingerprint of a driver whose health never changes.
+// Steady implements Fingerprint for a driver whose health never changes.
 func Steady(ctx context.Context, f Fingerprint) (<-chan Fingerprint, error) {
 	ch := make(chan Fingerprint, 1)
 	ch <- f

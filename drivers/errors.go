@@ -6,8 +6,8 @@ var (
 	// ErrTaskNotFound is returned for an ID that is not registered.
 	ErrTaskNotFound = errors.New("task not found for given id")
 
-	// ErrPluginShutdown is the error of a result if the driver went away. The
-	// task may still run.
+	// ErrPluginShutdown is the error of a result after the driver went away.
+	// The task may still be running.
 	ErrPluginShutdown = errors.New("plugin is shut down")
 
 	// ErrUnwanted is returned for a start that was abandoned because the task is
@@ -15,8 +15,7 @@ var (
 	ErrUnwanted = errors.New("the task was to be stopped before it had started")
 )
 
-// NoCommandError says that there is no such command, or no directory to start it
-// in.
+// NoCommandError says that a command, or its working directory, does not exist.
 type NoCommandError struct{ Err error }
 
 func (e *NoCommandError) Error() string { return e.Err.Error() }

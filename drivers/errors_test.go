@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// The mark of an error after which a start may be tried again counts on the
-// outermost error, and hides nothing.
+// Only the mark of the outermost error counts, and it hides nothing.
 func TestRecoverable(t *testing.T) {
 	t.Parallel()
 	if Recoverable(nil) != nil || IsRecoverable(nil) || IsRecoverable(ErrUnwanted) {

@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// ExecOptions are a command to run in a task and its streams.
+// ExecOptions describe a command to run in a task, and its streams.
 type ExecOptions struct {
 	Command []string
 	Tty     bool // run it in its own terminal, with stdout and stderr as one

@@ -12,15 +12,15 @@ import (
 	"taskrun/drivers"
 )
 
-// fingerprints is a driver whose streams are scripted, one after another: what
-// each sends before it ends. One that is nil cannot be opened.
+// fingerprints is a driver with scripted streams: each sends some values before
+// it ends. A nil one cannot be opened.
 type fingerprints struct {
 	drivers.Driver
 	streams [][]drivers.HealthState
 }
 
 func (d *fingerprints) Fingerprint(ctx context.Context) (<-chan drivers.Fingerprint, error) {
-	if len(d.streams) == 0 { // one that stays open
+	if len(d.streams) == 0 { // the last one stays open
 		ch := make(chan drivers.Fingerprint, 1)
 		ch <- drivers.Fingerprint{Health: "last"}
 		context.AfterFunc(ctx, func() { close(ch) })

@@ -1,19 +1,18 @@
 package drivers
 
-// HostPathUser is a driver whose tasks may mount paths of this machine.
+// HostPathUser is a driver whose tasks may mount paths of the host.
 type HostPathUser interface {
-	// HostPaths returns the paths of this machine in a config block, as they are
-	// written.
+	// HostPaths returns the host paths in a config block, as written there.
 	HostPaths(config map[string]any) []HostPath
 
-	// SetHostPaths sets the function that returns what to mount for a path; "" is
-	// nothing. By default tasks get the path itself. It is called before any task
-	// starts.
+	// SetHostPaths sets the function that returns what to mount for a path; ""
+	// means nothing. By default tasks get the path itself. It is called before
+	// any task starts.
 	SetHostPaths(find func(path string) (string, error))
 }
 
-// HostPath is a path of this machine in a config block.
+// HostPath is a host path in a config block.
 type HostPath struct {
-	Option string // where it is written
+	Option string // name of the option
 	Path   string
 }

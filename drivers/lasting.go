@@ -2,15 +2,16 @@ package drivers
 
 import "context"
 
-// Lasting is a driver whose tasks outlive the program that started them, since
-// they are not its processes.
+// Lasting is a driver whose tasks outlive the program that started them,
+// because they are not its processes.
 type Lasting interface {
-	// OnUse has the driver call tell once, before the first task starts, with a
-	// line for CleanUp. It is called before any other method but SetConfig.
+	// OnUse makes the driver call tell once, before the first task starts, with
+	// a reference for CleanUp. It is called before any other method except
+	// SetConfig.
 	OnUse(tell func(ref string))
 
-	// CleanUp removes everything that a driver in another program left behind, by
-	// its line. It may be called without any other method before it.
+	// CleanUp removes everything that a driver in another program left behind,
+	// given its reference. No other method has to be called before it.
 	CleanUp(ctx context.Context, ref string) error
 }
 
@@ -19,7 +20,7 @@ type Lasting interface {
 type Leftover struct {
 	ID       string // the driver's own
 	Name     string // for people
-	AllocDir string // its run is locked while the run needs it
+	AllocDir string // the run that needs the leftover is locked
 }
 
 // Finder is a driver that finds everything it has made and not removed, even

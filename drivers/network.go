@@ -6,17 +6,17 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// DNS is how a task resolves names, in place of the host's way.
+// DNS is how a task resolves names, instead of the host's way.
 type DNS struct {
 	Servers  []string
 	Searches []string
 	Options  []string
 }
 
-// NetworkManager is a driver that makes the network of a group, since its tasks
-// can join no other.
+// NetworkManager is a driver that creates the network of a group, because its
+// tasks can join no other.
 type NetworkManager interface {
-	// CreateNetwork makes a network for the tasks of an allocation. On error
+	// CreateNetwork creates a network for the tasks of an allocation. On error
 	// nothing is left behind.
 	CreateNetwork(ctx context.Context, req *NetworkRequest) (*NetworkIsolation, error)
 	// DestroyNetwork removes a network. A missing one is no error.
@@ -38,7 +38,7 @@ type NetworkIsolation struct {
 	Driver    string // by name
 	ID        string // the driver's own
 	Interface string // inside; empty with none
-	IP        string // likewise
-	Gateway   string // likewise: the machine, from inside
+	IP        string // inside; empty with none
+	Gateway   string // the machine, as seen from inside; empty with none
 	Hostname  string
 }

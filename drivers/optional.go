@@ -11,17 +11,17 @@ type Configurable interface {
 	// ConfigSchema describes the options. It is constant.
 	ConfigSchema() hcldec.Spec
 
-	// SetConfig takes the options, decoded by ConfigSchema; those that are not
-	// set are null. It is called at most once, before any other method but Info,
-	// ConfigSchema and TaskConfigSchema. After an error, which names the option,
-	// the driver must not be used.
+	// SetConfig sets the options, decoded by ConfigSchema; unset options are
+	// null. It is called at most once, before any other method except Info,
+	// ConfigSchema and TaskConfigSchema. After an error, which names the
+	// option, the driver must not be used.
 	SetConfig(config cty.Value) error
 }
 
 // Unheeder is a Configurable with options of Nomad's driver that have no effect
 // here.
 type Unheeder interface {
-	// Unheeded returns those among the options, valid or not.
+	// Unheeded returns such options among the given ones, whether valid or not.
 	Unheeded(config cty.Value) []Unheeded
 }
 
@@ -31,30 +31,15 @@ type Unheeded struct {
 	Instead string // what happens, in a few words
 }
 
-// Recoverer is a driver that can recover a task that it, or an earlier instance in
-// another process, has started.
+// Recoverer is a driver that can find a task started by itself or by an earlier
+// instance in another process.
 type Recoverer interface {
-	// RecoverTask registers the task of a handle again, under the ID in its
-	// Config. A task that is registered and running stays as it is. If the task
-	// cannot be found, the error is ErrTaskNotFound.
+	// RecoverTask registers the task of a handle under the ID in its Config. A
+	// registered and running task is left alone. If the task cannot be found,
+	// the error is ErrTaskNotFound.
 	//
 	// A handle without DriverState means that a start was intended and may have
 	// happened: the driver looks for the task by its Config. If it was not
 	// started, the error is ErrTaskNotFound, and it can be started.
 	RecoverTask(handle *TaskHandle) error
-}
-
-// Mount is a file or directory of the host at a path of the task.
-type Mount struct {
-	HostPath        string
-	TaskPath        string
-	Readonly        bool
-	PropagationMode string // private, host-to-task or bidirectional
-}
-
-// Device is a device of the host that a task may use.
-type Device struct {
-	HostPath    string
-	TaskPath    string
-	Permissions string // of "rwm", as in cgroups
 }

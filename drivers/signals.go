@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// signals are the names in job files, in upper case; see
+// signals maps the names in job files, in upper case; see
 // https://developer.hashicorp.com/nomad/docs/job-specification/task#kill_signal.
 var signals = map[string]syscall.Signal{
 	"SIGNULL": 0,

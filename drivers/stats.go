@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// StatsCollector is a driver that can measure what a task uses.
+// StatsCollector is a driver that can measure the resource usage of a task.
 type StatsCollector interface {
 	// TaskStats sends a first sample at once and then one every interval (0:
 	// Nomad's default, 1 s), until ctx or the task ends. Then the channel is
@@ -16,16 +16,17 @@ type StatsCollector interface {
 	TaskStats(ctx context.Context, id string, interval time.Duration) (<-chan *TaskResourceUsage, error)
 }
 
-// TaskResourceUsage is a sample of what the processes of a task use, as in Nomad's
-// API: together and, if the driver knows them, each by itself. Memory is in bytes;
-// CPU times are percent of one core, TotalTicks MHz, ThrottledTime nanoseconds;
-// Timestamp is nanoseconds since 1970. Values that are not in Measured are 0.
+// TaskResourceUsage is a sample of the resource usage of a task's processes, as
+// in Nomad's API: in total and, if the driver knows them, of each process.
+// Memory is in bytes; CPU times are percent of one core, TotalTicks MHz,
+// ThrottledTime nanoseconds; Timestamp is nanoseconds since 1970. Values that
+// are not in Measured are 0.
 type TaskResourceUsage struct {
 	api.TaskResourceUsage
-	Processes int // now
+	Processes int // current number
 }
 
-// The names of measured values in MemoryStats.Measured and CpuStats.Measured.
+// Names of measured values in MemoryStats.Measured and CpuStats.Measured.
 // Clients show no others.
 const (
 	MeasuredRSS      = "RSS"
@@ -41,8 +42,8 @@ const (
 	MeasuredThrottledTime    = "Throttled Time"
 )
 
-// SumUsage adds up what several processes, or tasks, use. Measured is the union.
-// The stats of devices are put in one list.
+// SumUsage adds up the usage of several processes or tasks. Measured is the
+// union, and the lists of devices are joined.
 func SumUsage(usages ...*api.ResourceUsage) *api.ResourceUsage {
 	memory, cpu := &api.MemoryStats{}, &api.CpuStats{}
 	sum := &api.ResourceUsage{MemoryStats: memory, CpuStats: cpu}

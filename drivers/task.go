@@ -20,21 +20,21 @@ type TaskConfig struct {
 	JobID       string
 	ParentJobID string // of a periodic or dispatched job; else empty
 	GroupName   string
-	Name        string // of the task
+	Name        string // name of the task
 	NodeID      string
 	NodeName    string
 
 	Env       map[string]string // the whole environment, interpolated
 	User      string            // empty: the user that runs taskrun
 	Resources Resources
-	AllocDir  string // directory of the allocation
+	AllocDir  string // allocation directory
 	Mounts    []Mount
 	Devices   []Device
 
 	Ports     []taskenv.Port    // of the group
 	TaskPorts []taskenv.Port    // of the task's deprecated network block
-	Network   *NetworkIsolation // that the task joins; nil: the host's, or its own
-	DNS       *DNS              // of the group; nil: as the host
+	Network   *NetworkIsolation // for the task to join; nil: the host's, or its own
+	DNS       *DNS              // of the group; nil: like the host
 
 	// Config is the task's config block, interpolated and decoded against the
 	// driver's TaskConfigSchema.
@@ -43,23 +43,24 @@ type TaskConfig struct {
 	// Output gives the task its stdout and stderr.
 	Output Output
 
-	// Unwanted is closed once the task is to be stopped. A start may then be
-	// abandoned, for example during a download, with ErrUnwanted. It may be nil.
+	// Unwanted is closed when the task should stop. A start may then be
+	// abandoned, for example during a download, with ErrUnwanted. It may be
+	// nil.
 	Unwanted <-chan struct{}
 }
 
 // TaskDir returns the task's own directory, where a process starts by default.
 func (c *TaskConfig) TaskDir() string { return filepath.Join(c.AllocDir, c.Name) }
 
-// Resources are those of the task.
+// Resources are the resources of a task.
 type Resources struct {
-	CPU         int   // MHz; those of the Cores, if there are any
-	Cores       []int // numbers of CPUs for this task alone; nil: any
+	CPU         int   // MHz; those of Cores if there are any
+	Cores       []int // CPUs reserved for this task; nil: any
 	MemoryMB    int   // MiB, the reservation
-	MemoryMaxMB int   // MiB, the limit; 0: as MemoryMB; -1: none
+	MemoryMaxMB int   // MiB, the limit; 0: MemoryMB; -1: none
 }
 
-// MemoryLimitBytes returns the task's memory limit in bytes, 0 for none.
+// MemoryLimitBytes returns the task's memory limit in bytes, or 0 for none.
 func (r Resources) MemoryLimitBytes() int64 {
 	if r.MemoryMaxMB < 0 {
 		return 0
@@ -105,26 +106,41 @@ type TaskStatus struct {
 	Attributes  map[string]string // e.g. "pid"
 }
 
-// ExitResult is how a task ended.
+// ExitResult describes how a task ended.
 type ExitResult struct {
-	ExitCode  int // 128+n when a process was killed by signal n
+	ExitCode  int // 128+n if a process was killed by signal n
 	Signal    int // 0 for none
 	OOMKilled bool
-	Err       error // of the driver, or an explanation
+	Err       error // error of the driver, or an explanation
 
-	// PeakMemory is the largest memory, in bytes, that was measured; 0 if
-	// unknown.
+	// PeakMemory is the highest measured memory, in bytes; 0 if unknown.
 	PeakMemory int64
 }
 
-// Successful reports whether the task ended well: code 0, no signal, no error.
+// Successful reports whether the task ended with code 0, no signal and no
+// error.
 func (r *ExitResult) Successful() bool {
 	return r.ExitCode == 0 && r.Signal == 0 && r.Err == nil
 }
 
-// Network is the address of a task that its driver gave it.
+// Network is the address that a driver gave its task.
 type Network struct {
 	IP            string
 	PortMap       map[string]int // port label → port inside the task
 	AutoAdvertise bool           // services use IP by default
+}
+
+// Mount is a file or directory of the host at a path of the task.
+type Mount struct {
+	HostPath        string
+	TaskPath        string
+	Readonly        bool
+	PropagationMode string // private, host-to-task or bidirectional
+}
+
+// Device is a device of the host that a task may use.
+type Device struct {
+	HostPath    string
+	TaskPath    string
+	Permissions string // of "rwm", as in cgroups
 }

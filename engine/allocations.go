@@ -11,7 +11,7 @@ import (
 	"taskrun/drivers"
 )
 
-// Allocs returns the allocations of this run, living and ended ones, by name
+// Allocs returns the allocations of this run, running and ended, sorted by name
 // and then by age.
 func (e *Engine) Allocs() []Alloc {
 	e.allocs.mu.Lock()
@@ -26,7 +26,7 @@ func (e *Engine) Allocs() []Alloc {
 	return list
 }
 
-// Alloc returns one of the allocations of this run.
+// Alloc returns the allocation of this run with an ID.
 func (e *Engine) Alloc(id string) (Alloc, bool) {
 	e.allocs.mu.Lock()
 	defer e.allocs.mu.Unlock()
@@ -42,8 +42,8 @@ func (a Alloc) Exec(ctx context.Context, task string, opts *drivers.ExecOptions)
 	return a.now.Exec(ctx, task, opts)
 }
 
-// RestartTask restarts a running task, without counting it as a failure. It
-// returns when the old run has ended.
+// RestartTask restarts a running task without counting it as a failure. It
+// returns once the task has stopped.
 func (a Alloc) RestartTask(ctx context.Context, task string) error {
 	return a.now.RestartTask(ctx, task, "", false)
 }
@@ -52,18 +52,18 @@ func (a Alloc) RestartTask(ctx context.Context, task string) error {
 // in the order of their lifecycle.
 func (a Alloc) Restart(ctx context.Context, all bool) error { return a.now.Restart(ctx, all) }
 
-// CheckSignal returns an error if Nomad has no signal of that name.
+// CheckSignal returns an error if Nomad knows no signal with that name.
 func CheckSignal(name string) error {
 	_, err := drivers.ParseSignal(name)
 	return err
 }
 
-// Signal sends a signal, by Nomad's name, to a running task.
+// Signal sends a signal, given by Nomad's name, to a running task.
 func (a Alloc) Signal(task, signal string) error { return a.now.Signal(task, signal) }
 
-// Stats returns what the running tasks use now, each and together; with a
-// task's name only what that one uses. Tasks whose driver has no statistics are
-// left out.
+// Stats returns the current resource usage of the running tasks, each and in
+// total, or of one task if task is not empty. It omits tasks whose driver has
+// no statistics.
 func (a Alloc) Stats(ctx context.Context, task string) *api.AllocResourceUsage {
 	used := &api.AllocResourceUsage{Tasks: map[string]*api.TaskResourceUsage{}}
 	var all []*api.ResourceUsage

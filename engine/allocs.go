@@ -11,23 +11,22 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// Alloc is a snapshot of an allocation. Its methods concern the allocation as
-// it is when they are called.
+// Alloc is a snapshot of an allocation. Its methods act on the allocation in
+// its state at the time of the call.
 type Alloc struct {
 	event.Alloc
 	runner.State
 	Job      *api.Job // read only
-	Dir      string   // its directory
-	Replaces string   // ID of the allocation in whose place this one runs
-	// Unwanted says why the allocation is not to run on, in Nomad's words;
-	// empty as long as it is to run.
+	Dir      string   // the allocation's directory
+	Replaces string   // ID of the allocation that this one replaces
+	// Unwanted explains, in Nomad's words, why the allocation should stop. It
+	// is empty while the allocation should run.
 	Unwanted string
-	// Deployment is the ID of the deployment that it is part of; empty for
-	// none.
+	// Deployment is the ID of the allocation's deployment, or empty.
 	Deployment string
-	Canary     bool // it was placed as one, and is not promoted
-	// Ports are those of the group, TaskPorts those of tasks by the deprecated
-	// network blocks of their resources.
+	Canary     bool // placed as a canary and not promoted
+	// Ports are the group's ports. TaskPorts are those of tasks with the
+	// deprecated network block in their resources.
 	Ports     []taskenv.Port
 	TaskPorts map[string][]taskenv.Port
 	Granted   map[string]drivers.Resources // by task
@@ -35,7 +34,7 @@ type Alloc struct {
 	now *runner.Alloc
 }
 
-// allocs are the living and the ended allocations of an engine.
+// allocs holds the running and the ended allocations of an engine.
 type allocs struct {
 	bus *event.Bus
 
@@ -43,8 +42,8 @@ type allocs struct {
 	known map[string]*knownAlloc // by ID
 }
 
-// knownAlloc is an allocation, and why it is not to run on; guarded by the
-// mutex of allocs.
+// knownAlloc is an allocation and the reason why it should stop. The mutex of
+// allocs guards it.
 type knownAlloc struct {
 	*runner.Alloc
 	unwanted string
@@ -63,7 +62,7 @@ func (a *knownAlloc) snapshot() Alloc {
 	}
 }
 
-// find returns an allocation by its ID; nil if it is not known.
+// find returns the allocation with an ID, or nil.
 func (l *allocs) find(id string) *runner.Alloc {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -73,14 +72,14 @@ func (l *allocs) find(id string) *runner.Alloc {
 	return nil
 }
 
-// track makes an allocation known.
+// track adds an allocation.
 func (l *allocs) track(a *runner.Alloc) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.known[a.Config().Alloc.ID] = &knownAlloc{Alloc: a}
 }
 
-// forget makes an allocation unknown.
+// forget removes an allocation.
 func (l *allocs) forget(a *event.Alloc) {
 	l.mu.Lock()
 	delete(l.known, a.ID)
@@ -88,7 +87,7 @@ func (l *allocs) forget(a *event.Alloc) {
 	l.bus.Publish(a, "", event.Forgotten{})
 }
 
-// forgetJob forgets the allocations of a job.
+// forgetJob removes the allocations of a job.
 func (l *allocs) forgetJob(id string) {
 	l.mu.Lock()
 	var gone []*event.Alloc
@@ -103,20 +102,20 @@ func (l *allocs) forgetJob(id string) {
 	}
 }
 
-// The intended states of allocations that are not to run on, in Nomad's words.
+// Descriptions, in Nomad's words, of allocations that should stop.
 const (
 	notNeeded = "alloc not needed due to job update"
 	migrated  = "alloc is being migrated"
 	updated   = "alloc is being updated due to job update"
 )
 
-// unwant stops an allocation that is known, and keeps the first reason.
+// unwant stops a known allocation. Only the first reason is kept.
 func (l *allocs) unwant(a *runner.Alloc, why string) {
 	l.mark(a, why)
 	a.Stop()
 }
 
-// mark keeps the first reason why an allocation is not to run on.
+// mark records why an allocation should stop. Only the first reason is kept.
 func (l *allocs) mark(a *runner.Alloc, why string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"taskrun/engine/store"
 )
 
-// amend replaces a version, by its index, with a copy that is changed. The lock
-// is held.
+// amend replaces the version at index i with a changed copy. The caller must
+// hold the lock.
 func (r *jobRun) amend(i int, c *store.Change, change func(*api.Job)) {
 	job := *r.versions[i]
 	change(&job)
@@ -26,8 +26,8 @@ func (r *jobRun) amend(i int, c *store.Change, change func(*api.Job)) {
 	r.tellVersion(&job, c)
 }
 
-// forgetVersions drops the versions that are not kept, unless allocations are
-// of them, and their deployments. The lock is held.
+// forgetVersions drops the versions that are not kept, with their deployments,
+// unless they still have allocations. The caller must hold the lock.
 func (r *jobRun) forgetVersions(c *store.Change) {
 	needed := map[uint64]bool{}
 	for _, s := range r.slots {

@@ -18,9 +18,9 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// BenchmarkTasks runs mock tasks, in one group or one allocation each, from
-// the submission until all have ended. The time of a task must not depend on
-// how many there are.
+// BenchmarkTasks runs mock tasks, in one group or in one allocation each, from
+// submission until all have ended. The time for each task must not depend on
+// their number.
 func BenchmarkTasks(b *testing.B) {
 	for _, n := range []int{100, 1000, 10_000} {
 		for name, shape := range map[string]func(int) *api.Job{"group": oneGroup, "count": manyAllocs} {
@@ -64,9 +64,9 @@ func runOnce(b *testing.B, job *api.Job, durable bool) {
 	}
 }
 
-// TestManyRestartsLeaveMemoryAsItWas restarts a task ten thousand times and
-// compares the heap with that after the first thousand.
-func TestManyRestartsLeaveMemoryAsItWas(t *testing.T) { // alone, for it looks at all memory
+// TestManyRestartsUseNoMemory restarts a task ten thousand times and compares
+// the heap with that after the first thousand.
+func TestManyRestartsUseNoMemory(t *testing.T) { // not parallel: it measures all memory
 	const first, all = 1000, 10_000
 	var after [2]uint64
 	synctest.Test(t, func(t *testing.T) {
@@ -120,8 +120,8 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// BenchmarkDurable is BenchmarkTasks with all that a later engine needs to take
-// up the run.
+// BenchmarkDurable is BenchmarkTasks with everything stored that a later engine
+// needs.
 func BenchmarkDurable(b *testing.B) {
 	for name, durable := range map[string]bool{"foreground": false, "durable": true} {
 		b.Run(name, func(b *testing.B) {

@@ -10,8 +10,8 @@ import (
 	"taskrun/engine/update"
 )
 
-// newChild returns a job to be run in the name of its parent. It shares all
-// that is read only with it.
+// newChild returns a job that runs on behalf of its parent. It shares the
+// parent's data, which is read only.
 func newChild(parent *api.Job, id string) *api.Job {
 	child := *parent
 	child.ID, child.Name, child.ParentID = &id, &id, parent.ID
@@ -19,14 +19,14 @@ func newChild(parent *api.Job, id string) *api.Job {
 	return &child
 }
 
-// running reports whether a child runs.
+// running reports whether any child is running.
 func (c *children) running() bool {
 	c.parent.mu.Lock()
 	defer c.parent.mu.Unlock()
 	return c.live > 0
 }
 
-// launch runs a child in the directory of its parent's run, and stores that
+// launch starts a child in the directory of its parent's run, and stores that
 // together with what.
 func (c *children) launch(child *api.Job, what store.Change) error {
 	r := c.parent
@@ -43,7 +43,7 @@ func (c *children) launch(child *api.Job, what store.Change) error {
 	return nil
 }
 
-// restore runs the children that an earlier engine has left.
+// restore starts the children that an earlier engine has left running.
 func (c *children) restore() {
 	c.parent.mu.Lock()
 	defer c.parent.mu.Unlock()
@@ -53,7 +53,7 @@ func (c *children) restore() {
 	}
 }
 
-// begin runs a child. The lock is held.
+// begin starts a child. The caller must hold the lock.
 func (c *children) begin(child *api.Job, restored func()) {
 	parent := c.parent
 	r := newJobRun(parent.engine, child, parent.dir, parent.ports.memory, parent.recorder)

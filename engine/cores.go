@@ -10,9 +10,9 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// coreClaims gives CPUs to tasks that ask for some. As in Nomad a task gets the
-// first free ones. Where too few are free it shares those that the fewest tasks
-// have: no allocation waits for resources here.
+// coreClaims assigns CPU cores to tasks that request them. As in Nomad, a task
+// gets the first free cores. If too few are free, it shares the cores with the
+// fewest tasks, because an allocation here never waits for resources.
 type coreClaims struct {
 	node   *taskenv.Node
 	usable func() []taskenv.Core // measures them once
@@ -21,7 +21,7 @@ type coreClaims struct {
 	apart bool
 
 	mu    sync.Mutex
-	users map[int]int // how many tasks have a core, by its ID
+	users map[int]int // number of tasks of each core, by its ID
 }
 
 func newCoreClaims(node *taskenv.Node) *coreClaims {
@@ -50,8 +50,8 @@ func (c *coreClaims) give(wanted int) (given taskenv.Cores) {
 	return given
 }
 
-// giveAll returns the cores of a group's tasks by task; nil when none asks for
-// any.
+// giveAll returns the cores of a group's tasks, by task; nil if no task
+// requests any.
 func (c *coreClaims) giveAll(g *api.TaskGroup) (given map[string]taskenv.Cores) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,10 +70,10 @@ func (c *coreClaims) giveAll(g *api.TaskGroup) (given map[string]taskenv.Cores) 
 	return given
 }
 
-// adopt counts the cores that an allocation has since an earlier engine.
+// adopt counts cores that an allocation got from an earlier engine.
 func (c *coreClaims) adopt(given map[string]taskenv.Cores) { c.count(given, 1) }
 
-// release takes the cores of an allocation back.
+// release returns the cores of an allocation.
 func (c *coreClaims) release(given map[string]taskenv.Cores) { c.count(given, -1) }
 
 func (c *coreClaims) count(given map[string]taskenv.Cores, by int) {

@@ -9,7 +9,8 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// TestCoreClaims gives the first free cores, then those that the fewest have.
+// TestCoreClaims assigns first the free cores, then those with the fewest
+// tasks.
 func TestCoreClaims(t *testing.T) {
 	t.Parallel()
 	c := newCoreClaims(nil)
@@ -43,8 +44,8 @@ func TestCoreClaims(t *testing.T) {
 	give("those of an earlier engine count", group(new(1)), map[string]taskenv.Cores{"a": {IDs: []int{3}, MHz: 1500}})
 }
 
-// TestCoresThatCannotBeToldApart count as so many average ones.
-func TestCoresThatCannotBeToldApart(t *testing.T) {
+// TestCoresWithoutIDs counts cores as average ones.
+func TestCoresWithoutIDs(t *testing.T) {
 	t.Parallel()
 	c := newCoreClaims(&taskenv.Node{Attributes: map[string]string{"cpu.numcores": "4", "cpu.totalcompute": "10000"}})
 	if diff := cmp.Diff(taskenv.Cores{MHz: 5000}, c.give(2)); diff != "" {

@@ -27,15 +27,15 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// machine is where tasks run. It outlives engines.
+// machine runs tasks. It outlives engines.
 type machine struct {
 	*mock.Driver
 	mu     sync.Mutex
 	starts map[string]int // by task
-	ids    []string       // of the driver's tasks
+	ids    []string       // IDs of the driver's tasks
 }
 
-// leftover returns a task that no engine has ended; empty if there is none.
+// leftover returns a task that no engine has ended, or "".
 func (m *machine) leftover() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -47,7 +47,7 @@ func (m *machine) leftover() string {
 	return ""
 }
 
-// started is how often a task was started.
+// started returns how many times a task was started.
 func (m *machine) started(task string) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -61,8 +61,7 @@ func (m *machine) counts() map[string]int {
 }
 
 // link is the driver of one engine: it has the tasks that the engine has
-// started or recovered, and nothing can be done through it when the engine is
-// dead.
+// started or recovered, and stops working when the engine is dead.
 type link struct {
 	*machine
 	dead  *atomic.Bool
@@ -141,27 +140,28 @@ func (l *link) DestroyTask(id string, force bool) error {
 	return l.Driver.DestroyTask(id, force)
 }
 
-// scenario is a run in which engines die.
+// scenario is a run whose engines die.
 type scenario struct {
 	job     func() *api.Job
 	actions map[time.Duration]func(*engine.Engine)
 	lasts   time.Duration // then it is stopped
-	// lost: an action may be lost with the engine that was to carry it out.
+	// lost says that an action may be lost with the engine that should carry it
+	// out.
 	lost bool
-	// every: not every point is tried, but each of so many; 0: all.
+	// every says to try only each every-th point; 0: all.
 	every int
 }
 
-// outcome is what is compared of two runs.
+// outcome is the part of two runs that is compared.
 type outcome struct {
 	History map[string][]string // lines of events.json by "allocation task"
-	States  map[string]string   // last known, by "allocation task"
+	States  map[string]string   // last known state, by "allocation task"
 	Starts  map[string]int
 }
 
-// play runs a scenario in virtual time. The engine dies at the given point of
-// its writing, each one after it as well; 0: never. It returns how many points
-// the last engine went through.
+// play runs a scenario in virtual time. The engine dies at the given write, and
+// each later one as well; 0: never. It returns how many writes the last engine
+// made.
 func (s scenario) play(t *testing.T, point int, away time.Duration) (out outcome, points int) {
 	t.Helper()
 	dataDir := t.TempDir()
@@ -217,12 +217,12 @@ func (s scenario) play(t *testing.T, point int, away time.Duration) (out outcome
 		case <-died:
 		}
 		select {
-		case <-died: // which may look like an end
+		case <-died: // may look like an end
 			e.Leave()
 			dead = append(dead, e)
-			synctest.Wait() // a dead engine does nothing more to files
+			synctest.Wait() // a dead engine no longer changes files
 			<-time.After(away)
-			e, died = begin(point > 20 && lives < 6) // those who die young would die forever
+			e, died = begin(point > 20 && lives < 6) // those that die young would die forever
 			sub := e.Subscribe(false)
 			if err := e.Recover(engine.Run{Dir: dir, Lock: lockOf(dead)}); err != nil {
 				t.Fatalf("point %d: %v", point, err)
@@ -230,7 +230,7 @@ func (s scenario) play(t *testing.T, point int, away time.Duration) (out outcome
 			current.Store(e)
 			checkNumbers(t, sub)
 			if s.lasts > 0 && time.Since(begun) >= s.lasts {
-				e.Stop() // who had told the dead engine tells this one
+				e.Stop() // the client that told the dead engine tells this one
 			}
 			continue
 		default:
@@ -260,8 +260,8 @@ func (s scenario) play(t *testing.T, point int, away time.Duration) (out outcome
 	return out, points
 }
 
-// lockOf returns the lock of a job's name as dead engines have left it; nil if
-// they had given it up.
+// lockOf returns the lock of a job's name that dead engines have left, or nil
+// if they have released it.
 func lockOf(dead []*engine.Engine) *os.File {
 	for _, e := range dead {
 		if runs := e.Runs(); len(runs) > 0 {
@@ -271,7 +271,7 @@ func lockOf(dead []*engine.Engine) *os.File {
 	return nil
 }
 
-// checkNumbers checks that the events' numbers only grow.
+// checkNumbers checks that the numbers of events only increase.
 func checkNumbers(t *testing.T, sub *event.Subscription) {
 	t.Helper()
 	var last uint64
@@ -291,8 +291,8 @@ var masked = regexp.MustCompile(`(restarting in )[0-9a-zµ.]+|(dispatch-)[-0-9a-
 
 func mask(s string) string { return masked.ReplaceAllString(s, "$1$2$3*") }
 
-// readHistory returns the lines of the history, without what differs from run
-// to run.
+// readHistory returns the lines of the history, without text that differs from
+// run to run.
 func readHistory(t *testing.T, dir string) map[string][]string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "events.json"))

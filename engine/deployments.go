@@ -13,11 +13,11 @@ import (
 	"taskrun/engine/store"
 )
 
-// errNoDeployment is Nomad's word for an ID that nothing has.
+// errNoDeployment is Nomad's error for an unknown deployment ID.
 var errNoDeployment = errors.New("deployment not found")
 
-// Deployments returns the deployments of a job that are known, oldest first;
-// none for a job that is not known.
+// Deployments returns the known deployments of a job, oldest first. An unknown
+// job has none.
 func (e *Engine) Deployments(job string) []Deployment {
 	list, _ := withJob(e, job, func(r *jobRun) (list []Deployment, _ error) {
 		for _, d := range r.deployments {
@@ -28,7 +28,7 @@ func (e *Engine) Deployments(job string) []Deployment {
 	return list
 }
 
-// snapshot is called with the lock held.
+// snapshot returns a copy of a deployment. The caller must hold the lock.
 func (r *jobRun) snapshot(d *deploymentRecord) Deployment {
 	shown := Deployment{
 		ID: d.ID, Job: *r.job.ID, Version: d.Version, Began: d.Began, Status: d.Status, Description: d.Description,
@@ -49,8 +49,7 @@ func (r *jobRun) snapshot(d *deploymentRecord) Deployment {
 	return shown
 }
 
-// changeDeployment does something with a deployment, and what follows from
-// that.
+// changeDeployment changes a deployment and acts on the consequences.
 func (l *jobRuns) changeDeployment(id string, change func(r *jobRun, d *deploymentRecord) error) error {
 	for _, r := range l.all() {
 		if done, err := r.changeDeployment(id, change); done {
@@ -79,26 +78,26 @@ func (r *jobRun) changeDeployment(id string, change func(*jobRun, *deploymentRec
 	return true, nil
 }
 
-// Promote takes the canaries of some groups of a deployment, or of all with
-// none named, for good. The errors are Nomad's.
+// Promote promotes the canaries of the given groups of a deployment, or of all
+// groups if none is given. The errors are Nomad's.
 func (e *Engine) Promote(deployment string, groups []string) error {
 	return e.runs.changeDeployment(deployment, func(_ *jobRun, d *deploymentRecord) error {
 		return d.Promote(groups, time.Now())
 	})
 }
 
-// Pause has a deployment place nothing more, or go on.
+// Pause pauses a deployment, which then places nothing more, or resumes it.
 func (e *Engine) Pause(deployment string, pause bool) error {
 	return e.runs.changeDeployment(deployment, func(_ *jobRun, d *deploymentRecord) error { return d.Pause(pause, time.Now()) })
 }
 
-// Fail ends a deployment as one that has failed.
+// Fail marks a deployment as failed, which ends it.
 func (e *Engine) Fail(deployment string) error {
 	return e.runs.changeDeployment(deployment, func(_ *jobRun, d *deploymentRecord) error { return d.Fail() })
 }
 
-// SetHealth tells a deployment that allocations are healthy, and others not, by
-// their IDs: all or none.
+// SetHealth marks allocations of a deployment as healthy or unhealthy, by ID.
+// If any ID is refused, it changes nothing.
 func (e *Engine) SetHealth(deployment string, healthy, unhealthy []string) error {
 	verdicts := map[string]health.Verdict{}
 	for _, id := range healthy {

@@ -12,8 +12,8 @@ import (
 	"taskrun/drivers"
 )
 
-// driverWatch follows drivers from when somebody is interested in them: their
-// health, and what they say of tasks.
+// driverWatch follows the health and the task events of drivers, each one from
+// its first use.
 type driverWatch struct {
 	drivers map[string]drivers.Driver
 	allocs  *allocs
@@ -27,9 +27,9 @@ type driverWatch struct {
 	watched map[string]*watched
 }
 
-// watched is one driver that is followed.
+// watched is a driver that is followed.
 type watched struct {
-	first chan struct{} // closed with the first fingerprint
+	first chan struct{} // closed after the first fingerprint
 	info  *api.DriverInfo
 }
 
@@ -39,7 +39,8 @@ func newDriverWatch(catalog map[string]drivers.Driver, known *allocs, notice fun
 	return w
 }
 
-// begin follows a driver, if it is not followed yet. It waits for nothing.
+// begin starts to follow a driver, unless it is followed already. It does not
+// block.
 func (w *driverWatch) begin(name string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -67,7 +68,7 @@ func (w *driverWatch) begin(name string) {
 	})
 }
 
-// end returns when no driver is followed any more.
+// end waits until no driver is followed.
 func (w *driverWatch) end() {
 	w.mu.Lock()
 	w.ended = true
@@ -76,7 +77,7 @@ func (w *driverWatch) end() {
 	w.loops.Wait()
 }
 
-// take keeps a fingerprint, and publishes a notice when the driver becomes
+// take records a fingerprint, and publishes a notice when the driver becomes
 // unhealthy or recovers during the run.
 func (w *driverWatch) take(name string, f drivers.Fingerprint) {
 	info := &api.DriverInfo{
@@ -87,7 +88,7 @@ func (w *driverWatch) take(name string, f drivers.Fingerprint) {
 		UpdateTime:        time.Now(),
 	}
 	if own := "driver." + name; info.Attributes[own] == "1" {
-		info.Attributes[own] = "true" // as Nomad has it here, and only here
+		info.Attributes[own] = "true" // Nomad sets it here, and only here
 	}
 	w.mu.Lock()
 	d := w.watched[name]
@@ -101,8 +102,8 @@ func (w *driverWatch) take(name string, f drivers.Fingerprint) {
 	}
 }
 
-// info returns what is known of a driver that is followed, and waits for the
-// first word until ctx ends.
+// info returns the state of a followed driver. It waits for the first
+// fingerprint until ctx ends.
 func (w *driverWatch) info(ctx context.Context, name string) *api.DriverInfo {
 	w.mu.Lock()
 	d := w.watched[name]
@@ -122,16 +123,16 @@ func (w *driverWatch) info(ctx context.Context, name string) *api.DriverInfo {
 	return &api.DriverInfo{HealthDescription: "the health of the driver is not known yet"}
 }
 
-// hand gives an event to its task. It drops an event of a task that is unknown,
-// or whose allocation is forgotten.
+// hand passes an event to its task. It drops events of unknown tasks and
+// forgotten allocations.
 func (w *driverWatch) hand(e drivers.TaskEvent) {
 	if a := w.allocs.find(e.AllocID); a != nil {
 		a.DriverEvent(e)
 	}
 }
 
-// follow follows the drivers of a job; the error is that there is none of a
-// name.
+// follow follows the drivers of a job. It returns an error if one of them does
+// not exist.
 func (w *driverWatch) follow(job *api.Job) error {
 	for _, g := range job.TaskGroups {
 		for _, t := range g.Tasks {

@@ -19,7 +19,7 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// talker is the mock driver, with events and health that the test gives.
+// talker is the mock driver with events and health provided by the test.
 type talker struct {
 	*mock.Driver
 	eventer.Eventer
@@ -46,7 +46,7 @@ func (d *talker) Fingerprint(ctx context.Context) (<-chan drivers.Fingerprint, e
 	return ch, nil
 }
 
-// talk runs a job of one task with a driver, and returns its history.
+// talk runs a job of one task with a talker, and returns its history.
 func talk(t *testing.T, test func(*engine.Engine, *talker)) (h history) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

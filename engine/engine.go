@@ -1,7 +1,6 @@
 // Package engine runs jobs on this machine: it places their allocations, runs
-// and replaces them, and publishes what happens. It is the façade behind
-// which everything that lives during a run has its owner: its caller sends it
-// jobs and orders, and follows the rest as events.
+// and replaces them, and publishes events. It owns everything that lives during
+// a run; callers send it jobs and orders, and follow the events.
 package engine
 
 import (
@@ -27,23 +26,23 @@ import (
 	"taskrun/jobspec/validate"
 )
 
-// Config is what an engine needs to know of its surroundings.
+// Config configures an engine.
 type Config struct {
-	DataDir string                    // where runs are kept; see allocdir
+	DataDir string                    // directory of the runs; see allocdir
 	Drivers map[string]drivers.Driver // by name
 	Hooks   hooks.Catalog
-	Node    *taskenv.Node // what ${node.…} and ${attr.…} read
-	HostEnv []string      // "K=V", what tasks inherit
-	// Services is where the hooks register what tasks offer; nil if none does.
+	Node    *taskenv.Node // for ${node.…} and ${attr.…}
+	HostEnv []string      // "K=V", inherited by tasks
+	// Services is where hooks register the services of tasks; nil if none do.
 	Services *service.Catalog
-	// Variables is where Nomad's variables are that tasks may read; nil if there
-	// are none.
+	// Variables holds the Nomad variables that tasks may read; nil if there are
+	// none.
 	Variables *variable.Store
-	// PortDir is where engines of this user tell each other which ports they
-	// gave out. Empty: they do not.
+	// PortDir is where the engines of this user record the ports they have
+	// assigned, so that each can avoid the others'. If empty, they do not.
 	PortDir string
-	// LogicalPorts: the ports that are given out are never listened on, so other
-	// programs may use them as well.
+	// LogicalPorts says that nothing listens on assigned ports, so other
+	// programs may use them, too.
 	LogicalPorts bool
 	// MaxKillTimeout caps kill_timeout; 0 means 30s, Nomad's default of
 	// max_kill_timeout.
@@ -54,15 +53,16 @@ type Config struct {
 	// MaxAllocs is how many allocations a job may have; 0 means
 	// validate.DefaultMaxAllocs.
 	MaxAllocs int
-	// Durable: what a later engine needs to take up the runs is stored as they
-	// go, see Recover. Without it the directories hold only what tasks made.
+	// Durable makes the engine store everything that a later engine needs to
+	// continue its runs; see Recover. Without it, run directories contain only
+	// what tasks write.
 	Durable bool
 	// NoHistory: nothing is written of what happens in the runs. It has no effect if
 	// they are durable.
 	NoHistory bool
 	// OnRun, if set, is called with the directory of each run before anything
-	// is put into it: the keeper, which cleans up when this program is killed,
-	// must know.
+	// is written to it. It lets the keeper know what to clean up if this
+	// program is killed.
 	OnRun func(dir string)
 }
 
@@ -82,7 +82,7 @@ func (c *Config) checkSize(job *api.Job) error {
 	return nil
 }
 
-// Engine runs jobs. Its methods may be called from several goroutines at once.
+// Engine runs jobs. Its methods are safe for concurrent use.
 type Engine struct {
 	cfg   Config
 	bus   event.Bus
@@ -90,19 +90,19 @@ type Engine struct {
 	ports *port.Claims
 	cores *coreClaims
 
-	stopping context.Context // done: every job is to end
+	stopping context.Context // done: every job stops
 	stop     context.CancelFunc
-	hard     context.Context // done: and at once
+	hard     context.Context // done: every job is killed
 	kill     context.CancelFunc
-	leaving  context.Context // done: every task is left to itself
+	leaving  context.Context // done: every task is left running
 	leave    context.CancelFunc
-	settled  context.Context // done: nothing new begins, for one of these reasons
+	settled  context.Context // done: nothing new starts, for any of these reasons
 	settle   context.CancelFunc
 
 	watch  *driverWatch
-	notice func(format string, args ...any) // publishes one
+	notice func(format string, args ...any) // publishes a notice
 
-	onRecorder func(*store.Recorder) // for tests, who interrupt it
+	onRecorder func(*store.Recorder) // for tests that interrupt the recorder
 
 	allocs *allocs
 	runs   jobRuns
@@ -112,87 +112,87 @@ type Engine struct {
 	closed    bool
 }
 
-// jobRuns are the runs of the jobs that were submitted or recovered.
+// jobRuns holds the runs of the submitted or recovered jobs.
 type jobRuns struct {
 	going sync.WaitGroup
-	done  chan struct{} // closed when all have ended
-	// finding counts the runs and allocations whose tasks drivers may find
-	// again.
+	done  chan struct{} // closed when all runs have ended
+	// finding counts the runs and allocations whose tasks drivers may still
+	// find again.
 	finding sync.WaitGroup
 
 	mu   sync.Mutex
 	list []*jobRun
 }
 
-// jobRun is one run of a job: for each group and index a slot, in which one
-// allocation after another runs.
+// jobRun is one run of a job. It has a slot for each group and index, in which
+// allocations run one after another.
 type jobRun struct {
 	engine   *Engine
-	job      *api.Job // the version that was submitted: what no update changes is read here
+	job      *api.Job // the submitted version, for everything that updates cannot change
 	newest   atomic.Pointer[api.Job]
 	dir      *allocdir.Run
 	ports    jobPorts
 	recorder *store.Recorder
 	hostEnv  []string
-	woken    chan struct{} // of capacity 1: something has changed
-	ready    chan struct{} // closed when what an earlier engine has left is known
+	woken    chan struct{} // signals a change; capacity 1
+	ready    chan struct{} // closed when the state left by an earlier engine is known
 
-	stopping context.Context // done: the job is to end
-	settled  context.Context // done: nothing new begins
+	stopping context.Context // done: the job stops
+	settled  context.Context // done: nothing new starts
 	cancel   []context.CancelFunc
 
 	children  children
-	lives     sync.WaitGroup // of slots
-	forgotten atomic.Bool    // it was purged and has ended
+	lives     sync.WaitGroup // running slots
+	forgotten atomic.Bool    // the job was purged and has ended
 
 	mu          sync.Mutex
 	versions    versions
-	deployments deployments // of these
+	deployments deployments // of these versions
 	scalings    map[string][]api.ScalingEvent
 	slots       []*slot
-	living      int  // slots
-	changed     bool // the slots are to be looked at
-	waits       bool // something is to be done with them later
+	living      int  // number of running slots
+	changed     bool // the slots have to be checked
+	waits       bool // a slot is waiting for its turn
 	stopped     bool // by an order for this job
-	purged      bool // it is forgotten as soon as it has ended
-	ended       bool // nothing of it can begin any more
+	purged      bool // forget the job once it has ended
+	ended       bool // the job can start nothing more
 }
 
-// children are the jobs that run in the name of another one, which is periodic
-// or parameterized.
+// children holds the jobs that run on behalf of a periodic or parameterized
+// job.
 type children struct {
 	parent      *jobRun
 	runs        sync.WaitGroup
 	dispatching sync.Mutex // serializes dispatches
-	orphans     []*api.Job // that an earlier engine has left
+	orphans     []*api.Job // left by an earlier engine
 
 	// Guarded by the parent's mu.
 	live  int
 	known map[string]*jobRun // by ID
 }
 
-// slot is where a group's allocations of one index run, one after another. A
-// canary has a slot of its own, beside the one whose place it may take.
+// slot runs the allocations of a group and an index, one after another. A
+// canary has a slot of its own, next to that of the allocation it may replace.
 //
-// What it is for is decided elsewhere, see rollOut; a goroutine of its own, as
-// long as it lives, does that.
+// rollOut decides what a slot should run, and a goroutine of the slot carries
+// it out.
 type slot struct {
 	*jobRun
 	group string
 	index int
-	lane  int // 0, or another one where several slots have the same index
+	lane  int // distinguishes slots with the same index; normally 0
 
-	restored  *runner.Alloc   // the last one of an earlier engine, nil for none
-	ended     *runner.Alloc   // the one before the next
-	claimed   []int           // ports of the present one
-	kept      []*runner.Alloc // that have ended, as the first of Placed
-	forgotten store.Change    // those that are not kept, for the next placement
-	wake      chan struct{}   // of capacity 1: something else is wanted
+	restored  *runner.Alloc   // last allocation of an earlier engine; nil for none
+	ended     *runner.Alloc   // the previous allocation, until the next one is placed
+	claimed   []int           // ports of the present allocation
+	kept      []*runner.Alloc // allocations that have ended, like the first ones of Placed
+	forgotten store.Change    // records to delete at the next placement
+	wake      chan struct{}   // signals a change of what is wanted; capacity 1
 	onVerdict func(alloc string, v health.Verdict)
 
 	// Guarded by the job's mu.
 	slotRecord
-	living  bool          // its goroutine runs
-	present *runner.Alloc // nil between two of them
-	again   bool          // another one is to run in its place, whatever becomes of it
+	living  bool          // the slot's goroutine is running
+	present *runner.Alloc // nil between two allocations
+	again   bool          // place another allocation, however this one ends
 }

@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// newJob returns a canonical job of one group, g, with these tasks.
+// newJob returns a canonical job with one group, g, and these tasks.
 func newJob(jobType string, tasks ...*api.Task) *api.Job {
 	g := api.NewTaskGroup("g", 1)
 	g.Tasks = tasks
@@ -32,8 +32,8 @@ func newJob(jobType string, tasks ...*api.Task) *api.Job {
 	return job
 }
 
-// newTask returns a task for the mock driver that is never restarted.
-// Options are pairs of a name of the mock driver's and a value.
+// newTask returns a task for the mock driver that is never restarted. config is
+// a list of alternating names and values of the mock driver's options.
 func newTask(name string, config ...any) *api.Task {
 	t := api.NewTask(name, "mock_driver")
 	t.Config = map[string]any{}
@@ -54,7 +54,7 @@ func hook(t *api.Task, hook string, sidecar bool) *api.Task {
 	return t
 }
 
-// history is what was seen of a run.
+// history is the observed history of a run.
 type history struct {
 	start  time.Time
 	events map[string][]string // of each task: "Type: message"
@@ -62,14 +62,14 @@ type history struct {
 	status []string // of allocations: "name status: description"
 	order  []string // "task state" over all tasks, in order
 	deploy []string // of the deployment: "status: description"
-	jobs   []string // of allocations, as they begin: "time job"
+	jobs   []string // of allocations, at their starts: "time job"
 	notes  []string
 	codes  map[string]int
 	lasted time.Duration
 }
 
-// run runs a job in virtual time. The actions are called as long after the
-// start as they say.
+// run runs a job in virtual time. Each action is called at its time after the
+// start.
 func run(t *testing.T, job *api.Job, actions map[time.Duration]func(*engine.Engine)) (h history) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -139,8 +139,8 @@ const (
 func stop(e *engine.Engine) { e.Stop() }
 func kill(e *engine.Engine) { e.Kill() }
 
-// TestEvents goes through what can happen to tasks, one case a row of Nomad's
-// rules, and compares the events of every task.
+// TestEvents compares the events of every task in many situations, one case for
+// each of Nomad's rules.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -359,7 +359,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// sameEvent compares texts of which one may end in "*".
+// sameEvent compares texts, one of which may end in "*".
 func sameEvent(a, b string) bool {
 	if prefix, ok := strings.CutSuffix(a, "*"); ok {
 		return strings.HasPrefix(b, prefix)
@@ -385,7 +385,7 @@ func TestTheWholeLifecycleRunsInOrder(t *testing.T) {
 	}
 	var got []string
 	for _, o := range h.order {
-		if !strings.HasSuffix(o, " pending") && o != "side running" { // beside pre, in no order
+		if !strings.HasSuffix(o, " pending") && o != "side running" { // concurrent with pre, in any order
 			got = append(got, o)
 		}
 	}
@@ -464,7 +464,7 @@ func TestFailedAllocationIsReplaced(t *testing.T) {
 func TestStopWhileWaitingForTheReplacement(t *testing.T) {
 	t.Parallel()
 	job := newJob("service", newTask("t", "run_for", "1s", "exit_code", 1))
-	job.TaskGroups[0].ReschedulePolicy = nil // the default: replaced without end
+	job.TaskGroups[0].ReschedulePolicy = nil // the default: replaced without limit
 	h := run(t, job, map[time.Duration]func(*engine.Engine){10 * time.Second: stop})
 	if h.lasted != 10*time.Second {
 		t.Errorf("lasted %v, want 10s", h.lasted)
@@ -488,7 +488,7 @@ func TestCountAndGroups(t *testing.T) {
 	}
 }
 
-// only returns the ID of the one allocation.
+// only returns the only allocation.
 func only(e *engine.Engine) engine.Alloc {
 	allocs := e.Allocs()
 	if len(allocs) != 1 {
@@ -577,7 +577,7 @@ func TestRestartOfTheWholeAllocation(t *testing.T) {
 				t.Errorf("status %q", got)
 			}
 			if tt.all {
-				// The second round takes the order of the first.
+				// The second round is in the same order as the first.
 				order := strings.Join(h.order, ", ")
 				first := strings.Index(order, "main running")
 				if second := strings.LastIndex(order, "pre dead"); second < first {
@@ -707,7 +707,7 @@ func TestParameterizedJob(t *testing.T) {
 
 func TestPeriodicJob(t *testing.T) {
 	t.Parallel()
-	// A bubble's time begins at midnight UTC, 2000-01-01.
+	// The time in a bubble starts at midnight UTC, 2000-01-01.
 	periodic := func(runFor string, p api.PeriodicConfig) *api.Job {
 		job := newJob("batch", newTask("t", "run_for", runFor))
 		job.Periodic = &p
@@ -715,7 +715,7 @@ func TestPeriodicJob(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		job  *api.Job
-		want []string // when it was launched, by day and time
+		want []string // launch times, by day and time
 	}{
 		"cron": {
 			periodic("1m", api.PeriodicConfig{Spec: new("30 8 * * *")}),
@@ -786,7 +786,7 @@ func TestReplacedAllocationsDoNotFillTheDisk(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		job := newJob("service", newTask("t", "exit_code", 1))
-		job.TaskGroups[0].ReschedulePolicy = nil // replaced without end
+		job.TaskGroups[0].ReschedulePolicy = nil // replaced without limit
 		job.Canonicalize()
 		dir := t.TempDir()
 		e := engine.New(engine.Config{

@@ -2,6 +2,6 @@ package engine
 
 import "taskrun/engine/store"
 
-// OnRecorder has f called with the recorder of each run, before anything of
-// the run is stored.
+// OnRecorder makes the engine call f with the recorder of each run, before it
+// stores anything.
 func OnRecorder(e *Engine, f func(*store.Recorder)) { e.onRecorder = f }

@@ -8,7 +8,7 @@ import (
 	"taskrun/engine/store"
 )
 
-// runGroups runs the allocations of every group, and takes the job from version
+// runGroups runs the allocations of all groups, and moves the job from version
 // to version. It returns when they have ended.
 func (r *jobRun) runGroups() {
 	defer r.lives.Wait()
@@ -33,8 +33,8 @@ func (r *jobRun) runGroups() {
 	}
 }
 
-// turn does what is to be done now. It returns when to look again, zero for
-// not by itself, and whether the job is over.
+// turn does the work that is due. It returns the time of the next turn, zero if
+// it takes an event, and whether the job is over.
 func (r *jobRun) turn() (again time.Time, over bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -46,8 +46,8 @@ func (r *jobRun) turn() (again time.Time, over bool) {
 	return again, true
 }
 
-// isEmpty reports whether the job is a service that somebody has given a count
-// of 0: it waits for another one.
+// isEmpty reports whether the job is a service that was scaled to 0. Such a job
+// does not end: it waits to be scaled up.
 func (r *jobRun) isEmpty() bool {
 	job := r.newest.Load()
 	if *job.Type != api.JobTypeService || *job.Version == 0 || r.isEnding() {
@@ -61,16 +61,17 @@ func (r *jobRun) isEmpty() bool {
 	return true
 }
 
-// finish ends what the job itself does; its children may go on.
+// finish ends the job itself. Its children may go on.
 func (r *jobRun) finish() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ended = true
-	r.stop() // there is nothing left to end
+	r.stop() // releases the contexts; nothing is left to stop
 	r.forget()
 }
 
-// forget forgets the job when it was purged and has ended. The lock is held.
+// forget forgets the job if it was purged and has ended. The caller must hold
+// the lock.
 func (r *jobRun) forget() {
 	if r.purged && r.ended {
 		r.forgotten.Store(true)

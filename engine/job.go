@@ -26,23 +26,23 @@ func newJobRun(e *Engine, job *api.Job, dir *allocdir.Run, memory *port.Memory, 
 	return r
 }
 
-// lock locks the job as soon as what an earlier engine has left is known.
+// lock locks the job once the state left by an earlier engine is known.
 func (r *jobRun) lock() {
 	<-r.ready
 	r.mu.Lock()
 }
 
-// isEnding reports whether nothing new begins.
+// isEnding reports whether the job starts nothing new.
 func (r *jobRun) isEnding() bool { return r.settled.Err() != nil || r.engine.leaving.Err() != nil }
 
-// stop has the job end.
+// stop stops the job.
 func (r *jobRun) stop() {
 	for _, cancel := range r.cancel {
 		cancel()
 	}
 }
 
-// look has the job looked at.
+// look makes the job check its slots.
 func (r *jobRun) look() {
 	select {
 	case r.woken <- struct{}{}:
@@ -50,11 +50,11 @@ func (r *jobRun) look() {
 	}
 }
 
-// launches reports whether a job is only launched, as other jobs: it is
-// periodic or parameterized.
+// launches reports whether a job is periodic or parameterized: it runs only
+// through the jobs that it launches.
 func launches(job *api.Job) bool { return job.IsPeriodic() || job.IsParameterized() }
 
-// parentOf returns the ID of the job in whose name a job runs; empty for none.
+// parentOf returns the ID of the job on whose behalf a job runs, or "".
 func parentOf(job *api.Job) string {
 	if job.ParentID == nil {
 		return ""
@@ -62,8 +62,8 @@ func parentOf(job *api.Job) string {
 	return *job.ParentID
 }
 
-// version returns a version of the job; of one that is not kept the newest. The
-// lock is held.
+// version returns a version of the job, or the newest if that version is not
+// kept. The caller must hold the lock.
 func (r *jobRun) version(n uint64) *api.Job {
 	if i := r.versions.index(n); i >= 0 {
 		return r.versions[i]
@@ -71,6 +71,6 @@ func (r *jobRun) version(n uint64) *api.Job {
 	return r.newest.Load()
 }
 
-// deployment is that of the newest version; nil when it has none. The lock is
-// held.
+// deployment returns the deployment of the newest version, or nil. The caller
+// must hold the lock.
 func (r *jobRun) deployment() *deploymentRecord { return r.deployments.of(*r.newest.Load().Version) }

@@ -8,16 +8,16 @@ import (
 	"taskrun/engine/store"
 )
 
-// What is stored of a run, besides its allocations:
+// Keys of the records that are stored of a run, besides its allocations:
 //
 //	run                              runRecord
-//	order                            how it is to end: orderStop or orderKill
-//	stopped     <job ID>             whether that job alone is to end
+//	order                            how the run should end: orderStop or orderKill
+//	stopped     <job ID>             whether only that job should stop
 //	job         <job ID>             each job of the run, an api.Job
 //	version     <job ID> <n>         each earlier version that is kept, an api.Job
-//	slot        <job ID> <group> <i> slotRecord; with a number behind it where there are several
+//	slot        <job ID> <group> <i> slotRecord; followed by a number if several have that index
 //	deployment  <job ID> <n>         deploymentRecord of that version
-//	scaling     <job ID>             its scaling events by group
+//	scaling     <job ID>             scaling events, by group
 //	periodic    <job ID>             the time up to which launches were made
 const (
 	runKey        = "run"
@@ -31,13 +31,13 @@ const (
 	periodicKey   = "periodic"
 )
 
-// The orders.
+// Values of the record order.
 const (
 	orderStop = "stop"
 	orderKill = "kill"
 )
 
-// numbered is the key of something that belongs to a version of a job.
+// numbered returns the key of a record of one version of a job.
 func numbered(kind string, job *api.Job, version uint64) store.Key {
 	return store.KeyOf(kind, *job.ID, strconv.FormatUint(version, 10))
 }

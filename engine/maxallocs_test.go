@@ -42,7 +42,8 @@ func TestJobsWithTooManyAllocationsAreRefused(t *testing.T) {
 	}
 }
 
-// Neither another version nor scaling gets a running job beyond the limit.
+// TestRunningJobsStayBelowTheLimit tries to exceed the limit with another
+// version and with scaling.
 func TestRunningJobsStayBelowTheLimit(t *testing.T) {
 	t.Parallel()
 	e := limited(t, 3)

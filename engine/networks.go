@@ -9,9 +9,9 @@ import (
 	"taskrun/engine/update"
 )
 
-// networksOf are the networks of a group that count, as in Nomad the first of
-// the group and, by their deprecated blocks, the first of each task; with the
-// name of that task.
+// networksOf returns the networks of a group that count. As in Nomad, they are
+// the first one of the group (with an empty task name) and the first one in the
+// deprecated blocks of each task.
 func networksOf(g *api.TaskGroup) iter.Seq2[string, *api.NetworkResource] {
 	return func(yield func(string, *api.NetworkResource) bool) {
 		if len(g.Networks) > 0 && !yield("", g.Networks[0]) {
@@ -42,7 +42,7 @@ func allocName(job, group string, index int) string {
 	return fmt.Sprintf("%s.%s[%d]", job, group, index)
 }
 
-// staticOf are the static ports of an allocation of a group.
+// staticOf returns the static ports of one allocation of a group.
 func staticOf(g *api.TaskGroup, index int) iter.Seq[staticPort] {
 	return func(yield func(staticPort) bool) {
 		for _, n := range networksOf(g) {
@@ -55,7 +55,8 @@ func staticOf(g *api.TaskGroup, index int) iter.Seq[staticPort] {
 	}
 }
 
-// staticPorts are those of all allocations of a version of a job.
+// staticPorts returns the static ports of all allocations of a version of a
+// job.
 func staticPorts(job *api.Job) iter.Seq[staticPort] {
 	return func(yield func(staticPort) bool) {
 		for _, g := range job.TaskGroups {

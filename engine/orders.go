@@ -13,13 +13,12 @@ import (
 	"taskrun/engine/update"
 )
 
-// Plan tells what another version of a job, canonicalised, would mean for what
-// runs: what would be done at once. A job that does not run would be placed as
-// a whole. Nothing is done. A version that Update would refuse is the same
-// error.
+// Plan returns what Update would do at once with another version of a job,
+// which must be canonicalized. All allocations of a job that is not running
+// would be placed. Plan changes nothing, and returns the same errors as Update.
 func (e *Engine) Plan(job *api.Job) (*update.Plan, error) {
 	r, err := e.runs.find(*job.ID)
-	if err != nil { // it does not run
+	if err != nil { // the job is not running
 		if err := e.cfg.checkSize(job); err != nil {
 			return nil, err
 		}
@@ -33,18 +32,18 @@ func (e *Engine) Plan(job *api.Job) (*update.Plan, error) {
 	return plan, err
 }
 
-// Update makes another version of a job, canonicalised and valid, the newest
-// one: what that means is the plan. It returns at once; how it goes on the
-// job's deployment tells, if it has one. The same version again changes
-// nothing. The job belongs to the engine from then on.
+// Update makes a canonicalized and valid version of a job the newest one, and
+// returns the plan. It does not wait: the job's deployment, if there is one,
+// shows the progress. An unchanged version is a no-op. The engine owns job from
+// then on.
 func (e *Engine) Update(job *api.Job) (*update.Plan, error) {
 	return withJob(e, *job.ID, func(r *jobRun) (*update.Plan, error) {
 		return r.update(job)
 	})
 }
 
-// Versions returns the versions of a job that are kept, the newest first. They
-// are read only.
+// Versions returns the kept versions of a job, newest first. They are read
+// only.
 func (e *Engine) Versions(id string) ([]*api.Job, error) {
 	return withJob(e, id, func(r *jobRun) ([]*api.Job, error) {
 		kept := r.versions.kept()
@@ -53,8 +52,8 @@ func (e *Engine) Versions(id string) ([]*api.Job, error) {
 	})
 }
 
-// Revert makes an earlier version of a job the newest one again. With prior the
-// present one must be of that number. The errors are Nomad's.
+// Revert makes an earlier version of a job the newest one again. If prior is
+// set, it must be the number of the current version. The errors are Nomad's.
 func (e *Engine) Revert(id string, to uint64, prior *uint64) (*update.Plan, error) {
 	return withJob(e, id, func(r *jobRun) (*update.Plan, error) {
 		now := *r.newest.Load().Version
@@ -73,15 +72,15 @@ func (e *Engine) Revert(id string, to uint64, prior *uint64) (*update.Plan, erro
 	})
 }
 
-// The errors of tags.
+// Errors of Tag and Untag.
 var (
 	ErrNoVersion = errors.New("there is no such version")
 	ErrTagged    = errors.New("another version has that tag")
 )
 
-// Tag names a version of a job, which is kept then, however many come after it.
-// nil is the newest one. A version has one tag: the latest. The error is
-// ErrNoVersion or ErrTagged, or the job is not known.
+// Tag names a version of a job, the newest one if number is nil. A tagged
+// version is kept regardless of its age. A version has one tag, the latest. Tag
+// returns ErrNoVersion, ErrTagged, or an error for an unknown job.
 func (e *Engine) Tag(id string, number *uint64, name, description string) error {
 	r, err := e.runs.find(id)
 	if err != nil {
@@ -103,8 +102,8 @@ func (e *Engine) Tag(id string, number *uint64, name, description string) error 
 	return nil
 }
 
-// Untag takes the name from a version of a job. The error is ErrNoVersion, or
-// the job is not known.
+// Untag removes a tag from its version. It returns ErrNoVersion, or an error
+// for an unknown job.
 func (e *Engine) Untag(id, name string) error {
 	r, err := e.runs.find(id)
 	if err != nil {
@@ -126,9 +125,9 @@ func (r *jobRun) tag(i int, tag *api.JobVersionTag) {
 	r.recorder.Commit(c)
 }
 
-// Evaluate creates an evaluation of a job and returns its ID. With reschedule
-// the failed allocations are replaced now, whatever the reschedule blocks of
-// the job say: those that wait to be replaced, and those that were given up.
+// Evaluate creates an evaluation of a job and returns its ID. With reschedule,
+// it replaces the failed allocations now, regardless of the job's reschedule
+// blocks: those that wait and those that were given up.
 func (e *Engine) Evaluate(id string, reschedule bool) (evaluation string, err error) {
 	return withJob(e, id, func(r *jobRun) (evaluation string, err error) {
 		var c store.Change
@@ -141,7 +140,8 @@ func (e *Engine) Evaluate(id string, reschedule bool) (evaluation string, err er
 	})
 }
 
-// reschedule replaces the failed allocations. The lock is held.
+// reschedule replaces the failed allocations now. The caller must hold the
+// lock.
 func (r *jobRun) reschedule() error {
 	over := r.ended || r.stopped || r.isEnding()
 	for _, s := range r.slots {
@@ -154,7 +154,7 @@ func (r *jobRun) reschedule() error {
 		if over {
 			return fmt.Errorf("cannot reschedule job %q: it has ended, or is being stopped", *r.job.ID)
 		}
-		s.again = s.living // else it places one anyway
+		s.again = s.living // otherwise the slot places one anyway
 		s.begin()
 	}
 	return nil

@@ -13,8 +13,8 @@ import (
 // runPeriodic launches the job at the times of its cron expressions until the
 // engine stops.
 //
-// A launch whose time came while there was no engine is made up for; of
-// several the first.
+// If launches were due while no engine was running, it makes up for the first
+// of them.
 func (c *children) runPeriodic() {
 	r := c.parent
 	after := c.lastLaunch()
@@ -43,13 +43,13 @@ func (c *children) runPeriodic() {
 			continue
 		}
 		if err := c.launch(c.periodic(next), c.launched(next)); err != nil {
-			return // the engine stops
+			return // the engine is stopping
 		}
 	}
 }
 
-// nextVersion waits for a time, or the end of the job, and reports whether
-// another version of it came first.
+// nextVersion waits for a time or the end of the job. It reports whether a new
+// version of the job came first.
 func (c *children) nextVersion(until <-chan time.Time) bool {
 	select {
 	case <-c.parent.woken:
@@ -60,7 +60,7 @@ func (c *children) nextVersion(until <-chan time.Time) bool {
 	return false
 }
 
-// lastLaunch is the time up to which launches were made, or now.
+// lastLaunch returns the time up to which launches were made, or now.
 func (c *children) lastLaunch() (last time.Time) {
 	r := c.parent
 	if r.recorder.Durable() {
@@ -73,13 +73,14 @@ func (c *children) lastLaunch() (last time.Time) {
 	return last
 }
 
-// launched is the change that the launches up to a time were made.
+// launched returns the change that records the time up to which launches were
+// made.
 func (c *children) launched(at time.Time) (change store.Change) {
 	change.Put(store.KeyOf(periodicKey, *c.parent.job.ID), at)
 	return change
 }
 
-// nextLaunch is when a periodic job is to be launched after now.
+// nextLaunch returns when a periodic job is launched next after now.
 func nextLaunch(p *api.PeriodicConfig, now time.Time) (time.Time, error) {
 	if !*p.Enabled {
 		return time.Time{}, fmt.Errorf("its periodic block is not enabled")
@@ -98,7 +99,7 @@ func nextLaunch(p *api.PeriodicConfig, now time.Time) (time.Time, error) {
 	return next, nil
 }
 
-// periodic returns the child that is launched at a time.
+// periodic returns the child for a launch at the given time.
 func (c *children) periodic(at time.Time) *api.Job {
 	parent := c.parent.newest.Load()
 	child := newChild(parent, fmt.Sprintf("%s/periodic-%d", *parent.ID, at.Unix()))
@@ -106,9 +107,9 @@ func (c *children) periodic(at time.Time) *api.Job {
 	return child
 }
 
-// Launch runs a periodic job of this engine now, whatever its cron expressions
-// and prohibit_overlap say, and returns the ID of the job that it runs as. A job
-// with enabled = false is not run, as in Nomad.
+// Launch runs a periodic job of this engine now, regardless of its cron
+// expressions and prohibit_overlap, and returns the ID of the child. As in
+// Nomad, it does not run a job with enabled = false.
 func (e *Engine) Launch(jobID string) (string, error) {
 	r, err := e.runs.find(jobID)
 	if err != nil {

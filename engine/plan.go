@@ -9,8 +9,8 @@ import (
 	"taskrun/engine/update"
 )
 
-// plan returns what a version means, or why it cannot be the next one. It
-// claims the static ports that the version needs. The lock is held.
+// plan returns the effect of a new version, or why it cannot be the next one.
+// It claims the static ports of the version. The caller must hold the lock.
 func (r *jobRun) plan(job *api.Job) (*update.Plan, error) {
 	if err := checkKind(r.newest.Load(), job); err != nil {
 		return nil, err
@@ -29,8 +29,8 @@ func (r *jobRun) plan(job *api.Job) (*update.Plan, error) {
 	return plan, nil
 }
 
-// checkKind refuses what makes another kind of job of this one, in Nomad's
-// words.
+// checkKind refuses, in Nomad's words, a version that would change the kind of
+// the job.
 func checkKind(before, job *api.Job) error {
 	switch {
 	case *before.Type != *job.Type:
@@ -47,8 +47,8 @@ func checkKind(before, job *api.Job) error {
 	return nil
 }
 
-// admit checks what must hold before a version can run, and claims the ports
-// that it needs. The lock is held.
+// admit checks whether a version can run, and claims the ports that it needs.
+// The caller must hold the lock.
 func (r *jobRun) admit(job *api.Job) error {
 	if err := r.engine.watch.follow(job); err != nil {
 		return err
@@ -69,8 +69,8 @@ func (r *jobRun) admit(job *api.Job) error {
 	return r.ports.reserve(job)
 }
 
-// places describes the slots that count, and returns them in the same order.
-// The lock is held.
+// places describes the slots that count towards the job, and returns the slots
+// in the same order. The caller must hold the lock.
 func (r *jobRun) places() (places []update.Place, slots []*slot) {
 	for _, s := range r.slots {
 		if s.Gone {

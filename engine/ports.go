@@ -13,20 +13,20 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// jobPorts gives the allocations of a job their ports.
+// jobPorts assigns ports to the allocations of a job.
 type jobPorts struct {
 	job    string // ID
 	claims *port.Claims
-	shared bool // a port may be given to several allocations
+	shared bool // several allocations may have the same port
 	memory *port.Memory
 	notice func(format string, args ...any)
 	// sequence gives the dynamic ports in a run with a seed; else it is nil.
 	sequence *port.Sequence
 	drivers  map[string]drivers.Driver
 
-	static   []int // ports that are claimed for all allocations
-	reserved bool  // these are all static ones
-	excess   bool  // more static ports may be claimed than are needed
+	static   []int // claimed for all allocations
+	reserved bool  // static contains all static ports of the job
+	excess   bool  // static may contain ports that are no longer needed
 }
 
 func (p *jobPorts) claimStatic(cfg *runner.Config) (claimed []int, err error) {
@@ -142,7 +142,7 @@ func (p *jobPorts) direct(g *api.TaskGroup, n *api.NetworkResource, wanted api.P
 	})
 }
 
-// adopt claims again the ports that an allocation has since an earlier engine.
+// adopt claims the ports that an allocation got from an earlier engine.
 func (p *jobPorts) adopt(cfg *runner.Config) (claimed []int) {
 	for _, ports := range append(slices.Collect(maps.Values(cfg.TaskPorts)), cfg.Ports) {
 		for _, had := range ports {
@@ -162,9 +162,8 @@ func (p *jobPorts) adoptPort(number int, alloc string) bool {
 	return err == nil
 }
 
-// reserve claims the static ports of all allocations that a version of the job
-// will have, in addition to those that are claimed already. If it fails nothing
-// has changed.
+// reserve claims the static ports of all allocations of a version, in addition
+// to those already claimed. On error it changes nothing.
 func (p *jobPorts) reserve(job *api.Job) error {
 	wanted, had := map[int]string{}, len(p.static)
 	for s := range staticPorts(job) {
@@ -187,8 +186,7 @@ func (p *jobPorts) reserve(job *api.Job) error {
 	return nil
 }
 
-// adoptStatic does what reserve does, for a job that runs since an earlier
-// engine.
+// adoptStatic is like reserve, for a job that an earlier engine has started.
 func (p *jobPorts) adoptStatic(job *api.Job) {
 	for s := range staticPorts(job) {
 		if p.adoptPort(s.Value, s.alloc(p.job)) {
@@ -198,7 +196,7 @@ func (p *jobPorts) adoptStatic(job *api.Job) {
 	p.reserved = true
 }
 
-// keepStatic gives back the static ports that a version does not need.
+// keepStatic releases the static ports that a version does not need.
 func (p *jobPorts) keepStatic(job *api.Job) {
 	p.excess = false
 	needed := map[int]bool{}
@@ -219,8 +217,7 @@ func (p *jobPorts) release(claimed []int) {
 	}
 }
 
-// releaseStatic gives back the static ports that were claimed after the first
-// had ones.
+// releaseStatic releases all static ports except the first had ones.
 func (p *jobPorts) releaseStatic(had int) {
 	p.release(p.static[had:])
 	p.static = p.static[:had]

@@ -53,7 +53,7 @@ func withNetwork(job *api.Job, n *api.NetworkResource) *api.Job {
 	return job
 }
 
-func TestAJobGetsItsPortsBack(t *testing.T) {
+func TestPortsAreReused(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	job := func() *api.Job {
@@ -85,7 +85,7 @@ func TestAJobGetsItsPortsBack(t *testing.T) {
 	}
 }
 
-func TestAStaticPortInUseKeepsAllFromRunning(t *testing.T) {
+func TestStaticPortInUse(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -118,9 +118,9 @@ func TestAStaticPortInUseKeepsAllFromRunning(t *testing.T) {
 	<-e.Done()
 }
 
-// TestWithoutItsNetworkATaskListensWhereItIsLookedFor: where a bridge would
-// hand a port on, both are one.
-func TestWithoutItsNetworkATaskListensWhereItIsLookedFor(t *testing.T) {
+// TestPortsWithoutAGroupNetwork checks that the port on the host equals the
+// port that a bridge would forward to.
+func TestPortsWithoutAGroupNetwork(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {

@@ -8,42 +8,44 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// runRecord is what a run is made of.
+// runRecord is the stored record of a run.
 type runRecord struct {
-	Job     string       `json:"job"` // the ID of the one that was submitted
+	Job     string       `json:"job"` // ID of the submitted job
 	Began   time.Time    `json:"began"`
 	HostEnv []store.Text `json:"host_env"`
 }
 
-// slotRecord is what is stored of a slot.
+// slotRecord is the stored record of a slot.
 type slotRecord struct {
-	Placed  []placement           `json:"placed"` // those that have ended and are kept, then the present one
+	Placed  []placement           `json:"placed"` // kept allocations that have ended, then the present one
 	Earlier []restart.Replacement `json:"earlier,omitempty"`
-	Want    uint64                `json:"want,omitempty"`   // version that the present one is to be of
-	Canary  bool                  `json:"canary,omitempty"` // it stands beside another one of its index
-	Gone    bool                  `json:"gone,omitempty"`   // nothing is to run in it any more
+	Want    uint64                `json:"want,omitempty"`   // wanted version of the present allocation
+	Canary  bool                  `json:"canary,omitempty"` // a canary next to another slot of its index
+	Gone    bool                  `json:"gone,omitempty"`   // nothing more runs in the slot
 }
 
-// placement is an allocation as it is put in its slot.
+// placement is the stored record of an allocation in its slot.
 type placement struct {
 	ID       string `json:"id"`
 	Replaces string `json:"replaces,omitempty"`
-	// Evaluation is the ID of the one because of which it is placed, Stopped of
-	// that with which somebody has stopped it.
+	// Evaluation is the ID of the evaluation that placed the allocation,
+	// Stopped that of the evaluation with which a user stopped it.
 	Evaluation string `json:"evaluation,omitempty"`
 	Stopped    string `json:"stopped,omitempty"`
 	Version    uint64 `json:"version,omitempty"` // of the job
 	Canary     bool   `json:"canary,omitempty"`  // and not promoted
-	// WasCanary: it was placed as one.
+	// WasCanary is true if it was placed as a canary.
 	WasCanary bool   `json:"was_canary,omitempty"`
-	Unwanted  string `json:"unwanted,omitempty"` // why it is to end
-	Again     bool   `json:"again,omitempty"`    // and another one is to run in its place then
-	// ReplaceAt is when another one is to run, which is not linked to it.
+	Unwanted  string `json:"unwanted,omitempty"` // why it should stop
+	Again     bool   `json:"again,omitempty"`    // then place another one
+	// ReplaceAt is when another allocation runs in its place. That one has no
+	// Replaces.
 	ReplaceAt time.Time `json:"replace_at,omitzero"`
-	// Undeployed: the deployment of its version was over when it was placed.
+	// Undeployed is true if the deployment of its version was over when it was
+	// placed.
 	Undeployed bool           `json:"undeployed,omitempty"`
 	Ports      []taskenv.Port `json:"ports,omitempty"`
-	// TaskPorts are those of the tasks' own networks, by task.
+	// TaskPorts are the ports of the tasks' own networks, by task.
 	TaskPorts map[string][]taskenv.Port `json:"task_ports,omitempty"`
 	Cores     map[string]taskenv.Cores  `json:"cores,omitempty"` // by task
 }

@@ -14,30 +14,30 @@ import (
 	"taskrun/engine/store"
 )
 
-// Run is a run of a job that outlives its engine, if that is Durable.
+// Run is a run of a job. It can outlive its engine if the engine is Durable.
 type Run struct {
 	JobID string
 	Dir   string
-	// Lock is a descriptor of the lock of the job's name. A process that inherits
-	// it keeps the name locked while there is no engine, and hands it to the next
-	// one. It may be nil.
+	// Lock is a descriptor of the lock on the job's name, or nil. A process
+	// that inherits it keeps the name locked while there is no engine, and
+	// passes it to the next one.
 	Lock *os.File
 }
 
-// Runs returns the runs of this engine that have not ended. The locks are for
-// the caller, who must close them.
+// Runs returns the runs of this engine that have not ended. The caller must
+// close the locks.
 func (e *Engine) Runs() []Run {
 	var runs []Run
 	for _, r := range e.runs.all() {
-		if lock, err := r.dir.ShareLock(); err == nil { // else it has ended
+		if lock, err := r.dir.ShareLock(); err == nil { // otherwise the run has ended
 			runs = append(runs, Run{JobID: *r.job.ID, Dir: r.dir.Dir, Lock: lock})
 		}
 	}
 	return runs
 }
 
-// Interrupted returns the directories of the runs in a data directory that can
-// be taken up, or whose engine lives.
+// Interrupted returns the directories of the runs in a data directory that have
+// not ended. Their engines may still be alive.
 func Interrupted(dataDir string) (dirs []string, err error) {
 	jobs, err := allocdir.Jobs(dataDir)
 	if err != nil {
@@ -57,16 +57,15 @@ func Interrupted(dataDir string) (dirs []string, err error) {
 	return dirs, nil
 }
 
-// Recover takes up runs where an engine has left them that has died, or was
-// told to Leave: its jobs, allocations and tasks go on as they were. Of a run
-// Dir and Lock count; the Lock is the engine's from now on.
+// Recover continues the runs of an engine that died or was told to Leave: their
+// jobs, allocations and tasks go on. It reads Dir and Lock of each run, and
+// owns the locks from then on.
 //
-// Who has subscribed gets what is remembered of the past, with the numbers
-// that it had, and then what happens: of the events the latest of each kind,
-// of each allocation and task.
+// Subscribers first receive the remembered past, with its original numbers (the
+// latest event of each kind for each allocation and task), and then new events.
 //
-// It may be called once, instead of Submit. The error tells which runs cannot
-// be recovered, and why. The others are: the engine runs them, or nothing.
+// Call it once, instead of Submit. The error names the runs that cannot be
+// recovered; the engine runs the others.
 func (e *Engine) Recover(runs ...Run) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -92,8 +91,9 @@ func (e *Engine) Recover(runs ...Run) error {
 	return failures
 }
 
-// Found returns when drivers have found the tasks of recovered runs again, as
-// far as they will: all else that an earlier engine has started has no owner.
+// Found waits until drivers have found the tasks of recovered runs, or have
+// failed to. After that, anything else that an earlier engine started has no
+// owner.
 func (e *Engine) Found() { e.runs.finding.Wait() }
 
 // RunDirs returns the directories of all runs of this engine, by job.
@@ -105,7 +105,7 @@ func (e *Engine) RunDirs() map[string]string {
 	return dirs
 }
 
-// reopen restores a run, but for its allocations.
+// reopen restores a run except its allocations.
 func reopen(e *Engine, run Run) (r *jobRun, past []event.Event, last uint64, err error) {
 	dir, err := allocdir.ReopenRun(run.Dir, run.Lock)
 	if err != nil {

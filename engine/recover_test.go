@@ -136,8 +136,8 @@ var scenarios = map[string]scenario{
 	}},
 }
 
-// update makes a version the newest. Each call makes a new job, because the engine
-// keeps it.
+// update makes a version the newest. Each call creates a new job, because the
+// engine owns it.
 func update(job *api.Job) func(*engine.Engine) {
 	job.Canonicalize()
 	return func(e *engine.Engine) {
@@ -146,9 +146,9 @@ func update(job *api.Job) func(*engine.Engine) {
 	}
 }
 
-// TestDeathAtEveryWrite kills an engine at every point of its writing: before
-// and after each record of the state and of the history. Another one takes up
-// the run, and it ends as if nothing had been.
+// TestDeathAtEveryWrite kills an engine at every write: before and after each
+// record of the state and of the history. Another one continues the run, and
+// the result is the same as without the death.
 func TestDeathAtEveryWrite(t *testing.T) {
 	t.Parallel()
 	for name, s := range scenarios {
@@ -186,7 +186,7 @@ func TestDeathAtEveryWrite(t *testing.T) {
 	}
 }
 
-// TestTimeWithoutEngine kills engines, and lets time pass until the next one.
+// TestTimeWithoutEngine kills engines, and lets time pass before the next one.
 func TestTimeWithoutEngine(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"the whole lifecycle", "restarts with a delay", "reschedules", "a leader that ends"} {
@@ -221,7 +221,8 @@ func durable(world *machine, dataDir string) *engine.Engine {
 
 func newMachine() *machine { return &machine{Driver: mock.New(), starts: map[string]int{}} }
 
-// leave runs a job for a while, leaves it and returns the directory of its run.
+// leave runs a job for a while, leaves it, and returns the directory of its
+// run.
 func leave(t *testing.T, world *machine, dataDir string, job *api.Job, after time.Duration) (dir string) {
 	t.Helper()
 	job.Canonicalize()
@@ -241,7 +242,8 @@ func leave(t *testing.T, world *machine, dataDir string, job *api.Job, after tim
 	return dir
 }
 
-// texts returns what has been published, as "task: type: text" or "status: description".
+// texts returns the published events, as "task: type: text" or "status:
+// description".
 func texts(sub *event.Subscription) (list []string) {
 	for sub.Ready() {
 		e, ok := sub.Next(context.Background())
@@ -268,7 +270,7 @@ func TestLeaveAndRecover(t *testing.T) {
 		if found, err := engine.Interrupted(dataDir); err != nil || len(found) != 1 || found[0] != dir {
 			t.Fatalf("interrupted: %v, %v", found, err)
 		}
-		<-time.After(time.Minute) // the task runs on
+		<-time.After(time.Minute) // the task goes on
 
 		e := durable(world, dataDir)
 		sub := e.Subscribe(false)
@@ -277,7 +279,7 @@ func TestLeaveAndRecover(t *testing.T) {
 		}
 		synctest.Wait()
 		stable := *submitted
-		stable.Stable = new(true) // it has been deployed
+		stable.Stable = new(true) // it was deployed
 		was, err := json.Marshal(stable)
 		if err != nil {
 			t.Fatal(err)
@@ -314,8 +316,8 @@ func TestLeaveAndRecover(t *testing.T) {
 	})
 }
 
-// A periodic job that was stopped launches nothing more under a later engine;
-// a job that it has launched goes on.
+// A stopped periodic job launches nothing more under a later engine; a job that
+// it has launched goes on.
 func TestRecoveryOfAStoppedJob(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -344,7 +346,7 @@ func TestRecoveryOfAStoppedJob(t *testing.T) {
 		if stopped, ended := e.Ending("job"); !stopped || !ended {
 			t.Errorf("stopped: %v, ended: %v", stopped, ended)
 		}
-		<-time.After(10 * time.Hour) // past the time of another launch
+		<-time.After(10 * time.Hour) // after the time of another launch
 		if allocs := e.Allocs(); len(allocs) != 1 || allocs[0].Status != "running" || world.started("t") != 1 {
 			t.Errorf("%d starts, %+v", world.started("t"), allocs)
 		}
@@ -358,7 +360,7 @@ func TestRecoveryOfAStoppedJob(t *testing.T) {
 	})
 }
 
-func TestATaskThatIsLost(t *testing.T) {
+func TestLostTask(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		stop bool
@@ -399,7 +401,7 @@ func TestATaskThatIsLost(t *testing.T) {
 					t.Fatal(err)
 				}
 
-				e := durable(newMachine(), copied) // on which nothing runs
+				e := durable(newMachine(), copied) // no task is running on it
 				sub := e.Subscribe(false)
 				if err := e.Recover(engine.Run{Dir: filepath.Join(copied, rel)}); err != nil {
 					t.Fatal(err)
@@ -432,7 +434,7 @@ func TestAllocationWhoseDirectoryIsGone(t *testing.T) {
 		if err := e.Recover(engine.Run{Dir: dir}); err != nil {
 			t.Fatal(err)
 		}
-		<-e.Done() // at once: no task is left that could be awaited
+		<-e.Done() // at once: no task is left to wait for
 		got := texts(sub)
 		if last := got[len(got)-1]; !strings.HasPrefix(last, "failed: Unable to add allocation due to error: allocation directory is inaccessible: ") {
 			t.Errorf("status %q", got)
@@ -450,7 +452,7 @@ func TestAllocationWhoseDirectoryIsGone(t *testing.T) {
 	})
 }
 
-func TestRunsThatCannotBeRecovered(t *testing.T) {
+func TestUnrecoverableRuns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		world, dataDir := newMachine(), t.TempDir()
@@ -467,11 +469,11 @@ func TestRunsThatCannotBeRecovered(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "cannot recover the run in \""+bad) || !strings.Contains(err.Error(), "set aside as \""+state) {
 			t.Errorf("error %v", err)
 		}
-		<-e.Done() // the good one goes on to its end
+		<-e.Done() // the good one goes on until its end
 		if allocs := e.Allocs(); len(allocs) != 1 || allocs[0].Status != "complete" || world.started("t") != 2 {
 			t.Errorf("%+v", allocs)
 		}
-		<-time.After(2 * time.Minute) // the task of the other one ends as well
+		<-time.After(2 * time.Minute) // the task of the other one also ends
 		if err := e.Close(context.Background()); err != nil {
 			t.Error(err)
 		}

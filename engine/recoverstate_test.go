@@ -13,7 +13,7 @@ import (
 	"taskrun/engine/fold"
 )
 
-// known is what must be the same in an engine that takes up a run.
+// known is the state that must be the same in an engine that continues a run.
 type known struct {
 	Allocs      map[string][]any // by ID
 	Deployments []fold.Deployment
@@ -62,9 +62,9 @@ func knownOf(e *engine.Engine) (k known) {
 	return k
 }
 
-// What an engine knows is what the one that takes up its run knows, with the
-// same indexes.
-func TestARecoveredEngineHasTheSameState(t *testing.T) {
+// TestRecoveredEngineHasTheSameState compares the state and the indexes of an
+// engine with those of the one that continues its run.
+func TestRecoveredEngineHasTheSameState(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		world, dataDir := newMachine(), t.TempDir()
@@ -105,7 +105,7 @@ func TestARecoveredEngineHasTheSameState(t *testing.T) {
 	})
 }
 
-// A query waits until its topic changes, and no longer than it may.
+// A query waits until its topic changes, but not longer than its limit.
 func TestAwait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"taskrun/engine"
 )
 
-// An allocation that waits to be replaced, and one that was given up, are
-// replaced at once when somebody wants that, and others are left alone.
+// An order replaces at once an allocation that waits to be replaced and one
+// that was given up, and no others.
 func TestReschedule(t *testing.T) {
 	t.Parallel()
 	for name, policy := range map[string]*api.ReschedulePolicy{

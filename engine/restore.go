@@ -12,8 +12,8 @@ import (
 	"taskrun/engine/store"
 )
 
-// restore takes the job to where an earlier engine has left it, or to its
-// beginning.
+// restore brings the job into the state left by an earlier engine, or into its
+// first state.
 func (r *jobRun) restore() {
 	recovery{r}.readOrder()
 	recovery{r}.readVersions()
@@ -25,11 +25,10 @@ func (r *jobRun) restore() {
 	close(r.ready)
 }
 
-// recovery reads what an earlier engine has stored of a job.
+// recovery reads the records of a job that an earlier engine has stored.
 type recovery struct{ *jobRun }
 
-// readOrder stops a job that was ordered to stop when an earlier engine ran
-// it.
+// readOrder stops the job if an earlier engine was told to stop it.
 func (r recovery) readOrder() {
 	if !r.recorder.Durable() {
 		return
@@ -44,8 +43,7 @@ func (r recovery) readOrder() {
 	}
 }
 
-// readVersions reads the versions and deployments that an earlier engine has
-// stored.
+// readVersions reads the stored versions and deployments.
 func (r recovery) readVersions() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -68,8 +66,7 @@ func (r recovery) readVersions() {
 	r.readDeployments()
 }
 
-// readDeployments reads the deployments that an earlier engine has stored. The
-// lock is held.
+// readDeployments reads the stored deployments. The caller must hold the lock.
 func (r recovery) readDeployments() {
 	for _, key := range r.recorder.Keys(store.KeyOf(deploymentKey, *r.job.ID)) {
 		var d deploymentRecord
@@ -83,7 +80,7 @@ func (r recovery) readDeployments() {
 	slices.SortFunc(r.deployments, func(a, b *deploymentRecord) int { return int(a.Version) - int(b.Version) })
 }
 
-// deployFirst begins the deployment of the first version.
+// deployFirst starts the deployment of the first version.
 func (r *jobRun) deployFirst() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -97,8 +94,8 @@ func (r *jobRun) deployFirst() {
 	}
 }
 
-// readSlots makes the slots that an earlier engine has stored, with what it
-// had placed in them. Those live until it is clear that they need not.
+// readSlots creates the stored slots with their allocations. A slot counts as
+// living until it turns out to have nothing to do.
 func (r recovery) readSlots() {
 	if !r.recorder.Durable() {
 		return
@@ -122,7 +119,7 @@ func (r recovery) readSlots() {
 	}
 }
 
-// restore makes the allocations that are kept known again.
+// restore tracks the slot's kept allocations again.
 func (s *slot) restore() {
 	for _, p := range s.Placed {
 		if s.restored != nil {

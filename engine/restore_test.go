@@ -9,9 +9,9 @@ import (
 	"taskrun/engine/store"
 )
 
-// A job can be asked for, and stopped, while it is not yet known how an earlier
-// engine has left it. The race detector checks this.
-func TestAJobIsAskedForWhileItIsRestored(t *testing.T) {
+// A job can be queried, and stopped, while the state left by an earlier engine
+// is not known yet. The race detector checks this.
+func TestQueriesDuringRestore(t *testing.T) {
 	t.Parallel()
 	e := New(Config{})
 	var before store.Change

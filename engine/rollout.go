@@ -13,8 +13,9 @@ import (
 	"taskrun/engine/update"
 )
 
-// advance takes the deployment and the slots to where they should be now, and
-// stores that together with c. It returns when to look again. The lock is held.
+// advance brings the deployment and the slots into the state they should have
+// now, and stores that together with c. It returns when to check again. The
+// caller must hold the lock.
 func (r *jobRun) advance(c *store.Change) (again time.Time) {
 	if d := r.deployment(); d != nil {
 		if r.stopping.Err() != nil {
@@ -22,7 +23,7 @@ func (r *jobRun) advance(c *store.Change) (again time.Time) {
 		} else {
 			again = d.Tick(time.Now())
 		}
-		if r.tell(d, c) { // then another version may be on its way
+		if r.tell(d, c) { // another version may have come with it
 			if d := r.deployment(); d != nil {
 				again = d.Tick(time.Now())
 				r.tell(d, c)
@@ -98,8 +99,8 @@ func (r *jobRun) newSlot(group string, index, lane int) *slot {
 	return s
 }
 
-// slotFor returns a slot for an allocation of an index, one that was given up
-// where that can be. The lock is held.
+// slotFor returns a slot for an allocation with an index. It reuses one that
+// was given up if possible. The caller must hold the lock.
 func (r *jobRun) slotFor(group string, index int, canary bool) *slot {
 	var same []*slot
 	for _, s := range r.slots {
@@ -109,7 +110,7 @@ func (r *jobRun) slotFor(group string, index int, canary bool) *slot {
 	}
 	for _, s := range same {
 		if s.Gone && (!s.living || !canary && !s.Canary) {
-			s.Gone, s.again = false, s.living // what still ends in it goes first
+			s.Gone, s.again = false, s.living // the allocation that is still ending goes first
 			return s
 		}
 	}
@@ -122,7 +123,8 @@ func (r *jobRun) slotFor(group string, index int, canary bool) *slot {
 	return s
 }
 
-// report hands the verdict on an allocation of the slot to its deployment.
+// report passes the health verdict on an allocation of the slot to its
+// deployment.
 func (s *slot) report(alloc string, v health.Verdict) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,8 +139,8 @@ func (s *slot) report(alloc string, v health.Verdict) {
 	s.look()
 }
 
-// tell adds what is new of a deployment to a change, and draws the conclusions.
-// It reports whether there is another version of the job now.
+// tell adds the news of a deployment to a change and acts on them. It reports
+// whether the job now has another version. The caller must hold the lock.
 func (r *jobRun) tell(d *deploymentRecord, c *store.Change) (another bool) {
 	isNew := d.Status != d.status || d.Description != d.description
 	if !isNew && !d.unsaved {
@@ -176,8 +178,8 @@ func (r *jobRun) tell(d *deploymentRecord, c *store.Change) (another bool) {
 	return true
 }
 
-// goBack returns the version to which a failed deployment leads back, if there
-// is one, and says so.
+// goBack returns the version to which a failed deployment reverts, or nil, and
+// publishes a notice about it.
 func (r *jobRun) goBack(d *deploymentRecord) *api.Job {
 	i := r.versions[:len(r.versions)-1].stable()
 	if i < 0 {
@@ -198,8 +200,8 @@ func (r *jobRun) goBack(d *deploymentRecord) *api.Job {
 	return &job
 }
 
-// register makes a version the newest, with a deployment of its own. One that
-// was good before needs no canaries. The lock is held; c is to be committed by
+// register makes a version the newest one, with its own deployment. A proven
+// version needs no canaries. The caller must hold the lock and commit c with
 // advance.
 func (r *jobRun) register(job *api.Job, proven bool, c *store.Change) {
 	before := r.newest.Load()
@@ -232,9 +234,9 @@ func (r *jobRun) register(job *api.Job, proven bool, c *store.Change) {
 	r.look()
 }
 
-// replaceFailed replaces the allocations of a system job that have failed by
-// now. Nomad looks at the job once more when its deployment fails, and not
-// again. The lock is held.
+// replaceFailed replaces the allocations of a system job that have failed so
+// far. Like Nomad, it does so once, when the deployment fails. The caller must
+// hold the lock.
 func (r *jobRun) replaceFailed() {
 	for _, s := range r.slots {
 		switch {
@@ -247,7 +249,7 @@ func (r *jobRun) replaceFailed() {
 	}
 }
 
-// update is called with the lock held.
+// update makes job the newest version. The caller must hold the lock.
 func (r *jobRun) update(job *api.Job) (*update.Plan, error) {
 	if r.ended || r.stopped || r.isEnding() {
 		return nil, fmt.Errorf("cannot change job %q: it is being stopped", *job.ID)

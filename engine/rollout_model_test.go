@@ -18,14 +18,14 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// TestWhateverIsOrdered orders a job about at random, with engines that come, go
-// and die, and then gives it a version that can run: that has to run in full
-// then, and nothing else.
-func TestWhateverIsOrdered(t *testing.T) {
+// TestAnyOrder sends random orders to a job, with engines that come, go and
+// die, and then gives it a version that can run: then exactly that must run,
+// completely.
+func TestAnyOrder(t *testing.T) {
 	t.Parallel()
 	const seeds = 30
 	var checked, allocations atomic.Int64
-	t.Cleanup(func() { // when all have ended
+	t.Cleanup(func() { // after all have ended
 		if n := checked.Load(); n < seeds/2 || allocations.Load() < n {
 			t.Errorf("%d of %d jobs came as far as a check, with %d allocations", n, seeds, allocations.Load())
 		}
@@ -90,7 +90,7 @@ func orderAbout(t *testing.T, random *rand.Rand) (checked int, ok bool) {
 		done = append(done, "another engine")
 		e.Leave()
 		if end == 0 {
-			synctest.Wait() // a dead engine does nothing more to files
+			synctest.Wait() // a dead engine no longer changes files
 		} else {
 			<-e.Done()
 		}
@@ -150,11 +150,11 @@ func orderAbout(t *testing.T, random *rand.Rand) (checked int, ok bool) {
 	return checked, true
 }
 
-// mortal is an engine that dies after some points of its writing.
+// mortal is an engine that dies after a number of writes.
 type mortal struct {
 	*engine.Engine
 	gone   *atomic.Bool
-	points atomic.Int64 // 0: it does not
+	points atomic.Int64 // 0: it does not die
 }
 
 func newMortal(world *machine, dataDir string) *mortal {
@@ -175,7 +175,8 @@ func newMortal(world *machine, dataDir string) *mortal {
 	return m
 }
 
-// over reports whether the job has ended by itself: all of it has failed.
+// over reports whether the job has ended by itself because all of it has
+// failed.
 func over(e *engine.Engine) bool {
 	select {
 	case <-e.Done():
@@ -185,7 +186,7 @@ func over(e *engine.Engine) bool {
 	}
 }
 
-// order does one thing at random, which may be refused, and names it.
+// order carries out a random order, which may be refused, and returns its name.
 func order(e *engine.Engine, random *rand.Rand) (what string) {
 	var err error
 	deployments := e.Deployments("job")

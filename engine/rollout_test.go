@@ -22,8 +22,8 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// service is a version of a service with some allocations, in which everything
-// else depends on a value.
+// service returns a version of a service with a number of allocations, which
+// differs by a value.
 func service(count int, value string, config ...any) *api.Job {
 	job := newJob("service", with(newTask("t", append([]any{"run_for", "100h"}, config...)...), func(t *api.Task) {
 		t.Env = map[string]string{"VALUE": value}
@@ -48,8 +48,8 @@ func become(t *testing.T, job *api.Job) func(*engine.Engine) {
 	}
 }
 
-// watched is what happened to the allocations of a job, and its deployments:
-// "time what".
+// watched is the list of events of a job's allocations and deployments: "time
+// event".
 func watched(t *testing.T, job *api.Job, actions map[time.Duration]func(*engine.Engine)) (seen []string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -94,7 +94,7 @@ func watched(t *testing.T, job *api.Job, actions map[time.Duration]func(*engine.
 			seen = append(seen, fmt.Sprint(ev.Time.Sub(start), " ", what))
 		}
 	})
-	// What happens at the same time has no order of its own.
+	// Events at the same time have no defined order.
 	slices.SortStableFunc(seen, func(a, b string) int {
 		at := func(s string) time.Duration {
 			text, _, _ := strings.Cut(s, " ")
@@ -351,7 +351,8 @@ func scale(t *testing.T, e *engine.Engine, count int64) {
 	}
 }
 
-// judge tells the deployment what the newest allocation of a name is.
+// judge tells the deployment whether the newest allocation with a name is
+// healthy.
 func judge(t *testing.T, e *engine.Engine, name string, healthy bool) {
 	d := e.Deployments("job")
 	var id string
@@ -369,7 +370,8 @@ func judge(t *testing.T, e *engine.Engine, name string, healthy bool) {
 	}
 }
 
-// A version gets its static ports before it becomes the newest, or does not.
+// A version gets its static ports before it becomes the newest, or it is
+// refused.
 func TestStaticPortsOfVersions(t *testing.T) {
 	t.Parallel()
 	one, two, three := freePort(t), freePort(t), freePort(t)
@@ -422,7 +424,7 @@ func TestStaticPortsOfVersions(t *testing.T) {
 	})
 }
 
-// freePort is one that nobody listens on, and that no other test gets soon.
+// freePort returns a port without a listener that no other test will get soon.
 func freePort(t *testing.T) int {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp4", "127.0.0.1:0")
@@ -433,7 +435,7 @@ func freePort(t *testing.T) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// Of a job that launches others the newest version is launched.
+// If a job launches others, it launches its newest version.
 func TestUpdateOfAPeriodicJob(t *testing.T) {
 	t.Parallel()
 	periodic := func(spec string) *api.Job {
@@ -463,8 +465,8 @@ func TestUpdateOfAPeriodicJob(t *testing.T) {
 	}
 }
 
-// Six versions are kept, and a stable one beyond that.
-func TestVersionsThatAreKept(t *testing.T) {
+// Six versions are kept, in addition to a stable one.
+func TestKeptVersions(t *testing.T) {
 	t.Parallel()
 	actions := map[time.Duration]func(*engine.Engine){}
 	for n := 1; n <= 9; n++ {

@@ -6,7 +6,7 @@ import (
 	"taskrun/engine/store"
 )
 
-// keptRuns is how many runs of a job stay on disk.
+// keptRuns is how many runs of a job are kept on disk.
 const keptRuns = 5
 
 // run returns when the job has ended and its directory is closed.
@@ -49,7 +49,7 @@ func (r *jobRun) run() {
 	}
 }
 
-// close gives back what the run has, however far it came.
+// close releases everything that the run has acquired so far.
 func (r *jobRun) close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -57,7 +57,7 @@ func (r *jobRun) close() error {
 	return errors.Join(r.ports.memory.Close(), r.dir.Close())
 }
 
-// leave closes what is kept of a run that another engine takes up.
+// leave closes what the run has open, so that another engine can continue it.
 func (r *jobRun) leave() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

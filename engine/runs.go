@@ -19,7 +19,7 @@ func (l *jobRuns) all() []*jobRun {
 	return l.list
 }
 
-// find returns a job, which may be a child of one that was submitted.
+// find returns a job by ID: a submitted one or a child.
 func (l *jobRuns) find(id string) (*jobRun, error) {
 	for _, r := range l.all() {
 		if *r.job.ID == id {
@@ -32,8 +32,8 @@ func (l *jobRuns) find(id string) (*jobRun, error) {
 	return nil, fmt.Errorf("job not found: %q", id)
 }
 
-// withJob returns what f returns of a job, once it is known how an earlier
-// engine has left it. f is called with the job's lock held.
+// withJob returns the result of f for a job. It waits until the state left by
+// an earlier engine is known, and calls f with the job's lock held.
 func withJob[T any](e *Engine, id string, f func(*jobRun) (T, error)) (answer T, err error) {
 	r, err := e.runs.find(id)
 	if err != nil {
@@ -44,15 +44,15 @@ func withJob[T any](e *Engine, id string, f func(*jobRun) (T, error)) (answer T,
 	return f(r)
 }
 
-// find returns a child by its ID; nil if there is none.
+// find returns the child with an ID, or nil.
 func (c *children) find(id string) *jobRun {
 	c.parent.mu.Lock()
 	defer c.parent.mu.Unlock()
 	return c.known[id]
 }
 
-// Jobs returns the newest versions of the jobs that were submitted, except
-// those that were purged. They are read only.
+// Jobs returns the newest versions of the submitted jobs, except purged ones.
+// They are read only.
 func (e *Engine) Jobs() []*api.Job {
 	jobs := []*api.Job{}
 	for _, r := range e.runs.all() {

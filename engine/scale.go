@@ -16,8 +16,7 @@ import (
 // keptScalings is how many scaling events of a group are kept, as in Nomad.
 const keptScalings = 20
 
-// ScaleError says, in Nomad's words, what is wrong with an order to scale a
-// job.
+// ScaleError is Nomad's message about an invalid order to scale a job.
 type ScaleError string
 
 func (e ScaleError) Error() string { return string(e) }
@@ -27,14 +26,15 @@ func badScale(format string, args ...any) error { return ScaleError(fmt.Sprintf(
 // Scaling is an order to scale a group of a job.
 type Scaling struct {
 	Group   string
-	Count   *int64 // nil: it is only noted
+	Count   *int64 // nil: only record the event
 	Message string
-	Error   bool // it is noted as an error, and no more
+	Error   bool // record the event as an error, and do nothing else
 	Meta    map[string]any
 }
 
-// Scale gives a group of a job another count, as another version of the job.
-// The plan is nil when it is only noted. Errors: a ScaleError, and those of Update.
+// Scale changes the count of a group, which makes a new version of the job. The
+// plan is nil if the order only records an event. Scale returns a ScaleError or
+// an error of Update.
 func (e *Engine) Scale(id string, order Scaling) (*update.Plan, error) {
 	return withJob(e, id, func(r *jobRun) (*update.Plan, error) {
 		job := r.newest.Load()
@@ -91,8 +91,8 @@ func checkScaling(job *api.Job, g *api.TaskGroup, d *deploymentRecord, order Sca
 	return nil
 }
 
-// note keeps a scaling event, the newest first, and publishes that it has. The
-// lock is held.
+// note keeps a scaling event, newest first, and publishes it. The caller must
+// hold the lock.
 func (r *jobRun) note(group string, e api.ScalingEvent) {
 	events := append([]api.ScalingEvent{e}, r.scalings[group]...)
 	r.scalings[group] = events[:min(len(events), keptScalings)]
@@ -104,8 +104,7 @@ func (r *jobRun) note(group string, e api.ScalingEvent) {
 	r.engine.bus.Publish(nil, "", event.Scaled{Job: *r.job.ID})
 }
 
-// Scalings returns the scaling events of a job that are kept, by group, the
-// newest first.
+// Scalings returns the kept scaling events of a job, by group, newest first.
 func (e *Engine) Scalings(id string) map[string][]api.ScalingEvent {
 	events, _ := withJob(e, id, func(r *jobRun) (map[string][]api.ScalingEvent, error) { return maps.Clone(r.scalings), nil })
 	return events

@@ -11,8 +11,8 @@ import (
 	"taskrun/engine"
 )
 
-// Orders to scale are kept as events, the newest first, also those that change
-// nothing; a refused one is not.
+// Orders to scale are kept as events, newest first, including those that change
+// nothing, but not refused ones.
 func TestScalingEvents(t *testing.T) {
 	t.Parallel()
 	job := service(1, "a")

@@ -13,12 +13,13 @@ import (
 	"taskrun/engine/update"
 )
 
-// last is what was placed last.
+// last returns the latest placement.
 func (s *slot) last() *placement { return &s.Placed[len(s.Placed)-1] }
 
 func (s *slot) name() string { return allocName(*s.job.ID, s.group, s.index) }
 
-// policy is that of the version that is wanted, as long as it is known.
+// policy returns the reschedule policy of the wanted version, if that is still
+// known.
 func (s *slot) policy() restart.ReschedulePolicy {
 	return restart.ReschedulePolicyOf(s.version(s.Want).LookupTaskGroup(s.group).ReschedulePolicy)
 }
@@ -56,8 +57,8 @@ func (s *slot) config(p placement) runner.Config {
 	return cfg
 }
 
-// settings are the version of the job that a placement is of, as its allocation
-// sees it.
+// settings returns the version of the job to which a placement belongs, in the
+// form that its allocation gets.
 func (s *slot) settings(p placement) runner.Update {
 	job := s.version(p.Version)
 	u := runner.Update{Job: job, Group: job.LookupTaskGroup(s.group), Canary: p.Canary}
@@ -70,15 +71,15 @@ func (s *slot) settings(p placement) runner.Update {
 	return u
 }
 
-// failsDeployment reports whether the last allocation is part of a deployment
-// that goes on. The lock is held.
+// failsDeployment reports whether the last allocation belongs to a deployment
+// in progress. The caller must hold the lock.
 func (s *slot) failsDeployment() bool {
 	d := s.deployment()
 	return d != nil && d.Active() && d.Groups[s.group] != nil && !s.last().Undeployed && s.last().Version == d.Version
 }
 
-// retry is how long it takes until the allocation that failed at a time is
-// replaced; negative when it is not.
+// retry returns the delay before an allocation that failed at the given time is
+// replaced. It is negative if it is not replaced.
 func (s *slot) retry(failed time.Time) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,8 +97,8 @@ func (s *slot) retryLocked(failed time.Time) time.Duration {
 	return delay
 }
 
-// replaceIn is how long after its end the last allocation is replaced, if it is.
-// The lock is held.
+// replaceIn returns the delay between the end of the last allocation and its
+// replacement, if there will be one. The caller must hold the lock.
 func (s *slot) replaceIn(result runner.Result) (delay time.Duration, ok bool) {
 	switch {
 	case !s.last().ReplaceAt.IsZero():
@@ -108,11 +109,12 @@ func (s *slot) replaceIn(result runner.Result) (delay time.Duration, ok bool) {
 	return 0, false
 }
 
-// atOnce is how soon an allocation that is to be replaced is replaced at once.
+// atOnce is the delay of a replacement that happens at once.
 const atOnce = time.Second
 
-// rescheduleStopped decides when the present allocation, which is stopped and
-// has changed last at a time, is replaced. The job's lock is held.
+// rescheduleStopped decides when to replace the present allocation, which is
+// being stopped and last changed at the given time. The caller must hold the
+// lock.
 func (s *slot) rescheduleStopped(changed, now time.Time) {
 	delay, ok := s.policy().Next(changed, s.Earlier)
 	switch at := changed.Add(delay); {
@@ -125,8 +127,8 @@ func (s *slot) rescheduleStopped(changed, now time.Time) {
 	}
 }
 
-// unwanted says why the present allocation is to end; empty if it is not. The
-// lock is held.
+// unwanted explains why the present allocation should stop, or returns "". The
+// caller must hold the lock.
 func (s *slot) unwanted() string {
 	switch {
 	case s.present == nil:
@@ -138,7 +140,7 @@ func (s *slot) unwanted() string {
 	return ""
 }
 
-// nudge has the slot look what is wanted, if it waits.
+// nudge wakes the slot, if it waits, to check what is wanted.
 func (s *slot) nudge() {
 	select {
 	case s.wake <- struct{}{}:
@@ -146,7 +148,8 @@ func (s *slot) nudge() {
 	}
 }
 
-// catchUp has the present allocation end if it is to. The lock is held.
+// catchUp stops the present allocation if it should stop. The caller must hold
+// the lock.
 func (s *slot) catchUp() {
 	if why := s.unwanted(); why != "" {
 		s.engine.allocs.unwant(s.present, why)
@@ -154,8 +157,8 @@ func (s *slot) catchUp() {
 	s.nudge()
 }
 
-// move takes the slot to a version that its allocation, if it is not to end
-// anyway, can go on with. The lock is held.
+// move changes the slot to a version that its allocation can adopt while
+// running. The caller must hold the lock.
 func (s *slot) move(version uint64) {
 	if len(s.Placed) > 0 && s.last().Version == s.Want {
 		s.last().Version, s.last().Canary, s.last().Undeployed = version, false, false
@@ -167,8 +170,8 @@ func (s *slot) move(version uint64) {
 	s.Want, s.Canary = version, false
 }
 
-// adjust tells the present allocation of the version that it is of now. The
-// lock is held.
+// adjust gives the present allocation the settings of its current version. The
+// caller must hold the lock.
 func (s *slot) adjust() {
 	if s.present != nil {
 		s.present.Update(s.settings(*s.last()))
@@ -176,7 +179,7 @@ func (s *slot) adjust() {
 }
 
 // stopAlloc stops the present allocation, and stores that together with c. The
-// job's lock is held.
+// caller must hold the lock.
 func (s *slot) stopAlloc(c *store.Change) {
 	s.last().Unwanted, s.last().Again = migrated, s.again
 	c.Put(s.key(), s.slotRecord)

@@ -9,8 +9,8 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// State is what the events of an engine amount to. It takes in an event before
-// a subscriber gets it, so an order that has returned is part of it.
+// State is the fold of an engine's events. It observes each event before any
+// subscriber, so it includes the effect of an order that has returned.
 type State struct {
 	mu      sync.Mutex
 	run     *fold.Run
@@ -28,7 +28,7 @@ func newState() *State {
 	return &State{run: fold.New(nil), indexes: fold.NewIndexes(), waiting: map[fold.Topic]*waiters{}}
 }
 
-// observe takes an event in.
+// observe adds an event.
 func (s *State) observe(e event.Event) {
 	switch e.Body.(type) {
 	case event.Output, event.Gap, event.Progress:
@@ -41,7 +41,8 @@ func (s *State) observe(e event.Event) {
 	s.indexes.Apply(e, s.wake)
 }
 
-// wake wakes who waits for a change of a topic. The lock is held.
+// wake wakes the goroutines that wait for a change of a topic. The caller must
+// hold the lock.
 func (s *State) wake(t fold.Topic) {
 	if w, ok := s.waiting[t]; ok {
 		close(w.changed)
@@ -49,7 +50,7 @@ func (s *State) wake(t fold.Topic) {
 	}
 }
 
-// leave forgets a topic for which no waiter is left.
+// leave removes a topic without waiters.
 func (s *State) leave(t fold.Topic, w *waiters) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,8 +59,8 @@ func (s *State) leave(t fold.Topic, w *waiters) {
 	}
 }
 
-// Look calls f with the state of the run, which changes again when f returns.
-// It must not use the engine.
+// Look calls f with the state of the run. The state cannot change until f
+// returns, so f must not use the engine.
 func (s *State) Look(f func(*fold.Run)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,9 +74,9 @@ func (s *State) Index(t fold.Topic) uint64 {
 	return s.indexes.Of(t)
 }
 
-// Wait returns the index of a topic, as soon as it is greater than after or
-// the time has passed. An index that is still to come belongs to an earlier
-// engine: Wait returns at once.
+// Wait returns the index of a topic once it is greater than after, or once
+// limit has passed. If after is greater than any index so far, it comes from an
+// earlier engine, and Wait returns at once.
 func (s *State) Wait(ctx context.Context, t fold.Topic, after uint64, limit time.Duration) uint64 {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()

@@ -10,10 +10,10 @@ import (
 	"taskrun/engine/store"
 )
 
-// StopJob stops a job as `nomad job stop` would: kill signals, grace periods,
-// poststop tasks. A periodic or parameterized one is launched no more; what it
-// has launched goes on. With purge the job is forgotten when it has ended. It
-// returns at once, and reports whether there was anything to stop.
+// StopJob stops a job like `nomad job stop`: kill signals, grace periods,
+// poststop tasks. A periodic or parameterized job launches nothing more; the
+// jobs that it has launched go on. With purge, the job is forgotten once it has
+// ended. StopJob does not wait, and reports whether there was anything to stop.
 func (e *Engine) StopJob(id string, purge bool) (bool, error) {
 	r, err := e.runs.find(id)
 	if err != nil {
@@ -35,8 +35,8 @@ func (e *Engine) StopJob(id string, purge bool) (bool, error) {
 	return true, nil
 }
 
-// Ending reports whether a job was stopped, and whether it has ended: it was
-// stopped or is complete, so it starts nothing more. Its children may still run.
+// Ending reports whether a job was stopped, and whether it has ended. A job
+// that has ended starts nothing more, but its children may still run.
 func (e *Engine) Ending(id string) (stopped, ended bool) {
 	r, err := e.runs.find(id)
 	if err != nil {
@@ -47,9 +47,9 @@ func (e *Engine) Ending(id string) (stopped, ended bool) {
 	return r.stopped || r.stopping.Err() != nil && !r.ended, r.ended
 }
 
-// StopAlloc stops an allocation as `nomad alloc stop` would: another one runs
-// in its place. With reschedule one of a batch job is replaced as if it had
-// failed when it changed last. It returns at once.
+// StopAlloc stops an allocation like `nomad alloc stop`: another one replaces
+// it. With reschedule, an allocation of a batch job is replaced as if it had
+// failed when it last changed. StopAlloc does not wait.
 func (e *Engine) StopAlloc(id string, reschedule bool) error {
 	a := e.allocs.find(id)
 	if a == nil {

@@ -17,9 +17,9 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// What a subscriber folds is the state that the engine has, and what is on disk
-// is what the subscriber has got.
-func TestTheEventsAreTheState(t *testing.T) {
+// The fold of a subscriber equals the engine's state, and the history on disk
+// contains what the subscriber has received.
+func TestStateIsAFoldOfEvents(t *testing.T) {
 	t.Parallel()
 	for name, s := range scenarios {
 		t.Run(name, func(t *testing.T) {

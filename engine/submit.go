@@ -19,7 +19,7 @@ import (
 	"taskrun/jobspec/validate"
 )
 
-// New returns an engine that runs nothing yet. It must be closed.
+// New returns an engine that runs nothing yet. The caller must close it.
 func New(cfg Config) *Engine {
 	if cfg.MaxKillTimeout == 0 {
 		cfg.MaxKillTimeout = defaultMaxKillTimeout
@@ -57,8 +57,8 @@ func New(cfg Config) *Engine {
 	return e
 }
 
-// newRecorder returns what publishes, and perhaps stores, what happens in a new
-// run.
+// newRecorder returns the recorder that publishes the events of a new run and,
+// if the engine is Durable, stores them.
 func newRecorder(e *Engine, job *api.Job, dir *allocdir.Run) (*store.Recorder, error) {
 	if !e.cfg.Durable {
 		return store.NewRecorder(&e.bus), nil
@@ -77,26 +77,27 @@ func newRecorder(e *Engine, job *api.Job, dir *allocdir.Run) (*store.Recorder, e
 	return recorder, err
 }
 
-// Subscribe returns every event from now on; without output the tasks' own
-// output is left out. Subscribe before Submit to miss nothing.
+// Subscribe returns all events from now on, without the tasks' output unless
+// output is set. Subscribe before Submit to miss nothing.
 func (e *Engine) Subscribe(output bool) *event.Subscription { return e.bus.Subscribe(output) }
 
-// SubscribeTo returns the events from now on that are wanted; see
+// SubscribeTo returns the events from now on that wanted accepts; see
 // [event.Bus.SubscribeTo].
 func (e *Engine) SubscribeTo(wanted func(event.Event) bool) *event.Subscription {
 	return e.bus.SubscribeTo(wanted)
 }
 
-// State is what the events of the engine amount to.
+// State returns the fold of the engine's events.
 func (e *Engine) State() *State { return e.state }
 
-// Services is the catalog of what tasks offer and what their checks say.
+// Services returns the catalog of the tasks' services and the results of their
+// checks.
 func (e *Engine) Services() *service.Catalog { return e.cfg.Services }
 
-// Variables is the store of Nomad's variables.
+// Variables returns the store of Nomad variables.
 func (e *Engine) Variables() *variable.Store { return e.cfg.Variables }
 
-// Drivers returns the health of every driver, by name, as it is known now.
+// Drivers returns the current health of every driver, by name.
 func (e *Engine) Drivers(ctx context.Context) map[string]*api.DriverInfo {
 	ctx, cancel := context.WithTimeout(ctx, firstWord)
 	defer cancel()
@@ -110,14 +111,16 @@ func (e *Engine) Drivers(ctx context.Context) map[string]*api.DriverInfo {
 	return infos
 }
 
-// firstWord is how long Drivers waits for the first fingerprint of a driver.
+// firstWord limits how long Drivers waits for the first fingerprint of a
+// driver.
 const firstWord = time.Second
 
-// Submit starts jobs, all or none. They must be canonicalised and valid, and
-// belong to the engine from now on: the caller may not write to them. It may
-// be called once. Errors: an unknown driver, a job with too many allocations (a
-// jobspec.Diagnostic), a job that runs already (allocdir.ErrInUse), a static port that somebody has (port.ErrInUse), a data
-// directory that cannot be written.
+// Submit starts all jobs, or none. They must be canonicalized and valid; the
+// engine owns them from then on, and the caller must not change them. Call it
+// only once. It fails for an unknown driver, too many allocations (a
+// jobspec.Diagnostic), a job that is already running (allocdir.ErrInUse), a
+// static port in use (port.ErrInUse), and a data directory that is not
+// writable.
 func (e *Engine) Submit(jobs ...*api.Job) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -142,7 +145,7 @@ func (e *Engine) Submit(jobs ...*api.Job) error {
 	return nil
 }
 
-// open checks what must hold before a job can run, and opens its directory.
+// open checks whether a job can run, and opens its directory.
 func open(e *Engine, job *api.Job) (*jobRun, error) {
 	if err := e.cfg.checkSize(job); err != nil {
 		return nil, err
@@ -172,7 +175,7 @@ func open(e *Engine, job *api.Job) (*jobRun, error) {
 	return r, nil
 }
 
-// begin runs what was submitted or recovered. The lock is held.
+// begin runs submitted or recovered jobs. The caller must hold the lock.
 func (e *Engine) begin(runs []*jobRun) {
 	e.submitted = true
 	e.runs.set(runs)
@@ -190,21 +193,21 @@ func (e *Engine) begin(runs []*jobRun) {
 	}()
 }
 
-// Stop stops every job as `nomad job stop` would: kill signals, grace periods,
-// poststop tasks. It returns at once; Done tells of the end.
+// Stop stops every job like `nomad job stop`: kill signals, grace periods,
+// poststop tasks. It does not wait; see Done.
 func (e *Engine) Stop() {
 	storeOrder(e, orderStop)
 	e.stop()
 }
 
-// Kill ends every task at once, without grace. It returns at once.
+// Kill kills every task at once. It does not wait.
 func (e *Engine) Kill() {
 	storeOrder(e, orderKill)
 	e.stop()
 	e.kill()
 }
 
-// storeOrder stores that every run is to end.
+// storeOrder stores how every run should end.
 func storeOrder(e *Engine, how string) {
 	if !e.cfg.Durable || e.leaving.Err() != nil {
 		return
@@ -218,22 +221,22 @@ func storeOrder(e *Engine, how string) {
 	}
 }
 
-// Leave leaves everything running, for an engine that takes up the runs, see
-// Recover. It returns at once; Done tells when nothing happens any more, for
-// which tasks that are being stopped are awaited. Close then leaves what
-// tasks have left behind.
+// Leave leaves everything running for an engine that will continue the runs;
+// see Recover. It does not wait: Done is closed once nothing happens any more,
+// including the end of tasks that are being stopped. Close then does not clean
+// up after tasks.
 func (e *Engine) Leave() {
 	e.leave()
 	e.settle()
 }
 
-// Done is closed when every submitted job has ended by itself or was stopped.
+// Done returns a channel that is closed when every submitted job has ended.
 func (e *Engine) Done() <-chan struct{} { return e.runs.done }
 
-// Close kills what still runs and what tasks left behind, and ends the
-// subscriptions. When it returns no process of any task is left, unless the
-// error says otherwise or ctx has ended. It does not wait longer than ctx for
-// jobs to end.
+// Close kills all running tasks and the processes they left behind, and ends
+// the subscriptions. When it returns, no process of any task is left, unless it
+// returns an error or ctx has ended. It does not wait for jobs after ctx has
+// ended.
 func (e *Engine) Close(ctx context.Context) error {
 	left := e.leaving.Err() != nil
 	if !left {
@@ -262,7 +265,8 @@ func (e *Engine) Close(ctx context.Context) error {
 	return err
 }
 
-// sweep has drivers remove the processes and containers that tasks left behind.
+// sweep lets drivers remove the processes and containers that tasks left
+// behind.
 func sweep(ctx context.Context, catalog map[string]drivers.Driver, notice func(string, ...any)) (err error) {
 	for name, d := range catalog {
 		s, ok := d.(drivers.Shutdowner)

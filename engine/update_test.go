@@ -11,7 +11,7 @@ import (
 	"taskrun/engine"
 )
 
-// changed returns what has an engine take another version of a job.
+// changed returns a function that gives another version of a job to an engine.
 func changed(t *testing.T, job *api.Job, change func(*api.Job)) func(*engine.Engine) {
 	t.Helper()
 	text, err := json.Marshal(job)
@@ -32,7 +32,7 @@ func changed(t *testing.T, job *api.Job, change func(*api.Job)) func(*engine.Eng
 	}
 }
 
-// A changed restart policy counts from the next allocation on, as in Nomad.
+// A changed restart policy takes effect with the next allocation, as in Nomad.
 func TestUpdateOfTheRestartPolicy(t *testing.T) {
 	t.Parallel()
 	job := newJob("batch", newTask("t", "run_for", "10s", "exit_code", 1))
@@ -44,8 +44,8 @@ func TestUpdateOfTheRestartPolicy(t *testing.T) {
 	}
 }
 
-// TestUpdateThatBringsADeployment: a job that had no deployment gets one, in
-// which the health of its new allocations counts.
+// TestUpdateThatBringsADeployment checks that a job without a deployment gets
+// one, which waits for the health of its new allocations.
 func TestUpdateThatBringsADeployment(t *testing.T) {
 	t.Parallel()
 	job := newJob("service", newTask("t", "run_for", "1h"))

@@ -6,25 +6,24 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// versions are versions of a job, the newest last.
+// versions are versions of a job, newest last.
 type versions []*api.Job
 
 // keptVersions is how many versions of a job are kept, as in Nomad, in addition
 // to the latest stable one and to tagged ones.
 const keptVersions = 6
 
-// index returns the index of a version; below 0 if there is none.
+// index returns the index of a version, or a negative number.
 func (v versions) index(n uint64) int {
 	return slices.IndexFunc(v, func(job *api.Job) bool { return *job.Version == n })
 }
 
-// tagged returns the index of the version with a tag; below 0 if there is none.
+// tagged returns the index of the version with a tag, or a negative number.
 func (v versions) tagged(name string) int {
 	return slices.IndexFunc(v, func(job *api.Job) bool { return job.VersionTag != nil && job.VersionTag.Name == name })
 }
 
-// stable returns the index of the latest stable version; below 0 if there is
-// none.
+// stable returns the index of the latest stable version, or a negative number.
 func (v versions) stable() int {
 	for i, job := range slices.Backward(v) {
 		if job.Stable != nil && *job.Stable {

@@ -12,76 +12,75 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// Alloc is what a hook may know of its allocation. All of it is read only.
+// Alloc is the part of an allocation that its hooks may use. It is read only.
 type Alloc struct {
 	Alloc    *event.Alloc
 	Job      *api.Job
 	Group    *api.TaskGroup
-	AllocDir string        // directory of the allocation
-	Dir      *allocdir.Dir // the same, to open what is in it
-	// Sticky is the link by which the data of an ephemeral_disk that sticks is
-	// found again, see engine/leaf/allocdir; empty when there is none.
+	AllocDir string        // the allocation directory
+	Dir      *allocdir.Dir // the same, for access to its files
+	// Sticky is the link to the data of an ephemeral_disk that is kept, see
+	// engine/leaf/allocdir; empty if there is none.
 	Sticky string
 
-	// Network is the driver that makes the network of the group, if it has
-	// tasks of one that must; SetNetwork gets it before tasks start.
+	// Network is the driver that creates the group's network, if any of its
+	// tasks needs one. SetNetwork receives the network before tasks start.
 	Network    drivers.NetworkManager
 	SetNetwork func(*drivers.NetworkIsolation)
-	// Isolation returns what SetNetwork was told; nil: the network is the
-	// machine's.
+	// Isolation returns the network given to SetNetwork; nil means the
+	// machine's network.
 	Isolation func() *drivers.NetworkIsolation
 
 	Node  *taskenv.Node
 	Ports []taskenv.Port
-	// TaskPorts are those of tasks, by their deprecated networks.
+	// TaskPorts are the ports of tasks with their own (deprecated) networks.
 	TaskPorts map[string][]taskenv.Port
 
 	// Env returns the environment of the allocation itself, without a task.
 	Env func() *taskenv.Env
-	// Publish tells the run's subscribers of something that concerns the
-	// allocation.
+	// Publish publishes an event about the allocation.
 	Publish func(at time.Time, body event.Body)
-	// ChecksPass tells whether all checks of the allocation's services pass.
-	// They do until it is called.
+	// ChecksPass reports whether all checks of the allocation's services pass.
+	// Before the first call, they count as passing.
 	ChecksPass func(pass bool)
-	// Restart restarts a running task, or with an empty name all of them,
-	// because of a failure, and returns when the old runs have ended.
+	// Restart restarts a running task (or all of them if task is empty) because
+	// of a failure. It returns once the old runs have ended.
 	Restart func(ctx context.Context, task, reason string) error
 }
 
-// AllocFactory makes the hook of one allocation. It returns nil when the
-// allocation does not need the hook.
+// AllocFactory creates the hook of an allocation, or returns nil if the
+// allocation does not need it.
 type AllocFactory func(Alloc) AllocHook
 
-// AllocHook is a hook of an allocation. It implements the interfaces below
-// of the phases that it needs.
+// AllocHook is a hook of an allocation. It implements the interfaces for the
+// phases that it needs.
 type AllocHook interface {
 	// Name identifies the hook in errors.
 	Name() string
 }
 
-// AllocPrerun is called before any task starts. An error keeps the allocation
-// from running: its tasks fail with a "Setup Failure".
+// AllocPrerun is called before any task starts. After an error the allocation
+// does not run: its tasks fail with a "Setup Failure".
 type AllocPrerun interface {
 	AllocHook
 	Prerun(ctx context.Context) error
 }
 
-// AllocPrekill is called before the tasks are killed as a group, perhaps more
-// than once. The context ends when there is no time for grace left.
+// AllocPrekill is called before the tasks are killed as a group, possibly more
+// than once. The context ends when no time for grace is left.
 type AllocPrekill interface {
 	AllocHook
 	Prekill(ctx context.Context)
 }
 
-// AllocPreTaskRestart is called before the tasks are restarted together by
-// order; not when a single one is.
+// AllocPreTaskRestart is called before an order restarts all tasks together,
+// but not before a single one is restarted.
 type AllocPreTaskRestart interface {
 	AllocHook
 	PreTaskRestart(ctx context.Context)
 }
 
-// AllocPostrun is called when every task has ended for good, also when Prerun
+// AllocPostrun is called when every task has ended for good, even if Prerun
 // failed or was never called.
 type AllocPostrun interface {
 	AllocHook
@@ -89,15 +88,15 @@ type AllocPostrun interface {
 }
 
 // AllocUpdate is called when the job has changed in a way that leaves the
-// allocation running, before the tasks' own hooks. It may be called beside any
-// other phase, but never beside itself.
+// allocation running, before the tasks' own hooks. It may run concurrently with
+// any phase except itself.
 type AllocUpdate interface {
 	AllocHook
 	Update(ctx context.Context, job *api.Job, group *api.TaskGroup) error
 }
 
-// AllocDestroy is called when the allocation has ended and nothing of it is to
-// be kept, also when no other phase was called before.
+// AllocDestroy is called when the allocation has ended and nothing of it is
+// kept, even if no other phase was called before.
 type AllocDestroy interface {
 	AllocHook
 	Destroy(ctx context.Context) error
@@ -109,7 +108,7 @@ type AllocShutdown interface {
 	Shutdown()
 }
 
-// Catalog lists the hooks, in the order in which they are called.
+// Catalog lists the hooks in the order of their calls.
 type Catalog struct {
 	Alloc []AllocFactory
 	Task  []TaskFactory

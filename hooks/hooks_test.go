@@ -7,7 +7,7 @@ import (
 	"taskrun/hooks"
 )
 
-// An error with an event reads as the error that it is.
+// TestEventError checks that an error with an event keeps its text.
 func TestEventError(t *testing.T) {
 	t.Parallel()
 	why := errors.New("why")

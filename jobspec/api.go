@@ -29,8 +29,8 @@ func WriteJSON(w io.Writer, job *api.Job) error {
 	return err
 }
 
-// parseAPI reads a job as Nomad's HTTP API has it: {"Job": …}, or the job
-// itself. It is taken as it is, without what normalize does.
+// parseAPI reads a job in the form of Nomad's HTTP API: {"Job": …}, or the job
+// itself. It does not normalize the job.
 //
 // See https://developer.hashicorp.com/nomad/api-docs/json-jobs.
 func (p *parser) parseAPI() hcl.Diagnostics {
@@ -41,7 +41,7 @@ func (p *parser) parseAPI() hcl.Diagnostics {
 	if diags := syntax.CheckNesting(p.src.Text, p.src.Name, maxSource); diags.HasErrors() {
 		return diags
 	}
-	// As in Nomad, what follows the first value is not looked at.
+	// As in Nomad, anything after the first value is ignored.
 	text := bytes.TrimPrefix(p.src.Text, []byte("\xef\xbb\xbf"))
 	offset := len(p.src.Text) - len(text)
 	var outer struct{ Job *api.Job }

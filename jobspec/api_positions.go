@@ -11,9 +11,9 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// positionsOfJSON finds the places of a job that was written as the API's JSON:
-// it goes through the text and the decoded job side by side. The text is known
-// to be valid; offset bytes of it come before the JSON.
+// positionsOfJSON finds the positions of a job in the API's JSON, by walking
+// through the text and the decoded job in parallel. The text must be valid; it
+// has offset bytes before the JSON.
 func positionsOfJSON(src Source, offset int, job *api.Job) (positions Positions, nulls []Range) {
 	w := &jsonWalk{
 		src:       src,
@@ -27,17 +27,17 @@ func positionsOfJSON(src Source, offset int, job *api.Job) (positions Positions,
 	return w.positions, w.nulls
 }
 
-// A jsonWalk is on its way through a text.
+// A jsonWalk is a walk through a JSON text.
 type jsonWalk struct {
 	src       Source
 	offset    int
 	decoder   *json.Decoder
 	lines     lineTable
 	positions Positions
-	nulls     []Range // blocks in a list or a map that are null
+	nulls     []Range // null blocks in a list or a map
 }
 
-// token takes the next token and returns it with the range it has.
+// token reads the next token and returns it with its range.
 func (w *jsonWalk) token() (json.Token, Range) {
 	before := int(w.decoder.InputOffset())
 	token, err := w.decoder.Token()
@@ -52,7 +52,7 @@ func (w *jsonWalk) token() (json.Token, Range) {
 	return token, Range{File: w.src.Name, Start: w.lines.pos(from), End: w.lines.pos(after)}
 }
 
-// outermost goes through the object around the job, or the job itself.
+// outermost walks through the object around the job, or the job itself.
 func (w *jsonWalk) outermost(job reflect.Value) {
 	_, at := w.token()
 	w.positions[Root] = at
@@ -67,8 +67,8 @@ func (w *jsonWalk) outermost(job reflect.Value) {
 	}
 }
 
-// value goes through one value and returns where it is; nowhere for null, which
-// says no more than a member that is left out.
+// value walks through a value and returns its range. The range of null is zero:
+// null means the same as an omitted member.
 func (w *jsonWalk) value(v reflect.Value, path Path) Range {
 	token, at := w.token()
 	if token == nil {
@@ -92,7 +92,7 @@ func (w *jsonWalk) value(v reflect.Value, path Path) Range {
 	return at
 }
 
-// member goes through a member of an object whose key has been taken.
+// member walks through a member of an object whose key has been read.
 func (w *jsonWalk) member(key json.Token, at Range, object reflect.Value, path Path) {
 	name, _ := key.(string)
 	var v reflect.Value
@@ -122,8 +122,8 @@ func (w *jsonWalk) member(key json.Token, at Range, object reflect.Value, path P
 	}
 }
 
-// element goes through an element of an array. Lists of blocks have the path
-// of their kind, which its elements number.
+// element walks through an element of an array. A list of blocks has the path
+// of its kind, and each element an index.
 func (w *jsonWalk) element(list reflect.Value, i int, path Path) {
 	var v reflect.Value
 	if list.Kind() == reflect.Slice && i < list.Len() {
@@ -141,14 +141,14 @@ func (w *jsonWalk) element(list reflect.Value, i int, path Path) {
 	}
 }
 
-// null notes that a block is null, which nothing that works with a job expects.
+// null records a null block, which code that works with jobs does not expect.
 func (w *jsonWalk) null() {
 	end := w.offset + int(w.decoder.InputOffset())
 	w.nulls = append(w.nulls, Range{File: w.src.Name, Start: w.lines.pos(end - len("null")), End: w.lines.pos(end)})
 }
 
-// inner returns what is behind pointers and interfaces; the zero struct for
-// what is not there.
+// inner dereferences pointers and interfaces. For nil it returns an empty
+// struct.
 func inner(v reflect.Value) reflect.Value {
 	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
 		v = v.Elem()
@@ -159,8 +159,8 @@ func inner(v reflect.Value) reflect.Value {
 	return v
 }
 
-// fieldOf returns the field that encoding/json stores a member in, and the
-// name it has in a job file.
+// fieldOf returns the field in which encoding/json stores a member, and its
+// name in a job file.
 func fieldOf(object reflect.Value, name string) (string, reflect.Value) {
 	t := object.Type()
 	for i := range t.NumField() {
@@ -180,7 +180,7 @@ func fieldOf(object reflect.Value, name string) (string, reflect.Value) {
 // A lineTable finds lines by offset.
 type lineTable struct {
 	text   []byte
-	starts []int // of the lines
+	starts []int // offsets of the lines
 }
 
 func newLineTable(text []byte) lineTable {
@@ -193,7 +193,7 @@ func newLineTable(text []byte) lineTable {
 	return t
 }
 
-// pos returns the place of an offset, which is cut to the text.
+// pos returns the position of an offset, which is limited to the text.
 func (t lineTable) pos(offset int) Pos {
 	offset = min(max(offset, 0), len(t.text))
 	line, found := slices.BinarySearch(t.starts, offset)

@@ -12,7 +12,7 @@ import (
 	"taskrun/jobspec"
 )
 
-func TestOutputReadBackIsItself(t *testing.T) {
+func TestOutputRoundTrip(t *testing.T) {
 	t.Parallel()
 	goldens, err := filepath.Glob("testdata/ok/*.golden")
 	if err != nil || len(goldens) == 0 {
@@ -44,7 +44,7 @@ func TestAPIJSON(t *testing.T) {
 		name, text string
 		opts       jobspec.Options
 		want       string // part of the error; empty: a job called x
-		at         string // what the error points at
+		at         string // what the error points to
 	}{
 		{name: "in an object", text: `{"Job":{"ID":"x"}}`},
 		{name: "bare", text: `{"ID":"x","TaskGroups":[]}`},

@@ -16,12 +16,12 @@ import (
 	"taskrun/jobspec/syntax"
 )
 
-// variablePrefix marks the environment variables that set variables.
+// variablePrefix is the prefix of environment variables that set variables.
 const variablePrefix = "NOMAD_VAR_"
 
-// setVariables gives the variables their values: stubs, NOMAD_VAR_* of the
-// environment, then files, then --var, the last one winning. It makes them
-// known to expressions as var.
+// setVariables sets the variables, in order of increasing precedence: stubs,
+// NOMAD_VAR_* of the environment, files, --var. It defines them for expressions
+// as var.
 func (p *parser) setVariables(files []varFile) hcl.Diagnostics {
 	diags := p.setFromValues()
 	for _, entry := range p.opts.Environ {
@@ -68,13 +68,13 @@ func (v *variable) unset() Unset {
 	return u
 }
 
-// setFromValues sets the variables that stubs have a value for.
+// setFromValues sets the variables that have a value among the stubs.
 func (p *parser) setFromValues() hcl.Diagnostics {
 	var diags hcl.Diagnostics
 	for _, name := range slices.Sorted(maps.Keys(p.opts.Values)) {
 		value := p.opts.Values[name]
 		if value.Value.IsNull() {
-			continue // to be filled in
+			continue // a value to fill in
 		}
 		if v := p.variables[name]; v != nil {
 			p.conceal.keep(value.At.File)
@@ -88,7 +88,7 @@ func (p *parser) setFromValues() hcl.Diagnostics {
 	return diags
 }
 
-// setFromFile sets the variables that a file of values names.
+// setFromFile sets the variables in a file of values.
 func (p *parser) setFromFile(file varFile) hcl.Diagnostics {
 	var diags hcl.Diagnostics
 	if declarations, _, _ := file.body.PartialContent(&hcl.BodySchema{
@@ -149,7 +149,7 @@ func (p *parser) setFromArguments() hcl.Diagnostics {
 	return diags
 }
 
-// undeclared returns the severity of a value for a variable that is not declared.
+// undeclared returns the severity of a value for an undeclared variable.
 func (p *parser) undeclared() hcl.DiagnosticSeverity {
 	if p.opts.IgnoreUndeclared {
 		return hcl.DiagWarning
@@ -157,17 +157,17 @@ func (p *parser) undeclared() hcl.DiagnosticSeverity {
 	return hcl.DiagError
 }
 
-// declare returns the remedy for a variable that is not declared.
+// declare returns the remedy for an undeclared variable.
 func (p *parser) declare(name string) string {
 	return cmp.Or(diagnostic.DidYouMean(name, fewNames(p.variables)), fmt.Sprintf(`declare it: variable "%s" {}`, name))
 }
 
-// setFromText sets a variable from text that comes from the shell: as it is
-// for strings and numbers, as an expression for every other type.
+// setFromText sets a variable from a text of the shell. Strings and numbers are
+// taken literally, values of all other types as expressions.
 func (p *parser) setFromText(v *variable, text, origin, source string, set func(*variable, cty.Value, string, hcl.Range) hcl.Diagnostics) hcl.Diagnostics {
 	at := p.textRange(source, text)
 	if v.broken && v.value == cty.NilVal {
-		return nil // its type is not known
+		return nil // its type is unknown
 	}
 	switch v.typ {
 	case cty.String, cty.Number, cty.NilType:
@@ -186,15 +186,15 @@ func (p *parser) setFromText(v *variable, text, origin, source string, set func(
 	return set(v, value, origin, expr.Range())
 }
 
-// setOutside sets a variable to a value that no message shows, since it may be
-// a secret: one of a stub, the environment or a file of values. An argument of
-// this command is public already: every user of the machine can read it.
+// setOutside sets a variable to a value that may be secret and must not appear
+// in messages: one of a stub, the environment or a file of values. Arguments of
+// this command are public: every user of the machine can read them.
 func (p *parser) setOutside(v *variable, value cty.Value, origin string, at hcl.Range) hcl.Diagnostics {
 	p.conceal.add(value)
 	p.scope.Conceal("var", v.name)
 	diags := v.set(value, origin, at)
 	if len(diags) == 0 {
-		p.conceal.add(v.value) // in its own type
+		p.conceal.add(v.value) // in the variable's type
 	}
 	for _, diag := range diags {
 		diag.Detail = fmt.Sprintf("the type is %s; %s", typeexpr.TypeString(v.typ), whyHidden)
@@ -202,8 +202,7 @@ func (p *parser) setOutside(v *variable, value cty.Value, origin string, at hcl.
 	return diags
 }
 
-// textRange makes a text from the shell a source of its own, and returns the
-// range of all of it.
+// textRange registers a text of the shell as a source, and returns its range.
 func (p *parser) textRange(source, text string) hcl.Range {
 	p.file.Sources[source] = []byte(text)
 	return hcl.Range{

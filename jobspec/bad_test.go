@@ -11,15 +11,15 @@ import (
 	"taskrun/jobspec"
 )
 
-// accepted are faults to Nomad that are none here: it is found out without a
-// flag what a file is.
+// accepted are errors in Nomad that are none here, because the format of a file
+// is detected without a flag.
 var accepted = map[string]string{
 	"082-api-json-without-flag": "the API's JSON needs no flag",
 	"083-json-after-newline":    "JSON may begin with white space",
 }
 
-// elsewhere are faults for which Nomad names another line than the one at
-// fault, or none.
+// elsewhere are errors for which Nomad names another line than the wrong one,
+// or none.
 var elsewhere = map[string][]place{
 	"006-no-job":                      {{"006-no-job.nomad.hcl", 3}},         // the end
 	"015-env-null-value":              {{"015-env-null-value.nomad.hcl", 6}}, // the key, not the map
@@ -30,7 +30,7 @@ var elsewhere = map[string][]place{
 	"036-env-wrong-type":              {{"NOMAD_VAR_n", 1}},
 	"044-tuple-length":                {{"--var x", 1}},
 	"073-ambiguous-object-key":        {{"073-ambiguous-object-key.nomad.hcl", 3}},
-	"074-heredoc-not-closed":          {{"074-heredoc-not-closed.nomad.hcl", 6}}, // where it begins
+	"074-heredoc-not-closed":          {{"074-heredoc-not-closed.nomad.hcl", 6}}, // its start
 	"077-config-error-behind-body-error": {
 		{"077-config-error-behind-body-error.nomad.hcl", 2},
 		{"077-config-error-behind-body-error.nomad.hcl", 7},
@@ -84,7 +84,7 @@ func TestParseFindsWhatNomadRefuses(t *testing.T) {
 	}
 }
 
-// nomadsPlaces returns the lines that Nomad's message names.
+// nomadsPlaces returns the lines in Nomad's message.
 func nomadsPlaces(t *testing.T, base string) []place {
 	t.Helper()
 	text, err := os.ReadFile(strings.TrimSuffix(base, ".nomad") + ".error")
@@ -106,7 +106,7 @@ func nomadsPlaces(t *testing.T, base string) []place {
 	return places
 }
 
-func TestNothingIsSaidTwice(t *testing.T) {
+func TestNoDuplicateMessages(t *testing.T) {
 	t.Parallel()
 	for _, path := range jobFiles(t, "testdata/bad") {
 		_, diagnostics := parseCase(t, path)

@@ -10,8 +10,8 @@ import (
 	"taskrun/jobspec"
 )
 
-// Whatever part of a job in the API's JSON is null or empty: it is refused, or
-// a job that Canonicalize can be called on.
+// If any part of a job in the API's JSON is null or empty, the job is refused,
+// or Canonicalize can be called on it.
 func TestHolesInTheJSONOfTheAPI(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"005-group-all-attributes", "007-task-all-attributes", "034-connect-gateways"} {
@@ -47,7 +47,8 @@ func canonicalize(t *testing.T, name string, text []byte) {
 	}
 }
 
-// holes calls try with each part of a value in turn made null, then empty.
+// holes calls try with each part of a value in turn replaced by null, then by
+// an empty value.
 func holes(v any, path string, try func(path string)) {
 	switch v := v.(type) {
 	case map[string]any:

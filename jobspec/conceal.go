@@ -12,17 +12,18 @@ import (
 	"taskrun/jobspec/evaluate"
 )
 
-// minSecret is how long a value is, in bytes, that is hidden wherever it is. A
-// shorter one is hidden only where the value itself is wrong: "1" is part of many words.
+// minSecret is the minimum length, in bytes, of values that are hidden
+// everywhere. A shorter one is hidden only where it is itself wrong: "1" is
+// part of many words.
 const minSecret = 4
 
 const (
 	hidden     = "(hidden)"
 	whyHidden  = "the value is hidden, for it was set outside of the job file"
-	mostHidden = 10_000 // values that are looked for
+	mostHidden = 10_000 // maximum number of hidden values
 )
 
-// keep makes a source one that must not be shown.
+// keep marks a source that must not be shown.
 func (c *concealment) keep(file string) {
 	if c.files == nil {
 		c.files = map[string]bool{}
@@ -30,7 +31,7 @@ func (c *concealment) keep(file string) {
 	c.files[file] = true
 }
 
-// add hides a value, and all that is in it.
+// add hides a value and all its elements.
 func (c *concealment) add(v cty.Value) {
 	if c.values == nil {
 		c.values = map[string]bool{}
@@ -58,7 +59,7 @@ func (c *concealment) add(v cty.Value) {
 	})
 }
 
-// addAll hides what a scope has met.
+// addAll hides values that a scope has found.
 func (c *concealment) addAll(found []evaluate.Concealed) {
 	c.ranges = nil
 	for _, f := range found {
@@ -67,7 +68,7 @@ func (c *concealment) addAll(found []evaluate.Concealed) {
 	}
 }
 
-// hide takes out of a diagnostic what must not be shown.
+// hide removes hidden values from a diagnostic.
 func (c *concealment) hide(p *Diagnostic) {
 	if len(c.files) == 0 && len(c.values) == 0 && len(c.ranges) == 0 {
 		return
@@ -80,7 +81,7 @@ func (c *concealment) hide(p *Diagnostic) {
 	}
 	p.Summary = c.strictly(p.Summary)
 	p.Detail = c.strictly(p.Detail)
-	// An error of a parser may quote parts of the value in its own way.
+	// A parser may quote parts of the value in its own way.
 	if strings.Contains(p.Detail, hidden) && (p.Detail == hidden || strings.ContainsAny(p.Detail, "`':")) {
 		p.Detail = whyHidden
 	}

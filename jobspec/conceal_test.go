@@ -11,7 +11,7 @@ import (
 	"taskrun/jobspec/validate"
 )
 
-// concealJob is a job in which one line of a task may be at fault.
+// concealJob returns a job in which a line of a task may be wrong.
 func concealJob(declaration, line string) string {
 	return fmt.Sprintf(`
 variable "zz" {
@@ -36,7 +36,7 @@ job "j" {
 }`, declaration, line)
 }
 
-// diagnosticsOf returns all that is found in a job, and its text.
+// diagnosticsOf returns all diagnostics of a job.
 func diagnosticsOf(text string, opts jobspec.Options) jobspec.Diagnostics {
 	file, diagnostics := jobspec.Parse(jobspec.Source{Name: "j.nomad.hcl", Text: []byte(text)}, opts)
 	if file.Job != nil {
@@ -52,7 +52,7 @@ func shownOf(p jobspec.Diagnostic) string {
 	return p.Summary + "\n" + p.Detail + "\n" + p.Remedy + "\n" + p.Word
 }
 
-// TestNoDiagnosticShowsAShortValue is about numbers, which no quotes mark.
+// TestNoDiagnosticShowsAShortValue uses numbers, which have no quotes.
 func TestNoDiagnosticShowsAShortValue(t *testing.T) {
 	t.Parallel()
 	for line, value := range map[string]string{
@@ -75,9 +75,9 @@ func TestNoDiagnosticShowsAShortValue(t *testing.T) {
 	}
 }
 
-// TestConcealedDiagnosticsStillHelp has values from outside at fault: what is
-// wrong and what to do is still told.
-func TestConcealedDiagnosticsStillHelp(t *testing.T) {
+// TestConcealedDiagnosticsHaveRemedies uses wrong values from outside: the
+// error and the remedy are still reported.
+func TestConcealedDiagnosticsHaveRemedies(t *testing.T) {
 	t.Parallel()
 	opts := jobspec.Options{Environ: []string{"NOMAD_VAR_zz=hunter4"}}
 	for line, want := range map[string][]string{
@@ -103,8 +103,8 @@ func TestConcealedDiagnosticsStillHelp(t *testing.T) {
 	}
 }
 
-// TestNoDiagnosticShowsAValue gives a job values from all sides in all ways in
-// which they can be at fault.
+// TestNoDiagnosticShowsAValue gives a job values from all sources, wrong in all
+// possible ways.
 func TestNoDiagnosticShowsAValue(t *testing.T) {
 	t.Parallel()
 	const secret = "hunter4:SECRET word"
@@ -210,5 +210,5 @@ func FuzzValues(f *testing.F) {
 	})
 }
 
-// whatIsSaid are words of messages, which are no secret.
+// whatIsSaid are words of messages, which are not secret.
 const whatIsSaid = "the value is hidden, for it was set from outside of the job file"

@@ -15,15 +15,14 @@ import (
 	"taskrun/jobspec/evaluate"
 )
 
-// DiagnosticsOf turns the HCL diagnostics of a file that goes with a job file
-// into those of jobspec. The scope is what its expressions were evaluated in; nil
-// if none was.
+// DiagnosticsOf converts the HCL diagnostics of a file that belongs to a job
+// file. The scope is that of its expressions; nil if none were evaluated.
 func DiagnosticsOf(diags hcl.Diagnostics, scope *evaluate.Scope) Diagnostics {
 	return (&parser{scope: scope}).diagnostics(diags)
 }
 
-// diagnostics turns diagnostics of HCL into those of jobspec, each once, in the
-// order of the source, and in our words where those of HCL miss the point.
+// diagnostics converts diagnostics of HCL: without duplicates, in the order of
+// the source, and in our words where HCL's are misleading.
 func (p *parser) diagnostics(diags hcl.Diagnostics) Diagnostics {
 	if p.scope != nil {
 		p.conceal.addAll(p.scope.Concealed())
@@ -101,8 +100,8 @@ func (p *parser) diagnostic(diag *hcl.Diagnostic) Diagnostic {
 	return out
 }
 
-// explainMember names the variable or local that does not exist, where HCL
-// speaks of an attribute of an object.
+// explainMember names the variable or local that does not exist, instead of
+// HCL's attribute of an object.
 func (p *parser) explainMember(diag *hcl.Diagnostic, out *Diagnostic) {
 	expr, ok := diag.Expression.(*hclsyntax.ScopeTraversalExpr)
 	if !ok || len(expr.Traversal) < 2 {
@@ -129,12 +128,12 @@ func (p *parser) explainMember(diag *hcl.Diagnostic, out *Diagnostic) {
 	out.Summary, out.Detail, out.Remedy = fmt.Sprintf("there is no %s %q", what, step.Name), "", remedy
 	if near := diagnostic.Nearest(step.Name, known); near != "" {
 		out.Remedy = fmt.Sprintf("did you mean %s.%s?", expr.Traversal.RootName(), near)
-	} else if n := len(known); n > 0 && n <= 6 { // more would not be read
+	} else if n := len(known); n > 0 && n <= 6 { // a longer list would not help
 		out.Detail = "declared: " + strings.Join(known, ", ")
 	}
 }
 
-// explainReference says so when an expression fails because part of it is a
+// explainReference adds that an expression failed because it contains a
 // reference that has no value yet.
 func explainReference(diag *hcl.Diagnostic, out *Diagnostic) {
 	if diag.Expression == nil {
@@ -148,7 +147,7 @@ func explainReference(diag *hcl.Diagnostic, out *Diagnostic) {
 	}
 }
 
-// cutSuggestion splits HCL's closing question off a detail.
+// cutSuggestion separates HCL's final question from a detail.
 func cutSuggestion(detail string) (rest, name string, ok bool) {
 	rest, name, ok = strings.Cut(detail, " Did you mean \"")
 	if !ok {
@@ -158,8 +157,7 @@ func cutSuggestion(detail string) (rest, name string, ok bool) {
 	return rest, name, ok
 }
 
-// plain writes a sentence of HCL in the form that ours have: lower case, no full
-// stop.
+// plain converts a sentence of HCL to our style: lower case, no full stop.
 func plain(text string) string {
 	if text == "" {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// explainCall names the call that failed and marks all of it.
+// explainCall names the call that failed and marks its whole range.
 func (p *parser) explainCall(diag *hcl.Diagnostic, out *Diagnostic) {
 	call, ok := diag.Extra.(hclsyntax.FunctionCallDiagExtra)
 	if !ok || call.FunctionCallError() == nil {
@@ -25,7 +25,7 @@ func (p *parser) explainCall(diag *hcl.Diagnostic, out *Diagnostic) {
 	if expr, ok := diag.Expression.(*hclsyntax.FunctionCallExpr); ok && strings.HasPrefix(expr.Name, "file") {
 		out.Remedy = p.fileBeside(expr, diag.EvalContext)
 	}
-	if p.conceal.at(out.Range) { // it may quote a part of the value in words of its own
+	if p.conceal.at(out.Range) { // the message may quote a part of the value
 		out.Detail, out.Remedy = whyHidden, ""
 	}
 }
@@ -47,8 +47,8 @@ func (p *parser) fileBeside(expr *hclsyntax.FunctionCallExpr, ctx *hcl.EvalConte
 	return "the path is relative to the current directory; run taskrun beside the job file: cd " + dir
 }
 
-// explainUnknownFunction suggests what to call in place of a function that
-// exists in Terraform or elsewhere.
+// explainUnknownFunction suggests a replacement for a function that exists in
+// Terraform or elsewhere.
 func explainUnknownFunction(diag *hcl.Diagnostic, out *Diagnostic) {
 	unknown, ok := diag.Extra.(hclsyntax.FunctionCallUnknownDiagExtra)
 	if !ok {

@@ -12,11 +12,11 @@ type Severity int
 const (
 	// Error keeps the job from running.
 	Error Severity = iota
-	// Warning marks what is likely not meant: it is ignored, or works otherwise
-	// than it reads. With --strict it keeps the job from running.
+	// Warning marks something that is probably not intended: it is ignored, or
+	// does not work as written. With --strict it keeps the job from running.
 	Warning
 	// Hint is an opinion, or concerns a deprecated form. It is shown on request
-	// and never refuses a job.
+	// and never keeps a job from running.
 	Hint
 )
 
@@ -28,12 +28,12 @@ func (s Severity) String() string { return [...]string{"error", "warning", "hint
 type Diagnostic struct {
 	Severity Severity
 	Summary  string // what is wrong, lower case, without a full stop
-	Detail   string // why, with the values at hand; may be empty
+	Detail   string // why, with the values concerned; may be empty
 	Remedy   string // what to do about it; may be empty
 	Path     Path   // where in the job; empty when the text itself is wrong
 	OfName   bool   // the name at Path should not be there, whatever its value
 	Word     string // what is wrong in the value at Path; empty if all of it is
-	Range    Range  // where in the source
+	Range    Range  // place in the source
 }
 
 // Error returns the diagnostic in one line, without the source snippet.
@@ -49,7 +49,7 @@ func (p Diagnostic) Error() string {
 	return b.String()
 }
 
-// Diagnostics are those of one or more job files.
+// Diagnostics are the diagnostics of one or more job files.
 type Diagnostics []Diagnostic
 
 // HasErrors reports whether any diagnostic is an Error.
@@ -57,7 +57,8 @@ func (ps Diagnostics) HasErrors() bool {
 	return slices.ContainsFunc(ps, func(p Diagnostic) bool { return p.Severity == Error })
 }
 
-// Error returns one line a diagnostic, so that a list can travel as an error.
+// Error returns one line for each diagnostic, so that a list can be used as an
+// error.
 func (ps Diagnostics) Error() string {
 	lines := make([]string, len(ps))
 	for i, p := range ps {

@@ -23,7 +23,7 @@ func TestExpressionsInEnv(t *testing.T) {
 		`attr.kernel.name`:                              `${attr.kernel.name}`,
 		`"x-${meta.foo}-y"`:                             `x-${meta.foo}-y`,
 		`"${attr.a.b[0]["z"].1}"`:                       `${attr.a.b[0]["z"].1}`,
-		`"${   meta.  field[  \"FOO\"].5  }"`:           ``, // \" is no string in an interpolation
+		`"${   meta.  field[  \"FOO\"].5  }"`:           ``, // \" does not start a string in an interpolation
 		`"${   meta.  field[  "FOO"].5  }"`:             `${   meta.  field[  "FOO"].5  }`,
 		`"${env["HOME"]}"`:                              `${env["HOME"]}`,
 		`"${~ NOMAD_X ~} x"`:                            `${NOMAD_X}x`,
@@ -84,7 +84,7 @@ func TestExpressionsInEnv(t *testing.T) {
 	}
 }
 
-func TestFaultyExpressionsPointAtTheFault(t *testing.T) {
+func TestRangesOfFaultyExpressions(t *testing.T) {
 	t.Parallel()
 	for expr, want := range map[string]struct{ at, summary string }{
 		`"${var.nope}"`:         {".nope", `there is no variable "nope"`},

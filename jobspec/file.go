@@ -10,26 +10,26 @@ import (
 
 // File is a parsed job file.
 type File struct {
-	// Job is what `nomad job run -output` prints: normalized, but without the
-	// defaults that Job.Canonicalize adds. Nil when there were errors.
+	// Job is the job as `nomad job run -output` prints it: normalized, but
+	// without the defaults of Job.Canonicalize. It is nil after errors.
 	Job *api.Job
-	// Draft is Job or, after errors that leave its blocks in place, the job as
-	// far as it could be read. See Sure.
+	// Draft is Job or, if errors leave the block structure intact, the readable
+	// part of the job. See Sure.
 	Draft *api.Job
-	// Positions are the places of all blocks and attributes of the job.
+	// Positions are the positions of all blocks and attributes of the job.
 	Positions Positions
-	// Sources are the texts that diagnostics may point into, by name. They are
-	// there also when there were errors.
+	// Sources are the texts that diagnostics may refer to, by name. They are
+	// also set after errors.
 	Sources map[string][]byte
-	// Secret are the sources that hold values of variables, of which no line may
-	// be shown.
+	// Secret are the sources that contain values of variables and must not be
+	// shown.
 	Secret map[string]bool
 	// Unset are the variables without a value, when Options.Outline is set.
 	Unset []Unset
 
 	lost      []Path // in Draft: values that are invalid or missing
 	conceal   concealment
-	concealed []Path // of values that are; nil until asked for
+	concealed []Path // paths of hidden values; nil until first needed
 }
 
 // Unset is a variable without a value.
@@ -39,20 +39,20 @@ type Unset struct {
 	At   Range
 }
 
-// concealment hides in diagnostics what comes from outside of the job file: values
-// of variables that stubs, the command line, the environment or files of values
-// have set, and all that is made of them.
+// concealment hides values from outside of the job file in diagnostics: values
+// of variables from stubs, the command line, the environment or files of
+// values, and everything computed from them.
 type concealment struct {
-	text   string          // of the job file: the author's own words may be shown
-	names  map[string]bool // so may the names of variables
-	files  map[string]bool // sources that hold such values
-	ranges []Range         // of expressions of the job file that have such values
-	values map[string]bool // such values themselves
+	text   string          // of the job file: its author's own words may be shown
+	names  map[string]bool // names of variables may be shown, too
+	files  map[string]bool // sources that contain hidden values
+	ranges []Range         // expressions of the job file with hidden values
+	values map[string]bool // the hidden values
 }
 
-// Positions maps paths to the place in the source where they are defined: for
-// an attribute or a key of a map its value, for a block its header. Elements of
-// a list that is written out have places of their own, by index.
+// Positions maps paths to places in the source: the value of an attribute or of
+// a map key, the header of a block. The elements of a literal list have places
+// of their own, by index.
 type Positions map[Path]Range
 
 // At returns the place of p, or that of the nearest enclosing path that has one.
@@ -61,10 +61,10 @@ func (ps Positions) At(p Path) Range {
 	return ps[path]
 }
 
-// nearest returns a path that has a place: p, or the nearest path around it;
-// exact reports whether it means the same as p. One block may have an index
-// (x[0]) or not (x), since its value does not show whether it was written as a
-// block or as an object.
+// nearest returns a path with a place: p, or the nearest enclosing one. Exact
+// reports whether it means the same as p: a single block may have an index
+// (x[0]) or not (x), because its value does not show whether it was written as
+// a block or as an object.
 func (ps Positions) nearest(p Path) (path Path, exact bool) {
 	if _, ok := ps[p]; ok || p == "" {
 		return p, ok
@@ -82,7 +82,7 @@ func (ps Positions) nearest(p Path) (path Path, exact bool) {
 	if i := strings.LastIndexByte(string(step), '['); i >= 0 {
 		list, isElement = step[:i], true
 	}
-	if _, ok := ps[around+list]; ok { // the first element, or the list of another
+	if _, ok := ps[around+list]; ok { // the first element, or another one's list
 		return around + list, strings.HasSuffix(string(step), "[0]")
 	}
 	if _, ok := ps[around+list+"[0]"]; ok && !isElement {
@@ -91,12 +91,12 @@ func (ps Positions) nearest(p Path) (path Path, exact bool) {
 	return around, false
 }
 
-// Pos is a place in a source text: line and column count from 1, the column in
-// characters; the byte counts from 0.
+// Pos is a position in a source text. Line and column count from 1, the column
+// in characters; the byte counts from 0.
 type Pos = hcl.Pos
 
-// Range is a stretch of a source text: from Start up to, not including, End.
-// The zero Range means "no place known".
+// Range is a range of a source text, from Start to before End. The zero Range
+// means that no place is known.
 type Range struct {
 	File       string // as the user named it
 	Start, End Pos

@@ -11,17 +11,16 @@ import (
 	"taskrun/jobspec/diagnostic"
 )
 
-// What can be written in a job file and what api.Job stores differ in a few
-// blocks. A form embeds the struct that is stored and adds what can be written;
-// Finish moves that to where it belongs.
+// In a few blocks, a job file allows more than api.Job can store. A form embeds
+// the API's struct and adds the other fields; Finish converts those.
 
-// forms makes the forms for one job and keeps those that are needed later.
+// forms creates the forms of one job, and keeps those that are needed later.
 type forms struct {
 	job    *jobForm
 	groups map[*api.TaskGroup]*groupForm
 }
 
-// of returns the form for a struct of the API; nil if it has none.
+// of returns the form of an API struct, or nil.
 func (f *forms) of(target any) any {
 	switch target := target.(type) {
 	case *api.Job:
@@ -42,8 +41,8 @@ func (f *forms) of(target any) any {
 	}
 }
 
-// jobForm is the job block. Tasks come first, because each makes a group of its
-// own, in front of the others.
+// jobForm is the job block. Tasks come first, because each of them becomes a
+// group of its own, before the other groups.
 type jobForm struct {
 	*api.Job
 
@@ -53,7 +52,7 @@ type jobForm struct {
 	Secrets []*api.Secret     `hcl:"secret,block"`
 }
 
-// Finish stores what may be written in two ways.
+// Finish stores the fields that can be written in two ways.
 func (f *jobForm) Finish(decode.Block) hcl.Diagnostics {
 	f.Job.Meta = f.Meta
 	return nil
@@ -69,7 +68,7 @@ type groupForm struct {
 	Secrets []*groupSecret    `hcl:"secret,block"`
 }
 
-// groupVault and groupSecret are the blocks whose errors Nomad ignores.
+// groupVault and groupSecret are blocks whose errors Nomad ignores.
 type (
 	groupVault struct {
 		api.Vault
@@ -79,7 +78,7 @@ type (
 	groupSecret struct{ api.Secret }
 )
 
-// Finish remembers where the block is.
+// Finish records the place of the block.
 func (f *groupVault) Finish(b decode.Block) hcl.Diagnostics {
 	f.header = b.Header
 	return nil
@@ -91,7 +90,7 @@ func (*groupVault) Tolerate() {}
 // Tolerate turns errors into warnings.
 func (*groupSecret) Tolerate() {}
 
-// Finish stores the parts of the group that have a form.
+// Finish stores the parts of the group that have forms.
 func (f *groupForm) Finish(decode.Block) hcl.Diagnostics {
 	f.TaskGroup.Meta = f.Meta
 	if f.Scaling != nil {
@@ -105,15 +104,14 @@ func (f *groupForm) Finish(decode.Block) hcl.Diagnostics {
 	return diags
 }
 
-// groupScaling is the scaling block of a group, where the upper bound is
-// required.
+// groupScaling is the scaling block of a group, in which max is required.
 type groupScaling struct {
 	api.ScalingPolicy
 
 	Max int64 `hcl:"max"`
 }
 
-// Finish stores the bound and checks the type.
+// Finish stores max and checks the type.
 func (f *groupScaling) Finish(b decode.Block) hcl.Diagnostics {
 	if b.Has("max") {
 		f.ScalingPolicy.Max = &f.Max
@@ -130,7 +128,7 @@ type taskForm struct {
 	Scaling []*taskScaling    `hcl:"scaling,block"`
 }
 
-// Finish stores the parts of the task that have a form.
+// Finish stores the parts of the task that have forms.
 func (f *taskForm) Finish(decode.Block) hcl.Diagnostics {
 	var diags hcl.Diagnostics
 	f.Task.Env, f.Task.Meta = f.Env, f.Meta
@@ -146,7 +144,8 @@ func (f *taskForm) Finish(decode.Block) hcl.Diagnostics {
 	return diags
 }
 
-// taskScaling is a scaling block of a task, whose label names what it scales.
+// taskScaling is a scaling block of a task. Its label names the resource to
+// scale.
 type taskScaling struct {
 	api.ScalingPolicy
 

@@ -12,7 +12,7 @@ import (
 	"taskrun/jobspec/diagnostic"
 )
 
-// shorthands are attributes that set the operator by their name.
+// shorthands are attributes whose name is the operator.
 type shorthands struct {
 	Version        string `hcl:"version,optional"`
 	Semver         string `hcl:"semver,optional"`
@@ -22,8 +22,8 @@ type shorthands struct {
 	SetContainsAny string `hcl:"set_contains_any,optional"`
 }
 
-// apply sets the operator and its argument. Where several are given, the last
-// one in this order wins, as in Nomad.
+// apply sets the operator and its argument. As in Nomad, the last one in this
+// order wins.
 func (s *shorthands) apply(operand, target *string) {
 	shorthand(operand, target, api.ConstraintVersion, s.Version)
 	shorthand(operand, target, api.ConstraintSemver, s.Semver)
@@ -72,8 +72,8 @@ type affinityForm struct {
 	Weight *big.Float `hcl:"weight,optional"`
 }
 
-// Finish applies the shorthands and stores the weight, which Nomad cuts to 8
-// bits without a word.
+// Finish applies the shorthands and stores the weight, which Nomad silently
+// truncates to 8 bits.
 func (f *affinityForm) Finish(b decode.Block) hcl.Diagnostics {
 	a := f.Affinity
 	f.apply(&a.Operand, &a.RTarget)

@@ -38,8 +38,7 @@ type bodyForm struct {
 	Body hcl.Body `hcl:",body"`
 }
 
-// jobBlock is the job block, before it is known what its expressions may refer
-// to.
+// jobBlock is the job block, before the scope of its expressions is known.
 type jobBlock struct {
 	Label string   `hcl:",label"`
 	Body  hcl.Body `hcl:",body"`

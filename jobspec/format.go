@@ -6,12 +6,12 @@ import (
 	"taskrun/jobspec/syntax"
 )
 
-// Format returns a text in the canonical style of HCL, as `nomad fmt` does: a
-// job file, a file of variables, or the config of an agent. What the text means
-// stays the same, but for blanks in references to what only a running task
-// knows: "${ NOMAD_TASK_DIR }", which Nomad resolves in some places and leaves
-// as it is in others, becomes "${NOMAD_TASK_DIR}", which it resolves in all.
-// A text that has errors, or is JSON, is not formatted.
+// Format returns a text in the canonical style of HCL, like `nomad fmt`: a job
+// file, a file of variables, or the config of an agent. The meaning does not
+// change, except for spaces in references that only a running task can resolve:
+// "${ NOMAD_TASK_DIR }", which Nomad resolves in some places only, becomes
+// "${NOMAD_TASK_DIR}", which it resolves everywhere. A text with errors, or in
+// JSON, is not formatted.
 func Format(src Source) ([]byte, Diagnostics) {
 	if syntax.IsJSON(src.Text) {
 		return nil, Diagnostics{{

@@ -10,8 +10,8 @@ import (
 	"taskrun/jobspec"
 )
 
-// Whatever a file holds, Parse returns a job or an error, every diagnostic can be
-// shown, and a job can be printed and read back.
+// Parse returns a job or an error for any file, every diagnostic can be shown,
+// and a job can be printed and parsed again.
 func FuzzParse(f *testing.F) {
 	seeds, err := filepath.Glob("testdata/ok/*.golden") // the API's JSON
 	if err != nil {
@@ -27,7 +27,7 @@ func FuzzParse(f *testing.F) {
 		}
 		f.Add(text)
 	}
-	dir := f.TempDir() // nothing to find for file functions
+	dir := f.TempDir() // file functions find nothing
 	f.Fuzz(func(t *testing.T, text []byte) {
 		if readsFiles(text) {
 			return
@@ -68,7 +68,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// readsFiles reports whether a file could look at the machine the test runs on.
+// readsFiles reports whether a file could read files of the machine.
 func readsFiles(text []byte) bool {
 	for _, name := range []string{"file", "abspath", "pathexpand"} {
 		if bytes.Contains(text, []byte(name)) {

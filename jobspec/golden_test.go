@@ -12,8 +12,8 @@ import (
 	"taskrun/jobspec"
 )
 
-// deviations are the files whose golden is ours, not Nomad's, because Nomad's
-// value is a defect; the README lists them under "Differences from Nomad".
+// deviations are the files with our own golden, because Nomad's value is a
+// defect; the README lists them under "Differences from Nomad".
 var deviations = map[string]string{
 	"019-secret-task-and-group":         "secrets of task, group and job add up",
 	"024-constraint-ignored-shorthands": "is_set, is_not_set and set_contains_* have their meaning",
@@ -80,8 +80,8 @@ func caseName(path string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), ".nomad.hcl"), ".json")
 }
 
-// parseCase parses a job file with the arguments and the environment that lie
-// beside it.
+// parseCase parses a job file with the arguments and the environment in the
+// files beside it.
 func parseCase(t testing.TB, path string) (*jobspec.File, jobspec.Diagnostics) {
 	t.Helper()
 	dir, name := filepath.Dir(path), caseName(path)
@@ -107,7 +107,7 @@ func parseCase(t testing.TB, path string) (*jobspec.File, jobspec.Diagnostics) {
 			consul = value
 		case "-vault-namespace":
 			vault = value
-		case "-json": // found out without being told
+		case "-json": // detected automatically
 		default:
 			t.Fatalf("unknown argument %q", argument)
 		}
@@ -140,14 +140,14 @@ func lines(t testing.TB, path string) []string {
 	return strings.Split(strings.TrimRight(string(text), "\n"), "\n")
 }
 
-// The jobs that a real Nomad ran, and those that break a rule of validation:
-// there is nothing in them for the parser to find.
-func TestSoundFilesParse(t *testing.T) {
+// The jobs that a real Nomad ran, and those that break a rule of validation,
+// have no errors for the parser.
+func TestValidFilesParse(t *testing.T) {
 	t.Parallel()
 	for _, dir := range []string{"../testdata/runs", "validate/testdata/invalid"} {
 		for _, path := range jobFiles(t, dir) {
 			if filepath.Ext(path) == ".json" {
-				continue // what was done to the jobs
+				continue // recorded actions
 			}
 			text, err := os.ReadFile(path)
 			if err != nil {

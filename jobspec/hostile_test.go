@@ -8,9 +8,8 @@ import (
 	"taskrun/jobspec"
 )
 
-// Whatever a stranger sends, Parse returns, and the machine lives. Each of
-// these ends the process, or keeps it busy for hours, where nothing is done
-// about it.
+// Parse returns for any hostile input, without exhausting the machine. Without
+// the limits, each of these ends the process, or keeps it busy for hours.
 func TestHostileInputEndsInAnError(t *testing.T) {
 	t.Parallel()
 	deep := func(open string) string { return strings.Repeat(open, 200_000) }
@@ -108,7 +107,7 @@ func TestHostileInputEndsInAnError(t *testing.T) {
 	}
 }
 
-// doubling returns sixty locals, each made from the one before.
+// doubling returns sixty locals, each computed from the previous one.
 func doubling(format string) string {
 	var b strings.Builder
 	b.WriteString("locals {\n  a0 = 1e10\n")
@@ -118,8 +117,7 @@ func doubling(format string) string {
 	return b.String() + "}\n"
 }
 
-// squares returns loops in loops, each over the square of what the outer one
-// yields.
+// squares returns nested loops, each over the square of the outer one's result.
 func squares(n int) string {
 	expr := fmt.Sprintf(`"${x%d}"`, n)
 	for i := n; i > 0; i-- {

@@ -6,9 +6,9 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// inherit gives the tasks the vault and secret blocks of their group and of
-// the job. A vault block of a task hides those around it as a whole; secrets
-// add up, those of the task first, one for each name.
+// inherit copies the vault and secret blocks of the group and the job to the
+// tasks. A task's own vault block replaces the outer ones completely. Secrets
+// are combined, one for each name; those of the task come first.
 func inherit(f *forms, a *atlas) {
 	for i, group := range f.job.TaskGroups {
 		outer := Root.Index("group", i)
@@ -38,7 +38,8 @@ func inherit(f *forms, a *atlas) {
 	}
 }
 
-// addSecret gives a task an outer secret, unless one of its own has the name.
+// addSecret adds an outer secret to a task, unless the task has one with that
+// name.
 func addSecret(task *api.Task, own []*api.Secret, secret *api.Secret, from, path Path, a *atlas) {
 	if slices.ContainsFunc(own, func(s *api.Secret) bool { return s.Name == secret.Name }) {
 		return

@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	maxLocalDepth = 500     // locals that may refer one to the next
-	maxLookups    = 1 << 20 // references between locals, with one for each in a mention of all
+	maxLocalDepth = 500     // maximum length of a chain of references between locals
+	maxLookups    = 1 << 20 // references between locals; a reference to all of them counts each
 )
 
-// evaluateLocals gives the locals their values, each after those it refers to,
-// and makes them known to expressions as local.
+// evaluateLocals evaluates the locals in the order of their dependencies, and
+// defines them for expressions as local.
 func (p *parser) evaluateLocals(file *fileForm) hcl.Diagnostics {
 	diags := p.declareLocals(file)
 	for _, l := range p.locals.inOrder() {
@@ -53,13 +53,13 @@ func (p *parser) declareLocals(file *fileForm) hcl.Diagnostics {
 	return diags
 }
 
-// evaluateLocal evaluates a local and, before it, those it refers to.
+// evaluateLocal evaluates a local after those it refers to.
 func (p *parser) evaluateLocal(l *local) hcl.Diagnostics {
 	if l.value != cty.NilVal {
 		return nil
 	}
 	if l.expr == nil || p.looked > maxLookups {
-		l.value = unknown // and reported already
+		l.value = unknown // reported already
 		return nil
 	}
 	l.open, p.path = true, append(p.path, l.name)
@@ -80,7 +80,7 @@ func (p *parser) evaluateLocal(l *local) hcl.Diagnostics {
 	for _, name := range names {
 		needed := p.locals[name]
 		if needed == nil {
-			continue // evaluation will say so, unless it is inside of try()
+			continue // evaluation reports it, unless it is inside of try()
 		}
 		if needed.open {
 			if circular == nil {
@@ -106,14 +106,14 @@ func (p *parser) evaluateLocal(l *local) hcl.Diagnostics {
 	return append(diags, moreDiags...)
 }
 
-// circle says that a local needs one that is being evaluated.
+// circle returns the error of a local that needs one that is being evaluated.
 func (p *parser) circle(l *local, name string) *hcl.Diagnostic {
 	round := append(slices.Clone(p.path[slices.Index(p.path, name):]), name)
 	return diagnostic.Error(l.expr.Range(), fmt.Sprintf("local %q depends on itself", name), strings.Join(round, " → "), "")
 }
 
-// localsIn returns the names of the locals an expression refers to; all of
-// them if it refers to local as a whole.
+// localsIn returns the names of the locals in an expression, or all of them if
+// it refers to local as a whole.
 func (p *parser) localsIn(expr hclsyntax.Expression) []string {
 	var names []string
 	for _, traversal := range expr.Variables() {

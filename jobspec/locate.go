@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Place fills in the Range of every diagnostic that has a Path but no Range yet,
-// and hides values that must not be shown.
+// Place fills in the missing Range of every diagnostic that has a Path, and
+// hides secret values.
 func (f *File) Place(diagnostics Diagnostics) {
 	for i := range diagnostics {
 		p := &diagnostics[i]
@@ -22,7 +22,8 @@ func (f *File) Place(diagnostics Diagnostics) {
 	}
 }
 
-// Sure returns the diagnostics of a draft that do not follow from a lost value.
+// Sure returns the diagnostics of a draft that cannot be caused by a lost
+// value.
 func (f *File) Sure(diagnostics Diagnostics) Diagnostics {
 	if len(f.lost) == 0 {
 		return diagnostics
@@ -33,19 +34,18 @@ func (f *File) Sure(diagnostics Diagnostics) Diagnostics {
 			if slices.Contains([]string{"job", "group", "task", "config", "env", "meta"}, block.Name()) {
 				return p.Path == block || p.Path.in(lost)
 			}
-			if block.Name() == "identity" { // the default one is set apart later
+			if block.Name() == "identity" { // the default identity gets its own path later
 				block = block.Parent().Attr("identity")
 			}
 			if block.Name() == "volume" && p.Path.Parent().Name() == "volume_mount" {
-				return p.Path.in(block.Parent()) // whether a volume can be mounted depends on it
+				return p.Path.in(block.Parent()) // a mount depends on its volume
 			}
-			return p.Path.in(block) // rules relate the values of small blocks to each other
+			return p.Path.in(block) // rules relate the values of a small block to each other
 		})
 	})
 }
 
-// concealsBelow reports whether a block, or what is in it, has a value that must
-// not be shown.
+// concealsBelow reports whether a block contains a hidden value.
 func (f *File) concealsBelow(block Path) bool {
 	if f.concealed == nil {
 		f.concealed = []Path{}
@@ -74,9 +74,9 @@ func (f *File) place(p *Diagnostic) {
 	}
 }
 
-// nameOf returns the range of a name whose value, or which as the header of a
-// block, is at r. It returns r if the name is not there, as it may have been
-// computed.
+// nameOf returns the range of the name of an attribute whose value is at r, or
+// of a block whose header is at r. It returns r if the name is not there, for
+// example because it was computed.
 func (f *File) nameOf(r Range, name string) Range {
 	text := f.Sources[r.File]
 	if r.Start.Byte > len(text) {
@@ -91,8 +91,8 @@ func (f *File) nameOf(r Range, name string) Range {
 	return r
 }
 
-// endOfName returns where a name ends that is followed by an equals sign or a
-// colon, and then by the value that comes after text.
+// endOfName returns the end of a name at the end of text, before an equals sign
+// or a colon.
 func endOfName(text []byte, name string) (int, bool) {
 	const blanks = " \t\r\n"
 	before := bytes.TrimRight(text, blanks)
@@ -106,8 +106,8 @@ func endOfName(text []byte, name string) (int, bool) {
 	return len(before), ok && !isInWord(last)
 }
 
-// wordIn returns the range of a word in what is at r, or r if it is not there
-// as it reads in the job.
+// wordIn returns the range of a word within r, or r if the source does not
+// contain it literally.
 func (f *File) wordIn(r Range, word string) Range {
 	text := f.Sources[r.File]
 	if r.Start.Byte > r.End.Byte || r.End.Byte > len(text) {
@@ -125,14 +125,13 @@ func (f *File) wordIn(r Range, word string) Range {
 	}
 }
 
-// part returns the range from one offset in the text to another, which are not
-// far from r.
+// part returns the range between two offsets in the text, which are close to r.
 func (r Range) part(text []byte, from, to int) Range {
 	start := move(r.Start, text, from)
 	return Range{File: r.File, Start: start, End: move(start, text, to)}
 }
 
-// move returns the place of another offset in the text.
+// move returns the position of another offset in the text.
 func move(p Pos, text []byte, to int) Pos {
 	between := text[min(p.Byte, to):max(p.Byte, to)]
 	lines := bytes.Count(between, []byte("\n"))

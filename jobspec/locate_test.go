@@ -42,8 +42,8 @@ func TestPlaceFindsNamesAndValues(t *testing.T) {
 	for _, c := range []struct {
 		source string
 		path   jobspec.Path
-		value  string // where a diagnostic of the value lies
-		name   string // and one of the name
+		value  string // place of a diagnostic about the value
+		name   string // and about the name
 	}{
 		{native, config + ".comand", `6,18: "/bin/true"`, `6,9: comand`},
 		{native, config + ".quiet", `7,18: quiet`, `7,9: quiet`},
@@ -129,7 +129,7 @@ EOT
 	}
 }
 
-func TestPlaceKeepsWhatIsPlaced(t *testing.T) {
+func TestPlaceKeepsExistingRanges(t *testing.T) {
 	t.Parallel()
 	at := jobspec.Range{File: "other", Start: jobspec.Pos{Line: 3, Column: 1}}
 	diagnostics := jobspec.Diagnostics{{Path: jobspec.Root, Range: at}, {Summary: "of the whole"}}

@@ -9,8 +9,8 @@ import (
 	"taskrun/jobspec/diagnostic"
 )
 
-// normalize gives a decoded job the form that Nomad's own parser gives it,
-// which is not yet that of Job.Canonicalize: it holds only what a file says.
+// normalize converts a decoded job to the form that Nomad's parser returns.
+// Unlike Job.Canonicalize it adds hardly any defaults.
 func normalize(label string, f *forms, a *atlas) hcl.Diagnostics {
 	var diags hcl.Diagnostics
 	job := f.job.Job
@@ -47,8 +47,8 @@ func normalize(label string, f *forms, a *atlas) hcl.Diagnostics {
 	return diags
 }
 
-// splitPorts parts the port blocks into static and dynamic ones. Blocks of the
-// type reserved_ports survive only where there is no port block, as in Nomad.
+// splitPorts splits the port blocks into static and dynamic ones. As in Nomad,
+// blocks of the type reserved_ports only count if there is no port block.
 func splitPorts(networks []*api.NetworkResource) {
 	for _, network := range networks {
 		if len(network.DynamicPorts) == 0 {
@@ -92,8 +92,8 @@ func fillVault(v *api.Vault) {
 	setDefault(&v.ChangeMode, "restart")
 }
 
-// takeIdentity separates the default identity of a task from the others. Of
-// several, Nomad takes the last: conversion on the server replaces the first.
+// takeIdentity separates the default identity of a task from the others. If
+// there are several, the last one wins, as in the conversion on Nomad's server.
 func takeIdentity(task *api.Task, path Path, a *atlas) hcl.Diagnostics {
 	var diags hcl.Diagnostics
 	first := -1
@@ -118,7 +118,7 @@ func takeIdentity(task *api.Task, path Path, a *atlas) hcl.Diagnostics {
 	return diags
 }
 
-// setDefault sets a field that the file leaves out.
+// setDefault sets a field that the file omits.
 func setDefault[T any](field **T, value T) {
 	if *field == nil {
 		*field = &value

@@ -18,7 +18,7 @@ func parseText(t *testing.T, text string) *api.Job {
 	return file.Job
 }
 
-func TestTasksInheritVaultAsAWhole(t *testing.T) {
+func TestTasksInheritTheWholeVaultBlock(t *testing.T) {
 	t.Parallel()
 	job := parseText(t, `job "x" {
   vault { role = "job" }

@@ -16,8 +16,8 @@ import (
 )
 
 // Parse reads a job file in HCL's native syntax, in HCL's JSON syntax, or as
-// the JSON of Nomad's HTTP API. It reports as many errors as it can at once. The
-// file is never nil.
+// the JSON of Nomad's HTTP API. It reports as many errors as possible at once.
+// The file is never nil.
 func Parse(src Source, opts Options) (*File, Diagnostics) {
 	p := &parser{
 		opts: opts,
@@ -46,7 +46,7 @@ func (p *parser) parseHCL() hcl.Diagnostics {
 	body, diags := syntax.Parse(p.src.Text, p.src.Name)
 	varFiles, moreDiags := p.readVarFiles()
 	if diags = append(diags, moreDiags...); diags.HasErrors() {
-		return diags // more diagnostics of half a file would mislead
+		return diags // further diagnostics of half a file would mislead
 	}
 	functions := function.Table(p.opts.BaseDir)
 	if p.opts.NoFiles {
@@ -97,7 +97,7 @@ func (p *parser) decodeJob(block *jobBlock) hcl.Diagnostics {
 	p.file.Job, p.file.Positions = job, atlas.positions
 	p.file.lost, p.incomplete = atlas.lost, decoder.Incomplete || len(atlas.lost) > maxLost
 	if slices.Contains(atlas.lost, Root.Attr("type")) {
-		job.Type = new("") // no rule for jobs of another type speaks
+		job.Type = new("") // disables the rules for a specific type
 	}
 	return append(diags, p.suspectReferences(job)...)
 }

@@ -12,58 +12,58 @@ import (
 	"taskrun/jobspec/evaluate"
 )
 
-// Options are what a job file is parsed with.
+// Options are the options of Parse.
 type Options struct {
 	Vars     []string // NAME=VALUE as given with --var, in order
 	VarFiles []string // paths, in order
 	Environ  []string // K=V; the NOMAD_VAR_* among them set variables
-	BaseDir  string   // relative paths in file functions; "" is the current directory
+	BaseDir  string   // base of relative paths in file functions; "" is the current directory
 
-	// VarTexts are the contents of more files of values, after VarFiles.
+	// VarTexts are the texts of further files of values, after VarFiles.
 	VarTexts []Source
 
-	// NoFiles makes functions that read files fail, for untrusted texts.
+	// NoFiles makes functions that read files fail. It is for untrusted texts.
 	NoFiles bool
 
-	// Values set the variables that nothing else sets. Names that the file does
-	// not declare are ignored, since one set serves many files.
+	// Values are the values of variables that are not set otherwise. Undeclared
+	// names are ignored, because one set serves many files.
 	Values map[string]VariableValue
 
-	// Outline allows variables without a value: whatever depends on them is left
-	// out of the job, and they are in File.Unset.
+	// Outline allows variables without a value: everything that depends on them
+	// is omitted from the job, and they are listed in File.Unset.
 	Outline bool
 
-	// IgnoreUndeclared makes values for variables that the file does not
-	// declare a warning, as Nomad's -hcl2-strict=false does.
+	// IgnoreUndeclared makes values for undeclared variables a warning, like
+	// Nomad's -hcl2-strict=false.
 	IgnoreUndeclared bool
 }
 
-// VariableValue is the value of a variable, and where it stands.
+// VariableValue is the value of a variable and its place.
 type VariableValue struct {
 	Value cty.Value
 	At    Range
 }
 
-// A parser holds the state of one call of Parse.
+// A parser is the state of a call of Parse.
 type parser struct {
 	opts      Options
 	src       Source
 	file      *File
 	scope     *evaluate.Scope
 	variables variables
-	// incomplete: blocks are missing in the job, or more.
+	// incomplete is true if blocks, or more, are missing in the job.
 	incomplete bool
 	locals     locals
 	conceal    concealment
-	path       []string // locals being evaluated, each for the one before it
-	looked     int      // references between locals that were followed
+	path       []string // locals being evaluated; each one is needed by the one before it
+	looked     int      // number of references between locals
 }
 
-// unknown is the value of a variable whose value is invalid or missing: whatever
-// depends on it is not reported again.
+// unknown is the value of a variable whose value is invalid or missing. It
+// prevents further errors about anything that depends on the variable.
 var unknown = cty.DynamicVal
 
-// place returns where in its source a range of HCL is.
+// place converts a range of HCL to a place in its source.
 func (p *parser) place(r hcl.Range) Range {
 	if p.scope != nil {
 		r = p.scope.InSource(r)
@@ -77,14 +77,14 @@ func (p *parser) place(r hcl.Range) Range {
 type variable struct {
 	name     string
 	declared hcl.Range
-	// typ is the declared type, or else that of the default, inferred. It is
-	// NilType for a variable with neither.
+	// typ is the declared type, or the inferred type of the default. It is
+	// NilType if there is neither.
 	typ         cty.Type
 	inferred    bool
 	value       cty.Value // NilVal: not set
-	origin      string    // what set the value, in words
+	origin      string    // description of what set the value
 	at          hcl.Range // of the value
-	broken      bool      // reported already
+	broken      bool      // already reported
 	validations []validation
 }
 
@@ -95,10 +95,10 @@ type validation struct {
 	at        hcl.Range // of the block
 }
 
-// variables are those of a file by name.
+// variables are the variables of a file, by name.
 type variables map[string]*variable
 
-// inOrder returns the variables as they were declared.
+// inOrder returns the variables in the order of their declarations.
 func (vs variables) inOrder() []*variable {
 	return slices.SortedFunc(maps.Values(vs), byPlace)
 }
@@ -115,10 +115,10 @@ type local struct {
 	at    hcl.Range // of the name
 	expr  hclsyntax.Expression
 	value cty.Value // NilVal until evaluated
-	open  bool      // being evaluated: to need it now is to need itself
+	open  bool      // being evaluated: a reference to it is a cycle
 }
 
-// locals are those of a file by name.
+// locals are the locals of a file, by name.
 type locals map[string]*local
 
 // inOrder returns the locals by name.
@@ -129,8 +129,8 @@ func (ls locals) inOrder() []*local {
 // maxDiagnostics limits the diagnostics of one file.
 const maxDiagnostics = 1000
 
-// fewNames returns the sorted keys of a map, or none if there are too many to
-// look for a slip among them.
+// fewNames returns the sorted keys of a map, or nothing if there are too many
+// to search for a misspelled name.
 func fewNames[V any](named map[string]V) []string {
 	if len(named) > maxDiagnostics {
 		return nil

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// A Path names a place in a job in the words of the job file, such as
+// A Path identifies a place in a job in the terms of the job file, such as
 //
 //	job.group[0].task[1].config.command
 //	job.group[0].network[0].port["http"].static
 //
-// Blocks that become a slice in api.Job carry their index in that slice, ports
-// (which are split over two slices) and blocks that become a map carry their
-// label, single blocks nothing. Attributes and the keys of free-form maps
-// follow after a dot. The root is "job".
+// Blocks that become a slice in api.Job have their index in that slice; ports
+// (which are split into two slices) and blocks that become a map have their label;
+// single blocks have neither. Attributes and keys of free-form maps follow after a
+// dot. The root is "job".
 type Path string
 
 // Root is the path of the job block.
@@ -32,8 +32,8 @@ func (p Path) Label(kind, label string) Path {
 	return p + Path("."+kind+"["+strconv.Quote(label)+"]")
 }
 
-// Parent returns the path one step up, and "" for the root. Brackets may hold
-// quoted dots, so the cut is made at the last dot outside of quotes.
+// Parent returns the path without its last step, or "" for the root. Brackets
+// may contain quoted dots, so it cuts at the last dot outside of quotes.
 func (p Path) Parent() Path {
 	quoted, cut := false, -1
 	s := string(p)
@@ -53,7 +53,7 @@ func (p Path) Parent() Path {
 	return p[:cut]
 }
 
-// in reports whether p is around, or in it.
+// in reports whether p is around or inside of it.
 func (p Path) in(around Path) bool {
 	rest, ok := strings.CutPrefix(string(p), string(around))
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')

@@ -6,28 +6,28 @@ import (
 	"taskrun/jobspec/decode"
 )
 
-// A place is the position of the decoder in the job. It collects Positions.
+// A place is the position of the decoder in the job, which collects Positions.
 type place struct {
 	*atlas
 
 	path  Path
-	trail *trail // of the nearest enclosing block that may be moved; or nil
+	trail *trail // of the nearest enclosing block that may be moved; nil: none
 }
 
-// An atlas collects the positions of one job.
+// An atlas collects the positions of a job.
 type atlas struct {
 	positions Positions
 	trails    map[Path]*trail
 	lost      []Path
-	bareTasks int // task blocks outside of groups, each of which makes a group
+	bareTasks int // task blocks outside of groups, each of which becomes a group
 }
 
-// A trail remembers the paths below a block that ends up elsewhere in the job
-// than it was written: inherited by tasks, or set apart from its siblings.
+// A trail records the paths below a block that gets another place in the job:
+// it is inherited by tasks, or separated from its siblings.
 type trail struct{ paths []Path }
 
 func newAtlas(text []byte) *atlas {
-	const bytesPerPosition = 64 // a guess, to spare the map its growth
+	const bytesPerPosition = 64 // an estimate, to avoid growing the map
 	return &atlas{
 		positions: make(Positions, len(text)/bytesPerPosition),
 		trails:    map[Path]*trail{},
@@ -37,7 +37,7 @@ func newAtlas(text []byte) *atlas {
 // Attr records an attribute.
 func (p place) Attr(name string, at hcl.Range) { p.note(p.path.Attr(name), at) }
 
-// maxLost is how many lost values leave a draft that is worth being checked:
+// maxLost is the maximum number of lost values in a draft that is checked:
 // every diagnostic is compared with each of them.
 const maxLost = 1000
 
@@ -48,12 +48,12 @@ func (p place) Lost(name string) {
 	}
 }
 
-// Block records a block of which there is one.
+// Block records a block that can occur once.
 func (p place) Block(name string, at hcl.Range) decode.Place {
 	return p.below(name, p.path.Attr(name), at)
 }
 
-// Item records one block of several.
+// Item records one of several blocks.
 func (p place) Item(name string, i int, label string, at hcl.Range) decode.Place {
 	switch {
 	case label != "" && (name == "port" || name == "reserved_ports"):
@@ -70,7 +70,7 @@ func (p place) Item(name string, i int, label string, at hcl.Range) decode.Place
 	return p.below(name, p.path.Index(name, i), at)
 }
 
-// Keyed records a block in a map by label.
+// Keyed records a block in a map, by label.
 func (p place) Keyed(name, label string, at hcl.Range) decode.Place {
 	return p.below(name, p.path.Label(name, label), at)
 }
@@ -92,15 +92,15 @@ func (p place) note(path Path, at hcl.Range) {
 	}
 }
 
-// copy gives the block that was written at from, and all below it, the path to
-// as well.
+// copy gives the positions of the block at from, and everything below it, to
+// the path to as well.
 func (a *atlas) copy(from, to Path) {
 	for path, at := range a.below(from) {
 		a.positions[to+path] = at
 	}
 }
 
-// below returns the positions at and below a block by the rest of their paths.
+// below returns the positions at and below a block, by the rest of their paths.
 func (a *atlas) below(from Path) map[Path]Range {
 	t := a.trails[from]
 	if t == nil {
@@ -113,8 +113,8 @@ func (a *atlas) below(from Path) map[Path]Range {
 	return found
 }
 
-// moveIdentities follows the default identity out of the list of a task: it
-// gets the path "identity", and those behind it move up by one.
+// moveIdentities records that the default identity was removed from the list of
+// a task: it gets the path "identity", and the ones after it move up by one.
 func (a *atlas) moveIdentities(task Path, first, count int) {
 	const kind = "identity"
 	moved := make([]map[Path]Range, 0, count)

@@ -79,9 +79,9 @@ func TestPositionsLeadToTheSource(t *testing.T) {
 	}
 }
 
-// Whatever a validator may point at: the attribute or block itself, or else
-// what is around it.
-func TestPositionsAtFallsBackToWhatIsAround(t *testing.T) {
+// Positions has a place for any path of a validator: the attribute or block
+// itself, or else the enclosing one.
+func TestPositionsAtFallsBackToEnclosingBlocks(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/positions.nomad.hcl")
 	if err != nil {

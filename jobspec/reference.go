@@ -13,8 +13,8 @@ import (
 	"taskrun/jobspec/evaluate"
 )
 
-// suspectReferences warns of references that no run resolves: Nomad keeps them as
-// text, so a misspelled name goes unnoticed.
+// suspectReferences returns warnings about references that no run can resolve.
+// Nomad keeps them as text, so that a misspelled name goes unnoticed.
 func (p *parser) suspectReferences(job *api.Job) hcl.Diagnostics {
 	environment := environmentOf(job, p.opts.Environ)
 	suspects := slices.DeleteFunc(slices.Clone(p.scope.Deferred()), func(ref evaluate.Reference) bool {
@@ -40,8 +40,8 @@ func (p *parser) suspectReferences(job *api.Job) hcl.Diagnostics {
 	return diags
 }
 
-// runtimeRoots are the first parts of names that are resolved when a task is
-// placed or runs.
+// runtimeRoots returns the first parts of names that are resolved when a task
+// is placed or started.
 func runtimeRoots() []string {
 	return []string{"attr", "meta", "node", "device", "env", "secret", "job", "JOB", "TASKGROUP", "TASK", "BASE"}
 }
@@ -54,8 +54,8 @@ func isRuntimeName(root string) bool {
 	return strings.HasPrefix(root, "NOMAD_") || slices.Contains(runtimeRoots(), root)
 }
 
-// whatElse returns the remedy for an unknown reference. With these dollars in
-// front, a text keeps its ${.
+// whatElse returns the remedy for an unknown reference. The dollars, placed
+// before the text, make it a literal ${.
 func whatElse(ref evaluate.Reference, dollars string) string {
 	if remedy := diagnostic.DidYouMean(ref.Root, append(runtimeRoots(), "var", "local")); remedy != "" {
 		return remedy
@@ -66,12 +66,12 @@ func whatElse(ref evaluate.Reference, dollars string) string {
 	return "for a text, write " + dollars + ref.Text
 }
 
-// stretches are ranges of one file that do not overlap, in order.
+// stretches are sorted ranges of one file that do not overlap.
 type stretches []Range
 
-// isTemplateData reports whether a path is the data of a template block. No run
-// looks for references there, and ${name} belongs to the script that the template
-// holds.
+// isTemplateData reports whether a path is the data of a template block.
+// References there are never resolved: ${name} belongs to a script in the
+// template.
 func isTemplateData(path Path) bool {
 	parent, ok := strings.CutSuffix(string(path), ".data")
 	return ok && Path(parent).Name() == "template"
@@ -84,7 +84,7 @@ func isTaskConfig(path Path) bool {
 	return ok && Path(task).Name() == "task"
 }
 
-// stretchesOf returns where the paths are of which wanted is true.
+// stretchesOf returns the ranges of the paths that wanted selects.
 func (ps Positions) stretchesOf(wanted func(Path) bool) stretches {
 	var found stretches
 	for path, at := range ps {
@@ -96,7 +96,7 @@ func (ps Positions) stretchesOf(wanted func(Path) bool) stretches {
 		return cmp.Or(cmp.Compare(a.Start.Byte, b.Start.Byte), cmp.Compare(b.End.Byte, a.End.Byte))
 	})
 	whole := found[:0]
-	for _, at := range found { // without those that lie in others
+	for _, at := range found { // omits ranges inside of others
 		if last := len(whole) - 1; last < 0 || at.End.Byte > whole[last].End.Byte {
 			whole = append(whole, at)
 		}
@@ -114,10 +114,10 @@ func (s stretches) contain(r Range) bool {
 	return i >= 0 && s[i].File == r.File && r.End.Byte <= s[i].End.Byte
 }
 
-// environment holds the names of variables that tasks of a job may have.
+// environment holds the names of variables that the tasks of a job may have.
 type environment struct {
 	names map[string]struct{}
-	open  bool // a template adds names that are known at run time only
+	open  bool // a template adds unknown names at run time
 }
 
 // environmentOf returns the names that the tasks set, and those of the host,

@@ -9,15 +9,16 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// defaultKillTimeout is for a task whose kill_timeout is missing or zero.
+// defaultKillTimeout replaces a kill_timeout that is missing or zero.
 const defaultKillTimeout = 5 * time.Second
 
-// Register adds to a job, on which Canonicalize was called, what a Nomad server
-// adds when a job is registered: where it may run, the payload of dispatched
-// jobs, a kill_timeout in the place of zero, and of each service its name, its
-// task, and the names of its checks.
+// Register adds to a canonicalized job the values that a Nomad server adds
+// during registration: datacenters, the payload of dispatched jobs, a
+// kill_timeout in place of zero, and the names and tasks of services and the
+// names of their checks.
 //
-// See https://developer.hashicorp.com/nomad/docs/job-specification/service#name.
+// See
+// https://developer.hashicorp.com/nomad/docs/job-specification/service#name.
 func Register(job *api.Job) {
 	if len(job.Datacenters) == 0 {
 		job.Datacenters = []string{"*"}

@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// maxSource bounds what Read takes in, in bytes. The API's JSON of ten
-	// thousand tasks is half of it.
+	// maxSource limits the text that Read accepts, in bytes. The API's JSON of
+	// ten thousand tasks is half of that.
 	maxSource = 128 << 20
-	// maxWait is for a web server to send a file.
+	// maxWait limits the time for a web server to send a file.
 	maxWait = time.Minute
 )
 
@@ -90,7 +90,7 @@ func readPath(path string) ([]byte, error) {
 	return text, bare(err)
 }
 
-// bare removes the path from an error that is shown with it.
+// bare removes the path from an error; the caller shows it anyway.
 func bare(err error) error {
 	var withPath *fs.PathError
 	if errors.As(err, &withPath) {
@@ -108,7 +108,7 @@ func similarFile(path string) string {
 	return ""
 }
 
-// jobFileIn returns a remedy that names a job file in a directory.
+// jobFileIn returns a remedy that names a job file in a directory, or "".
 func jobFileIn(dir string) string {
 	for _, name := range namesIn(dir) {
 		if strings.HasSuffix(name, ".nomad.hcl") || strings.HasSuffix(name, ".nomad") {
@@ -162,5 +162,5 @@ func unreadable(text []byte) (Diagnostic, bool) {
 	}
 }
 
-// isBlank reports whether there is nothing to read in text.
+// isBlank reports whether text contains only white space.
 func isBlank(text string) bool { return strings.TrimSpace(text) == "" }

@@ -30,7 +30,7 @@ func (p *parser) addValidation(v *variable, form *validationForm) hcl.Diagnostic
 	return diags
 }
 
-// checkCondition makes sure that a condition speaks of its variable alone.
+// checkCondition checks that a condition refers to its variable only.
 func checkCondition(v *variable, condition hcl.Expression) hcl.Diagnostics {
 	var diags hcl.Diagnostics
 	own := false
@@ -61,7 +61,7 @@ func isOwn(traversal hcl.Traversal, name string) bool {
 	}
 }
 
-// validate tests the value of a variable against its conditions.
+// validate checks the value of a variable against its conditions.
 func (p *parser) validate(v *variable) hcl.Diagnostics {
 	if len(v.validations) == 0 || v.broken || v.value == cty.NilVal {
 		return nil
@@ -90,8 +90,8 @@ func (p *parser) validate(v *variable) hcl.Diagnostics {
 	return diags
 }
 
-// constantText evaluates an expression that must be a string and may refer to
-// nothing.
+// constantText evaluates an expression that must be a string without
+// references.
 func (p *parser) constantText(expr hcl.Expression, what string) (string, hcl.Diagnostics) {
 	value, diags := p.scope.Strict(expr, nil)
 	if diags.HasErrors() {

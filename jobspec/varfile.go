@@ -10,7 +10,7 @@ import (
 	"taskrun/jobspec/syntax"
 )
 
-// A varFile is a parsed file of values for variables.
+// A varFile is a parsed file of variable values.
 type varFile struct {
 	name string
 	body hcl.Body

@@ -14,7 +14,7 @@ import (
 	"taskrun/jobspec/diagnostic"
 )
 
-// declareVariables adds the variables that a file declares.
+// declareVariables adds the variables declared in a file.
 func (p *parser) declareVariables(file *fileForm) hcl.Diagnostics {
 	var diags hcl.Diagnostics
 	var declared []*variable
@@ -82,8 +82,9 @@ func explainType(diags hcl.Diagnostics) hcl.Diagnostics {
 	return diags
 }
 
-// setDefault evaluates the default of a variable, which may refer to nothing.
-// Without a declared type, the type of the default is that of the variable.
+// setDefault evaluates the default of a variable, which may not contain
+// references. Without a declared type, the variable gets the type of the
+// default.
 func (p *parser) setDefault(v *variable, expr hcl.Expression) hcl.Diagnostics {
 	value, diags := p.scope.Strict(expr, nil)
 	if diags.HasErrors() {
@@ -114,8 +115,8 @@ func (v *variable) set(value cty.Value, origin string, at hcl.Range) hcl.Diagnos
 	return nil
 }
 
-// typeHint returns a remedy for a type that came from a default such as ["a"],
-// which is a list of exactly one element.
+// typeHint returns a remedy for a type inferred from a default such as ["a"],
+// which is a tuple of exactly one element.
 func (v *variable) typeHint() string {
 	switch {
 	case v.inferred && v.typ.IsTupleType():

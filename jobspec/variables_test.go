@@ -161,9 +161,9 @@ func TestLocals(t *testing.T) {
 	for body, want := range map[string]string{
 		"b = local.a\na = \"${NOMAD_X}\"\nv = local.b": "${NOMAD_X}",
 		"v = local[\"a\"]\na = 1":                      "1",
-		"v = length(keys(local))\na = 1\nb = 2":        "2", // all but itself
+		"v = length(keys(local))\na = 1\nb = 2":        "2", // all except itself
 		"v = try(local.nope, \"x\")":                   "x",
-		"v = try(local.v, \"x\")":                      "x", // of itself it knows nothing
+		"v = try(local.v, \"x\")":                      "x", // its own value is unknown
 		"a = { k = \"deep\" }\nv = local.a.k":          "deep",
 	} {
 		file, diagnostics := jobspec.Parse(jobspec.Source{Name: "x", Text: withVariables("locals {\n"+body+"\n}", "local.v")}, jobspec.Options{})

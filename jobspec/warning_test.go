@@ -10,7 +10,7 @@ import (
 	"taskrun/jobspec"
 )
 
-// warnings are what is said about files that Nomad takes without a word.
+// warnings are those about files that Nomad accepts silently.
 var warnings = map[string][]string{
 	"017-identity-order":        {`12: this is a second default identity`},
 	"026-affinity-weight-wraps": {`5: the weight counts as 44`},
@@ -54,7 +54,7 @@ var warnings = map[string][]string{
 	},
 }
 
-func TestWhatNomadSwallowsIsAWarning(t *testing.T) {
+func TestIgnoredSettingsHaveWarnings(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, path := range jobFiles(t, "testdata/ok") {

@@ -20,8 +20,8 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// cluster is a server that answers from a table: objects by path. Another path
-// is not found.
+// cluster returns a server that responds from a table of objects by path. Other
+// paths are not found.
 func cluster(t *testing.T, namespace string, answers map[string]any) *Server {
 	t.Helper()
 	index := 0
@@ -43,7 +43,7 @@ func cluster(t *testing.T, namespace string, answers map[string]any) *Server {
 	return s
 }
 
-// An address or a secret that cannot be used is said, without the secret.
+// An unusable address or secret is an error without the secret.
 func TestRemote(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ address, auth, err string }{
@@ -84,20 +84,20 @@ func TestNamesOfServers(t *testing.T) {
 	}
 }
 
-// A connection that broke is told from an answer that is an error.
+// A broken connection is distinguished from an error response.
 func TestLost(t *testing.T) {
 	t.Parallel()
 	answer := errors.New("Unexpected response code: 500")
 	broken := &net.OpError{Op: "read", Err: errors.New("connection reset by peer")}
 	for _, tt := range []struct {
 		err   error
-		local error // of an engine here
-		lost  bool  // of a cluster
+		local error // for a local engine
+		lost  bool  // for a cluster
 	}{
 		{answer, answer, false},
 		{io.EOF, io.EOF, false},
 		{io.ErrUnexpectedEOF, ErrGone, true},
-		{errors.New(io.ErrUnexpectedEOF.Error()), ErrGone, true}, // as Nomad's client hands it on
+		{errors.New(io.ErrUnexpectedEOF.Error()), ErrGone, true}, // as Nomad's client returns it
 		{broken, ErrGone, true},
 	} {
 		if got := (&Server{Socket: "/a.sock"}).Lost(tt.err); !errors.Is(got, tt.local) {
@@ -110,8 +110,8 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// Jobs of several servers are listed by name, those of one name in the order of
-// the servers; a server that fails is said, and an engine that has ended is not.
+// Jobs of several servers are sorted by name, then in the order of the servers;
+// a server that fails is reported, an engine that has ended is not.
 func TestListJobs(t *testing.T) {
 	t.Parallel()
 	list := func(ids ...string) map[string]any {
@@ -139,8 +139,8 @@ func TestListJobs(t *testing.T) {
 	}
 }
 
-// Allocations are those of a job: also where all namespaces are asked for, in
-// which there may be others.
+// Allocations are those of a job, even if all namespaces are requested, in
+// which other jobs may have the same ID.
 func TestAllocationsOfAJob(t *testing.T) {
 	t.Parallel()
 	stubs := []*api.AllocationListStub{{ID: "1", JobID: "web", Name: "web.g[0]"}, {ID: "2", JobID: "zoo", Name: "zoo.g[0]"}}
@@ -190,8 +190,8 @@ func TestFollowTasks(t *testing.T) {
 	}
 }
 
-// A task has output once it has started, and no more once its allocation has
-// ended.
+// A task has output once it has started, and writes no more once its allocation
+// has ended.
 func TestStartedAndEnded(t *testing.T) {
 	t.Parallel()
 	at, before := &api.TaskState{StartedAt: time.Now()}, &api.TaskState{}
@@ -212,15 +212,15 @@ func TestStartedAndEnded(t *testing.T) {
 	}
 }
 
-// A question is asked again while another engine takes the place of one that
-// died, but not for ever, and not when the engine has answered.
+// A query is repeated while another engine replaces one that died, but not
+// forever, and not after an answer.
 func TestAskAgain(t *testing.T) {
 	t.Parallel()
 	died := io.ErrUnexpectedEOF
 	for name, tt := range map[string]struct {
 		err   error
 		back  bool
-		fails int // how often
+		fails int // how many times
 		asked int
 		ok    bool
 	}{
@@ -251,8 +251,8 @@ func TestAskAgain(t *testing.T) {
 	}
 }
 
-// An engine that has died is told from one that answers with an error, by
-// whatever its connection met.
+// A dead engine is distinguished from one that returns an error, for every kind
+// of connection error.
 func TestDied(t *testing.T) {
 	t.Parallel()
 	for err, want := range map[error][2]bool{ // whether it died, and whether it was gone before
@@ -273,8 +273,8 @@ func TestDied(t *testing.T) {
 	}
 }
 
-// Tasks of several servers are listed by job, group, index, age and name; one
-// without known tasks is an allocation of its own.
+// Tasks of several servers are sorted by job, group, index, age and name; an
+// allocation without known tasks is a task without a name.
 func TestList(t *testing.T) {
 	t.Parallel()
 	stub := func(job, group string, index int, created int64, tasks ...string) *api.AllocationListStub {
@@ -314,8 +314,8 @@ func TestList(t *testing.T) {
 	}
 }
 
-// A task that has ended is outlived by a later allocation of its name and
-// namespace, and replaced too by one that the server names.
+// A task of an ended allocation is outlived by a later one with its name and
+// namespace, and replaced by one that the server names.
 func TestOutlived(t *testing.T) {
 	t.Parallel()
 	stub := func(namespace, name, status string, created uint64, next string) *api.AllocationListStub {
@@ -339,7 +339,8 @@ func TestOutlived(t *testing.T) {
 	}
 }
 
-// How long a task ran ends with the task; how it ended is its last exit code.
+// The duration of a task ends with the task; how it ended is its last exit
+// code.
 func TestRanAndExitCode(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1000, 0)

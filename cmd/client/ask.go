@@ -16,10 +16,10 @@ const (
 	graceTime = 15 * time.Second
 )
 
-// ask sends a query to a server, in its namespace, and returns the answer and its
-// index. With the index of an earlier answer the query blocks until there is
-// another one, or for waitTime. An engine that replaces one that died is asked
-// again.
+// ask sends a query to a server, in its namespace, and returns the answer and
+// its index. With the index of an earlier answer, the query blocks until there
+// is a new one, or for waitTime. If another engine replaces one that died, the
+// query is repeated.
 func ask[T any](ctx context.Context, s *Server, doing string, after uint64, question func(*api.QueryOptions) (T, *api.QueryMeta, error)) (answer T, index uint64, err error) {
 	limit := localTime
 	switch {
@@ -46,7 +46,7 @@ func ask[T any](ctx context.Context, s *Server, doing string, after uint64, ques
 	return answer, index, err
 }
 
-// askOf sends a query about something that has an ID or a name.
+// askOf sends a query about an object with an ID or a name.
 func askOf[T any](ctx context.Context, s *Server, doing string, after uint64, id string, question func(string, *api.QueryOptions) (T, *api.QueryMeta, error)) (answer T, index uint64, err error) {
 	return ask(ctx, s, doing, after, func(q *api.QueryOptions) (T, *api.QueryMeta, error) { return question(id, q) })
 }
@@ -58,8 +58,8 @@ func (s *Server) inTime(ctx context.Context, limit time.Duration, doing string, 
 	return s.explain(ctx, doing, f(ctx))
 }
 
-// Info returns a job. Like the methods below it waits for a change after an index
-// other than 0.
+// Info returns a job. Like the methods below, it waits for a change after an
+// index other than 0.
 func (s *Server) Info(ctx context.Context, job string, after uint64) (*api.Job, uint64, error) {
 	return askOf(ctx, s, fmt.Sprintf("get job %q", job), after, job, s.API.Jobs().Info)
 }

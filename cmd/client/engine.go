@@ -35,8 +35,8 @@ func (s *Server) Self(ctx context.Context) (*Self, error) {
 // followTime is how long a blocking query of a follower waits for a change.
 const followTime = 5 * time.Minute
 
-// eachAnswer calls seen with each new answer to a query, at the latest every so often,
-// until the engine does not answer or ctx ends.
+// eachAnswer calls seen with each new answer to a query, and at least once per
+// interval, until the engine does not answer or ctx ends.
 func eachAnswer[T any](ctx context.Context, often time.Duration, question func(*api.QueryOptions) (T, *api.QueryMeta, error), seen func(T)) {
 	for q := (&api.QueryOptions{WaitTime: often}).WithContext(ctx); ; {
 		answer, meta, err := question(q)
@@ -48,21 +48,22 @@ func eachAnswer[T any](ctx context.Context, often time.Duration, question func(*
 	}
 }
 
-// FollowTasks calls seen with the tasks of an engine, and again whenever one of them
-// has changed, until the engine does not answer or ctx ends.
+// FollowTasks calls seen with the tasks of an engine, now and after each
+// change, until the engine does not answer or ctx ends.
 func (s *Server) FollowTasks(ctx context.Context, seen func([]*Task)) {
 	eachAnswer(ctx, followTime, s.API.Allocations().List, func(stubs []*api.AllocationListStub) { seen(s.split(stubs)) })
 }
 
-// FollowJobs does the same with the jobs, which change with their deployments and
-// versions. It calls seen at the latest every so often, unless that is 0.
+// FollowJobs is like FollowTasks for jobs, which change with their deployments
+// and versions. It also calls seen at least once per interval, unless that is
+// 0.
 func (s *Server) FollowJobs(ctx context.Context, often time.Duration, seen func([]*api.JobListStub)) {
 	eachAnswer(ctx, cmp.Or(often, followTime), s.API.Jobs().List, seen)
 }
 
-// FollowOutput calls written whenever a task of an engine has written output, until
-// the engine does not answer or ctx ends. Output that is in files is nil; of other
-// output some may be missing, which the text says.
+// FollowOutput calls written whenever a task of an engine has written output,
+// until the engine does not answer or ctx ends. For output in files, output is
+// nil; of other output some may be missing, as the text missing says.
 func (t *Task) FollowOutput(ctx context.Context, stream string, written func(output []byte, missing string)) {
 	out, err := t.logs(ctx, stream, map[string]string{"follow": "true", "silent": "true"})
 	if err != nil {
@@ -84,5 +85,5 @@ func (t *Task) FollowOutput(ctx context.Context, stream string, written func(out
 	}
 }
 
-// fileWritten is the event of an engine that stands for output in files.
+// fileWritten is the event of an engine for output in files.
 const fileWritten = "file written"

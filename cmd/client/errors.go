@@ -25,7 +25,7 @@ func ambiguous(target string, matches []*Task, labels map[*Task]string) error {
 // maxListed is how many names a message lists.
 const maxListed = 10
 
-// listed joins names, and counts those beyond the first few.
+// listed joins the first names, and counts the rest.
 func listed(names []string) string {
 	if more := len(names) - maxListed; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxListed], ", "), more)
@@ -33,7 +33,7 @@ func listed(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// NotRunning says that no task that a target matches is running.
+// NotRunning returns the error of a target whose tasks are not running.
 func NotRunning(target string, matches []*Task, labels map[*Task]string) error {
 	switch t := matches[0]; {
 	case len(matches) == 2:

@@ -14,7 +14,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// Why a task cannot be used says where it is in its life.
+// The error of an unusable task has its state.
 func TestNotRunning(t *testing.T) {
 	t.Parallel()
 	alloc := &api.AllocationListStub{ID: "0123456789"}
@@ -36,7 +36,7 @@ func TestNotRunning(t *testing.T) {
 	}
 }
 
-// How a task ended is said by what is known of it.
+// How a task ended depends on what is known.
 func TestHowItEnded(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local)
@@ -56,7 +56,7 @@ func TestHowItEnded(t *testing.T) {
 	}
 }
 
-// Of many tasks a few are listed, and how many there are more.
+// Of many tasks, a few are listed and the others counted.
 func TestManyTasks(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]string{
@@ -82,7 +82,7 @@ func TestManyTasks(t *testing.T) {
 	}
 }
 
-// An error of a cluster leads to what to do about it.
+// An error of a cluster has a remedy.
 func TestRemedy(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -114,9 +114,9 @@ func TestRemedy(t *testing.T) {
 	}
 }
 
-// The nearest name is at most so many letters away, by the length of the word;
-// of two that are as near one of the same length is meant.
-func TestHowNearATargetIs(t *testing.T) {
+// The maximum distance of the nearest name depends on the length of the word;
+// of two at the same distance, the one with the same length wins.
+func TestTargetDistance(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ word, names, want string }{
 		{"a", "b", ""},

@@ -3,13 +3,13 @@ package client
 import "io"
 
 // Keys reads what a user types into a session and removes escape sequences. They
-// begin with the escape character at the beginning of a line:
+// start with the escape character at the beginning of a line:
 //
 //	~.   ends the session
 //	~~   types one ~
 //
-// Before any other key the escape character is typed as it is. An escape character
-// is held until the next key.
+// Before any other key, the escape character is typed normally. It is held back
+// until the next key.
 type Keys struct {
 	Reader io.Reader
 	Escape byte   // 0: there are no escape sequences
@@ -29,7 +29,7 @@ func (k *Keys) Read(p []byte) (int, error) {
 		return k.Reader.Read(p)
 	}
 	for {
-		n, err := k.Reader.Read(p[1:]) // the first is for an escape character that waits
+		n, err := k.Reader.Read(p[1:]) // the first byte is for an escape character held back
 		n = k.filter(p, n)
 		if k.left {
 			return n, io.EOF

@@ -8,7 +8,7 @@ import (
 	"testing/iotest"
 )
 
-func TestKeysBehindTheEscapeCharacter(t *testing.T) {
+func TestKeysAfterTheEscapeCharacter(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, typed, want string
@@ -52,7 +52,7 @@ func TestNoEscapeCharacter(t *testing.T) {
 	}
 }
 
-// FuzzKeys compares reading in pieces with reading at once.
+// FuzzKeys compares reading in pieces with reading everything at once.
 func FuzzKeys(f *testing.F) {
 	f.Add([]byte("ls\r~~x\r~."), 3)
 	f.Add([]byte("~~~\n~~~~."), 2)

@@ -7,8 +7,8 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// Exec runs a command in a running task and returns its exit code, 128+n when
-// signal n ended it. When ctx ends first, the command is killed. Errors of Stdout
+// Exec runs a command in a running task and returns its exit code, or 128+n if
+// signal n ended it. If ctx ends first, the command is killed. Errors of Stdout
 // and Stderr are ignored.
 func (t *Task) Exec(ctx context.Context, s Session) (code int, err error) {
 	if t.Server.Socket != "" {

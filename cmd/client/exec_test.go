@@ -20,18 +20,18 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// execServer is a server that has sessions, each played by a function.
+// execServer is a server with sessions, each played by a function.
 type execServer struct {
 	play  func(*websocket.Conn)
-	code  int    // that refuses a session; 0: it is played
-	why   string // it is refused
+	code  int    // status of a refused session; 0: it is played
+	why   string // reason of the refusal
 	asked chan *url.URL
-	ended chan struct{} // a session has
+	ended chan struct{} // a session has ended
 }
 
 func (s *execServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, "/v1/node/") {
-		http.NotFound(w, r) // a cluster's nodes cannot be reached
+		http.NotFound(w, r) // a cluster's nodes are not reachable
 		return
 	}
 	s.asked <- r.URL
@@ -49,7 +49,7 @@ func (s *execServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.play(conn)
 }
 
-// task returns one of the server: of an engine at a socket, or of a cluster.
+// task returns a task of the server: an engine at a socket, or a cluster.
 func (s *execServer) task(t *testing.T, local bool) *Task {
 	t.Helper()
 	s.asked, s.ended = make(chan *url.URL, 1), make(chan struct{})
@@ -78,7 +78,8 @@ func (s *execServer) task(t *testing.T, local bool) *Task {
 	return onTask(remote)
 }
 
-// input reads input until its end, and returns it with the longest piece.
+// input reads input until its end, and returns it with the length of the
+// longest piece.
 func input(conn *websocket.Conn) (text string, longest int) {
 	for {
 		var m api.ExecStreamingInput
@@ -103,7 +104,7 @@ var (
 )
 
 // A command and an action run in a task of an engine or a cluster with the
-// user's streams, and their exit code comes back.
+// user's streams, and return their exit code.
 func TestExec(t *testing.T) {
 	t.Parallel()
 	stdin := strings.Repeat("0123456789abcdef", 5<<10)
@@ -197,7 +198,7 @@ func TestExecSizes(t *testing.T) {
 	}
 }
 
-// Why a session failed is said: by the engine's words, or that it is gone.
+// A failed session has a reason: the engine's words, or that it is gone.
 func TestExecFails(t *testing.T) {
 	t.Parallel()
 	ends := func(code int, reason string) func(*websocket.Conn) {
@@ -242,8 +243,8 @@ func TestExecFails(t *testing.T) {
 	})
 }
 
-// A session ends with the context or when input cannot be read, and its
-// connection with it.
+// A session ends with the context or a read error of the input, and its
+// connection is closed.
 func TestExecEnds(t *testing.T) {
 	t.Parallel()
 	enough, broken := errors.New("enough"), errors.New("broken")
@@ -278,8 +279,8 @@ func TestExecEnds(t *testing.T) {
 	}
 }
 
-// A cluster is asked with what it needs to know of the user, by the certificate
-// authority that it names.
+// Requests to a cluster carry the user's settings, and use the named
+// certificate authority.
 func TestRemoteRequests(t *testing.T) {
 	t.Parallel()
 	var asked *http.Request

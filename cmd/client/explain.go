@@ -21,7 +21,7 @@ type RefusedError struct {
 
 func (e *RefusedError) Error() string { return fmt.Sprintf("it answered %d: %s", e.Code, e.Text) }
 
-// Missing reports whether a server has answered that it does not have something.
+// Missing reports whether a server has answered that an object does not exist.
 func Missing(err error) bool {
 	var refused *RefusedError
 	return errors.As(err, &refused) && refused.Code == http.StatusNotFound
@@ -50,7 +50,7 @@ func reason(ctx context.Context, err error) error {
 	return err
 }
 
-// Remedy returns what to do about an error of a cluster, "" if that is not known.
+// Remedy returns the remedy for an error of a cluster, or "".
 func Remedy(err error) string {
 	var refused *RefusedError
 	var unknown x509.UnknownAuthorityError

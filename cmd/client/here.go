@@ -19,7 +19,7 @@ import (
 	"taskrun/engine/execwire"
 )
 
-// stdinPiece is how much input one message carries, in bytes.
+// stdinPiece limits the input in one message, in bytes.
 const stdinPiece = 32 << 10
 
 // execEngine runs a command in a task of an engine of this machine. It replaces
@@ -97,8 +97,8 @@ func (t *Task) openExec(ctx context.Context, s Session) (*websocket.Conn, error)
 	return nil, fmt.Errorf("it answered %d %s", answer.StatusCode, http.StatusText(answer.StatusCode))
 }
 
-// sendInput sends stdin up to its end. It returns errors of reading; receive sees
-// those of the connection.
+// sendInput sends stdin until its end. It returns read errors; receive sees
+// errors of the connection.
 func sendInput(stdin io.Reader, send func(*api.ExecStreamingInput) error) error {
 	piece := make([]byte, stdinPiece)
 	for {

@@ -37,13 +37,13 @@ func (j *Job) Versions(ctx context.Context) ([]*api.Job, error) {
 	return versions, err
 }
 
-// Deployment returns the latest deployment of the job, nil when it has none.
+// Deployment returns the latest deployment of the job, or nil.
 func (j *Job) Deployment(ctx context.Context) (*api.Deployment, error) {
 	d, _, err := j.Server.in(j.Namespace).Deployment(ctx, j.ID, 0)
 	return d, err
 }
 
-// Info returns the job as it is now.
+// Info returns the current version of the job.
 func (j *Job) Info(ctx context.Context) (*api.Job, error) {
 	job, _, err := j.Server.in(j.Namespace).Info(ctx, j.ID, 0)
 	return job, err
@@ -64,8 +64,8 @@ func (j *Job) Deployments(ctx context.Context, after uint64) ([]*api.Deployment,
 	})
 }
 
-// Register makes another version of the job the newest one. Like Scale and Revert
-// it returns the ID of the evaluation.
+// Register makes another version of the job the newest one. Like Scale and
+// Revert, it returns the ID of the evaluation.
 func (j *Job) Register(ctx context.Context, version *api.Job, source *api.JobSubmission) (evaluation string, err error) {
 	s, doing := j.at("update")
 	return evaluationOf(repeat(ctx, s, doing, func(w *api.WriteOptions) (*api.JobRegisterResponse, *api.WriteMeta, error) {

@@ -7,35 +7,49 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"time"
 
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/leaf/event"
 )
 
 // Log is the part of a task's output to read.
 type Log struct {
-	Stream string // stdout or stderr
-	Tail   int    // number of last lines; negative: all that is kept
+	Stream event.Stream
+	Tail   int       // number of last lines; negative: all that is kept
+	Since  time.Time // not for a server, which keeps no times; zero: all
 }
+
+// Output is an output that is read. Time returns when the output of the latest Read
+// was read from the task or, from a server, has arrived.
+type Output interface {
+	io.ReadCloser
+	Time() time.Time
+}
+
+// arriving is an output from a server.
+type arriving struct{ io.ReadCloser }
+
+func (arriving) Time() time.Time { return time.Now() }
 
 // firstTail is how many bytes of an output are read first to find its last lines.
 const firstTail = 64 << 10
 
 // Open opens an output of a task that has started, across rotated files and
 // restarts. Reading ends with io.EOF unless the connection breaks off.
-func (t *Task) Open(ctx context.Context, l Log) (io.ReadCloser, error) {
+func (t *Task) Open(ctx context.Context, l Log) (Output, error) {
 	doing := fmt.Sprintf("read %s of task %q", l.Stream, t.Name)
+	stream := l.Stream.String()
 	switch {
-	case t.kept != nil && l.Tail < 0:
-		return t.kept(l.Stream)
 	case t.kept != nil:
-		text, err := readAll(t.kept(l.Stream))
-		return io.NopCloser(bytes.NewReader(lastLines(text, l.Tail))), err
+		return t.kept(l)
 	case l.Tail < 0:
-		out, err := t.open(ctx, l.Stream, api.OriginStart, 0)
-		return out, t.Server.explain(ctx, doing, err)
+		out, err := t.open(ctx, stream, api.OriginStart, 0)
+		return arriving{out}, t.Server.explain(ctx, doing, err)
 	}
-	last, err := tail(l.Tail, func(size int64) ([]byte, error) { return readAll(t.open(ctx, l.Stream, api.OriginEnd, size)) })
-	return io.NopCloser(bytes.NewReader(last)), t.Server.explain(ctx, doing, err)
+	last, err := tail(l.Tail, func(size int64) ([]byte, error) { return readAll(t.open(ctx, stream, api.OriginEnd, size)) })
+	return arriving{io.NopCloser(bytes.NewReader(last))}, t.Server.explain(ctx, doing, err)
 }
 
 // open opens an output at an offset from its beginning, or back from its end.

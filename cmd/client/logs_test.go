@@ -6,9 +6,12 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/leaf/event"
 )
 
 func TestLastLines(t *testing.T) {
@@ -40,8 +43,7 @@ func TestLastLines(t *testing.T) {
 	}
 }
 
-// An output is opened at its last lines, however much of it has to be read for
-// that.
+// An output is opened at its last lines, however much has to be read for that.
 func TestOpenAnOutput(t *testing.T) {
 	t.Parallel()
 	const short = "one\ntwo\nthree\n"
@@ -62,7 +64,7 @@ func TestOpenAnOutput(t *testing.T) {
 		"as long as what is read":   {logServer{files: []string{exact}}, 1, exact, "end 65536, end 262144", ""},
 	} {
 		server := httptest.NewServer(&tt.server)
-		out, err := tt.server.task(t, server).Open(t.Context(), Log{Stream: "stdout", Tail: tt.tail})
+		out, err := tt.server.task(t, server).Open(t.Context(), Log{Stream: event.Stdout, Tail: tt.tail})
 		text := ""
 		if err == nil {
 			all, readErr := io.ReadAll(out)
@@ -83,59 +85,36 @@ func TestOpenAnOutput(t *testing.T) {
 	}
 	refused := &nomad{code: 403}
 	for _, tail := range []int{-1, 0, 1} {
-		_, err := onTask(refused.server(t, "")).Open(t.Context(), Log{Stream: "stdout", Tail: tail})
+		_, err := onTask(refused.server(t, "")).Open(t.Context(), Log{Stream: event.Stdout, Tail: tail})
 		if want := `cannot read stdout of task "t" of http://nomad: it answered 403: no`; err == nil || err.Error() != want {
 			t.Errorf("error %v, want %s", err, want)
 		}
 	}
 }
 
-// keptOutput is an output of a run that has ended, whose closing may fail.
-type keptOutput struct {
-	io.Reader
-	closed   bool
-	closeErr error
-}
+// keptOutput is an output of a run that has ended.
+type keptOutput struct{ io.ReadCloser }
 
-func (k *keptOutput) Close() error {
-	k.closed = true
-	return k.closeErr
-}
+func (keptOutput) Time() time.Time { return time.Unix(1, 0) }
 
-// An output of a run that has ended is read from its files.
+// An output of a run that has ended is opened by the run.
 func TestOpenAKeptOutput(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
-	for name, tt := range map[string]struct {
-		tail              int
-		openErr, closeErr error
-		text              string
-	}{
-		"all": {-1, nil, nil, "one\ntwo\n"}, "one line": {1, nil, nil, "two\n"}, "none": {0, nil, nil, ""},
-		"that cannot be opened": {1, broken, nil, ""}, "that cannot be closed": {1, nil, broken, ""},
-	} {
-		kept := &keptOutput{Reader: strings.NewReader("one\ntwo\n"), closeErr: tt.closeErr}
-		task := Kept(&api.AllocationListStub{Name: "web.g[3]"}, "t", &api.TaskState{}, func(stream string) (io.ReadCloser, error) {
-			if stream != "stderr" {
-				t.Errorf("%s: opened %s", name, stream)
+	part := Log{Stream: event.Stderr, Tail: 2, Since: time.Unix(2, 0)}
+	for _, failure := range []error{nil, broken} {
+		kept := keptOutput{io.NopCloser(strings.NewReader("text"))}
+		task := Kept(&api.AllocationListStub{Name: "web.g[3]"}, "t", &api.TaskState{}, func(l Log) (Output, error) {
+			if l != part {
+				t.Errorf("opened %+v", l)
 			}
-			return kept, tt.openErr
+			return kept, failure
 		})
 		if task.Index != 3 || task.Name != "t" || task.State == nil || task.Server == nil {
-			t.Errorf("%s: it is %+v", name, task)
+			t.Errorf("it is %+v", task)
 		}
-		out, err := task.Open(t.Context(), Log{Stream: "stderr", Tail: tt.tail})
-		if fails := tt.openErr != nil || tt.closeErr != nil; fails {
-			if !errors.Is(err, broken) {
-				t.Errorf("%s: error %v", name, err)
-			}
-			continue
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		text, err := io.ReadAll(out)
-		if err = errors.Join(err, out.Close()); err != nil || string(text) != tt.text || !kept.closed {
-			t.Errorf("%s: %q, %v, closed %t", name, text, err, kept.closed)
+		if out, err := task.Open(t.Context(), part); !errors.Is(err, failure) || out != kept {
+			t.Errorf("%v, %v", out, err)
 		}
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// What is watched is asked for again with the index of the last answer, at the
-// latest every so often.
-func TestFollowAsksForChanges(t *testing.T) {
+// A followed query is repeated with the index of the last answer, and at least
+// once per interval.
+func TestFollowWaitsForChanges(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		watch      func(ctx context.Context, s *Server, seen func(n int))
@@ -51,8 +51,7 @@ func TestFollowAsksForChanges(t *testing.T) {
 	}
 }
 
-// What an engine says of output that was written is handed on, and signs of
-// life are not.
+// Announcements of output are passed on, signs of life are not.
 func TestFollowOutput(t *testing.T) {
 	t.Parallel()
 	const path = "/v1/client/fs/logs/1"

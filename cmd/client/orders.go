@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// order sends a server a request that changes something, in its namespace.
+// order sends a request that changes something to a server, in its namespace.
 func order[T any](ctx context.Context, s *Server, doing string, give func(*api.WriteOptions) (T, *api.WriteMeta, error)) (answer T, err error) {
 	err = s.inTime(ctx, clusterTime, doing, func(ctx context.Context) (err error) {
 		answer, _, err = give((&api.WriteOptions{Namespace: s.namespace}).WithContext(ctx))
@@ -17,8 +17,8 @@ func order[T any](ctx context.Context, s *Server, doing string, give func(*api.W
 	return answer, err
 }
 
-// repeat sends an idempotent order, and sends it again to an engine that replaces
-// one that died.
+// repeat sends an idempotent order. If another engine replaces one that died,
+// the order is repeated.
 func repeat[T any](ctx context.Context, s *Server, doing string, give func(*api.WriteOptions) (T, *api.WriteMeta, error)) (answer T, err error) {
 	err = s.retry(ctx, func() (err error) {
 		answer, err = order(ctx, s, doing, give)
@@ -96,8 +96,8 @@ func (s *Server) stop(ctx context.Context, job, query string) error {
 	return err
 }
 
-// order sends an order about the task's allocation. It has no time limit: a task
-// may take long to stop.
+// order sends an order for the task's allocation. It has no time limit, because
+// a task may take long to stop.
 func (t *Task) order(ctx context.Context, doing string, give func(*api.Allocations, *api.Allocation, *api.QueryOptions) error) error {
 	q := &api.QueryOptions{Namespace: t.Alloc.Namespace}
 	return t.Server.explain(ctx, doing, give(t.Server.API.Allocations(), t.alloc(), q.WithContext(ctx)))

@@ -24,8 +24,8 @@ type Position struct {
 	Lost   bool   // some output before it was removed unread
 }
 
-// silentTime is how long a cluster may send nothing while an output is followed. It
-// sends an empty frame every second.
+// silentTime is how long a cluster may send nothing while an output is
+// followed. Normally it sends an empty frame every second.
 const silentTime = 30 * time.Second
 
 // ErrBrokeOff says that the connection broke off while an output was read.
@@ -34,9 +34,10 @@ var ErrBrokeOff = errors.New("the connection broke off")
 // errSilent is the cause of canceling a stream.
 var errSilent = errors.New("the connection is silent")
 
-// Read calls take with pieces of an output of a cluster's task, from a position to
-// the present end or, if it follows, until ctx ends or the connection breaks off.
-// It returns the position it has reached. take must not keep a piece.
+// Read calls take with pieces of the output of a cluster's task, from a
+// position to the current end or, with follow, until ctx ends or the connection
+// breaks off. It returns the position it has reached. take must not keep a
+// piece.
 func (t *Task) Read(ctx context.Context, stream string, from Position, follow bool, take func(piece []byte) error) (Position, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -158,9 +159,9 @@ func locate(files []logFile, at int64) Position {
 	return p
 }
 
-// offset returns how many bytes a position is from the beginning of the files that
-// are left of an output: older ones may have been removed. A token that may not
-// list files has only the count of bytes.
+// offset returns the distance of a position from the beginning of the remaining
+// files of an output, in bytes: older files may have been removed. If the token
+// may not list files, it is the number of bytes read.
 func (t *Task) offset(ctx context.Context, stream string, at Position) int64 {
 	files, err := t.files(ctx, stream)
 	if err != nil {
@@ -179,7 +180,7 @@ func (t *Task) offset(ctx context.Context, stream string, at Position) int64 {
 	return before
 }
 
-// end returns the position at the present end of an output.
+// end returns the position at the current end of an output.
 func (t *Task) end(ctx context.Context, stream string) Position {
 	files, err := t.files(ctx, stream)
 	if err != nil || len(files) == 0 {

@@ -14,12 +14,12 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// logServer keeps an output in files, as a node of a cluster does.
+// logServer keeps an output in files, like a node of a cluster.
 type logServer struct {
 	files  []string // their texts
-	first  int      // number of the oldest
-	denied bool     // files may not be listed
-	asked  []string // origin and offset of each reading, and whether it follows
+	first  int      // number of the oldest file
+	denied bool     // files cannot be listed
+	asked  []string // origin and offset of each read, and whether it follows
 	breaks bool     // after the first frame
 }
 
@@ -68,7 +68,7 @@ func (s *logServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// read reads on from a position.
+// read continues reading from a position.
 func (s *logServer) read(t *testing.T, from Position) (text string, at Position, err error) {
 	t.Helper()
 	server := httptest.NewServer(s)
@@ -90,8 +90,8 @@ func (s *logServer) task(t *testing.T, server *httptest.Server) *Task {
 	return &Task{Server: remote, Alloc: &api.AllocationListStub{ID: "1"}, Name: "t"}
 }
 
-// Reading goes on where it was, however the files have been rotated meanwhile.
-func TestAnOutputThatIsReadOn(t *testing.T) {
+// Reading continues where it was, however the files have been rotated.
+func TestReadingContinues(t *testing.T) {
 	t.Parallel()
 	s := &logServer{files: []string{"abc", "de"}}
 	text, at, err := s.read(t, Position{})
@@ -119,7 +119,7 @@ func TestAnOutputThatIsReadOn(t *testing.T) {
 	}
 }
 
-func TestAnOutputThatBreaksOff(t *testing.T) {
+func TestOutputBreaksOff(t *testing.T) {
 	t.Parallel()
 	s := &logServer{files: []string{"abc", "de"}, breaks: true}
 	text, at, err := s.read(t, Position{})
@@ -155,8 +155,8 @@ func TestTheLastLinesOfAnOutput(t *testing.T) {
 	}
 }
 
-// An output that is read on from its end begins behind all that there is now;
-// where files may not be listed the server knows where that is.
+// Following from the end starts after all existing output; if files cannot be
+// listed, the server finds the end.
 func TestTheEndOfAnOutput(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -174,7 +174,7 @@ func TestTheEndOfAnOutput(t *testing.T) {
 	}
 }
 
-// What was lost once stays lost, and a file that follows another is no loss.
+// Lost output stays lost, and the next file is no loss.
 func TestLostOutput(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -193,8 +193,8 @@ func TestLostOutput(t *testing.T) {
 	}
 }
 
-// Long lines are looked for ever farther back, and an error is one of the
-// request that met it.
+// The search for long lines goes ever farther back, and an error names its
+// request.
 func TestTheLastLinesOfALongOutput(t *testing.T) {
 	t.Parallel()
 	s := &logServer{files: []string{strings.Repeat("x", 100<<10) + "\n", strings.Repeat("y", 100<<10) + "\n"}}

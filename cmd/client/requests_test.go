@@ -19,20 +19,20 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// nomad is a server in memory that answers each path from a list, in turn, with
-// an index that grows, and records the requests. At the end of a list it is
-// silent, and for a path without one it answers with its code.
+// nomad is a server in memory that responds to each path from a list, in order,
+// with a growing index, and records the requests. At the end of a list it does
+// not respond, and for a path without a list it returns its status.
 type nomad struct {
 	code    int
 	answers map[string][]any
-	dies    int // at the request of this number; 0: at none
+	dies    int // at the request with this number; 0: never
 
 	mu    sync.Mutex
 	given map[string]int
-	asked []string // METHOD PATH?QUERY BODY, of the body only the keys that have values
+	asked []string // METHOD PATH?QUERY BODY, with the non-empty keys of the body
 }
 
-// text is an answer that is not JSON.
+// text is a response that is not JSON.
 type text string
 
 func (n *nomad) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -65,7 +65,7 @@ func (n *nomad) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response(r, http.StatusOK, firstIndex+i, body), err
 }
 
-// firstIndex is that of the first answer to a question.
+// firstIndex is the index of the first answer to a query.
 const firstIndex = 7
 
 func response(r *http.Request, code, index int, body []byte) *http.Response {
@@ -90,7 +90,7 @@ func bodyOf(r *http.Request) string {
 	return string(text)
 }
 
-// filled returns a JSON value without what has the zero value.
+// filled returns a JSON value without zero values.
 func filled(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -141,16 +141,16 @@ func (n *nomad) server(t *testing.T, socket string) *Server {
 	return s
 }
 
-// everything is what each request of this package is like.
+// everything lists each request of this package.
 var everything = []struct {
 	name   string
 	do     func(ctx context.Context, s *Server) (any, error)
 	path   string
 	answer any
 	asks   string        // METHOD PATH?QUERY BODY
-	gets   string        // the result as JSON, without what is empty
-	doing  string        // what could not be done, in an error
-	limit  time.Duration // of the answer by a cluster; 0: none
+	gets   string        // the result as JSON, without zero values
+	doing  string        // description in an error
+	limit  time.Duration // time limit of a cluster; 0: none
 }{
 	{
 		"a job", func(ctx context.Context, s *Server) (any, error) { return answered(s.Info(ctx, "web", 0)) },
@@ -374,7 +374,7 @@ var everything = []struct {
 	},
 }
 
-// onJob and onTask are of a namespace other than that of the server.
+// onJob and onTask use a namespace other than the server's.
 func onJob(s *Server) *Job {
 	return &Job{JobListStub: &api.JobListStub{ID: "web", Namespace: "shop"}, Server: s}
 }
@@ -390,8 +390,8 @@ func answered[T any](answer T, index uint64, err error) ([]any, error) {
 	return []any{answer, index}, err
 }
 
-// Each request is made once, in its namespace, and its result is what the
-// server answered.
+// Each request is sent once, in its namespace, and its result is the server's
+// response.
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	for _, tt := range everything {
@@ -414,9 +414,10 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// An error names the request, the server and the reason; a question that is not
-// answered in time is one, and an order to a task takes as long as the task does.
-func TestRequestsThatFail(t *testing.T) {
+// An error has the request, the server and the reason; a query without a
+// response in time is an error, and an order to a task takes as long as the
+// task.
+func TestFailedRequests(t *testing.T) {
 	t.Parallel()
 	for _, tt := range everything {
 		t.Run(tt.name, func(t *testing.T) {
@@ -447,7 +448,7 @@ func TestRequestsThatFail(t *testing.T) {
 	}
 }
 
-// An engine of this machine has less time to answer than a cluster.
+// An engine of this machine has less time to respond than a cluster.
 func TestRequestsOfAnEngine(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -459,10 +460,9 @@ func TestRequestsOfAnEngine(t *testing.T) {
 	})
 }
 
-// Questions, and orders that may be given twice, are repeated to the engine that
-// takes the place of one that died. It may count changes otherwise, and is asked
-// how things are.
-func TestRequestsOfAnEngineThatDies(t *testing.T) {
+// Queries and idempotent orders are repeated with the engine that replaces one
+// that died. It may have other indexes, so queries start without one.
+func TestRequestsToADyingEngine(t *testing.T) {
 	t.Parallel()
 	again := []string{"scale", "update", "stop a job", "stop a run", "kill a run"}
 	for _, tt := range everything {
@@ -480,7 +480,7 @@ func TestRequestsOfAnEngineThatDies(t *testing.T) {
 	}
 }
 
-// Actions are asked of each job once, and those of a task are its own.
+// Actions are requested once for each job, and each task has its own.
 func TestActions(t *testing.T) {
 	t.Parallel()
 	job := func(id string) []any {
@@ -509,8 +509,8 @@ func TestActions(t *testing.T) {
 	}
 }
 
-// Statistics are those of tasks by their allocations; what cannot be asked is
-// said, and at most so many allocations are asked at once.
+// Statistics of tasks are requested by allocation; failures are reported, and
+// the number of concurrent requests is limited.
 func TestStats(t *testing.T) {
 	t.Parallel()
 	usage := func(names ...string) []any {
@@ -567,8 +567,8 @@ func TestStats(t *testing.T) {
 	})
 }
 
-// Services are those of all namespaces, each asked for in its own, now or when
-// they have changed.
+// Services are those of all namespaces, each requested separately, now or after
+// a change.
 func TestServices(t *testing.T) {
 	t.Parallel()
 	stubs := []*api.ServiceRegistrationListStub{

@@ -35,7 +35,7 @@ type Server struct {
 	Socket  string // of an engine; empty for a cluster
 	Address string // of a cluster, without a password; empty for an engine
 	// Back waits until another engine replaces one that has died, and reports
-	// whether one does. May be nil.
+	// whether one does. It may be nil.
 	Back func(ctx context.Context) bool
 
 	namespace string
@@ -43,8 +43,8 @@ type Server struct {
 
 // Local returns the engine that listens at a unix socket.
 func Local(socket string) (*Server, error) {
-	// The address of Nomad's client may be a socket (unix://…), but not one whose
-	// path has a space in it.
+	// Nomad's client accepts a socket as address (unix://…), but not if its
+	// path contains a space.
 	dial := dialer(socket)
 	c, err := api.NewClient(&api.Config{
 		Address:    "http://127.0.0.1",
@@ -79,7 +79,7 @@ func Remote(c Cluster) (*Server, error) {
 	at, err := url.Parse(c.Address)
 	var wrong *url.Error
 	switch {
-	case errors.As(err, &wrong): // it contains the address, perhaps with a password
+	case errors.As(err, &wrong): // the error contains the address, possibly with a password
 		return nil, fmt.Errorf("cannot use the address of the cluster: %w", wrong.Err)
 	case at.Scheme == "" || !strings.Contains(c.Address, "://"):
 		return nil, fmt.Errorf("cannot use address %q: it must begin with http://, https:// or unix://", at.Redacted())
@@ -118,11 +118,11 @@ func (s *Server) in(namespace string) *Server {
 	return &other
 }
 
-// maxAsked is how often a request is made to engines that die.
+// maxAsked limits the repetitions of a request to engines that die.
 const maxAsked = 5
 
 // retry calls f, and calls it again if the engine dies and another one replaces
-// it. The first call may have been carried out or not.
+// it. The first request may have been carried out or not.
 func (s *Server) retry(ctx context.Context, f func() error) error {
 	for asked := 1; ; asked++ {
 		err := f()

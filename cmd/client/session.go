@@ -23,9 +23,9 @@ type Session struct {
 // ErrGone says that an engine ended during a session.
 var ErrGone = errors.New("the run is gone: taskrun up was killed or has crashed")
 
-// Lost explains the error with which a session or a stream broke off. An engine
-// gives a reason before it ends a session. Without one, Nomad's client returns only
-// the text of the error.
+// Lost explains the error that ended a session or a stream. An engine gives a
+// reason before it ends a session. Without one, Nomad's client returns only the
+// text of the error.
 func (s *Server) Lost(err error) error {
 	var broken *net.OpError
 	switch {

@@ -17,8 +17,8 @@ type transport func(*http.Request) (*http.Response, error)
 
 func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// frames is a cluster that sends so many frames of an output, one after each
-// pause, and then nothing more until the request ends.
+// frames returns a task of a cluster that sends n frames of an output with
+// pauses, and then nothing more until the request ends.
 func frames(t *testing.T, n int, pause time.Duration) *Task {
 	t.Helper()
 	r, w := io.Pipe()
@@ -45,8 +45,8 @@ func frames(t *testing.T, n int, pause time.Duration) *Task {
 	return &Task{Server: &Server{API: client}, Alloc: &api.AllocationListStub{ID: "1"}, Name: "t"}
 }
 
-// An output is followed for as long as the cluster gives signs of life, and
-// given up soon after the last.
+// An output is followed as long as the cluster gives signs of life, and given
+// up soon after the last one.
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 1, 10} {
@@ -70,8 +70,8 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// A reader that wants no more ends the reading, with its own error.
-func TestReaderThatWantsNoMore(t *testing.T) {
+// A reader that stops ends the reading with its own error.
+func TestReaderStopsEarly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		full, n := errors.New("full"), 0

@@ -9,11 +9,11 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// statsAsked is how many allocations are asked for their statistics at once.
+// statsAsked limits the concurrent requests for statistics of allocations.
 const statsAsked = 16
 
-// Stats returns the resource usage of tasks, and the errors of allocations that did
-// not answer. Tasks without statistics, such as dead ones, are left out.
+// Stats returns the resource usage of tasks, and the errors of allocations that
+// did not answer. It omits tasks without statistics, such as dead ones.
 func Stats(ctx context.Context, tasks []*Task) (used map[*Task]*api.TaskResourceUsage, errs []error) {
 	of := Allocs(tasks)
 	answers := make([]*api.AllocResourceUsage, len(of))

@@ -8,10 +8,10 @@ import (
 	"github.com/agext/levenshtein"
 )
 
-// A target names tasks: [JOB/][GROUP[INDEX]/]TASK or any part of it, or the
-// beginning of an allocation's ID, with /TASK behind it if need be. Matches are
-// ranked: the name of the task comes before that of its group, that before the
-// job's, and an ID is last.
+// A target names tasks: [JOB/][GROUP[INDEX]/]TASK or any part of it, or a
+// prefix of an allocation's ID, optionally followed by /TASK. Matches are
+// ranked: the name of the task comes before that of its group, then that of the
+// job, and finally the ID.
 type rank int
 
 const (
@@ -89,15 +89,15 @@ func Find(tasks []*Task, target string) ([]*Task, error) {
 	return found, nil
 }
 
-// Selection is what several targets match, also among tasks that are new. Without
-// targets it is everything.
+// Selection is the set of tasks that targets match, including future tasks.
+// Without targets it contains all tasks.
 type Selection struct {
 	targets []string
 	ranks   []rank
 }
 
-// Select returns what targets match. Each must match a task, or the error is an
-// *UnknownError.
+// Select returns the selection of targets. Each of them must match a task;
+// otherwise the error is an *UnknownError.
 func Select(tasks []*Task, targets []string) (*Selection, error) {
 	s := &Selection{targets: targets}
 	for _, target := range targets {
@@ -127,11 +127,11 @@ func (s *Selection) ByID(t *Task) bool {
 	return slices.ContainsFunc(s.targets, func(target string) bool { return t.rank(target) == byID })
 }
 
-// Running reports whether a command can be run in the task.
+// Running reports whether commands can run in the task.
 func (t *Task) Running() bool { return t.State.State == "running" }
 
-// Pick returns the one running task that a target matches. The error is an
-// *UnknownError when it matches none.
+// Pick returns the only running task that a target matches. The error is an
+// *UnknownError if it matches none.
 func Pick(tasks []*Task, target string) (*Task, error) {
 	found, err := Find(tasks, target)
 	if err != nil {
@@ -145,16 +145,15 @@ func Pick(tasks []*Task, target string) (*Task, error) {
 	if len(running) > 1 {
 		return nil, ambiguous(target, running, labels)
 	}
-	// Replaced tasks matter only when there is nothing newer.
+	// Replaced tasks count only if there are no newer ones.
 	if current := slices.DeleteFunc(slices.Clone(found), (*Task).Replaced); len(current) > 0 {
 		found = current
 	}
 	return nil, NotRunning(target, found, labels)
 }
 
-// Labels returns the shortest name of each task that distinguishes it from the
-// others: each label is a target. Replaced tasks have the labels of those that run
-// in their place.
+// Labels returns the shortest unambiguous name of each task, which is a valid
+// target. A replaced task has the label of its replacement.
 func Labels(tasks []*Task) map[*Task]string {
 	count := make(map[string]int)
 	for _, t := range tasks {
@@ -171,15 +170,15 @@ func Labels(tasks []*Task) map[*Task]string {
 		switch {
 		case i >= 0:
 			labels[t] = names[i]
-		default: // the same job runs twice, or the task is not known
+		default: // the same job runs twice, or the task is unknown
 			labels[t] = strings.TrimSuffix(t.Alloc.ID[:min(8, len(t.Alloc.ID))]+"/"+t.Name, "/")
 		}
 	}
 	return labels
 }
 
-// Targets returns the targets that begin with a prefix, sorted: the short names of
-// tasks, groups and jobs or, if there is none, all their names.
+// Targets returns the sorted targets that start with a prefix: the short names
+// of tasks, groups and jobs or, if none matches, all their names.
 func Targets(tasks []*Task, prefix string) []string {
 	labels := Labels(tasks)
 	short := startingWith(prefix, tasks, func(t *Task) []string { return []string{labels[t], t.Alloc.TaskGroup, t.Alloc.JobID} })
@@ -189,17 +188,17 @@ func Targets(tasks []*Task, prefix string) []string {
 	return startingWith(prefix, tasks, func(t *Task) []string { return append(t.taskNames(), t.groupNames()...) })
 }
 
-// Jobs returns the jobs that have tasks and whose ID begins with a prefix.
+// Jobs returns the jobs with tasks whose ID starts with a prefix.
 func Jobs(tasks []*Task, prefix string) []string {
 	return startingWith(prefix, tasks, func(t *Task) []string { return []string{t.Alloc.JobID} })
 }
 
-// TaskNames returns the names of tasks that begin with a prefix.
+// TaskNames returns the names of tasks that start with a prefix.
 func TaskNames(tasks []*Task, prefix string) []string {
 	return startingWith(prefix, tasks, func(t *Task) []string { return []string{t.Name} })
 }
 
-// startingWith returns the names that begin with a prefix, sorted.
+// startingWith returns the sorted names that start with a prefix.
 func startingWith(prefix string, tasks []*Task, names func(*Task) []string) (found []string) {
 	for _, t := range tasks {
 		for _, name := range names(t) {
@@ -212,7 +211,7 @@ func startingWith(prefix string, tasks []*Task, names func(*Task) []string) (fou
 	return slices.Compact(found)
 }
 
-// nearest returns the target that is most similar to a word, "" if none is.
+// nearest returns the target that is most similar to a word, or "".
 func nearest(word string, tasks []*Task) string {
 	best, distance := "", min(len(word), max(2, len(word)/3)+1)
 	names := Targets(tasks, "")
@@ -222,10 +221,10 @@ func nearest(word string, tasks []*Task) string {
 	for _, target := range names {
 		d := levenshtein.Distance(strings.ToLower(word), strings.ToLower(target), nil)
 		if strings.HasPrefix(target, word) {
-			d = 0 // the beginning of a name
+			d = 0 // a prefix of the name
 		}
 		if d < distance || d == distance && best != "" && len(target) == len(word) && len(best) != len(word) {
-			best, distance = target, d // typos swap letters more often than they omit them
+			best, distance = target, d // a typo is more often two swapped letters than a missing one
 		}
 	}
 	return best

@@ -21,8 +21,8 @@ func newTask(job, group string, index int, name, state, id string) *Task {
 	}
 }
 
-// shop is a job with tasks of the same name, web a small one, nightly one that
-// was launched twice.
+// shop returns tasks: shop has several with the same name, web is a small job,
+// nightly was launched twice.
 func shop() []*Task {
 	return []*Task{
 		newTask("nightly/periodic-100", "n", 0, "dump", "dead", "66666666-0000"),
@@ -40,7 +40,7 @@ func shop() []*Task {
 
 func full(t *Task) string { return t.Alloc.Name + "/" + t.Name }
 
-func TestTargetStandsForTasks(t *testing.T) {
+func TestTargetMatchesTasks(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ target, want string }{
 		{"web", "web.web[0]/web"}, // the task, not the group or the job
@@ -81,7 +81,7 @@ func TestTargetStandsForTasks(t *testing.T) {
 	}
 }
 
-func TestPickTakesTheOneThatRuns(t *testing.T) {
+func TestPickTakesTheRunningTask(t *testing.T) {
 	t.Parallel()
 	tasks := shop()
 	ended := tasks[8].State
@@ -186,14 +186,14 @@ func TestTargetsForCompletion(t *testing.T) {
 	}
 }
 
-// What is selected is settled once, by what the targets stand for then: tasks
-// that come later are selected in the same way alone.
+// Targets are resolved once, with the tasks at that time: later tasks are
+// selected by the same names only.
 func TestSelection(t *testing.T) {
 	t.Parallel()
 	later := append(shop(), newTask("web", "web", 1, "web", "running", "55555555-0000"), newTask("main", "main", 0, "other", "running", "56666666-0000"))
 	for _, tt := range []struct{ targets, want, byID string }{
 		{"", "nightly/periodic-100.n[0]/dump nightly/periodic-200.n[0]/dump shop.admin[0]/cron shop.admin[0]/log shop.app[0]/log shop.app[0]/main shop.app[1]/log shop.app[1]/main web.web[0]/init web.web[0]/web web.web[1]/web main.main[0]/other", ""},
-		{"web", "web.web[0]/web web.web[1]/web", ""}, // not init, which is of the group
+		{"web", "web.web[0]/web web.web[1]/web", ""}, // not init, which matches by its group
 		{"main", "shop.app[0]/main shop.app[1]/main", ""},
 		{"cron 1f", "shop.admin[0]/cron shop.app[0]/log shop.app[0]/main", "shop.app[0]/log shop.app[0]/main"},
 		{"nobody", "unknown", ""},
@@ -219,9 +219,9 @@ func TestSelection(t *testing.T) {
 	}
 }
 
-// Several tasks that may be meant but do not run are those that were not
-// replaced, if there is one.
-func TestPickOfWhatDoesNotRun(t *testing.T) {
+// Of several matching tasks that are not running, those that were not replaced
+// count, if there are any.
+func TestPickOfATaskThatIsNotRunning(t *testing.T) {
 	t.Parallel()
 	old, current := newTask("j", "g", 0, "t", "dead", "11111111-0000"), newTask("j", "g", 0, "t", "pending", "22222222-0000")
 	old.Alloc.NextAllocation = current.Alloc.ID

@@ -2,7 +2,6 @@ package client
 
 import (
 	"cmp"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,12 +28,12 @@ type Task struct {
 
 	outlived bool // see Outlived
 
-	kept func(stream string) (io.ReadCloser, error) // opens outputs of a run that has ended
+	kept func(Log) (Output, error) // opens outputs of a run that has ended
 }
 
-// Kept returns a task of a run that has ended, whose outputs open opens at their
-// beginning. It has no server.
-func Kept(alloc *api.AllocationListStub, name string, state *api.TaskState, open func(stream string) (io.ReadCloser, error)) *Task {
+// Kept returns a task of a run that has ended, whose outputs open opens. It has no
+// server.
+func Kept(alloc *api.AllocationListStub, name string, state *api.TaskState, open func(Log) (Output, error)) *Task {
 	return &Task{Server: &Server{}, Alloc: alloc, Name: name, State: state, Index: IndexOf(alloc.Name), kept: open}
 }
 
@@ -78,7 +77,7 @@ func IndexOf(alloc string) int {
 	return index
 }
 
-// EventAlloc returns the allocation of the task as events name it.
+// EventAlloc returns the allocation of the task in the form of events.
 func (t *Task) EventAlloc() *event.Alloc {
 	return &event.Alloc{Job: t.Alloc.JobID, Group: t.Alloc.TaskGroup, Name: t.Alloc.Name, ID: t.Alloc.ID}
 }
@@ -90,7 +89,8 @@ func (t *Task) Outlived() bool { return t.outlived }
 // Replaced reports whether another allocation has replaced the task's.
 func (t *Task) Replaced() bool { return t.Alloc.NextAllocation != "" || t.outlived }
 
-// ExitCode returns the exit code of the task's latest run, nil if none has ended.
+// ExitCode returns the exit code of the task's latest run, or nil if none has
+// ended.
 func (t *Task) ExitCode() *int {
 	for _, e := range slices.Backward(t.State.Events) {
 		if e.Type == api.TaskTerminated {

@@ -12,14 +12,14 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// allocation is what was published of an allocation.
+// allocation is the published state of an allocation.
 type allocation struct {
 	*event.Alloc
 	replaces string // ID of the allocation that it replaces
 	status   event.AllocStatus
 	healthy  *bool
 	tasks    map[string]*task
-	failedAt uint64 // index at which it had failed
+	failedAt uint64 // index of its failure
 }
 
 func newAllocation(s *api.AllocationListStub, parent, replaces string) *allocation {
@@ -73,14 +73,14 @@ func (a *allocation) events(s *api.AllocationListStub, retry time.Duration) (all
 	return all
 }
 
-// task is what was published of a task.
+// task is the published state of a task.
 type task struct {
 	state event.TaskState
 	last  *api.TaskEvent
 }
 
 // events returns the new events of the task. A server knows the last ten task
-// events and the present state; the states in between follow from the events.
+// events and the current state; the states in between follow from the events.
 func (t *task) events(s *api.TaskState) (all []event.Event) {
 	add := func(at time.Time, body event.Body) { all = append(all, event.Event{Time: at, Body: body}) }
 	for _, e := range t.unseen(s.Events) {
@@ -97,8 +97,8 @@ func (t *task) events(s *api.TaskState) (all []event.Event) {
 	return all
 }
 
-// unseen returns the events after the last published one, or all if the server has
-// dropped that one.
+// unseen returns the events after the last published one, or all if the server
+// has dropped that one.
 func (t *task) unseen(events []*api.TaskEvent) []*api.TaskEvent {
 	if t.last != nil {
 		for i, e := range slices.Backward(events) {
@@ -141,7 +141,8 @@ func (t *task) changed(s *api.TaskState) time.Time {
 	return time.Now()
 }
 
-// unix returns a time of the cluster, and now for one that an old version leaves out.
+// unix converts a time of the cluster. An old version may omit it; the result
+// is now then.
 func unix(ns int64) time.Time {
 	if ns == 0 {
 		return time.Now()

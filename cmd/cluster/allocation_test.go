@@ -12,8 +12,8 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// happenings are task events at these seconds, as "TYPE@SECOND" or, with an
-// exit code, "Terminated:3@SECOND".
+// happenings returns task events at times, as "TYPE@SECOND" or, with an exit
+// code, "Terminated:3@SECOND".
 func happenings(text string) (events []*api.TaskEvent) {
 	for _, word := range strings.Split(text, ", ") {
 		kind, second, _ := strings.Cut(word, "@")
@@ -46,7 +46,7 @@ func words(all []event.Event) (list []string) {
 	return list
 }
 
-// The descriptions of a task, one after another, become events, each once.
+// Successive descriptions of a task become events, each one once.
 func TestEventsOfATask(t *testing.T) {
 	t.Parallel()
 	finished := time.Unix(9, 0)
@@ -119,7 +119,7 @@ func TestEventsOfAnAllocation(t *testing.T) {
 		{"running", nil, "run"},
 		{"running", new(true), "run"},
 		{"running", new(true), "run"},
-		{"complete", new(false), "stop"}, // for it was stopped
+		{"complete", new(false), "stop"}, // because it was stopped
 	} {
 		s.ClientStatus, s.DesiredStatus, s.ClientDescription = step.status, step.desired, "so it is"
 		s.DeploymentStatus = &api.AllocDeploymentStatus{Healthy: step.healthy}
@@ -134,8 +134,8 @@ func TestEventsOfAnAllocation(t *testing.T) {
 	}
 }
 
-// The events of several tasks are in the order of their times, and then of the names
-// of tasks; a state without any time has the present time.
+// Events of several tasks are sorted by time, then by the names of tasks; a
+// state without a time has the current time.
 func TestEventsOfTasksAreInOrder(t *testing.T) {
 	t.Parallel()
 	s := stub("1", "running", 1, map[string]*api.TaskState{

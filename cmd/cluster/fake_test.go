@@ -22,14 +22,14 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// fakeCluster is a cluster in memory with blocking queries. A test changes it and
-// sees what is published.
+// fakeCluster is a cluster in memory with blocking queries. A test changes it
+// and checks the published events.
 type fakeCluster struct {
 	mu      sync.Mutex
 	index   uint64
 	changed chan struct{} // closed at each change
 	answers map[string]any
-	refused map[string]int    // codes of paths
+	refused map[string]int    // status codes by path
 	outputs map[string]string // text by ALLOC/TASK.STREAM
 	asked   []string
 }
@@ -49,8 +49,8 @@ func (w *fakeCluster) server(t *testing.T) *client.Server {
 	return &client.Server{API: c}
 }
 
-// set changes answers of the API, given by paths behind /v1/, and waits until
-// that has no more consequences. Nil answers 404.
+// set changes responses of the API, by paths below /v1/, and waits until all
+// consequences are published. Nil means 404.
 func (w *fakeCluster) set(answers map[string]any) {
 	w.mu.Lock()
 	for path, answer := range answers {
@@ -60,11 +60,11 @@ func (w *fakeCluster) set(answers map[string]any) {
 	close(w.changed)
 	w.changed = make(chan struct{})
 	w.mu.Unlock()
-	<-time.After(2 * idlePause) // what is missing is asked for in between
+	<-time.After(2 * idlePause) // missing objects are polled meanwhile
 	synctest.Wait()
 }
 
-// write has a task write something.
+// write lets a task write output.
 func (w *fakeCluster) write(output, text string) {
 	w.mu.Lock()
 	w.outputs[output] += text
@@ -122,7 +122,7 @@ func (w *fakeCluster) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer(http.StatusOK, io.NopCloser(bytes.NewReader(text)))
 }
 
-// read returns frames of an output, with what comes when it is followed.
+// read returns frames of an output, and later output if it is followed.
 func (w *fakeCluster) read(r *http.Request, output string) io.ReadCloser {
 	q := r.URL.Query()
 	at, _ := strconv.Atoi(q.Get("offset"))
@@ -162,8 +162,8 @@ func (w *fakeCluster) read(r *http.Request, output string) io.ReadCloser {
 // second is a time of the cluster.
 func second(n int64) time.Time { return time.Unix(n, 0) }
 
-// stub is an allocation of group g that was created at a second; tasks are in
-// their states.
+// stub returns an allocation of group g that was created at a second, with task
+// states.
 func stub(id, status string, created int64, tasks map[string]*api.TaskState) *api.AllocationListStub {
 	return &api.AllocationListStub{
 		ID: id, Name: "web.g[0]", JobID: "web", TaskGroup: "g", DesiredStatus: "run", ClientStatus: status, ClientDescription: "so it is",
@@ -171,7 +171,7 @@ func stub(id, status string, created int64, tasks map[string]*api.TaskState) *ap
 	}
 }
 
-// state is that of a task that has had happenings.
+// state returns the state of a task after happenings.
 func state(state, text string) *api.TaskState {
 	s := &api.TaskState{State: state, StartedAt: second(1)}
 	if text != "" {
@@ -180,7 +180,7 @@ func state(state, text string) *api.TaskState {
 	return s
 }
 
-// line puts an event into words. Times of taskrun's own are left out.
+// line describes an event. Times of taskrun itself are omitted.
 func line(e event.Event) string {
 	var text string
 	switch b := e.Body.(type) {
@@ -222,7 +222,7 @@ func line(e event.Event) string {
 	return fmt.Sprintf("%d %s %s", e.Time.Unix(), of, text)
 }
 
-// source is what can be followed.
+// source is anything that can be followed.
 type source interface {
 	Subscribe(output bool) *event.Subscription
 	Follow(ctx context.Context) error
@@ -247,7 +247,7 @@ func watch(t *testing.T, r source) *watched {
 	return w
 }
 
-// lines returns what was published since the last call.
+// lines returns the lines published since the last call.
 func (w *watched) lines(t *testing.T) (all []string) {
 	t.Helper()
 	for w.sub.Ready() {
@@ -260,7 +260,7 @@ func (w *watched) lines(t *testing.T) (all []string) {
 	return all
 }
 
-// end returns the error with which following ended, if it has.
+// end returns the error of Follow, if it has returned.
 func (w *watched) end() (err error, ended bool) {
 	select {
 	case err := <-w.ended:

@@ -2,32 +2,35 @@ package cluster
 
 import (
 	"context"
-	"fmt"
-	"slices"
-	"sync"
 
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/client"
-	"taskrun/engine/leaf/event"
 )
+
+// gone is the status of a job that the cluster no longer has, in addition to
+// Nomad's own statuses.
+const gone = "gone"
+
+// dead is Nomad's status of a job that has ended.
+const dead = "dead"
 
 // Job is a job of a cluster to follow.
 type Job struct {
-	*api.Job // as the cluster has it
+	*api.Job // as registered in the cluster
 	Server   *client.Server
-	// EvalID is the evaluation of its registration, empty if that is past or there
-	// is none: until it is complete the job may still look dead.
+	// EvalID is the evaluation of its registration, or empty: until that is
+	// complete, the job may still look dead.
 	EvalID string
-	// Over are the IDs of allocations and launched jobs that had ended before; they
-	// are left out.
+	// Over contains the IDs of allocations and launched jobs that had ended
+	// before; they are ignored.
 	Over map[string]bool
 }
 
 // Launches reports whether the job launches others.
 func (j *Job) Launches() bool { return j.IsPeriodic() || j.IsParameterized() }
 
-// LeaveOutEnded leaves out the allocations and launched jobs that have ended.
+// LeaveOutEnded ignores the allocations and launched jobs that have ended.
 func (j *Job) LeaveOutEnded(ctx context.Context) error {
 	allocs, _, err := j.Server.Allocations(ctx, *j.ID, 0)
 	if err != nil {
@@ -44,207 +47,4 @@ func (j *Job) LeaveOutEnded(ctx context.Context) error {
 		j.Over[s.ID] = s.Status == dead
 	}
 	return err
-}
-
-// gone is the status of a job that the cluster no longer has, beside Nomad's own.
-const gone = "gone"
-
-// dead is Nomad's status of a job that has ended.
-const dead = "dead"
-
-// followed is a job that is followed.
-type followed struct {
-	Job
-	parent string // ID of the job that launched it
-
-	mu  sync.Mutex
-	now snapshot
-
-	known      map[string]*allocation
-	said       map[string]bool  // notices about placements
-	deployment event.Deployment // as it was published
-	ended      bool
-}
-
-// snapshot is what a server knows of a job.
-type snapshot struct {
-	allocs     []*api.AllocationListStub
-	evals      []*api.Evaluation
-	deployment *api.Deployment
-	status     string
-	children   []*api.JobListStub
-}
-
-func newFollowed(j Job, parent string) *followed {
-	return &followed{Job: j, parent: parent, known: map[string]*allocation{}, said: map[string]bool{}}
-}
-
-// question is a query about a job. It waits for a change after an index, and
-// stores the answer.
-type question func(ctx context.Context, after uint64) (index uint64, err error)
-
-// ask returns a question, whose answer write stores. If the answer may be missing,
-// it is the zero value then.
-func ask[T any](f *followed, missing bool, query func(ctx context.Context, job string, after uint64) (T, uint64, error), write func(*snapshot, T)) question {
-	return func(ctx context.Context, after uint64) (uint64, error) {
-		answer, index, err := query(ctx, *f.ID, after)
-		if missing && client.Missing(err) {
-			index, err = after, nil
-		}
-		if err == nil {
-			f.mu.Lock()
-			defer f.mu.Unlock()
-			write(&f.now, answer)
-		}
-		return index, err
-	}
-}
-
-// questions returns all queries about the job.
-func (f *followed) questions() []question {
-	all := []question{
-		ask(f, false, f.Server.Allocations, func(s *snapshot, list []*api.AllocationListStub) { s.allocs = list }),
-		ask(f, false, f.Server.Evaluations, func(s *snapshot, list []*api.Evaluation) { s.evals = list }),
-		ask(f, true, f.Server.Info, func(s *snapshot, j *api.Job) {
-			if s.status = gone; j != nil {
-				s.status = *j.Status
-			}
-		}),
-	}
-	if *f.Type == api.JobTypeService {
-		all = append(all, ask(f, true, f.Server.Deployment, func(s *snapshot, d *api.Deployment) { s.deployment = d }))
-	}
-	if f.Launches() {
-		all = append(all, ask(f, false, f.Server.Children, func(s *snapshot, list []*api.JobListStub) { s.children = list }))
-	}
-	return all
-}
-
-func (f *followed) snapshot() snapshot {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.now
-}
-
-// refresh asks all questions.
-func (f *followed) refresh(ctx context.Context) error {
-	for _, ask := range f.questions() {
-		if _, err := ask(ctx, 0); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// change is an event of an allocation, as a server describes that.
-type change struct {
-	event.Event
-	stub *api.AllocationListStub
-}
-
-// changes returns the new events of the allocations, in the order of their times.
-func (f *followed) changes(ctx context.Context) (all []change) {
-	now := f.snapshot()
-	stubs := slices.DeleteFunc(slices.Clone(now.allocs), func(s *api.AllocationListStub) bool { return f.Over[s.ID] })
-	slices.SortStableFunc(stubs, func(a, b *api.AllocationListStub) int { return int(a.CreateIndex) - int(b.CreateIndex) })
-	before := predecessors(stubs)
-	for _, s := range stubs {
-		var events []event.Event
-		a := f.known[s.ID]
-		if a == nil {
-			a = newAllocation(s, f.parent, before[s.ID])
-			f.known[s.ID] = a
-			events = append(events, a.first(s))
-		}
-		events = append(events, a.taskEvents(s)...)
-		o := outlook{decided: true, retry: -1}
-		if s.ClientStatus == api.AllocClientStatusFailed && a.status.Status != s.ClientStatus {
-			s, o = f.foresee(ctx, s, a)
-		}
-		if o.decided { // else its evaluation will be complete soon, and wake Follow
-			events = append(events, a.events(s, o.retry)...)
-		}
-		for i, e := range events {
-			if i > 0 && e.Time.Before(events[i-1].Time) { // by another clock
-				e.Time = events[i-1].Time
-				events[i] = e
-			}
-			all = append(all, change{e, s})
-		}
-	}
-	slices.SortStableFunc(all, func(a, b change) int { return a.Time.Compare(b.Time) })
-	return all
-}
-
-// foresee returns what becomes of an allocation that has failed, and its present
-// description.
-func (f *followed) foresee(ctx context.Context, s *api.AllocationListStub, a *allocation) (*api.AllocationListStub, outlook) {
-	if a.failedAt == 0 {
-		a.failedAt = s.ModifyIndex
-	}
-	var policy *api.ReschedulePolicy
-	if g := f.LookupTaskGroup(s.TaskGroup); g != nil {
-		policy = g.ReschedulePolicy
-	}
-	evals, _, err := f.Server.Evaluations(ctx, *f.ID, 0)
-	if err != nil {
-		return s, outlook{decided: true, retry: -1} // the questions report the error
-	}
-	if o := foresee(s, a.failedAt, policy, evals, false); o.decided {
-		return s, o
-	}
-	allocs, _, err := f.Server.Allocations(ctx, *f.ID, 0)
-	if i := slices.IndexFunc(allocs, func(n *api.AllocationListStub) bool { return n.ID == s.ID }); err == nil && i >= 0 {
-		s = allocs[i]
-	}
-	return s, foresee(s, a.failedAt, policy, evals, true)
-}
-
-// notices returns new messages about placements.
-func (f *followed) notices() (lines []string) {
-	for _, e := range f.snapshot().evals {
-		for _, line := range Unplaced(e.JobID, e.FailedTGAllocs) {
-			if !f.said[line] {
-				f.said[line] = true
-				lines = append(lines, line)
-			}
-		}
-	}
-	return lines
-}
-
-// deployed returns what is new about the deployment of this version of the job: its
-// state, or a message about a running one, such as that its canaries wait for
-// their promotion.
-func (f *followed) deployed() (state *event.Deployment, message string) {
-	d := f.snapshot().deployment
-	if d == nil || f.Version != nil && d.JobVersion < *f.Version {
-		return nil, ""
-	}
-	now := eventOf(*f.ID, d)
-	before := f.deployment
-	f.deployment = now
-	switch {
-	case before.ID != now.ID || before.Status != now.Status:
-		return &now, ""
-	case before.Description != now.Description:
-		return nil, fmt.Sprintf("job %s: %s", *f.ID, now.Description)
-	}
-	return nil, ""
-}
-
-// over reports whether nothing of the job runs or will run.
-func (f *followed) over() bool {
-	now := f.snapshot()
-	if now.status != dead && now.status != gone {
-		return false
-	}
-	registered := func(e *api.Evaluation) bool { return e.ID == f.EvalID && e.Status != api.EvalStatusPending }
-	if f.EvalID != "" && now.status == dead && !slices.ContainsFunc(now.evals, registered) {
-		return false
-	}
-	return !slices.ContainsFunc(now.allocs, func(s *api.AllocationListStub) bool {
-		a := f.known[s.ID]
-		return !f.Over[s.ID] && (a == nil || !client.Ended(s) || a.status.Status != s.ClientStatus)
-	})
 }

@@ -11,8 +11,8 @@ import (
 	"taskrun/cmd/client"
 )
 
-// How long a cluster may be out of reach before a message and before the end, and
-// the pauses between two attempts.
+// How long a cluster may be unreachable before a message and before giving up,
+// and the pauses between attempts.
 const (
 	quietTime  = 3 * time.Second
 	lostTime   = 5 * time.Minute
@@ -20,25 +20,25 @@ const (
 	maxPause   = 15 * time.Second
 )
 
-// idlePause is the time between two queries to a server that answers at once instead
-// of waiting for a change, as behind some proxies.
+// idlePause is the pause between queries to a server that answers at once
+// instead of waiting for a change, as behind some proxies.
 const idlePause = time.Second
 
-// link is the connection to a cluster, which may break off and come back.
+// link is the connection to a cluster, which may break off and be restored.
 type link struct {
 	say func(text string)
 
 	mu   sync.Mutex
-	lost time.Time // since when; zero: it is not
-	said bool      // that it is lost
+	lost time.Time // since when it is lost; zero: it is not
+	said bool      // its loss was reported
 }
 
-// broke handles the error of a request. It returns an error if it is useless to
-// repeat the request.
+// broke handles the error of a request. It returns an error if there is no
+// point in repeating the request.
 func (l *link) broke(err error) error {
 	var refused *client.RefusedError
 	if errors.As(err, &refused) && refused.Code < http.StatusInternalServerError && refused.Code != http.StatusTooManyRequests {
-		return err // the answer will be the same
+		return err // the answer would be the same
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -54,7 +54,7 @@ func (l *link) broke(err error) error {
 	return nil
 }
 
-// answered handles that the cluster has answered.
+// answered handles an answer of the cluster.
 func (l *link) answered() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -64,9 +64,9 @@ func (l *link) answered() {
 	l.lost, l.said = time.Time{}, false
 }
 
-// follow sends a request again and again, each time with the index of the last
-// answer, until ctx ends, request says that this was enough (an error may be), or it
-// is useless to repeat it.
+// follow repeats a request, each time with the index of the last answer, until
+// ctx ends, the request reports that this was enough (which an error may do),
+// or there is no point in repeating it.
 func (l *link) follow(ctx context.Context, request func(after uint64) (index uint64, enough bool, err error)) error {
 	index, pause := uint64(0), firstPause
 	for {

@@ -18,12 +18,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var errUnreachable = errors.New("connection refused")
 
-func TestALinkThatBreaks(t *testing.T) {
+func TestBrokenLink(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		fails func(since time.Duration) error // nil: it answers
-		err   string                          // why it is given up; empty: it is not
+		err   string                          // why it gives up; empty: it does not
 		says  []string
 		took  time.Duration
 	}{
@@ -77,9 +77,9 @@ func TestALinkThatBreaks(t *testing.T) {
 	}
 }
 
-// A server that does not wait is not asked without pause, and one that was
-// restored from the beginning.
-func TestTheIndexOfQuestions(t *testing.T) {
+// A server that does not wait is not queried without pauses, and a restored one
+// is queried from the start.
+func TestIndexOfQueries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		answers, asked := []uint64{7, 7, 9, 3, 5}, []uint64{}

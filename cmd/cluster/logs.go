@@ -7,8 +7,8 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// Logs follows outputs of tasks of a cluster, and does not end by itself. The output
-// of a dead task is followed by its state.
+// Logs follows outputs of tasks in a cluster, and does not end by itself. The
+// output of a dead task is followed by its state.
 type Logs struct {
 	Server  *client.Server
 	Job     string // empty: all jobs
@@ -18,14 +18,14 @@ type Logs struct {
 	outlet
 }
 
-// NewLogs returns the outputs of all tasks of a cluster, from their beginning.
+// NewLogs returns the outputs of all tasks in a cluster, from their beginning.
 func NewLogs(s *client.Server) *Logs {
 	want := func(tasks []*client.Task) []*client.Task { return tasks }
 	return &Logs{Server: s, Tail: -1, Streams: event.Streams, Want: want, outlet: newOutlet()}
 }
 
-// Follow publishes past and future output, also of tasks that start later, until ctx
-// ends. It restores connections that break off.
+// Follow publishes past and future output, including that of tasks that start
+// later, until ctx ends. It restores broken connections.
 func (l *Logs) Follow(ctx context.Context) error {
 	defer l.bus.Close()
 	ctx, cancel := context.WithCancel(ctx)
@@ -58,7 +58,7 @@ func (l *Logs) Follow(ctx context.Context) error {
 	})
 }
 
-// begin begins to follow the outputs of a task that are not followed yet.
+// begin starts to follow the outputs of a task that are not followed yet.
 func (l *Logs) begin(ctx context.Context, o *outputs, t *client.Task, alloc *event.Alloc) {
 	for _, stream := range l.Streams {
 		if o.all[outputKey{alloc.ID, t.Name, stream}] != nil {

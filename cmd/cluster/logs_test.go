@@ -16,14 +16,14 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// Outputs are shown from their last lines on, also of tasks that start later,
-// and each end is told once.
+// Outputs are shown from their last lines on, including those of tasks that
+// start later, and each end is reported once.
 func TestFollowLogs(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		tail    int
 		streams []event.Stream
-		first   []string // that is shown
+		first   []string // shown first
 	}{
 		"all":           {-1, event.Streams, []string{`1/a stderr "err"`, `1/a stdout "one\ntwo\n"`}},
 		"the last line": {1, []event.Stream{event.Stdout}, []string{`1/a stdout "two\n"`}},
@@ -45,7 +45,7 @@ func TestFollowLogs(t *testing.T) {
 			next := func() []string {
 				all := shown.lines(t)
 				for i := range all {
-					_, of, _ := strings.Cut(all[i], "1/") // not when it was seen
+					_, of, _ := strings.Cut(all[i], "1/") // without the time
 					all[i] = "1/" + of
 				}
 				slices.Sort(all)
@@ -91,8 +91,8 @@ func TestFollowLogs(t *testing.T) {
 	}
 }
 
-// Logs end with tasks that may not be listed; where files may not be listed, what
-// comes is followed.
+// Logs end with an error if tasks cannot be listed; if files cannot be listed,
+// new output is followed.
 func TestLogsEnd(t *testing.T) {
 	t.Parallel()
 	for refused, want := range map[string]string{"/v1/job/web/allocations": "", "/v1/client/fs/ls/1": "new"} {
@@ -122,8 +122,8 @@ func TestLogsEnd(t *testing.T) {
 	}
 }
 
-// Outputs have no past, and nothing of them can be stopped.
-func TestLogsAreNoRun(t *testing.T) {
+// Outputs have no past, and cannot be stopped.
+func TestLogsHaveNoSummary(t *testing.T) {
 	t.Parallel()
 	l := NewLogs(nil)
 	if past, err := l.Past(t.Context()); past != nil || err != nil {

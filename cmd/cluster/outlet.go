@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"time"
 
 	"taskrun/engine/leaf/event"
 )
@@ -23,7 +24,7 @@ func newOutlet() outlet { return outlet{pieces: event.NewPieces(maxPieces)} }
 // may have output.
 func (o *outlet) Subscribe(output bool) *event.Subscription { return o.bus.Subscribe(output) }
 
-// Past returns no events: Follow begins with the present state.
+// Past returns no events: Follow starts with the current state.
 func (o *outlet) Past(context.Context) ([]event.Event, error) { return nil, nil }
 
 // Stop cannot stop anything.
@@ -32,7 +33,7 @@ func (o *outlet) Stop(context.Context, bool) error { return errors.ErrUnsupporte
 // say publishes a message of taskrun itself.
 func (o *outlet) say(text string) { o.bus.Publish(nil, "", event.Notice{Text: text}) }
 
-// show publishes a piece of an output, and waits while too many are not shown yet.
+// show publishes a piece of an output, which has the time of its arrival, and waits while too many are not shown yet.
 func (o *outlet) show(ctx context.Context, of *output, piece []byte) {
-	o.pieces.Publish(&o.bus, of.alloc, of.task.Name, of.stream, bytes.Clone(piece), ctx.Done())
+	o.pieces.Publish(&o.bus, time.Now(), of.alloc, of.task.Name, of.stream, bytes.Clone(piece), ctx.Done())
 }

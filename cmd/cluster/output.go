@@ -13,15 +13,16 @@ import (
 )
 
 const (
-	// maxStreams is how many outputs are followed at once, each with its own
-	// connection; servers accept a hundred of a client. The others are read
-	// every roundTime, maxReaders at a time.
+	// maxStreams limits the outputs that are followed at the same time, each
+	// with its own connection; servers accept a hundred connections of a
+	// client. The others are read every roundTime, at most maxReaders at a
+	// time.
 	maxStreams = 60
 	maxReaders = 8
 	roundTime  = 2 * time.Second
 	// restTime is the time limit for reading the rest of a dead task's output.
 	restTime = 15 * time.Second
-	// fewFailures in a row are not reported.
+	// fewFailures is how many failures in a row are not reported.
 	fewFailures = 3
 )
 
@@ -48,7 +49,7 @@ type output struct {
 	stream event.Stream
 	at     client.Position
 
-	cancel    context.CancelFunc // nil: it is not followed
+	cancel    context.CancelFunc // nil: not followed
 	left      chan struct{}      // closed when it is not followed any more
 	failures  int                // in a row
 	complaint string             // the last one
@@ -61,8 +62,8 @@ func newOutputs(ctx context.Context) *outputs {
 	}
 }
 
-// begin follows outputs of a task that has started: from where they were left, or
-// from a position if they are new.
+// begin follows outputs of a task that has started: from where they were left,
+// or from a position if they are new.
 func (o *outputs) begin(t *client.Task, alloc *event.Alloc, from client.Position, streams ...event.Stream) {
 	for _, stream := range streams {
 		key := outputKey{alloc.ID, t.Name, stream}
@@ -111,7 +112,7 @@ func (o *outputs) close() {
 	o.running.Wait()
 }
 
-// follow reads an output as it comes, until ctx ends.
+// follow reads an output until ctx ends.
 func (o *outputs) follow(ctx context.Context, out *output) {
 	for pause := firstPause; ; {
 		if out.failures == 0 {
@@ -139,7 +140,7 @@ func (o *outputs) follow(ctx context.Context, out *output) {
 	}
 }
 
-// read shows new output, and reports whether it is useful to read again.
+// read shows new output, and reports whether to read again.
 func (o *outputs) read(ctx context.Context, out *output, follow bool) bool {
 	at, err := out.task.Read(ctx, out.stream.String(), out.at, follow, func(piece []byte) error {
 		if err := ctx.Err(); err != nil {
@@ -155,7 +156,7 @@ func (o *outputs) read(ctx context.Context, out *output, follow bool) bool {
 	var refused *client.RefusedError
 	switch {
 	case err == nil, ctx.Err() != nil, errors.Is(err, client.ErrBrokeOff):
-		out.failures = 0 // nothing is lost: reading goes on at the same position
+		out.failures = 0 // nothing is lost: reading continues at the same position
 		return true
 	case errors.As(err, &refused) && refused.Code == http.StatusNotFound:
 		return true // there is no output yet

@@ -19,11 +19,11 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// node is a cluster in memory that answers with texts of an output, a status or
-// an error, and notes what it was asked for.
+// node is a cluster in memory that responds with texts of an output, a status
+// or an error, and records requests.
 type node struct {
 	mu    sync.Mutex
-	asked []string // follow, one for each reading
+	asked []string // value of follow for each read
 	code  int
 	text  string
 	err   error
@@ -57,7 +57,7 @@ func (n *node) task(t *testing.T) *client.Task {
 	return &client.Task{Server: &client.Server{API: c}, Alloc: &api.AllocationListStub{ID: "1"}, Name: "t"}
 }
 
-// reader returns outputs that note what they show and say.
+// reader returns outputs that record what they show and say.
 func reader(ctx context.Context) (o *outputs, shown, said *[]string) {
 	shown, said = &[]string{}, &[]string{}
 	o = newOutputs(ctx)
@@ -66,15 +66,14 @@ func reader(ctx context.Context) (o *outputs, shown, said *[]string) {
 	return o, shown, said
 }
 
-// What comes of a reading: there may be more later, unless it is forbidden; a
-// complaint is made once, and of a broken connection not before it has been so
-// for a while.
+// After a read there may be more later, unless it is forbidden; a complaint is
+// made once, and for a broken connection only after a while.
 func TestReadings(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		node *node
 		more bool
-		said []int // complaints after each reading
+		said []int // number of complaints after each read
 	}{
 		"some output":       {&node{code: 200, text: "hello"}, true, []int{0, 0, 0, 0}},
 		"none yet":          {&node{code: 404, text: "no such file"}, true, []int{0, 0, 0, 0}},
@@ -105,8 +104,8 @@ func TestReadings(t *testing.T) {
 	}
 }
 
-// An output that a connection is left for is followed by one each time; the
-// others are read in rounds.
+// Outputs with a free connection are followed, one connection each; the others
+// are read in rounds.
 func TestStreamsAndRounds(t *testing.T) {
 	t.Parallel()
 	for streams, want := range map[int]string{1: "true", 0: "false"} {
@@ -127,14 +126,14 @@ func TestStreamsAndRounds(t *testing.T) {
 	}
 }
 
-// A task that has ended is read to its end, and no more.
+// The output of a dead task is read to its end, and no further.
 func TestRest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := &node{code: http.StatusOK}
 		o, shown, _ := reader(t.Context())
 		o.begin(n.task(t), &event.Alloc{ID: "1"}, client.Position{}, event.Stdout)
-		o.begin(n.task(t), &event.Alloc{ID: "1"}, client.Position{}, event.Stdout) // once
+		o.begin(n.task(t), &event.Alloc{ID: "1"}, client.Position{}, event.Stdout) // once only
 		synctest.Wait()
 		if len(o.all) != 1 || len(n.asked) != 1 {
 			t.Errorf("%d outputs, asked %d times", len(o.all), len(n.asked))
@@ -160,7 +159,7 @@ func TestRest(t *testing.T) {
 	})
 }
 
-// jobs is a cluster that knows of a job and those in its name.
+// jobs is a cluster that knows a job and its children.
 type jobs struct{ allocations, children any }
 
 func (j jobs) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -181,8 +180,8 @@ func (j jobs) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// What has ended by now is left out, and what runs is not; what cannot be
-// learned is an error.
+// Ended allocations and jobs are ignored, running ones are not; a failed query
+// is an error.
 func TestLeaveOutEnded(t *testing.T) {
 	t.Parallel()
 	allocations := []*api.AllocationListStub{{ID: "1", ClientStatus: "complete"}, {ID: "2", ClientStatus: "running"}, {ID: "3", ClientStatus: "failed"}}
@@ -221,7 +220,7 @@ func TestLeaveOutEnded(t *testing.T) {
 	}
 }
 
-// What a run says is an event of the run.
+// A message of a run is an event of the run.
 func TestSay(t *testing.T) {
 	t.Parallel()
 	r := New(nil)

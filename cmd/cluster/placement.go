@@ -9,8 +9,8 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// Unplaced returns why allocations of a job could not be placed, a line for each
-// group.
+// Unplaced returns why allocations of a job could not be placed, with a line
+// for each group.
 func Unplaced(job string, groups map[string]*api.AllocationMetric) (lines []string) {
 	for _, group := range slices.Sorted(maps.Keys(groups)) {
 		m := groups[group]

@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// outlook is the future of a failed allocation.
+// outlook says what happens next to a failed allocation.
 type outlook struct {
 	decided bool
 	retry   time.Duration // until it is replaced; negative: never
@@ -79,7 +79,7 @@ func predecessors(stubs []*api.AllocationListStub) map[string]string {
 			before[s.NextAllocation] = s.ID
 		}
 	}
-	for _, s := range stubs { // old versions of Nomad have only this
+	for _, s := range stubs { // old versions of Nomad only have this
 		if t := s.RescheduleTracker; t != nil && len(t.Events) > 0 && before[s.ID] == "" {
 			before[s.ID] = t.Events[len(t.Events)-1].PrevAllocID
 		}

@@ -8,9 +8,9 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// Whether a failed allocation runs again is seen by what its evaluation leaves,
-// and by nothing else as long as that is at work.
-func TestWhatBecomesOfAFailedAllocation(t *testing.T) {
+// Whether a failed allocation is replaced depends only on the result of its
+// evaluation, which must be complete.
+func TestOutlookOfAFailedAllocation(t *testing.T) {
 	t.Parallel()
 	again, never := &api.ReschedulePolicy{Attempts: new(1)}, &api.ReschedulePolicy{Attempts: new(0), Unlimited: new(false)}
 	ended := time.Unix(100, 0)
@@ -67,7 +67,7 @@ func TestWhatBecomesOfAFailedAllocation(t *testing.T) {
 	}
 }
 
-func TestWhoRunsInWhosePlace(t *testing.T) {
+func TestReplacementChains(t *testing.T) {
 	t.Parallel()
 	got := predecessors([]*api.AllocationListStub{
 		{ID: "1", NextAllocation: "2"},
@@ -83,7 +83,7 @@ func TestWhoRunsInWhosePlace(t *testing.T) {
 	}
 }
 
-func TestWhyThereIsNoPlace(t *testing.T) {
+func TestPlacementFailures(t *testing.T) {
 	t.Parallel()
 	got := Unplaced("web", map[string]*api.AllocationMetric{
 		"a": {NodesEvaluated: 3, ConstraintFiltered: map[string]int{"${attr.kernel.name} = windows": 2}, DimensionExhausted: map[string]int{"memory": 1}},

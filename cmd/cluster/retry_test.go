@@ -14,8 +14,8 @@ import (
 	"taskrun/cmd/client"
 )
 
-// What a server refuses is asked once; what it fails at is asked again.
-func TestWhatIsAskedAgain(t *testing.T) {
+// A refused request is sent once; a failed one is repeated.
+func TestRepeatedRequests(t *testing.T) {
 	t.Parallel()
 	for code, again := range map[int]bool{400: false, 404: false, 428: false, 429: true, 499: false, 500: true, 501: true, 503: true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -33,8 +33,8 @@ func TestWhatIsAskedAgain(t *testing.T) {
 	}
 }
 
-// The pauses between questions grow up to a limit, and begin again when one was
-// answered. The index begins again as well: another server may count otherwise.
+// The pauses between queries grow up to a limit, and start again after an
+// answer. So does the index, because another server may have other indexes.
 func TestPauses(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestPauses(t *testing.T) {
 	})
 }
 
-// Nothing is asked any more once the context has ended, in whatever pause.
+// Nothing is requested after the end of the context, during any pause.
 func TestNoQuestionAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	enough := errors.New("enough")
@@ -85,7 +85,7 @@ func TestNoQuestionAfterTheEnd(t *testing.T) {
 			})
 			want := 1
 			if answer == nil {
-				want = 2 // the second one is answered with the same index
+				want = 2 // the second one gets the same index
 			}
 			if !errors.Is(err, enough) || asked != want || time.Since(began) != 100*time.Millisecond {
 				t.Errorf("%s: asked %d times in %v, error %v", name, asked, time.Since(began), err)
@@ -94,8 +94,8 @@ func TestNoQuestionAfterTheEnd(t *testing.T) {
 	}
 }
 
-// An order to stop is given again until the cluster takes it, unless it refuses.
-func TestStopIsAskedAgain(t *testing.T) {
+// An order to stop is repeated until the cluster accepts or refuses it.
+func TestStopIsRepeated(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		code  int

@@ -15,8 +15,8 @@ import (
 // back, the next deployment. It publishes no other events of the job.
 type Rollout struct {
 	Job        *client.Job
-	Evaluation string // ID of the one that creates the deployment
-	Deployment string // its ID, if it is known
+	Evaluation string // of the one that creates the deployment
+	Deployment string // its ID, if known
 	outlet
 }
 
@@ -49,7 +49,7 @@ func (r *Rollout) Follow(ctx context.Context) error {
 	})
 }
 
-// evaluated reports whether an evaluation will not create a deployment any more.
+// evaluated reports whether an evaluation can no longer create a deployment.
 func evaluated(e *api.Evaluation) bool {
 	return e.Status != api.EvalStatusPending && (e.Status != api.EvalStatusBlocked || e.DeploymentID != "")
 }
@@ -59,7 +59,7 @@ func (r *Rollout) publish(ctx context.Context, all []*api.Deployment) (ended boo
 	slices.SortFunc(all, func(a, b *api.Deployment) int { return cmp.Compare(a.JobVersion, b.JobVersion) })
 	i := slices.IndexFunc(all, func(d *api.Deployment) bool { return d.ID == r.Deployment })
 	if i < 0 {
-		return false, nil // from a server that is behind
+		return false, nil // the server is behind
 	}
 	first := all[i]
 	r.send(first)
@@ -99,7 +99,7 @@ func reverts(d *api.Deployment) bool {
 
 // eventOf returns the event of a deployment of a job.
 func eventOf(job string, d *api.Deployment) event.Deployment {
-	canarying := false // it waits for canaries, or for their promotion
+	canarying := false // it waits for canaries or their promotion
 	for _, g := range d.TaskGroups {
 		canarying = canarying || d.Status == api.DeploymentStatusRunning && g.DesiredCanaries > 0 && !g.Promoted
 	}

@@ -15,8 +15,7 @@ import (
 	"taskrun/cmd/client"
 )
 
-// rollout is a deployment of version 3 of a job, and what a server answers about
-// it.
+// rollout returns a deployment of version 3 of a job on a server.
 func rollout(t *testing.T, w *fakeCluster, evaluation, deployment string) *Rollout {
 	t.Helper()
 	return &Rollout{
@@ -24,8 +23,8 @@ func rollout(t *testing.T, w *fakeCluster, evaluation, deployment string) *Rollo
 	}
 }
 
-// states are deployments as VERSION:STATUS; d is that of version 3. A failure with
-// a ! rolls back.
+// states returns deployments from VERSION:STATUS; d is that of version 3. A
+// failure with a ! is rolled back.
 func states(text string) any {
 	list := []*api.Deployment{}
 	for _, word := range strings.Fields(text) {
@@ -55,9 +54,9 @@ func version(v uint64) map[string]any {
 	return map[string]any{"job/web": api.Job{ID: new("web"), Version: &v}}
 }
 
-// A deployment is followed from its evaluation, if that is what is known, until
-// it ends. Other deployments of the job are left out, but for the one that rolls
-// it back: that one has the version which the failure registered.
+// A deployment is followed from its evaluation, if that is known, until it
+// ends. Other deployments of the job are ignored, except the one that rolls it
+// back, which has the version registered by the failure.
 func TestFollowARollout(t *testing.T) {
 	t.Parallel()
 	const d, next = "deployment d of web: ", "deployment of-4 of web: "
@@ -69,7 +68,7 @@ func TestFollowARollout(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		begun  [2]string        // IDs of evaluation and deployment
-		steps  []map[string]any // what the server answers, one after another
+		steps  []map[string]any // successive responses of the server
 		shown  []string
 		goesOn bool
 		err    string
@@ -122,10 +121,10 @@ func TestFollowARollout(t *testing.T) {
 	}
 }
 
-// dying is an engine that dies at a question, and comes back or not.
+// dying is an engine that dies at a query, and may come back.
 type dying struct {
 	http.RoundTripper
-	lives int // questions
+	lives int // number of queries
 }
 
 func (d *dying) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -135,9 +134,9 @@ func (d *dying) RoundTrip(r *http.Request) (*http.Response, error) {
 	return d.RoundTripper.RoundTrip(r)
 }
 
-// The rollout of an engine that dies is followed through the engine that replaces
-// it. Without one there is nothing to wait for, as there is of a cluster.
-func TestFollowARolloutOfAnEngineThatDies(t *testing.T) {
+// The rollout of an engine that dies is followed through its replacement.
+// Without one the wait ends, unlike for a cluster.
+func TestFollowARolloutAfterAnEngineDies(t *testing.T) {
 	t.Parallel()
 	for back, want := range map[bool]string{true: "", false: `cannot follow the deployment of job "web" of run web: unexpected EOF`} {
 		synctest.Test(t, func(t *testing.T) {
@@ -158,7 +157,7 @@ func TestFollowARolloutOfAnEngineThatDies(t *testing.T) {
 	}
 }
 
-// A running deployment waits for canaries until all groups that have some are
+// A running deployment waits for canaries until all groups with canaries are
 // promoted.
 func TestCanarying(t *testing.T) {
 	t.Parallel()

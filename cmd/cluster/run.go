@@ -1,11 +1,12 @@
-// Package cluster follows jobs of a Nomad cluster as if they ran on this machine: it
-// publishes their allocations and the output of their tasks as the events that a
-// run has.
+// Package cluster follows jobs of a Nomad cluster as if they ran on this
+// machine: it publishes their allocations and the output of their tasks as the
+// events of a run.
 //
-// It uses blocking queries (https://developer.hashicorp.com/nomad/api-docs#blocking-queries).
-// The description of an allocation contains the last ten events of each task, so
-// that nothing is lost when a connection breaks. Nomad's event stream contains no
-// more, and keeps only a hundred events.
+// It uses blocking queries
+// (https://developer.hashicorp.com/nomad/api-docs#blocking-queries). The
+// description of an allocation contains the last ten events of each task, so
+// that nothing is lost when a connection breaks. Nomad's event stream contains
+// no more, and keeps only a hundred events.
 package cluster
 
 import (
@@ -27,14 +28,14 @@ type Run struct {
 
 	outlet
 	link  link
-	own   []*followed // the jobs themselves
-	jobs  []*followed // with those that they launch
+	own   []*followed // the jobs of the run
+	jobs  []*followed // including launched ones
 	wake  chan struct{}
 	fails chan error
 
 	gate    sync.Mutex // locked between Hold and Resume
 	outputs *outputs
-	started map[taskKey]*client.Task // that run since before Follow
+	started map[taskKey]*client.Task // running since before Follow
 }
 
 type taskKey struct {
@@ -62,8 +63,8 @@ func (r *Run) Hold() { r.gate.Lock() }
 // Resume publishes events again.
 func (r *Run) Resume() { r.gate.Unlock() }
 
-// Past returns the events that the cluster knows, which are not published then.
-// Output that exists is not published either.
+// Past returns the events that the cluster knows. They, and existing output,
+// are not published then.
 func (r *Run) Past(ctx context.Context) (events []event.Event, err error) {
 	for _, f := range r.jobs {
 		if err := f.refresh(ctx); err != nil {
@@ -78,14 +79,14 @@ func (r *Run) Past(ctx context.Context) (events []event.Event, err error) {
 				}
 			}
 		}
-		f.notices() // these, and the deployment, are past
+		f.notices() // notices and the deployment are in the past
 		f.deployed()
 	}
 	slices.SortStableFunc(events, func(a, b event.Event) int { return a.Time.Compare(b.Time) })
 	return events, nil
 }
 
-// Registered replaces a job by one that was registered.
+// Registered replaces a job by its registered version.
 func (r *Run) Registered(j Job) {
 	for _, f := range r.jobs {
 		if *f.ID == *j.ID {
@@ -94,8 +95,8 @@ func (r *Run) Registered(j Job) {
 	}
 }
 
-// Follow publishes events until all jobs have ended, ctx has, or the cluster is out
-// of reach. Then it ends the subscriptions.
+// Follow publishes events until all jobs have ended, ctx has ended, or the
+// cluster is unreachable. Then it ends the subscriptions.
 func (r *Run) Follow(ctx context.Context) error {
 	defer r.bus.Close()
 	ctx, cancel := context.WithCancel(ctx)
@@ -139,7 +140,7 @@ func (r *Run) Follow(ctx context.Context) error {
 	}
 }
 
-// Stop stops the jobs. It retries while the cluster is out of reach, and cannot
+// Stop stops the jobs. It retries while the cluster is unreachable, and cannot
 // kill.
 func (r *Run) Stop(ctx context.Context, _ bool) error {
 	failures := make([]error, len(r.own))
@@ -156,7 +157,7 @@ func (r *Run) Stop(ctx context.Context, _ bool) error {
 	return errors.Join(failures...)
 }
 
-// watch asks all questions about a job until it has ended.
+// watch repeats all queries about a job until it has ended.
 func (r *Run) watch(ctx context.Context, watching *sync.WaitGroup, f *followed) {
 	for _, ask := range f.questions() {
 		watching.Go(func() {
@@ -170,7 +171,7 @@ func (r *Run) watch(ctx context.Context, watching *sync.WaitGroup, f *followed) 
 			if err != nil && ctx.Err() == nil {
 				select {
 				case r.fails <- err:
-				default: // one is enough
+				default: // one value is enough
 				}
 			}
 		})
@@ -180,11 +181,11 @@ func (r *Run) watch(ctx context.Context, watching *sync.WaitGroup, f *followed) 
 func (r *Run) alert() {
 	select {
 	case r.wake <- struct{}{}:
-	default: // Follow will look already
+	default: // Follow was woken already
 	}
 }
 
-// launched begins to follow the jobs that another has launched.
+// launched starts to follow the jobs that another job has launched.
 func (r *Run) launched(ctx context.Context, watching *sync.WaitGroup, parent *followed) {
 	for _, stub := range parent.snapshot().children {
 		if parent.Over[stub.ID] || slices.ContainsFunc(r.jobs, func(f *followed) bool { return *f.ID == stub.ID }) {
@@ -192,7 +193,7 @@ func (r *Run) launched(ctx context.Context, watching *sync.WaitGroup, parent *fo
 		}
 		j, _, err := parent.Server.Info(ctx, stub.ID, 0)
 		if err != nil {
-			continue // it is gone already, or the questions report the error
+			continue // it is gone already, or the queries report the error
 		}
 		j.Canonicalize()
 		child := newFollowed(Job{Job: j, Server: parent.Server}, *parent.ID)
@@ -201,7 +202,7 @@ func (r *Run) launched(ctx context.Context, watching *sync.WaitGroup, parent *fo
 	}
 }
 
-// publish publishes what is new of a job.
+// publish publishes the news of a job.
 func (r *Run) publish(ctx context.Context, f *followed) {
 	if f.ended {
 		return
@@ -223,8 +224,8 @@ func (r *Run) publish(ctx context.Context, f *followed) {
 	f.ended = f.over()
 }
 
-// publishAllocs publishes what is new of the allocations of a job: each event after
-// the output that its task has written before.
+// publishAllocs publishes the news of a job's allocations, each event after the
+// earlier output of its task.
 func (r *Run) publishAllocs(ctx context.Context, f *followed) {
 	for _, c := range f.changes(ctx) {
 		kind := ""

@@ -24,7 +24,7 @@ func job(typ string) *api.Job {
 	}
 }
 
-// with is a job in another status.
+// with returns a job with another status.
 func with(status string) *api.Job { return &api.Job{ID: new("web"), Status: &status} }
 
 func stubs(all ...*api.AllocationListStub) []*api.AllocationListStub { return all }
@@ -92,8 +92,8 @@ func TestFollowAService(t *testing.T) {
 	})
 }
 
-// What a task wrote last comes before its end, also when that was not followed;
-// nothing is read when output is not wanted.
+// The last output of a task comes before its end, even if the task was not
+// followed; nothing is read without a subscription to output.
 func TestOutputComesBeforeTheEnd(t *testing.T) {
 	t.Parallel()
 	for _, silent := range []bool{false, true} {
@@ -111,7 +111,7 @@ func TestOutputComesBeforeTheEnd(t *testing.T) {
 			if silent {
 				want = slices.DeleteFunc(want, func(line string) bool { return strings.Contains(line, "std") })
 			} else if len(got) > 4 && got[3] > got[4] {
-				got[3], got[4] = got[4], got[3] // two streams
+				got[3], got[4] = got[4], got[3] // two streams in any order
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("silent %t: %s", silent, diff)
@@ -129,8 +129,8 @@ func TestOutputComesBeforeTheEnd(t *testing.T) {
 	}
 }
 
-// The past is told at once, in the order of its times and without what had
-// ended before; then comes what is new, and of output only that.
+// The past is returned at once, sorted by time and without what had ended
+// before; then new events follow, and only new output.
 func TestPast(t *testing.T) {
 	t.Parallel()
 	for _, silent := range []bool{false, true} {
@@ -191,8 +191,8 @@ func TestPast(t *testing.T) {
 	})
 }
 
-// Jobs that run in the name of another are followed as they come, each as one
-// of its own; those that had ended before are left out.
+// Children of a job are followed as they appear, each one as a job of its own,
+// except those that had ended before.
 func TestFollowLaunchedJobs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -237,7 +237,7 @@ func TestFollowLaunchedJobs(t *testing.T) {
 	})
 }
 
-// A job that is registered again is not over by what it was before.
+// A job that is registered again is not over because of its former state.
 func TestRegistered(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -266,8 +266,8 @@ func TestRegistered(t *testing.T) {
 	})
 }
 
-// Following ends with the context, and with an error that is no use in asking
-// again.
+// Following ends with the context, and with an error for which a retry is
+// useless.
 func TestFollowingEnds(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"job/web", "job/web/allocations", "job/web/evaluations", "job/web/deployment", "jobs"} {
@@ -300,14 +300,14 @@ func TestFollowingEnds(t *testing.T) {
 	})
 }
 
-// A failed allocation of a group that the job does not name is taken for one
-// that may be replaced, and nothing is certain while evaluations are not known.
-func TestForesight(t *testing.T) {
+// A failed allocation of a group that is missing in the job counts as one that
+// may be replaced, and nothing is decided while evaluations are unknown.
+func TestForesee(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		group   string
 		evals   any
-		code    int // that evaluations are refused with
+		code    int // status of queries for evaluations
 		now     func(*api.AllocationListStub)
 		want    string
 		decided bool
@@ -353,7 +353,7 @@ func TestForesight(t *testing.T) {
 	}
 }
 
-// While a run is held, nothing of it is published.
+// While a run is held, none of its events are published.
 func TestHold(t *testing.T) {
 	t.Parallel()
 	r := New(nil)

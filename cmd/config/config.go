@@ -1,12 +1,12 @@
-// Package config decides the value of every option: the flag, else the
-// environment variable TASKRUN_<FLAG>, else the key of the config file, else
-// the flag's default.
+// Package config determines the value of every option: from the flag, or else
+// the environment variable TASKRUN_<FLAG>, or else the key in the config file,
+// or else the flag's default.
 //
-// An option is described once, by its flag; the environment and the file go
-// through the flag's own parser. What comes out is the plain options struct of
-// the command, to which its flags are bound.
+// An option is defined once, by its flag; values from the environment and the
+// file pass through the flag's own parser. The result is in the command's
+// options struct, to which its flags are bound.
 //
-// Options of drivers stand in the file alone, as in the one of a Nomad agent.
+// Options of drivers are only in the file, as in that of a Nomad agent.
 package config
 
 import (
@@ -18,15 +18,15 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Sources is where options may come from besides the command line.
+// Sources are the sources of options besides the command line.
 type Sources struct {
 	Env  func(string) string // empty values count as unset
 	File string              // path of the config file; may be empty
-	// Keys returns the keys that a config file may have. It is called when there
-	// is a file.
+	// Keys returns the valid keys of a config file. It is called if there is a
+	// file.
 	Keys func() []string
-	// Drivers returns the options of every driver, nil for one without any. It
-	// is called when the file has some.
+	// Drivers returns the options of every driver, nil for a driver without
+	// any. It is called if the file contains plugin blocks.
 	Drivers func() Schemas
 }
 
@@ -35,15 +35,15 @@ func EnvName(flag string) string {
 	return "TASKRUN_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// nomadNames are the variables of flags that Nomad's own are spelled unlike, as
-// NOMAD_CACERT is: users of those write TASKRUN_ instead of NOMAD_. See
+// nomadNames are the variables of flags whose Nomad variable is not spelled like
+// the flag, such as NOMAD_CACERT: users write TASKRUN_ instead of NOMAD_. See
 // https://developer.hashicorp.com/nomad/docs/commands#environment-variables.
 var nomadNames = map[string]string{
 	"address": "TASKRUN_ADDR", "ca-cert": "TASKRUN_CACERT", "ca-path": "TASKRUN_CAPATH", "tls-skip-verify": "TASKRUN_SKIP_VERIFY",
 }
 
-// fromEnv returns what the environment says of a flag, and the variable that
-// does.
+// fromEnv returns the value of a flag in the environment, and the name of the
+// variable.
 func fromEnv(flag string, env func(string) string) (name, value string) {
 	for _, name := range []string{EnvName(flag), nomadNames[flag]} {
 		if name == "" {
@@ -56,10 +56,10 @@ func fromEnv(flag string, env func(string) string) (name, value string) {
 	return "", ""
 }
 
-// Apply gives every flag that the command line left out its value from the
-// environment or the config file, and returns the options of drivers.
+// Apply sets every flag that the command line omits, from the environment or
+// the config file, and returns the options of drivers.
 //
-// A flag that may be repeated takes one value a line in the environment, and a
+// A flag that may be repeated has one value per line in the environment, and a
 // list in the file. An unknown key in the file is an error.
 func Apply(flags *pflag.FlagSet, src Sources) ([]Plugin, error) {
 	var keys []string
@@ -88,7 +88,7 @@ func Apply(flags *pflag.FlagSet, src Sources) ([]Plugin, error) {
 	return file.decode(src.Drivers())
 }
 
-// Options returns the names of the flags that may also come from elsewhere.
+// Options returns the names of the flags that may also be set elsewhere.
 func Options(flags *pflag.FlagSet) []string {
 	var names []string
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -115,12 +115,14 @@ func set(f *pflag.Flag, origin string, values []string) error {
 	return nil
 }
 
-// kinds are the types of flags whose errors are those of package strconv or time.
+// kinds maps types of flags, whose errors come from package strconv or time, to
+// words for users.
 var kinds = map[string]string{
 	"int": "a whole number", "uint": "a whole number from 0", "bool": "true or false", "duration": "a duration, such as 30s or 5m",
 }
 
-// Plain returns the error of a value that a flag has refused, in words for users.
+// Plain returns the error of a value that a flag has refused, in words for
+// users.
 func Plain(f *pflag.Flag, value string, err error) error {
 	kind := kinds[f.Value.Type()]
 	switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// options is what a command's flags are bound to.
+// options are bound to a command's flags.
 type options struct {
 	dir     string
 	timeout time.Duration
@@ -206,8 +206,8 @@ func TestFileIsFoundInTheConfigDirectory(t *testing.T) {
 	}
 }
 
-// Variables of flags that Nomad spells otherwise have both names; their own
-// comes first.
+// Variables that Nomad spells differently have both names; taskrun's own has
+// precedence.
 func TestVariablesAsNomadSpellsThem(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -230,8 +230,8 @@ func TestVariablesAsNomadSpellsThem(t *testing.T) {
 	}
 }
 
-// Flags that only the command line may have are none of the keys, and no
-// environment or file gives them a value.
+// Flags that only the command line may set are not valid keys, and neither the
+// environment nor a file can set them.
 func TestFlagsOfTheCommandLineAlone(t *testing.T) {
 	t.Parallel()
 	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
@@ -250,7 +250,7 @@ func TestFlagsOfTheCommandLineAlone(t *testing.T) {
 			t.Errorf("--%s is %q", name, *value)
 		}
 	}
-	// The first fault ends it.
+	// The first error ends it.
 	wrong := pflag.NewFlagSet("test", pflag.ContinueOnError)
 	wrong.Bool("a", false, "")
 	wrong.Bool("b", false, "")
@@ -260,8 +260,8 @@ func TestFlagsOfTheCommandLineAlone(t *testing.T) {
 	}
 }
 
-// Values of other types reach a flag as its text: empty lines of a variable,
-// which are left out, and numbers, truths and sets of a file.
+// Values of other types reach a flag as text: lines of a variable without empty
+// ones, and numbers, booleans and sets of a file.
 func TestTextsOfValues(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -278,8 +278,8 @@ func TestTextsOfValues(t *testing.T) {
 	}
 }
 
-// Of several faults that is shown which stands first; one without a place stands
-// before all others, and a warning is no fault.
+// Of several errors, the first one in the file is shown; one without a place
+// comes before all others, and a warning is no error.
 func TestFirstFault(t *testing.T) {
 	t.Parallel()
 	fault := func(severity hcl.DiagnosticSeverity, start int) *hcl.Diagnostic {

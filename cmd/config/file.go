@@ -15,15 +15,15 @@ import (
 	"taskrun/jobspec/syntax"
 )
 
-// names are the file names that are looked for, one for each format.
+// names are the file names to look for, one for each format.
 var names = []string{"config.hcl", "config.toml", "config.yaml", "config.yml", "config.json"}
 
 // Find returns the user's config file: config.hcl, config.toml, config.yaml or
-// config.json in $XDG_CONFIG_HOME/taskrun, or "" when there is none. Two of them
-// are an error, since one would be ignored.
+// config.json in $XDG_CONFIG_HOME/taskrun, or "" if there is none. Two of them
+// are an error, because one would be ignored.
 func Find(env func(string) string) (string, error) {
 	dir := env("XDG_CONFIG_HOME")
-	if !filepath.IsAbs(dir) { // the XDG specification: relative paths are to be ignored
+	if !filepath.IsAbs(dir) { // the XDG specification says to ignore relative paths
 		home := env("HOME")
 		if home == "" {
 			return "", nil
@@ -46,7 +46,7 @@ func Find(env func(string) string) (string, error) {
 	return "", fmt.Errorf("cannot choose a config file: there are %s", strings.Join(found, " and "))
 }
 
-// file is what a config file says.
+// file is the content of a config file.
 type file struct {
 	path    string
 	places  bool // positions in it are known
@@ -54,17 +54,17 @@ type file struct {
 	plugins []*hcl.Block // in the order of the file
 }
 
-// value is what a file says of one flag.
+// value is the value of a flag in a file.
 type value struct {
 	texts  []string
-	origin string // where it stands
+	origin string // where it was set
 }
 
-// pluginKey is the one key of a config file that is no flag.
+// pluginKey is the only key of a config file that is not a flag.
 const pluginKey = "plugin"
 
-// readFile reads a config file: keys as attributes, and plugin blocks. No path,
-// nothing said.
+// readFile reads a config file: keys as attributes, and plugin blocks. An empty
+// path is an empty file.
 func readFile(path string, known []string) (*file, error) {
 	f := &file{path: path, values: map[string]value{}}
 	if path == "" {
@@ -78,7 +78,7 @@ func readFile(path string, known []string) (*file, error) {
 	if diags.HasErrors() {
 		return nil, f.fault(diags, "")
 	}
-	attributes, _ := body.JustAttributes() // it says that there are blocks, as there may be
+	attributes, _ := body.JustAttributes() // it complains about blocks, which are allowed
 	for _, attr := range inOrder(attributes) {
 		if attr.Name != pluginKey && !slices.Contains(known, attr.Name) {
 			return nil, fmt.Errorf("cannot use config file %s: unknown key %q: %s", f.at(attr.Range, ""), attr.Name,
@@ -109,7 +109,7 @@ func readFile(path string, known []string) (*file, error) {
 	return f, nil
 }
 
-// text returns the file in HCL or, of any other format, as HCL's JSON.
+// text returns the file as HCL, or files of other formats as HCL's JSON.
 func (f *file) text() ([]byte, error) {
 	if filepath.Ext(f.path) == ".hcl" {
 		f.places = true
@@ -122,7 +122,7 @@ func (f *file) text() ([]byte, error) {
 	if !slices.Contains(names, "config"+filepath.Ext(f.path)) {
 		return nil, fmt.Errorf("cannot read config file %q: its name has to end in .hcl, .toml, .yaml, .yml or .json", f.path)
 	}
-	// Keys hold no dots; with another delimiter a table is one value.
+	// Keys contain no dots; another delimiter keeps nested tables together.
 	v := viper.NewWithOptions(viper.KeyDelimiter("\x00"))
 	v.SetConfigFile(f.path)
 	err := v.ReadInConfig()
@@ -135,7 +135,7 @@ func (f *file) text() ([]byte, error) {
 	return nil, fmt.Errorf("cannot read config file %q: %w", f.path, err)
 }
 
-// What a flag cannot be given.
+// Errors of values that no flag accepts.
 var (
 	errNoValue = errors.New("it has no value")
 	errTable   = errors.New(`a table is not understood; write a list such as ["name=value"]`)

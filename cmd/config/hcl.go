@@ -21,7 +21,7 @@ func inOrder(attributes hcl.Attributes) []*hcl.Attribute {
 	})
 }
 
-// texts returns a value as the texts that its flag would be given.
+// texts returns a value as the texts that would be given to its flag.
 func texts(val cty.Value) ([]string, error) {
 	switch ty := val.Type(); {
 	case val.IsNull():
@@ -46,7 +46,8 @@ func texts(val cty.Value) ([]string, error) {
 	return []string{text.AsString()}, nil
 }
 
-// at says where something stands in the file: the line, or else the key.
+// at returns the place of a range in the file: the line or, if that is unknown,
+// the key.
 func (f *file) at(r hcl.Range, key string) string {
 	switch {
 	case f.places:
@@ -57,7 +58,7 @@ func (f *file) at(r hcl.Range, key string) string {
 	return f.path
 }
 
-// fault is the first of several faults as an error; key is what it is about.
+// fault returns the first of several diagnostics as an error about a key.
 func (f *file) fault(diags hcl.Diagnostics, key string) error {
 	d := first(diags)
 	at := f.at(hcl.Range{}, key)
@@ -73,7 +74,7 @@ func (f *file) fault(diags hcl.Diagnostics, key string) error {
 	return fmt.Errorf("cannot use config file %s: %s", at, text)
 }
 
-// first returns the error that stands first in the file.
+// first returns the first error in the file.
 func first(diags hcl.Diagnostics) *hcl.Diagnostic {
 	var found *hcl.Diagnostic
 	for _, d := range diags {

@@ -14,33 +14,33 @@ import (
 	"taskrun/jobspec/diagnostic"
 )
 
-// Plugin is what a config file says of a driver.
+// Plugin is the configuration of a driver in a config file.
 type Plugin struct {
 	Name   string
-	Config cty.Value // decoded by the driver's schema
-	Origin string    // where it stands
+	Config cty.Value // decoded with the driver's schema
+	Origin string    // where it was set
 
 	places map[string]string // of options and their blocks
 }
 
-// At says where an option stands; those of a block stand behind its name and a
-// dot.
+// At returns the place of an option. An option in a block is written
+// BLOCK.OPTION.
 func (p *Plugin) At(option string) string {
 	name, _, _ := strings.Cut(option, ".")
 	return p.places[name]
 }
 
-// Schemas are the options of drivers by name, nil for one without any.
+// Schemas are the options of drivers by name, nil for a driver without any.
 type Schemas map[string]hcldec.Spec
 
-// pluginBlocks and pluginBody are the shape of a plugin block; see
+// Schemas of a plugin block and its body; see
 // https://developer.hashicorp.com/nomad/docs/configuration/plugin.
 var (
 	pluginBlocks = []hcl.BlockHeaderSchema{{Type: pluginKey, LabelNames: []string{"driver"}}}
 	pluginBody   = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "config"}}}
 )
 
-// decode decodes the plugin blocks by the schemas of the drivers.
+// decode decodes the plugin blocks with the schemas of the drivers.
 func (f *file) decode(drivers Schemas) ([]Plugin, error) {
 	var plugins []Plugin
 	for _, block := range f.plugins {
@@ -86,7 +86,7 @@ func (f *file) decode(drivers Schemas) ([]Plugin, error) {
 func (f *file) options(driver string, body hcl.Body, spec hcldec.Spec) (cty.Value, error) {
 	key := pluginKey + "." + driver + ".config"
 	known := slices.Sorted(optionNames(hcldec.ImpliedSchema(spec)))
-	attributes, _ := body.JustAttributes() // it says that there are blocks, as there may be
+	attributes, _ := body.JustAttributes() // it complains about blocks, which are allowed
 	for _, attr := range inOrder(attributes) {
 		if !slices.Contains(known, attr.Name) {
 			return cty.NilVal, fmt.Errorf("cannot use config file %s: driver %q has no option %q; %s",
@@ -100,7 +100,7 @@ func (f *file) options(driver string, body hcl.Body, spec hcldec.Spec) (cty.Valu
 	return val, nil
 }
 
-// placesOf says where the options of a config block stand, which was decoded.
+// placesOf returns the places of the options in a decoded config block.
 func (f *file) placesOf(key string, body hcl.Body, spec hcldec.Spec) map[string]string {
 	places := map[string]string{}
 	content, _ := body.Content(hcldec.ImpliedSchema(spec))
@@ -113,7 +113,7 @@ func (f *file) placesOf(key string, body hcl.Body, spec hcldec.Spec) map[string]
 	return places
 }
 
-// optionNames are what may stand in a body.
+// optionNames yields the valid names in a body.
 func optionNames(schema *hcl.BodySchema) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, a := range schema.Attributes {
@@ -129,7 +129,7 @@ func optionNames(schema *hcl.BodySchema) iter.Seq[string] {
 	}
 }
 
-// instead says what to write in place of an unknown name.
+// instead returns the remedy for an unknown name.
 func instead(name string, known iter.Seq[string], introduction string) string {
 	all := slices.Sorted(known)
 	if near := diagnostic.Nearest(name, all); near != "" {
@@ -138,7 +138,7 @@ func instead(name string, known iter.Seq[string], introduction string) string {
 	return introduction + " " + strings.Join(all, ", ")
 }
 
-// optionAt names the attribute at an offset, behind a dot.
+// optionAt returns a dot and the name of the attribute at an offset.
 func optionAt(attributes hcl.Attributes, offset int) string {
 	for name, attr := range attributes {
 		if r := attr.Range; r.Start.Byte <= offset && offset < r.End.Byte {

@@ -10,7 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// testDrivers are one with options and one without.
+// testDrivers returns one driver with options and one without.
 func testDrivers() Schemas {
 	return Schemas{
 		"raw_exec": hcldec.ObjectSpec{
@@ -24,7 +24,7 @@ func testDrivers() Schemas {
 	}
 }
 
-// plugins reads a config file of that name.
+// plugins reads a config file with a name.
 func plugins(t *testing.T, name, text string) ([]Plugin, error) {
 	t.Helper()
 	var o options
@@ -88,8 +88,7 @@ plugin "raw_exec" {
 	})
 }
 
-// Whatever is wrong is said with its line, or its key where lines are not
-// known, and with what to do.
+// Every error has its line, or its key if lines are unknown, and a remedy.
 func TestWrongOptionsOfDrivers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, file, text, want string }{

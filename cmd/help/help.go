@@ -1,5 +1,5 @@
-// Package help holds the topics of "taskrun help" as Markdown, and lays them
-// out for a terminal.
+// Package help contains the topics of "taskrun help" as Markdown, and formats
+// them for a terminal.
 package help
 
 import (
@@ -13,17 +13,17 @@ import (
 //go:embed *.md
 var files embed.FS
 
-// names are the topics in the order in which a new user may need them.
+// names are the topics in reading order.
 var names = []string{
 	"jobs", "exec", "output", "exit-codes", "ci", "stubs", "rehearse",
 	"config", "drivers", "docker", "templates", "artifacts", "volumes", "ports",
 	"files", "updates", "api", "clusters", "security", "differences",
 }
 
-// Topic is one page of help.
+// Topic is a page of help.
 type Topic struct {
 	Name     string
-	Summary  string // of at most 60 characters
+	Summary  string // at most 60 characters
 	Markdown string
 }
 
@@ -37,7 +37,7 @@ func Topics() []Topic {
 	return topics
 }
 
-// Find returns the topic of that name, and whether there is one.
+// Find returns the topic with a name, and whether it exists.
 func Find(name string) (Topic, bool) {
 	if !slices.Contains(names, name) {
 		return Topic{}, false
@@ -51,12 +51,12 @@ func Find(name string) (Topic, bool) {
 // Names returns the names of all topics in reading order.
 func Names() []string { return slices.Clone(names) }
 
-// link is a link of Markdown, with its words.
+// link matches a Markdown link and its text.
 var link = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[([^]]+)]\([^)]+\)`) })
 
-// Text lays a topic out for a terminal of 80 columns: headings pass through
-// bold, code is indented instead of fenced, tables are aligned, and links keep
-// only their words.
+// Text formats a topic for a terminal of 80 columns: headings pass through
+// bold, code is indented instead of fenced, tables are aligned, and links are
+// reduced to their text.
 func (t Topic) Text(bold func(string) string) string {
 	var out strings.Builder
 	var rows []string

@@ -34,7 +34,7 @@ func TestTopics(t *testing.T) {
 				t.Errorf("%d lines: more than two screens", n)
 			}
 			for line := range strings.Lines(text) {
-				if utf8.RuneCountInString(line) > 81 { // with its end
+				if utf8.RuneCountInString(line) > 81 { // including the newline
 					t.Errorf("more than 80 columns: %s", line)
 				}
 			}
@@ -47,12 +47,12 @@ func TestTopics(t *testing.T) {
 
 var target = regexp.MustCompile(`\]\(([^)#]+)[^)]*\)`)
 
-// file is a file or folder that CONTRIBUTING.md names; one in which capital
-// letters stand for a name is not meant.
+// file matches a file or folder that CONTRIBUTING.md names, except those with a
+// placeholder in capital letters.
 var file = regexp.MustCompile("`((?:cmd|engine|hooks|drivers|jobspec|testdata|scripts)/[A-Za-z/_.]+)`")
 
-// TestLinks: what topics and README link to exists, and so do the files that
-// CONTRIBUTING.md names.
+// TestLinks checks that the targets of links in topics and README exist, and so
+// do the files that CONTRIBUTING.md names.
 func TestLinks(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {

@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// columns is how wide a line may be.
+// columns is the maximum width of a line.
 const columns = 80
 
-// table lays out the rows of a Markdown table: the columns are aligned, long
-// cells wrapped, and the header passes through bold.
+// table formats the rows of a Markdown table: columns are aligned, long cells
+// wrapped, and the header passes through bold.
 func table(lines []string, bold func(string) string) string {
 	rows := make([][]string, 0, len(lines))
 	for _, line := range lines {
@@ -44,7 +44,8 @@ func table(lines []string, bold func(string) string) string {
 	return out.String()
 }
 
-// total returns the width of a line of these columns, with two spaces between.
+// total returns the width of a line with these columns, separated by two
+// spaces.
 func total(widths []int) int {
 	n := 2 * (len(widths) - 1)
 	for _, w := range widths {
@@ -53,7 +54,7 @@ func total(widths []int) int {
 	return n
 }
 
-// writeRow writes as many lines as the longest cell of the row needs.
+// writeRow writes a row, in as many lines as its longest cell needs.
 func writeRow(out *strings.Builder, row []string, widths []int) {
 	cells := make([][]string, len(row))
 	height := 0
@@ -74,8 +75,8 @@ func writeRow(out *strings.Builder, row []string, widths []int) {
 	}
 }
 
-// wrap breaks a text into lines of at most that many characters, if its words
-// are not longer.
+// wrap breaks a text into lines of at most width characters; a longer word gets
+// a line of its own.
 func wrap(text string, width int) []string {
 	var lines []string
 	for _, word := range strings.Fields(text) {

@@ -1,4 +1,4 @@
-// Package jobfile reads job files, and the stubs that stand beside them.
+// Package jobfile reads job files, and the stubs beside them.
 package jobfile
 
 import (
@@ -16,33 +16,33 @@ import (
 	"taskrun/jobspec/stub"
 )
 
-// File is a job file that was read.
+// File is a job file after reading.
 type File struct {
 	*jobspec.File
 	Name   string
-	Stubs  *stub.Set          // of all files of a call
+	Stubs  *stub.Set          // shared by all files of a call
 	Broken bool               // the stubs file has errors
-	Source *api.JobSubmission // nil: not known
+	Source *api.JobSubmission // nil: unknown
 }
 
-// Options say how job files are read.
+// Options are the options of Read.
 type Options struct {
 	Vars, VarFiles []string
-	Stubbed        bool   // stubs are read
-	Stubs          string // from this file; empty: taskrun.hcl beside the job files
+	Stubbed        bool   // read stubs
+	Stubs          string // stubs file; empty: taskrun.hcl beside the job files
 	Outline        bool   // variables may lack a value
 	// Values are of variables, and win over those of the stubs and of the
 	// environment.
 	Values map[string]jobspec.VariableValue
 }
 
-// CallError is what is wrong with the call, and what to do about it.
+// CallError is an error in the call, with a remedy.
 type CallError struct{ Text, Hint string }
 
 func (e *CallError) Error() string { return e.Text }
 
-// Read parses job files, or the only one of the folder. The diagnostics are those
-// of all files; a file that has errors has no job.
+// Read parses job files or, without names, the only one in the folder. The
+// diagnostics are those of all files; a file with errors has no job.
 func Read(ctx context.Context, names []string, stdin io.Reader, environ []string, opts Options) ([]File, jobspec.Diagnostics, error) {
 	if len(names) == 0 {
 		name, err := only()
@@ -76,11 +76,11 @@ func Read(ctx context.Context, names []string, stdin io.Reader, environ []string
 	return files, diagnostics, ctx.Err()
 }
 
-// only returns the only job file of the current folder.
+// only returns the only job file in the current folder.
 func only() (string, error) {
 	var found []string
 	for _, pattern := range []string{"*.nomad.hcl", "*.nomad", "job.hcl"} {
-		matches, _ := filepath.Glob(pattern) // the patterns are well-formed
+		matches, _ := filepath.Glob(pattern) // the patterns are valid
 		for _, name := range matches {
 			if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
 				found = append(found, name)
@@ -97,7 +97,7 @@ func only() (string, error) {
 	return "", &CallError{Text: "no job file: name one, the folder holds " + strings.Join(found, ", ")}
 }
 
-// unread is the diagnostic of a file that cannot be read.
+// unread returns the diagnostic for a file that cannot be read.
 func unread(err error) jobspec.Diagnostic {
 	var p jobspec.Diagnostic
 	if errors.As(err, &p) {
@@ -106,7 +106,7 @@ func unread(err error) jobspec.Diagnostic {
 	return jobspec.Diagnostic{Summary: err.Error()}
 }
 
-// Jobs returns the jobs of files.
+// Jobs returns the jobs in files.
 func Jobs(files []File) []*api.Job {
 	var all []*api.Job
 	for _, f := range files {

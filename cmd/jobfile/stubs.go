@@ -9,7 +9,8 @@ import (
 	"taskrun/jobspec/stub"
 )
 
-// stubs reads the stubs of job files: of the file given, or of that beside them.
+// stubs reads the stubs of job files, from the given file or the one beside
+// them.
 func (o *Options) stubs(names []string) (*stub.Set, jobspec.Diagnostics, error) {
 	path := o.Stubs
 	if path == "" && o.Stubbed {
@@ -62,15 +63,15 @@ func Stubs(files []File) *stub.Set {
 	return files[0].Stubs
 }
 
-// StubsUnknown reports whether it is not known what the stubs of files define:
-// their file has errors, or variables in it are still to be filled in.
+// StubsUnknown reports whether the stubs of files are not completely known:
+// their file has errors, or some variables still need a value.
 func StubsUnknown(files []File) bool {
 	for _, f := range files {
 		if f.Broken {
 			return true
 		}
 		if f.Job != nil {
-			continue // it found all values that it needs
+			continue // it has all values that it needs
 		}
 		for _, v := range f.Stubs.Values {
 			if v.Value.IsNull() {

@@ -10,7 +10,7 @@ import (
 )
 
 // submission returns the text of a job file and its variables, for clients that
-// ask the run for them.
+// read them from the run.
 func (o *Options) submission(src jobspec.Source, file *jobspec.File) *api.JobSubmission {
 	s := &api.JobSubmission{Source: string(src.Text), Format: "hcl2", VariableFlags: map[string]string{}}
 	if syntax.IsJSON(src.Text) {
@@ -27,7 +27,7 @@ func (o *Options) submission(src jobspec.Source, file *jobspec.File) *api.JobSub
 	return s
 }
 
-// Sources returns the submissions of files by the IDs of their jobs.
+// Sources returns the submissions of files, by job ID.
 func Sources(files []File) map[string]*api.JobSubmission {
 	all := map[string]*api.JobSubmission{}
 	for _, f := range files {

@@ -17,12 +17,12 @@ import (
 	"taskrun/engine/leaf/service"
 )
 
-// newRunTime is the time between two looks for other runs, if their directory cannot
-// be watched.
+// newRunTime is the interval of looking for other runs if their directory
+// cannot be watched.
 const newRunTime = time.Second
 
-// Neighbors are the other runs of a user and their services. They are asked when
-// Instances is called for the first time.
+// Neighbors are the other runs of a user and their services. They are queried
+// from the first call of Instances on.
 type Neighbors struct {
 	dir  string // of sockets
 	self int    // process ID of this run's engine
@@ -38,16 +38,17 @@ type Neighbors struct {
 	offered map[string][]*service.Instance // by socket
 }
 
-// New returns the neighbors of the run of a process, whose sockets are in a directory;
-// none if dir is empty. It calls wake when their services change. They must be closed.
+// New returns the neighbors of the run of a process, whose sockets are in dir;
+// there are none if dir is empty. It calls wake when their services change. The
+// caller must close them.
 func New(dir string, self int, wake func()) *Neighbors {
 	n := &Neighbors{dir: dir, self: self, wake: wake, offered: map[string][]*service.Instance{}}
 	n.ctx, n.end = context.WithCancel(context.Background())
 	return n
 }
 
-// Instances returns the service instances of the other runs, and follows them from
-// then on.
+// Instances returns the service instances of the other runs, and follows them
+// from then on.
 func (n *Neighbors) Instances() []*service.Instance {
 	n.begin.Do(func() {
 		n.look()
@@ -64,13 +65,13 @@ func (n *Neighbors) Instances() []*service.Instance {
 
 // Close stops following them.
 func (n *Neighbors) Close() {
-	n.begin.Do(func() {}) // it will not begin
+	n.begin.Do(func() {}) // following cannot start any more
 	n.end()
 	n.running.Wait()
 }
 
-// follow looks for new runs when the directory of their sockets changes. It looks every
-// second if the user has reached the limit of watched directories.
+// follow looks for new runs when the directory of their sockets changes or, if
+// the user has reached the limit of watched directories, every second.
 func (n *Neighbors) follow() {
 	var poll <-chan time.Time
 	watcher, err := fsnotify.NewWatcher()
@@ -83,7 +84,7 @@ func (n *Neighbors) follow() {
 		defer ticker.Stop()
 		poll, watcher = ticker.C, &fsnotify.Watcher{}
 	}
-	n.look() // for runs since the first look
+	n.look() // for runs since the first call
 	for {
 		select {
 		case <-watcher.Events:
@@ -96,7 +97,7 @@ func (n *Neighbors) follow() {
 	}
 }
 
-// look begins to follow runs that are new.
+// look starts to follow new runs.
 func (n *Neighbors) look() {
 	entries, err := os.ReadDir(n.dir)
 	if err != nil {
@@ -134,7 +135,7 @@ func (n *Neighbors) look() {
 	asking.Wait()
 }
 
-// meet asks a new run for its services, and follows them.
+// meet queries a new run for its services, and follows them.
 func (n *Neighbors) meet(s *client.Server) {
 	list, index, err := s.Services(n.ctx, 0)
 	if err != nil {

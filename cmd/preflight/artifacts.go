@@ -7,15 +7,14 @@ import (
 	"taskrun/jobspec/artifact"
 )
 
-// remedies are what to do about artifacts that taskrun, unlike Nomad, cannot
-// download.
+// remedies are for artifacts that Nomad can download and taskrun cannot.
 var remedies = map[string]string{
 	"s3":  "write the https URL of the object, a presigned one if it is private",
 	"gcs": "write the https URL of the object, a signed one if it is private",
 	"hg":  "write the https URL of an archive of the repository",
 }
 
-// artifacts refuses those that can never be downloaded here.
+// artifacts refuses artifacts that can never be downloaded here.
 func artifacts(_ *Case, t taskOf) (diagnostics jobspec.Diagnostics) {
 	for i, a := range t.Artifacts {
 		kind, not := artifact.Unsupported(*a.GetterSource)
@@ -24,7 +23,7 @@ func artifacts(_ *Case, t taskOf) (diagnostics jobspec.Diagnostics) {
 		}
 		from := kind
 		if remedies[kind] == "" {
-			from = "this source" // whose first part may be anything, a secret as well
+			from = "this source" // the first part may be anything, even a secret
 		}
 		diagnostics = append(diagnostics, jobspec.Diagnostic{
 			Summary: fmt.Sprintf("artifacts from %s are not supported here", from),

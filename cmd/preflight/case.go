@@ -16,7 +16,7 @@ import (
 // Entry is a set of entry points.
 type Entry uint
 
-// The entry points; see the package comment.
+// Entry points; see the package comment.
 const (
 	Validate Entry = 1 << iota
 	Strict
@@ -37,30 +37,30 @@ const (
 	runs    = Up | Rehearse | Register | APIPlan // on this machine, now
 	files   = Validate | Strict | Up | Rehearse | Plan | Update
 	jobs    = files | ofAPI
-	notices = Strict | Up | Rehearse | Update | ofAPI // what is otherwise than in Nomad
+	notices = Strict | Up | Rehearse | Update | ofAPI // differences from Nomad
 )
 
-// Case is what one entry point has checked, and what the jobs meet.
+// Case is the input of a check: an entry point, jobs and their surroundings.
 type Case struct {
 	Entry       Entry
 	Files       []File
 	Stubs       *stub.Set                 // never nil
-	StubsBroken bool                      // what they define is not known yet
+	StubsBroken bool                      // the stubs are not known yet
 	Drivers     map[string]drivers.Driver // by name
-	Instead     map[string]string         // drivers that run the tasks of others
+	Instead     map[string]string         // drivers that replace others, by the replaced driver
 	Health      *Health                   // of Drivers
 	Unheeded    map[string][]Unheeded     // options in the config file, by driver
 	Services    template.Services         // that run now; nil for none
-	Environ     []string                  // of tasks
+	Environ     []string                  // inherited by tasks
 	DataDir     string
-	MaxAllocs   int // of a job; 0: another program decides
+	MaxAllocs   int // of a job; 0: left to a cluster
 
 	HostPaths     bool // tasks get the paths of this machine
 	EnforceMemory bool // limits are enforced
-	MemoryMax     bool // memory_max counts
+	MemoryMax     bool // memory_max has an effect
 
 	replaced   map[*api.Task]replaced
-	overridden map[int]bool // task blocks of the stubs that were for a task
+	overridden map[int]bool // task blocks of the stubs that matched a task
 	began      time.Time
 	node       func() *taskenv.Node
 	configs    *catalog.Checker
@@ -70,17 +70,17 @@ type Case struct {
 type Unheeded struct {
 	drivers.Unheeded
 
-	At string // where it stands
+	At string // where it was set
 }
 
-// replaced is what was written of a task whose driver is replaced.
+// replaced describes a task whose driver was replaced.
 type replaced struct {
 	driver string
 	config map[string]any
-	left   []string // options that its other driver does not have
+	left   []string // options that the new driver does not have
 }
 
-// taskOf is a task with its surroundings in the job, and its path.
+// taskOf is a task with its job and group, and its path.
 type taskOf struct {
 	*api.Task
 
@@ -89,7 +89,7 @@ type taskOf struct {
 	at    jobspec.Path
 }
 
-// perJob makes a check of one that looks at one job at a time.
+// perJob converts a check of one job to a check of a case.
 func perJob(find func(c *Case, f File) jobspec.Diagnostics) func(*Case) jobspec.Diagnostics {
 	return func(c *Case) (diagnostics jobspec.Diagnostics) {
 		for _, f := range c.Files {
@@ -104,7 +104,7 @@ func perJob(find func(c *Case, f File) jobspec.Diagnostics) func(*Case) jobspec.
 	}
 }
 
-// perTask makes a check of one that looks at one task at a time.
+// perTask converts a check of one task to a check of a case.
 func perTask(find func(c *Case, in taskOf) jobspec.Diagnostics) func(*Case) jobspec.Diagnostics {
 	return perJob(func(c *Case, f File) (diagnostics jobspec.Diagnostics) {
 		for i, g := range f.Job.TaskGroups {
@@ -117,7 +117,7 @@ func perTask(find func(c *Case, in taskOf) jobspec.Diagnostics) func(*Case) jobs
 	})
 }
 
-// withStubs makes a check one that knows nothing without the stubs.
+// withStubs returns a check that is skipped if the stubs are broken.
 func withStubs(find func(*Case) jobspec.Diagnostics) func(*Case) jobspec.Diagnostics {
 	return func(c *Case) jobspec.Diagnostics {
 		if c.StubsBroken {

@@ -18,9 +18,9 @@ func size(c *Case, f File) jobspec.Diagnostics {
 	return validate.Allocations(f.Job, c.MaxAllocs)
 }
 
-// twins finds jobs that are in several files.
+// twins finds jobs that occur in several files.
 func twins(c *Case) jobspec.Diagnostics {
-	first := make(map[string]string) // file by job ID
+	first := make(map[string]string) // first file of each job ID
 	return perJob(func(_ *Case, f File) (diagnostics jobspec.Diagnostics) {
 		if other, ok := first[*f.Job.ID]; ok {
 			diagnostics = append(diagnostics, jobspec.Diagnostic{
@@ -37,14 +37,14 @@ func twins(c *Case) jobspec.Diagnostics {
 
 func constraints(c *Case, f File) jobspec.Diagnostics { return placement.Check(f.Job, c.node()) }
 
-// unknownConstraints are an error in a rehearsal, which is to tell whether a
-// node of a cluster would do.
+// unknownConstraints returns errors in a rehearsal, whose purpose is to find
+// out whether a node of a cluster would fit.
 func unknownConstraints(c *Case, f File) jobspec.Diagnostics {
 	return placement.Unknown(f.Job, c.node())
 }
 
-// staticPorts refuses static ports that take several machines. In a rehearsal,
-// where no port is opened, it warns.
+// staticPorts refuses static ports that need several machines. In a rehearsal,
+// which opens no ports, it warns.
 func staticPorts(c *Case) jobspec.Diagnostics {
 	var taken placement.StaticPorts
 	diagnostics := perJob(func(_ *Case, f File) jobspec.Diagnostics { return taken.Check(f.Job) })(c)
@@ -61,7 +61,7 @@ func withSeverity(diagnostics jobspec.Diagnostics, s jobspec.Severity) jobspec.D
 	return diagnostics
 }
 
-// memoryMax warns of each memory_max that has no effect.
+// memoryMax warns about each memory_max without effect.
 func memoryMax(c *Case, f File) jobspec.Diagnostics {
 	diagnostics := placement.IgnoredMemoryMax(f.Job, &taskenv.Node{MemoryOversubscription: c.MemoryMax})
 	if c.Entry&ofAPI != 0 {

@@ -21,7 +21,7 @@ var entryNames = []string{
 	"validate", "strict", "up", "rehearse", "plan", "update", "cluster", "register", "api plan", "api validate", "dispatch",
 }
 
-// caseOf returns a case with jobs, each in a file, and drivers that are usable.
+// caseOf returns a case with jobs, each in a file, and usable drivers.
 func caseOf(t *testing.T, entry Entry, stubs string, jobs ...string) *Case {
 	t.Helper()
 	world, diagnostics := stub.Parse("taskrun.hcl", []byte(stubs))
@@ -30,7 +30,7 @@ func caseOf(t *testing.T, entry Entry, stubs string, jobs ...string) *Case {
 	}
 	c := &Case{Entry: entry, Stubs: world, Drivers: catalog.New(), DataDir: "/data", MaxAllocs: 3}
 	c.Health = NewHealth(c.Drivers)
-	for name := range c.Drivers { // whatever this machine has
+	for name := range c.Drivers { // regardless of this machine
 		c.Health.known[name] = drivers.Fingerprint{Health: drivers.HealthHealthy}
 	}
 	for i, text := range jobs {
@@ -44,7 +44,7 @@ func caseOf(t *testing.T, entry Entry, stubs string, jobs ...string) *Case {
 	return c
 }
 
-// job is the text of one, with more in its group.
+// job returns the text of a job with additional text in its group.
 func job(task, group string) string {
 	return fmt.Sprintf("job \"j\" {\n  group \"g\" {\n%s\n    task \"t\" {\n%s\n    }\n  }\n}\n", group, task)
 }
@@ -54,8 +54,8 @@ const (
 	docker = "driver = \"docker\"\nconfig {\n  image = \"alpine:3\"\n  volumes = [\"/etc/hosts:/h\", \"/etc:/e\", \"local/x:/x\"]\n}\n"
 )
 
-// TestEntryPointsOfEachCheck has each kind of mistake and difference from Nomad
-// checked at all entry points: some refuse it, some warn, others say nothing.
+// TestEntryPointsOfEachCheck checks each kind of error and difference from
+// Nomad at all entry points: some refuse it, some warn, others ignore it.
 func TestEntryPointsOfEachCheck(t *testing.T) {
 	t.Parallel()
 	unusable := func(c *Case) {
@@ -72,9 +72,9 @@ func TestEntryPointsOfEachCheck(t *testing.T) {
 		job, other       string
 		stubs            string
 		with             func(*Case)
-		says             string // the summary has it
+		says             string // part of the summary
 		errors, warnings Entry
-		needsStubs       bool // it is not said when they are broken
+		needsStubs       bool // not reported if the stubs are broken
 	}{
 		{name: "rule of Nomad", job: job(plain, "count = -1"), says: "count is negative", errors: jobs | Cluster},
 		{name: "allocations", job: job(plain, "count = 4"), says: "job has too many allocations", errors: jobs | Cluster},
@@ -242,14 +242,14 @@ func TestEntryPointsOfEachCheck(t *testing.T) {
 					if row.with != nil {
 						row.with(c)
 					}
-					if entry == Dispatch { // of a job that runs
+					if entry == Dispatch { // for a running job
 						for _, f := range c.Files {
 							f.Job.Canonicalize()
 							jobspec.Register(f.Job)
 						}
 					}
 					c.Prepare()
-					c.began = time.Now().Add(time.Hour) // there is time for templates
+					c.began = time.Now().Add(time.Hour) // no time limit for templates
 					var got []string
 					for _, p := range c.Check() {
 						if strings.Contains(p.Summary, row.says) {
@@ -284,9 +284,9 @@ func withConstraint(attribute string) string {
 	return fmt.Sprintf("constraint {\n  attribute = %q\n  value     = \"here\"\n}\n", attribute)
 }
 
-// TestJobsThatCouldNotBeRead are checked no further, and no stub is said to be
-// for none of their tasks.
-func TestJobsThatCouldNotBeRead(t *testing.T) {
+// TestUnreadableJobs are not checked further, and no stub is reported as
+// unused.
+func TestUnreadableJobs(t *testing.T) {
 	t.Parallel()
 	for i, name := range entryNames {
 		c := caseOf(t, 1<<i, `task "j/g/other" {}`)
@@ -299,7 +299,7 @@ func TestJobsThatCouldNotBeRead(t *testing.T) {
 	}
 }
 
-// TestPlaceOfHostPaths is that of the first path.
+// TestPlaceOfHostPaths checks that it is the place of the first path.
 func TestPlaceOfHostPaths(t *testing.T) {
 	t.Parallel()
 	later := strings.Replace(docker, "/etc:/e", "/usr:/u", 1)
@@ -317,8 +317,8 @@ func TestPlaceOfHostPaths(t *testing.T) {
 	}
 }
 
-// TestInstead says where what takes the place of paths is, and for which of them
-// there is nothing: neither for sockets nor for devices.
+// TestInstead names the replacement of host paths, and those without any:
+// sockets and devices.
 func TestInstead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -344,8 +344,8 @@ func TestInstead(t *testing.T) {
 	}
 }
 
-// TestTemplatesThatTakeTooLong are left to the start of their tasks.
-func TestTemplatesThatTakeTooLong(t *testing.T) {
+// TestSlowTemplates are not checked before their tasks start.
+func TestSlowTemplates(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"{{ if }}", `{{ key "a/b" }}`} {
 		c := caseOf(t, Up, "", job(plain+withTemplate(text), ""))
@@ -357,8 +357,8 @@ func TestTemplatesThatTakeTooLong(t *testing.T) {
 	}
 }
 
-// TestPlaceOfATemplate is the line of a heredoc that is wrong, or that of the
-// text and a number.
+// TestPlaceOfATemplate is the wrong line of a heredoc, or the place of the text
+// and a line number.
 func TestPlaceOfATemplate(t *testing.T) {
 	t.Parallel()
 	heredoc := func(begin, text string) string {

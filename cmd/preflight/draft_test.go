@@ -14,7 +14,7 @@ import (
 	"taskrun/jobspec/validate"
 )
 
-// validated returns what taskrun validate finds in a text.
+// validated returns the diagnostics of taskrun validate for a text.
 func validated(name string, text []byte) jobspec.Diagnostics {
 	file, diagnostics := jobspec.Parse(jobspec.Source{Name: name, Text: text}, jobspec.Options{})
 	c := &Case{
@@ -32,11 +32,11 @@ func errorsOf(diagnostics jobspec.Diagnostics) (found []string) {
 		}
 	}
 	slices.Sort(found)
-	return slices.Compact(found) // of blocks that are generated, one for each
+	return slices.Compact(found) // one for each generated block
 }
 
-// TestOneMistakeIsOneError puts one mistake after another into jobs that have
-// none. What follows from it is not reported.
+// TestOneMistakeIsOneError puts single mistakes into valid jobs. Consequences
+// are not reported.
 func TestOneMistakeIsOneError(t *testing.T) {
 	t.Parallel()
 	for _, pattern := range []string{"jobs/*.hcl", "runs/*.hcl", "faults/*.nomad.hcl"} {

@@ -14,8 +14,8 @@ import (
 	"taskrun/jobspec/diagnostic"
 )
 
-// alternatives maps drivers of Nomad that taskrun does not have, or cannot use on
-// every machine, to the driver that may run their tasks.
+// alternatives maps drivers of Nomad that taskrun lacks, or cannot use on every
+// machine, to a driver that can possibly run their tasks.
 var alternatives = map[string]string{
 	"docker":            "mock_driver",
 	"podman":            "mock_driver",
@@ -31,7 +31,7 @@ var alternatives = map[string]string{
 // driverAndConfig checks the driver and the config block of a task.
 func driverAndConfig(c *Case, t taskOf) jobspec.Diagnostics {
 	if t.Driver == "" {
-		return nil // which is a rule of Nomad
+		return nil // a rule of Nomad reports it
 	}
 	was, ok := c.replaced[t.Task]
 	if !ok {
@@ -47,8 +47,8 @@ func driverAndConfig(c *Case, t taskOf) jobspec.Diagnostics {
 	return append(was.leftOut(t), c.configs.Check(t.Driver, t.Config, t.at)...)
 }
 
-// replace gives a task the driver that takes the place of its own, and leaves
-// out the options that this one does not have.
+// replace replaces the driver of a task, and removes the options that the new
+// driver does not have.
 func (c *Case) replace(t *api.Task) {
 	to, ok := c.Instead[t.Driver]
 	if !ok {
@@ -78,9 +78,9 @@ func (r replaced) leftOut(t taskOf) jobspec.Diagnostics {
 	}}
 }
 
-// unknownDriver returns a diagnostic for a driver that does not exist. A job file
-// that is only checked may be meant for another machine or for a run that replaces
-// the driver: then it is an error only if it looks like a misspelling.
+// unknownDriver returns a diagnostic for a driver that does not exist. A job
+// file that is only validated may be for another machine or for a run that
+// replaces the driver: then it is an error only if it looks like a misspelling.
 func unknownDriver(known map[string]drivers.Driver, name string, at jobspec.Path, entry Entry) jobspec.Diagnostics {
 	lookOnly := entry&(Validate|Strict|Plan|Update) != 0
 	names := slices.Sorted(maps.Keys(known))
@@ -103,20 +103,21 @@ func unknownDriver(known map[string]drivers.Driver, name string, at jobspec.Path
 	case near != "":
 		p.Remedy = fmt.Sprintf("did you mean %q?", near)
 	case lookOnly:
-		p.Severity = jobspec.Warning // a plugin, perhaps
+		p.Severity = jobspec.Warning // possibly a plugin
 	default:
 		p.Remedy = fmt.Sprintf("run it with another one: --driver %s=mock_driver", name)
 	}
 	return jobspec.Diagnostics{p}
 }
 
-// unusableDrivers finds drivers that cannot be used on this machine, each once a job.
+// unusableDrivers finds drivers that cannot be used on this machine. It reports
+// each of them once for each job.
 func unusableDrivers(c *Case, f File) (found jobspec.Diagnostics) {
-	var names []string             // of those drivers
+	var names []string             // of these drivers
 	tasks := map[string][]string{} // by driver
 	forTasks(f.Job, func(t *api.Task, at jobspec.Path) {
 		if c.Drivers[t.Driver] == nil {
-			return // another check says so
+			return // another check reports it
 		}
 		is := c.Health.Of(t.Driver)
 		if is.Health == drivers.HealthHealthy {

@@ -6,12 +6,12 @@ import (
 	"taskrun/jobspec"
 )
 
-// File is a job file that was read, or a job that came without one.
+// File is a job file after reading, or a job from another source.
 type File struct {
 	*jobspec.File
 
-	Job  *api.Job // as far as it could be read; nil if that is not enough to be checked
-	Name string   // as the user named it
+	Job  *api.Job // the readable part; nil if that is not enough for checks
+	Name string   // as named by the user
 }
 
 // forTasks calls f with each task and its path.

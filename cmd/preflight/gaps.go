@@ -10,8 +10,8 @@ import (
 	"taskrun/jobspec"
 )
 
-// notDone lists what a job file may ask for and a run does not do yet, with
-// what happens instead. The list shrinks as features arrive.
+// notDone lists features of job files that a run does not support yet, with the
+// effect. The list shrinks as features arrive.
 var notDone = []gap{
 	{"service.connect", connects, "the service is registered without a mesh: there is no sidecar"},
 	{"host_network", hostNetworks, "every port is one of 127.0.0.1"},
@@ -24,15 +24,15 @@ var notDone = []gap{
 	{"resources.numa", ofTasks(func(t *api.Task) bool { return t.Resources != nil && t.Resources.NUMA != nil }), "the task runs on any core"},
 }
 
-// gap is one thing that a run does not do.
+// gap is a missing feature.
 type gap struct {
 	block   string // as in the job file
 	find    func(j *api.Job, block string) []jobspec.Path
-	instead string // what happens
+	instead string // the effect
 }
 
-// gaps warns once about each kind of block that a job has and a run does not carry
-// out.
+// gaps warns once about each kind of block in a job that a run does not
+// support.
 func gaps(_ *Case, f File) (diagnostics jobspec.Diagnostics) {
 	for _, g := range notDone {
 		places := g.find(f.Job, g.block)

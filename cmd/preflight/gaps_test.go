@@ -14,9 +14,9 @@ import (
 	"taskrun/jobspec/stub"
 )
 
-// TestEveryGapIsNoticedAtItsPlace parses a job with one block for each row of
-// notDone. A line of it that ends with "# block" is where the notice belongs.
-func TestEveryGapIsNoticedAtItsPlace(t *testing.T) {
+// TestGapsAreReportedInPlace parses a job with one block for each row of
+// notDone. The notice belongs to the line that ends with "# block".
+func TestGapsAreReportedInPlace(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/notdone.nomad.hcl")
 	if err != nil {
@@ -53,7 +53,7 @@ func TestEveryGapIsNoticedAtItsPlace(t *testing.T) {
 	}
 }
 
-func TestJobWithoutGapsHasNoNotice(t *testing.T) {
+func TestNoNoticeWithoutGaps(t *testing.T) {
 	t.Parallel()
 	src, err := jobspec.Read(t.Context(), "../../testdata/jobs/hello.nomad.hcl", nil)
 	if err != nil {

@@ -16,7 +16,7 @@ type Health struct {
 	known   map[string]drivers.Fingerprint
 }
 
-// NewHealth returns a Health that has asked no driver yet.
+// NewHealth returns an empty cache.
 func NewHealth(known map[string]drivers.Driver) *Health {
 	return &Health{known, map[string]drivers.Fingerprint{}}
 }

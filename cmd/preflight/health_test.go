@@ -16,7 +16,7 @@ import (
 	"taskrun/jobspec/stub"
 )
 
-// told is a driver that tells how it is as its function does.
+// told is a driver whose fingerprint comes from a function.
 type told struct {
 	drivers.Driver
 
@@ -25,7 +25,7 @@ type told struct {
 
 func (d told) Fingerprint(context.Context) (<-chan drivers.Fingerprint, error) { return d.tell() }
 
-// TestHealthOfADriver asks each driver once, and not for ever.
+// TestHealthOfADriver asks each driver once, with a time limit.
 func TestHealthOfADriver(t *testing.T) {
 	t.Parallel()
 	well := drivers.Fingerprint{Health: drivers.HealthHealthy, HealthDescription: "Healthy"}
@@ -71,8 +71,7 @@ func TestHealthOfADriver(t *testing.T) {
 	}
 }
 
-// TestHealthOnce reports a driver that cannot be used once, with all tasks that
-// need it.
+// TestHealthOnce reports an unusable driver once, with all tasks that need it.
 func TestHealthOnce(t *testing.T) {
 	t.Parallel()
 	task := func(name, driver string) string {
@@ -95,7 +94,7 @@ func TestHealthOnce(t *testing.T) {
 	}
 }
 
-// TestUnusableDriver says why, and what to do about it.
+// TestUnusableDriver has a reason and a remedy.
 func TestUnusableDriver(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -114,9 +113,9 @@ func TestUnusableDriver(t *testing.T) {
 	}
 }
 
-// TestNode has the attributes of the drivers that run tasks, or of all when a
-// file asks for some, and what the stubs say. Entry points that only look at
-// files ask no driver.
+// TestNode has the attributes of the drivers that run tasks, or of all if a
+// file refers to any, and the stubs. Entry points that only look at files query
+// no driver.
 func TestNode(t *testing.T) {
 	t.Parallel()
 	asks := job(plain+withConstraint("${attr.driver.exec}"), "")

@@ -13,8 +13,7 @@ import (
 	"taskrun/jobspec"
 )
 
-// hostPaths warns once per job about paths of this machine that its tasks do not
-// get.
+// hostPaths warns once per job about host paths that its tasks do not get.
 func hostPaths(c *Case, f File) jobspec.Diagnostics {
 	if c.HostPaths {
 		return nil
@@ -47,7 +46,7 @@ func hostPaths(c *Case, f File) jobspec.Diagnostics {
 	}}
 }
 
-// instead says what takes the place of paths.
+// instead says what replaces host paths.
 func instead(paths []string, dataDir string) string {
 	said := fmt.Sprintf("folders below %s take their place, with copies of files, and stay between runs", allocdir.HostPathDir(dataDir, "/"))
 	var nothing []string

@@ -10,8 +10,8 @@ import (
 	"taskrun/jobspec"
 )
 
-// isolation warns once that tasks are not isolated, if their driver should isolate
-// them.
+// isolation warns once that tasks are not isolated, although their driver
+// isolates them in Nomad.
 func isolation(c *Case) jobspec.Diagnostics {
 	names, options := map[string]bool{}, map[string]bool{}
 	diagnostics := perTask(func(c *Case, t taskOf) (diagnostics jobspec.Diagnostics) {

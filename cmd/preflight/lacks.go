@@ -14,8 +14,8 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// missingKeys finds what templates ask a cluster for and no stub defines: it
-// would be missing when their tasks start.
+// missingKeys finds values of a cluster that templates need and no stub
+// defines: their tasks would wait for them.
 func missingKeys(c *Case) jobspec.Diagnostics {
 	local := localServices(c.Files)
 	return perTask(func(c *Case, t taskOf) (diagnostics jobspec.Diagnostics) {
@@ -26,7 +26,7 @@ func missingKeys(c *Case) jobspec.Diagnostics {
 		_, other := c.preview(t, 1)
 		for _, lack := range template.Preview(task, [2]*taskenv.Env{env, other}, template.Config{Stubs: fixed{c.Stubs}, Services: c.Services}) {
 			switch {
-			case lack.Empty && (local(lack.Need.Label) || c.Entry&(Validate|Plan|APIValidate) != 0): // depends on what runs
+			case lack.Empty && (local(lack.Need.Label) || c.Entry&(Validate|Plan|APIValidate) != 0): // depends on what is running
 			default:
 				diagnostics = append(diagnostics, lackOf(c, t, lack))
 			}
@@ -64,9 +64,9 @@ type fixed struct{ stubs *stub.Set }
 func (f fixed) Set() *stub.Set           { return f.stubs }
 func (f fixed) Changed() <-chan struct{} { return nil }
 
-// lackOf is the diagnostic of a template that lacks something. In a rehearsal,
-// which is to tell whether a cluster would do, a service that nothing offers is
-// an error.
+// lackOf returns the diagnostic for a missing value of a template. In a
+// rehearsal, whose purpose is to find out whether a cluster would suffice, a
+// service without instances is an error.
 func lackOf(c *Case, t taskOf, lack template.Lack) jobspec.Diagnostic {
 	tmpl := t.Templates[lack.Template]
 	p := jobspec.Diagnostic{
@@ -92,8 +92,8 @@ func lackOf(c *Case, t taskOf, lack template.Lack) jobspec.Diagnostic {
 	return p
 }
 
-// localServices returns a function that reports whether one of the jobs runs a
-// service of that name. A name that is known only at run time could be any.
+// localServices returns a function that reports whether one of the jobs has a
+// service with a name. A name that is only known at run time could be any.
 func localServices(files []File) func(name string) bool {
 	names := map[string]bool{}
 	all := false

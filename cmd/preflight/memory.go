@@ -11,8 +11,8 @@ import (
 	"taskrun/jobspec"
 )
 
-// EnforceMemory has the drivers of the jobs enforce memory limits, and warns of
-// those that cannot.
+// EnforceMemory makes the drivers of the jobs enforce memory limits, and
+// returns warnings about those that cannot.
 func EnforceMemory(of []File, known map[string]drivers.Driver) (diagnostics jobspec.Diagnostics) {
 	var names []string
 	for _, f := range of {

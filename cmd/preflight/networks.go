@@ -10,7 +10,7 @@ import (
 	"taskrun/jobspec"
 )
 
-// networks warns of groups whose network is not what they ask for.
+// networks warns about groups that do not get the network they request.
 func networks(c *Case, f File) (diagnostics jobspec.Diagnostics) {
 	for i, g := range f.Job.TaskGroups {
 		if len(g.Networks) == 0 {
@@ -52,7 +52,8 @@ func networkNotice(g *api.TaskGroup, known map[string]drivers.Driver, at jobspec
 	return p, true
 }
 
-// byNetwork tells which tasks of a group can share a network of its own.
+// byNetwork splits the tasks of a group into those that can share a network of
+// their own and the others.
 func byNetwork(g *api.TaskGroup, known map[string]drivers.Driver) (inside, outside []string) {
 	for _, t := range g.Tasks {
 		if d := known[t.Driver]; d != nil && d.Capabilities().MustInitiateNetwork {

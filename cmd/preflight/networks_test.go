@@ -10,14 +10,14 @@ import (
 	"taskrun/jobspec"
 )
 
-func TestNetworksThatAreNotAsTheyAreAskedFor(t *testing.T) {
+func TestUnsupportedNetworks(t *testing.T) {
 	t.Parallel()
 	dns := &api.DNSConfig{Servers: []string{"10.0.0.1"}}
 	for _, c := range []struct {
 		name    string
 		network *api.NetworkResource
 		drivers []string
-		want    string // in the notice; "": there is none
+		want    string // part of the notice; "": none
 	}{
 		{"none", nil, []string{"raw_exec"}, ""},
 		{"the machine's", &api.NetworkResource{Mode: "host"}, []string{"raw_exec"}, ""},

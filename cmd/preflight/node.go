@@ -11,8 +11,8 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// Node describes this machine, with what its drivers add that jobs ask for, and
-// the stubs. Without the health of drivers these add nothing.
+// Node describes this machine, including the stubs and the attributes of
+// drivers that jobs refer to. If health is nil, there are no driver attributes.
 func Node(of []File, health *Health, stubs stub.Node) *taskenv.Node {
 	node := taskenv.Fingerprint()
 	node.Attributes = map[string]string{}
@@ -31,8 +31,8 @@ func Node(of []File, health *Health, stubs stub.Node) *taskenv.Node {
 	return &node
 }
 
-// attributes returns the attributes of the node that come from drivers: of
-// those that run tasks, and of all when a file asks for some.
+// attributes returns the node attributes of drivers: of those that run tasks,
+// and of all if a file refers to any.
 func (h *Health) attributes(of []File) map[string]string {
 	wanted := map[string]bool{}
 	for _, f := range of {

@@ -1,33 +1,33 @@
-// Package preflight checks jobs before anything of them starts: whatever would
-// keep them from running as they are written, as diagnostics with a place.
+// Package preflight checks jobs before any of them starts. It reports everything
+// that would keep them from running as written, as diagnostics with a place.
 //
-// All checks stand in one ordered table, see checks. A check is a function from
-// values (jobs, and the stubs, drivers, templates, ports, volumes, networks and
-// the machine that they meet) to diagnostics. It starts nothing, and what it
-// finds does not depend on the checks before it, so that one call reports
-// everything at once. Each row names the entry points that the check applies to:
+// All checks are in one ordered table, see checks. A check is a function from
+// values (jobs, and their stubs, drivers, templates, ports, volumes, networks and
+// machine) to diagnostics. It starts nothing, and its result does not depend on
+// earlier checks, so that one call reports everything at once. Each row has the
+// entry points to which the check applies:
 //
-//	Validate    taskrun validate: what is wrong with the files, on any machine
-//	Strict      taskrun validate --strict: also what up does otherwise than Nomad
+//	Validate    taskrun validate: errors in the files, on any machine
+//	Strict      taskrun validate --strict: also differences between up and Nomad
 //	Up          taskrun up: everything
-//	Rehearse    taskrun rehearse: everything but what only running tasks need
-//	Plan        taskrun plan: as Validate; the run, whose machine and flags count,
-//	            checks the job as well
-//	Update      taskrun update: likewise, with the warnings of Up
-//	Cluster     up and plan with --address: the cluster knows the rest
+//	Rehearse    taskrun rehearse: everything except what only running tasks need
+//	Plan        taskrun plan: like Validate; the run, whose machine and flags
+//	            count, also checks the job
+//	Update      taskrun update: like Plan, with the warnings of Up
+//	Cluster     up and plan with --address: the cluster checks the rest
 //	Register    the API's register, with APIPlan and APIValidate
-//	Dispatch    the API's dispatch, for the jobs that it makes
+//	Dispatch    the API's dispatch, for the jobs that it creates
 //
-// So what Up refuses Validate refuses too, but for rows that only this machine
-// can judge: the drivers it has, its attributes, and what runs on it now.
+// So Validate refuses everything that Up refuses, except for rows that depend on
+// this machine: its drivers, its attributes, and what is running on it now.
 //
-// Prepare comes first. It makes of the jobs what would run: defaults, what the
-// task blocks of the stubs change, and the drivers that take the place of
-// others. A file with mistakes is checked as far as it could be read, without
-// what only follows from them.
+// Prepare comes first. It converts the jobs to the form that would run: with
+// defaults, the changes of task blocks in the stubs, and replaced drivers. If a
+// file has errors, its readable part is checked, without consequences of the
+// errors.
 //
-// Whatever Nomad's own rules say about one job is in jobspec/validate,
-// and about one job on a node in jobspec/placement; both are rows here.
+// The rules of Nomad about a job are in jobspec/validate, and those about a job on
+// a node in jobspec/placement; both are rows here.
 package preflight
 
 import (
@@ -41,7 +41,7 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// Prepare makes of the jobs what would run. It must be called once, before
+// Prepare converts the jobs to the form that would run. Call it once, before
 // Check.
 func (c *Case) Prepare() {
 	c.began = time.Now()
@@ -53,7 +53,7 @@ func (c *Case) Prepare() {
 			continue
 		}
 		if c.Entry == Dispatch {
-			continue // the job runs: it is what it was made
+			continue // a running job was prepared before
 		}
 		for used := range c.Stubs.Override(f.Job, f.Positions) {
 			c.overridden[used] = true
@@ -64,7 +64,8 @@ func (c *Case) Prepare() {
 	}
 }
 
-// describeNode is Node for a case. What only looks at files asks no driver.
+// describeNode is Node for a case. Entry points that only look at files query
+// no drivers.
 func (c *Case) describeNode() *taskenv.Node {
 	health := c.Health
 	if c.Entry&(runs|Update|Dispatch) == 0 {
@@ -82,8 +83,8 @@ type check struct {
 	find    func(c *Case) jobspec.Diagnostics
 }
 
-// checks is the table: everything that is checked, in this order. A diagnostic
-// that has no place is shown behind the others, in the order of the rows.
+// checks returns the table of all checks, in order. Diagnostics without a place
+// are shown after the others, in the order of the rows.
 func checks() []check {
 	return []check{
 		// The job alone.

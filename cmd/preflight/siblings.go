@@ -10,15 +10,15 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// siblings warns of variables that refer to others of the same env or meta
-// block: it works here, and on a cluster only by chance.
+// siblings warns about variables that refer to others in the same env or meta
+// block: that works here, but on a cluster only by chance.
 func siblings(_ *Case, t taskOf) (diagnostics jobspec.Diagnostics) {
 	if !refers(t.Env) && !refers(t.Meta) && !refers(t.group.Meta) && !refers(t.file.Job.Meta) {
 		return nil
 	}
 	env := taskenv.NewBuilder(nil, taskenv.AllocInfo{}, t.file.Job, t.group, t.Task).Build()
 	for _, w := range env.Warnings() {
-		if w.Kind != taskenv.UnknownReference { // which may be known at run time
+		if w.Kind != taskenv.UnknownReference { // it may be known at run time
 			diagnostics = append(diagnostics, linkWarning(t.Task, w, t.at))
 		}
 	}

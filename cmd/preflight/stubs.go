@@ -8,15 +8,15 @@ import (
 	"taskrun/jobspec/diagnostic"
 )
 
-// stubTargets finds task blocks of the stubs that are for no task. Such a block
-// may be for another job file, but not if it names a job that is here or looks
-// like a slip.
+// stubTargets finds task blocks in the stubs that match no task. Such a block
+// may be for another job file, unless it names one of these jobs or looks
+// misspelled.
 func stubTargets(c *Case) (diagnostics jobspec.Diagnostics) {
 	known := map[string]bool{} // jobs
 	var tasks []string
 	for _, f := range c.Files {
 		if f.Job == nil {
-			return nil // whose tasks a block is for cannot be told
+			return nil // the tasks of the block's job are unknown
 		}
 		known[*f.Job.ID] = true
 		for _, g := range f.Job.TaskGroups {

@@ -17,7 +17,7 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// templates refuses those that cannot be parsed: they would fail their tasks at
+// templates refuses templates that cannot be parsed: their tasks would fail at
 // the start.
 func templates(c *Case, t taskOf) (diagnostics jobspec.Diagnostics) {
 	if !c.executes(t) {
@@ -29,23 +29,23 @@ func templates(c *Case, t taskOf) (diagnostics jobspec.Diagnostics) {
 	return diagnostics
 }
 
-// templatesTime is how long the templates of a case may take. Those that are
-// left then are as they are when their tasks start.
+// templatesTime limits the execution of all templates of a case. The rest is
+// not checked before their tasks start.
 const templatesTime = 10 * time.Second
 
-// executes reports whether a task has templates, and there is time for them.
+// executes reports whether a task has templates, and time is left for them.
 func (c *Case) executes(t taskOf) bool {
 	return len(t.Templates) > 0 && time.Since(c.began) < templatesTime
 }
 
-// previewDir stands for the directory of an allocation that does not exist yet.
+// previewDir replaces the directory of an allocation that does not exist yet.
 const previewDir = "/nonexistent/taskrun"
 
-// previewID stands for the ID of an allocation that does not exist yet.
+// previewID replaces the ID of an allocation that does not exist yet.
 const previewID = "00000000-0000-0000-0000-000000000000"
 
 // preview returns a task as its templates will see it in one of two runs, 0 and
-// 1, as far as that is known. They differ in what each run decides.
+// 1, as far as that is known. They differ in everything that each run decides.
 func (c *Case) preview(t taskOf, run int) (hooks.Task, *taskenv.Env) {
 	j, g := t.file.Job, t.group
 	id := strings.ReplaceAll(previewID, "0", strconv.Itoa(run))
@@ -54,7 +54,8 @@ func (c *Case) preview(t taskOf, run int) (hooks.Task, *taskenv.Env) {
 	return hooks.Task{Job: j, Group: g, Task: t.Task, AllocDir: previewDir}, env
 }
 
-// previewPorts are the ports of a group, dynamic ones those of a run.
+// previewPorts returns the ports of a group, with dynamic ports that depend on
+// the run.
 func previewPorts(g *api.TaskGroup, run int) (ports []taskenv.Port) {
 	for _, n := range g.Networks {
 		for _, p := range slices.Concat(n.ReservedPorts, n.DynamicPorts) {
@@ -76,8 +77,8 @@ func brokenTemplate(f File, t *api.Task, fault template.ParseError, at jobspec.P
 	return p
 }
 
-// lineOf returns the place of a line of a heredoc; false: the text is no
-// heredoc.
+// lineOf returns the range of a line of a heredoc. It returns false if the text
+// is not a heredoc.
 func lineOf(f File, at jobspec.Range, line int) (jobspec.Range, bool) {
 	text := f.Sources[at.File]
 	if at.Start.Byte >= len(text) || !bytes.HasPrefix(text[at.Start.Byte:], []byte("<<")) {

@@ -14,7 +14,7 @@ import (
 	"taskrun/jobspec/stub"
 )
 
-// volumes warns of volumes that are not where a cluster would have them.
+// volumes warns about volumes in other places than on a cluster.
 func volumes(c *Case) jobspec.Diagnostics {
 	told := make(map[string]bool) // sources
 	return perJob(func(_ *Case, f File) (diagnostics jobspec.Diagnostics) {
@@ -42,13 +42,13 @@ func stubbedVolumes(c *Case, f File) (diagnostics jobspec.Diagnostics) {
 	return diagnostics
 }
 
-// defineFolder is the remedy for a host volume without a stub.
+// defineFolder returns the remedy for a host volume without a stub.
 func defineFolder(source string) string {
 	return fmt.Sprintf(`define it in taskrun.hcl: host_volume %q { path = "…" }`, source)
 }
 
 // eachUnstubbed calls f with each volume that a task mounts and no stub
-// defines, and the source of its first allocation.
+// defines, and with the source for the first allocation.
 func eachUnstubbed(stubs *stub.Set, j *api.Job, f func(v *api.VolumeRequest, source string, at jobspec.Path)) {
 	for i, g := range j.TaskGroups {
 		for _, name := range slices.Sorted(maps.Keys(g.Volumes)) {
@@ -72,7 +72,7 @@ func isMounted(g *api.TaskGroup, volume string) bool {
 	})
 }
 
-// folderNotice tells which folder takes the place of a volume.
+// folderNotice names the folder that replaces a volume.
 func folderNotice(v *api.VolumeRequest, dataDir string, at jobspec.Path) jobspec.Diagnostic {
 	p := jobspec.Diagnostic{
 		Severity: jobspec.Warning,
@@ -90,7 +90,8 @@ func folderNotice(v *api.VolumeRequest, dataDir string, at jobspec.Path) jobspec
 	return p
 }
 
-// linkNotice tells, once a job, how tasks see volumes that nothing can mount.
+// linkNotice explains, once for each job, how tasks see volumes that cannot be
+// mounted.
 func linkNotice(j *api.Job, known map[string]drivers.Driver) jobspec.Diagnostics {
 	var first jobspec.Diagnostic
 	mounts, readOnly := 0, false

@@ -3,10 +3,10 @@ package record
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -27,8 +27,8 @@ type Ended struct {
 	Summary  *view.Summary // nil: the run was killed
 }
 
-// List returns the latest run of each job in a data directory, or of one job
-// alone. It leaves out those that are live.
+// List returns the latest run of each job in a data directory, or of one job.
+// It omits live runs.
 func List(dataDir, job string, live []*source.Directory) (ended []*Ended, err error) {
 	jobs := []string{job}
 	if job == "" {
@@ -59,14 +59,11 @@ func List(dataDir, job string, live []*source.Directory) (ended []*Ended, err er
 	return ended, nil
 }
 
-// Latest returns the run that began last, nil if there is none.
-func Latest(runs []*Ended) (latest *Ended) {
-	for _, r := range runs {
-		if latest == nil || filepath.Base(r.Dir) > filepath.Base(latest.Dir) {
-			latest = r
-		}
-	}
-	return latest
+// NewestFirst returns runs with the latest start first.
+func NewestFirst(runs []*Ended) []*Ended {
+	return slices.SortedFunc(slices.Values(runs), func(a, b *Ended) int {
+		return strings.Compare(filepath.Base(b.Dir), filepath.Base(a.Dir))
+	})
 }
 
 // Status returns how the run ended, in the words of Nomad's allocations.
@@ -95,20 +92,19 @@ func (r *Ended) Tasks() (tasks []*client.Task) {
 			for _, e := range t.Events {
 				state.Events = append(state.Events, e.TaskEvent)
 			}
-			logs := allocdir.SharedOf(filepath.Join(r.Dir, "alloc", a.ID)).Logs
-			tasks = append(tasks, client.Kept(stub, t.Name, state, func(stream string) (io.ReadCloser, error) {
-				s := event.Stdout
-				if stream == event.Stderr.String() {
-					s = event.Stderr
-				}
-				return tasklog.OpenReader(logs, t.Name, s, 0, io.SeekStart)
+			dir := filepath.Join(r.Dir, "alloc", a.ID)
+			tasks = append(tasks, client.Kept(stub, t.Name, state, func(l client.Log) (client.Output, error) {
+				return tasklog.Part{
+					Logs: allocdir.SharedOf(dir).Logs, Times: allocdir.TimesOf(dir),
+					Task: t.Name, Stream: l.Stream, Tail: l.Tail, Since: l.Since,
+				}.Open()
 			}))
 		}
 	}
 	return tasks
 }
 
-// String says in a line how the run ended, seen from now.
+// String describes in one line how the run ended.
 func (r *Ended) String() string {
 	if r.Summary == nil {
 		return fmt.Sprintf("job %s does not run: its last run was killed", r.Job)

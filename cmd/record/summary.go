@@ -1,5 +1,5 @@
 // Package record reads and writes the record of a run: how it ended and, until
-// it is cleaned away, what happened in it and what its tasks wrote.
+// it is removed, its events and the output of its tasks.
 package record
 
 import (
@@ -14,8 +14,8 @@ import (
 	"taskrun/cmd/ui/view"
 )
 
-// Write records in the directory of a run how a job ended: the summary is there
-// whole or not at all.
+// Write records in the directory of a run how a job ended. It writes the
+// summary atomically.
 func Write(dir string, s *view.Summary) error {
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -28,7 +28,8 @@ func Write(dir string, s *view.Summary) error {
 	return os.Rename(path+".new", path)
 }
 
-// Read returns how the run in a directory ended, nil if it has not or was killed.
+// Read returns how the run in a directory ended, or nil if it has not ended or
+// was killed.
 func Read(dir string) (*view.Summary, error) {
 	text, err := os.ReadFile(filepath.Join(dir, source.SummaryFile))
 	if errors.Is(err, fs.ErrNotExist) {

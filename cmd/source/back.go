@@ -13,14 +13,14 @@ import (
 	"taskrun/engine/httpapi"
 )
 
-// How long an engine that has died may take to come back, and the pause between two
-// looks for it.
+// backTime limits the time for an engine that has died to come back, and
+// backPause is the pause between two checks.
 const (
 	backTime  = 15 * time.Second
 	backPause = 20 * time.Millisecond
 )
 
-// Local returns the engine that listens at a socket. When it dies, its keeper
+// Local returns the engine that listens at a socket. If it dies, its keeper
 // starts another one.
 func Local(socket string) (*client.Server, error) {
 	s, err := client.Local(socket)
@@ -30,22 +30,22 @@ func Local(socket string) (*client.Server, error) {
 	return s, err
 }
 
-// comesBack waits until an engine answers at a socket, and reports whether one does.
-// None does when the run is over or its keeper has failed.
+// comesBack waits until an engine answers at a socket, and reports whether one
+// does. None does if the run is over or its keeper has failed.
 func comesBack(ctx context.Context, socket string) bool {
 	live, _ := engines(ctx, filepath.Dir(socket), func(path string) bool { return path == socket }) // none, if there is an error
 	return slices.Contains(live, socket)
 }
 
-// busy reports whether an error is a timeout, as on a busy machine: the engine may
-// answer next time.
+// busy reports whether an error is a timeout, as on a busy machine: the engine
+// may answer next time.
 func busy(err error) bool {
 	var slow net.Error
 	return errors.As(err, &slow) && slow.Timeout()
 }
 
-// Servers returns the engines that answer at sockets in a directory. It waits for
-// those that a keeper is restarting.
+// Servers returns the engines that answer at sockets in a directory. It waits
+// for engines that a keeper is restarting.
 func Servers(ctx context.Context, dir string) ([]*client.Server, error) {
 	live, err := engines(ctx, dir, func(string) bool { return true })
 	if err != nil {
@@ -60,10 +60,10 @@ func Servers(ctx context.Context, dir string) ([]*client.Server, error) {
 	return servers, nil
 }
 
-// engines returns the sockets in a directory at which an engine answers, and waits
-// for wanted ones that have a keeper. It polls because there is no event to wait for:
-// neither an engine that begins to listen at its socket nor a keeper that releases
-// its lock changes a file in the directory.
+// engines returns the sockets in a directory at which an engine answers, and
+// waits for wanted ones that have a keeper. It polls because there is no event
+// to wait for: neither an engine that starts to listen at its socket nor a
+// keeper that releases its lock changes a file in the directory.
 func engines(ctx context.Context, dir string, wanted func(socket string) bool) ([]string, error) {
 	for deadline := time.Now().Add(backTime); ; {
 		kept := keeper.Sockets(dir)

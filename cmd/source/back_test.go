@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// An engine that does not answer in time may the next time; one that refuses, or
+// An engine that does not answer in time may answer later; one that refuses, or
 // a directory that cannot be read, will not.
 func TestBusyEngines(t *testing.T) {
 	t.Parallel()
@@ -24,7 +24,7 @@ func TestBusyEngines(t *testing.T) {
 	}
 }
 
-// The engines at sockets are found, those that are gone are not.
+// Servers returns the engines that answer, without those that are gone.
 func TestServers(t *testing.T) {
 	t.Parallel()
 	e := newFakeEngine(t)

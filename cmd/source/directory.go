@@ -16,24 +16,23 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/client"
-	"taskrun/engine/leaf/allocdir"
 	"taskrun/engine/leaf/event"
 )
 
-// Files in the directory of a run, beside those of the engine.
+// Files in the directory of a run, in addition to those of the engine.
 const (
 	SummaryFile = "summary.json" // how the run ended
-	LogFile     = "taskrun.log"  // of a run in the background: messages of taskrun
+	LogFile     = "taskrun.log"  // messages of a run in the background
 )
 
-// Detail is what Follow publishes of a run.
+// Detail selects the events that Follow publishes.
 type Detail int
 
-// The details.
+// Values of Detail.
 const (
 	All     Detail = iota
 	Events         // no output
-	Outputs        // no events; see Want and Tail
+	Outputs        // no events; see Want, Tail and Since
 	End            // nothing
 )
 
@@ -50,17 +49,19 @@ type Directory struct {
 	// jobs of the run continue; nil: all.
 	Only []string
 	// Want selects outputs; nil: all. Tail is the number of their last lines with
-	// which Detail Outputs begins; negative: all.
-	Want func(t *client.Task, stream event.Stream) bool
-	Tail int
+	// which Detail Outputs begins; negative: all. Of these it leaves out those before
+	// Since.
+	Want  func(t *client.Task, stream event.Stream) bool
+	Tail  int
+	Since time.Time
 
 	bus       event.Bus
 	histories []*history
-	past      []event.Event // loaded and not published yet
+	past      []event.Event // loaded but not published yet
 	mu        sync.Mutex    // guards outputs
 	outputs   map[outputKey]*output
 	wake      chan struct{}
-	atEnd     bool // outputs begin at their present end
+	atEnd     bool // outputs start at their current end
 	pieces    *event.Pieces
 	stopped   <-chan struct{}
 	buf       []byte // for read
@@ -78,8 +79,8 @@ func NewDirectory(s *client.Server, self *client.Self) *Directory {
 // Log returns the path of the file with messages about a run in the background.
 func (d *Directory) Log(job string) string { return filepath.Join(d.Self.Runs[job], LogFile) }
 
-// logs returns the directory with the output of an allocation.
-func (d *Directory) logs(job, alloc string) string {
+// allocDir returns the directory of an allocation.
+func (d *Directory) allocDir(job, alloc string) string {
 	if d.Self.Runs[job] == "" { // another job has launched it
 		for _, parent := range d.IDs {
 			if strings.HasPrefix(job, parent+"/") {
@@ -87,7 +88,7 @@ func (d *Directory) logs(job, alloc string) string {
 			}
 		}
 	}
-	return allocdir.SharedOf(filepath.Join(d.Self.Runs[job], "alloc", alloc)).Logs
+	return filepath.Join(d.Self.Runs[job], "alloc", alloc)
 }
 
 // Jobs returns the jobs of the run as they were submitted.
@@ -116,7 +117,7 @@ func (d *Directory) Ended() (bool, error) {
 	return true, nil
 }
 
-// Stop stops or kills the jobs, unless they end meanwhile.
+// Stop stops or kills the jobs, unless they have ended.
 func (d *Directory) Stop(ctx context.Context, kill bool) error {
 	for _, job := range d.concerned() {
 		var err error
@@ -166,7 +167,7 @@ func (d *Directory) Past(context.Context) ([]event.Event, error) {
 	return past, err
 }
 
-// load reads the events since the last call, to be published.
+// load reads the events since the last call.
 func (d *Directory) load() (err error) {
 	if d.Detail > Events {
 		return nil
@@ -190,8 +191,8 @@ func (d *Directory) load() (err error) {
 	return err
 }
 
-// publish publishes the loaded events, each after the output that its task has
-// written before.
+// publish publishes the loaded events, each one after the earlier output of its
+// task.
 func (d *Directory) publish() {
 	for _, e := range d.past {
 		d.prepare(e)
@@ -278,11 +279,11 @@ func (d *Directory) pumpAll() error {
 func (d *Directory) alert() {
 	select {
 	case d.wake <- struct{}{}:
-	default: // it is awake
+	default: // it is awake already
 	}
 }
 
-// followEngines alerts until the run has ended, also when one engine replaces
+// followEngines alerts until the run has ended, even if one engine replaces
 // another. If the run was killed, it returns client.ErrGone.
 func (d *Directory) followEngines(ctx context.Context) error {
 	for {
@@ -307,8 +308,9 @@ func (d *Directory) followEngines(ctx context.Context) error {
 	}
 }
 
-// endTime is how often the engine is asked whether the jobs of Only have ended. The
-// end of a job that had no tasks changes nothing for which a query could wait.
+// endTime is the interval of asking the engine whether the jobs of Only have
+// ended. The end of a job without tasks changes nothing that a query could wait
+// for.
 const endTime = time.Second
 
 // followEngine alerts as long as the engine answers, and reports whether the jobs of

@@ -27,17 +27,17 @@ import (
 // fakeEngine serves a run in a directory, with one allocation of one task.
 type fakeEngine struct {
 	*httptest.Server
-	dir, socket string // of the run, and where it listens
+	dir, socket string // directory of the run, and its socket
 
 	mu      sync.Mutex
 	index   uint64
 	changed chan struct{} // closed at each change
-	frames  string        // that follow at the task's stdout
+	frames  string        // frames of the task's stdout
 	jobs    []*api.JobListStub
 	ordered []string
 }
 
-// life bounds what a test waits for.
+// life returns a context that limits the waits of a test.
 func life(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 30*time.Second, errors.New("it takes too long"))
@@ -87,7 +87,7 @@ func (e *fakeEngine) append(t *testing.T, file, text string) {
 	}
 }
 
-// change lets clients know that something has changed.
+// change notifies clients of a change.
 func (e *fakeEngine) change(f func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -150,7 +150,8 @@ func (e *fakeEngine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-// stream announces output until the client leaves. The lock is held.
+// stream announces output until the client leaves. The caller must hold the
+// lock.
 func (e *fakeEngine) stream(w http.ResponseWriter, r *http.Request) {
 	for r.URL.Query().Get("type") == "stdout" {
 		frames, changed := e.frames, e.changed
@@ -195,7 +196,7 @@ func begin(t *testing.T, d *Directory) *followedRun {
 	return f
 }
 
-// next returns so many of the next events in words; output is put together.
+// next describes the next n events; consecutive output is joined.
 func (f *followedRun) next(t *testing.T, n int) (all []string) {
 	t.Helper()
 	for len(all) < n {
@@ -237,7 +238,7 @@ func (f *followedRun) end(t *testing.T) error {
 }
 
 // A run is followed from its beginning to its end, through the loss of the
-// connection: each event comes behind what its task has written before.
+// connection: each event comes after the earlier output of its task.
 func TestDirectoryIsFollowed(t *testing.T) {
 	t.Parallel()
 	for name, detail := range map[string]Detail{"all": All, "events": Events} {
@@ -276,7 +277,7 @@ func TestDirectoryIsFollowed(t *testing.T) {
 	}
 }
 
-// What is past is not published any more, and of output only what comes.
+// Past events are not published any more, and of output only what follows.
 func TestPastOfADirectory(t *testing.T) {
 	t.Parallel()
 	e := newFakeEngine(t)
@@ -289,19 +290,19 @@ func TestPastOfADirectory(t *testing.T) {
 	e.append(t, eventsFile, taskEvent("Terminated", 3))
 	e.change(nil)
 	f.expect(t, `t stdout "two\n"`, "Terminated")
-	e.die() // without having said how it ended
+	e.die() // without a report of its end
 	if err := f.end(t); !errors.Is(err, client.ErrGone) {
 		t.Errorf("error %v", err)
 	}
 }
 
-// Of outputs alone those that are wanted are published, from their last lines
-// on, with what is in no file.
+// With Outputs, only wanted outputs are published, from their last lines on,
+// including output without files.
 func TestOutputsOfADirectory(t *testing.T) {
 	t.Parallel()
 	for tail, want := range map[int]string{-1: `t stdout "zero\none\n"`, 1: `t stdout "one\n"`} {
 		e := newFakeEngine(t)
-		if err := os.Remove(filepath.Join(e.dir, eventsFile)); err != nil { // which is not needed
+		if err := os.Remove(filepath.Join(e.dir, eventsFile)); err != nil { // it is not needed
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(filepath.Join(e.dir, "alloc/1/alloc/logs/t.stdout.0"), []byte("zero\none\n"), 0o600); err != nil {
@@ -368,8 +369,8 @@ func TestEndOfADirectory(t *testing.T) {
 	}
 }
 
-// Jobs have ended while others go on once all of them are dead, or gone, and
-// another is not.
+// OnlyEnded is true once all of the jobs are dead or gone, and another one is
+// not.
 func TestOnlyEnded(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -397,7 +398,7 @@ func TestOnlyEnded(t *testing.T) {
 	}
 }
 
-// A run without its history cannot be shown, and one that nobody serves cannot be
+// A run without its history cannot be shown, and one without a server cannot be
 // stopped, unless it has ended.
 func TestDirectoryThatIsIncomplete(t *testing.T) {
 	t.Parallel()
@@ -428,7 +429,7 @@ func TestDirectoryThatIsIncomplete(t *testing.T) {
 	}
 }
 
-// The end of a context ends the following, however slow the reader is.
+// The end of a context ends following, however slow the reader is.
 func TestFollowingADirectoryEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	e := newFakeEngine(t)
@@ -455,8 +456,8 @@ func TestFollowingADirectoryEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// Looking at an output that has nothing new takes no buffer, and pieces that are not
-// shown yet keep their text. The test is not parallel: it counts what is allocated.
+// Checking an output without news needs no buffer, and pieces that are not
+// shown yet keep their text. The test is not parallel: it counts allocations.
 func TestReadsShareABuffer(t *testing.T) { //nolint:paralleltest // see above
 	e := newFakeEngine(t)
 	d := e.directory(t)

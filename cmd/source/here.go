@@ -31,7 +31,7 @@ type Here struct {
 // NewHere returns the run of an engine that has no jobs yet.
 func NewHere(e *engine.Engine) *Here { return &Here{engine: e, killed: make(chan struct{})} }
 
-// Past returns no events: the run has not begun.
+// Past returns no events: the run has not started.
 func (h *Here) Past(context.Context) ([]event.Event, error) { return nil, nil }
 
 // Subscribe returns the events of the run. It must not be called during Follow.

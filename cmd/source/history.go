@@ -14,7 +14,8 @@ import (
 // eventsFile is the history of a run in its directory, see package engine/store.
 const eventsFile = "events.json"
 
-// history reads the events of a run from its directory, also while it grows.
+// history reads the events of a run from its directory, even while the file
+// grows.
 type history struct {
 	file   *os.File
 	begun  []byte // an incomplete line
@@ -57,7 +58,7 @@ func (h *history) next() (events []event.Event, err error) {
 			err = errors.Join(err, fmt.Errorf("%s: %w", h.file.Name(), failure))
 			continue
 		}
-		if e.Alloc != nil { // the same value for all events of an allocation
+		if e.Alloc != nil { // share one value for all events of an allocation
 			if known := h.allocs[e.Alloc.ID]; known != nil {
 				e.Alloc = known
 			}

@@ -11,7 +11,7 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// ReadTime is how long a reader of stdout may still take when the user wants this
+// ReadTime is how long a reader of stdout may take when the user wants this
 // process to end.
 const ReadTime = time.Second
 
@@ -51,7 +51,7 @@ type Question interface {
 // LeftError says that this process has left a run, which continues.
 type LeftError struct {
 	Code int   // exit code
-	Err  error // of writing to stdout; nil for another reason
+	Err  error // error of stdout; nil for another reason
 }
 
 func (e *LeftError) Error() string {
@@ -63,8 +63,8 @@ func (e *LeftError) Error() string {
 
 func (e *LeftError) Unwrap() error { return e.Err }
 
-// Loop follows a run until it has ended or is left. All fields but Source and Decider
-// may be zero.
+// Loop follows a run until it has ended or is left. All fields except Source
+// and Decider are optional.
 type Loop struct {
 	Source  Source
 	Decider Decider
@@ -75,9 +75,10 @@ type Loop struct {
 	Codes   map[os.Signal]int // exit codes of signals
 	Orders  <-chan bool       // true: kill the run
 	Timeout time.Duration     // 0: none
-	// Question is asked when the decider says so.
+	// Question is asked on the decision Ask.
 	Question Question
-	// Seen is called with each event, and Decided before anything is done.
+	// Seen is called with each event, and Decided before a decision is carried
+	// out.
 	Seen    func(e event.Event)
 	Decided func()
 
@@ -137,8 +138,7 @@ func (l *Loop) Run(ctx context.Context) error {
 	return l.failure
 }
 
-// decide carries out the decisions about all that happens, until the run has ended or
-// was left.
+// decide carries out all decisions, until the run has ended or was left.
 func (l *Loop) decide(ctx context.Context, broken, ended <-chan error) (failure error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -198,8 +198,8 @@ func (l *Loop) decide(ctx context.Context, broken, ended <-chan error) (failure 
 // obey carries out a decision.
 func (l *Loop) obey(ctx context.Context, d verdict.Decision) { l.obeyAfter(ctx, 0, d) }
 
-// obeyAfter carries out a decision to which the event of a number has led; 0:
-// none has.
+// obeyAfter carries out a decision that an event with a number has caused; 0
+// means none.
 func (l *Loop) obeyAfter(ctx context.Context, seq uint64, d verdict.Decision) {
 	if l.Decided != nil {
 		l.Decided()
@@ -238,7 +238,7 @@ func (l *Loop) order(ctx context.Context, kill bool) {
 	}
 }
 
-// leaveFor leaves the run for a reason; the first one counts.
+// leaveFor leaves the run for a reason; only the first one counts.
 func (l *Loop) leaveFor(why error) {
 	if l.left == nil {
 		l.left = why
@@ -253,8 +253,9 @@ func (l *Loop) closeQuestion() {
 	}
 }
 
-// Shown waits, after Run, until the screen has shown everything, and reports whether
-// it has. It waits at most for ReadTime if the user wants this process to end.
+// Shown waits, after Run, until the screen has shown everything, and reports
+// whether it has. It waits no longer than ReadTime if the user wants this
+// process to end.
 func (l *Loop) Shown(ctx context.Context) bool {
 	var patience <-chan time.Time
 	if l.Decider.Impatient() || l.left != nil || errors.Is(l.failure, ErrGivenUp) {

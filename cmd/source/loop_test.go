@@ -18,12 +18,12 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// played is a run that a test plays. It ends when it is stopped or killed,
+// played is a run played by a test. It ends when it is stopped or killed,
 // unless that fails.
 type played struct {
 	bus     event.Bus
-	events  []event.Event // one a second
-	lost    error         // with which following ends after them
+	events  []event.Event // one per second
+	lost    error         // Follow returns it after the events
 	stopErr error
 	killErr error
 	stuck   bool // Stop does nothing
@@ -87,7 +87,7 @@ func (p *played) Stop(_ context.Context, kill bool) error {
 	return err
 }
 
-// seen is a screen that notes what it is shown. It takes its time for each event.
+// seen is a screen that records events. It is slow.
 type seen struct {
 	slow   time.Duration
 	broken chan error
@@ -137,14 +137,14 @@ var failed = event.Event{
 
 func notice(text string) event.Event { return event.Event{Body: event.Notice{Text: text}} }
 
-// What the verdict decides is carried out, however slow the screen is.
+// Decisions are carried out however slow the screen is.
 func TestLoopCarriesOutDecisions(t *testing.T) {
 	t.Parallel()
 	no := errors.New("no")
 	for name, tt := range map[string]struct {
 		policy  verdict.Policy
 		play    func(*played, *Loop)
-		signals []time.Duration // of SIGINT, after the beginning
+		signals []time.Duration // of SIGINT, after the start
 		orders  []bool
 		broken  error
 		answer  string
@@ -152,8 +152,8 @@ func TestLoopCarriesOutDecisions(t *testing.T) {
 		want  []string
 		says  []string
 		took  time.Duration
-		code  int   // with which it was left; 0: it was not
-		err   error // that is none of those
+		code  int   // exit code of LeftError; 0: the run was not left
+		err   error // any other error
 		shown bool
 	}{
 		"it ends by itself": {play: func(p *played, _ *Loop) { p.events = []event.Event{notice("a"), notice("b")}; p.end() }, took: 2 * time.Second, says: []string{"shown: a", "shown: b"}, shown: true},
@@ -236,7 +236,7 @@ func TestLoopCarriesOutDecisions(t *testing.T) {
 	}
 }
 
-// A run that is ready is left, at once when it was from the beginning.
+// A run that is ready is left, at once if it was ready from the start.
 func TestLoopLeavesWhatIsReady(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -252,15 +252,15 @@ func TestLoopLeavesWhatIsReady(t *testing.T) {
 	})
 }
 
-// The user need not wait for a slow reader of stdout: a signal, or the end of
-// the context, ends the wait, and so does having left the run.
-func TestShownIsNotAwaitedWithoutEnd(t *testing.T) {
+// The user need not wait for a slow reader of stdout: a signal, the end of the
+// context, or leaving the run ends the wait.
+func TestWaitForShownIsLimited(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		signals []time.Duration
-		cancel  time.Duration // 0: not
+		cancel  time.Duration // 0: never
 		shown   bool
-		took    time.Duration // after the run has ended or was left
+		took    time.Duration // after the end of the run, or after leaving it
 	}{
 		"a reader that is slow":  {nil, 0, true, time.Hour},
 		"a signal":               {[]time.Duration{time.Minute}, 0, false, time.Minute - time.Second},
@@ -291,7 +291,7 @@ func TestShownIsNotAwaitedWithoutEnd(t *testing.T) {
 	}
 }
 
-// What follows from the end of the context is its cause.
+// The error after the end of the context is its cause.
 func TestLoopEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -305,7 +305,7 @@ func TestLoopEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// A run that did not begin leaves nothing behind.
+// A run that did not start leaves nothing behind.
 func TestLoopThatDoesNotRun(t *testing.T) {
 	t.Parallel()
 	p := newPlayed()
@@ -318,7 +318,7 @@ func TestLoopThatDoesNotRun(t *testing.T) {
 	}
 }
 
-// A replay publishes the past, unless that was asked for.
+// A replay publishes the past, unless Past has returned it.
 func TestReplay(t *testing.T) {
 	t.Parallel()
 	for _, past := range []bool{false, true} {

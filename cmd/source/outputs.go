@@ -9,10 +9,12 @@ import (
 	"io/fs"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/client"
+	"taskrun/engine/leaf/allocdir"
 	"taskrun/engine/leaf/event"
 	"taskrun/engine/leaf/tasklog"
 )
@@ -39,7 +41,6 @@ func (k outputKey) compare(o outputKey) int {
 // output is one output of a task.
 type output struct {
 	alloc  *event.Alloc
-	tail   []byte          // published before the files
 	files  *tasklog.Reader // nil: there are none
 	gap    int64           // number of skipped bytes that were reported
 	failed error
@@ -51,8 +52,8 @@ func (o *output) close() {
 	}
 }
 
-// prepare opens the output of a task that starts, or publishes its output before an
-// event of the task.
+// prepare opens the output of a task that starts, or publishes its earlier
+// output before an event of the task.
 func (d *Directory) prepare(e event.Event) {
 	body, ok := e.Body.(event.TaskEvent)
 	if !ok || d.Detail != All {
@@ -61,28 +62,52 @@ func (d *Directory) prepare(e event.Event) {
 	for _, stream := range event.Streams {
 		key := outputKey{e.Alloc.ID, e.Task, stream}
 		switch {
-		case d.outputs[key] != nil && d.atEnd: // its output is past
+		case d.outputs[key] != nil && d.atEnd: // its output is in the past
 		case d.outputs[key] != nil:
-			_, _ = d.read(key, 0) // pump reports its error
+			_, _ = d.read(key, 0) // pump reports the error
 		case body.Type == api.TaskStarted:
 			d.open(e.Alloc, key)
 		}
 	}
 }
 
+// part returns all of an output.
+func (d *Directory) part(key outputKey, job string) tasklog.Part {
+	dir := d.allocDir(job, key.alloc)
+	return tasklog.Part{
+		Logs: allocdir.SharedOf(dir).Logs, Times: allocdir.TimesOf(dir),
+		Task: key.task, Stream: key.stream, Tail: -1,
+	}
+}
+
+// Open opens an output of a task. It is nil if there are no files of it.
+func (d *Directory) Open(t *client.Task, l client.Log) (*tasklog.Reader, error) {
+	part := d.part(outputKey{t.Alloc.ID, t.Name, l.Stream}, t.Alloc.JobID)
+	part.Tail, part.Since = l.Tail, l.Since
+	r, err := part.Open()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if file, _ := r.Position(); file == "" {
+		return nil, r.Close()
+	}
+	return r, nil
+}
+
 // open opens an output. There are no files of an allocation that was removed, and of
 // a task whose output is not kept on disk.
 func (d *Directory) open(alloc *event.Alloc, key outputKey) {
-	o := &output{alloc: alloc}
-	dir := d.logs(alloc.Job, alloc.ID)
+	o, part := &output{alloc: alloc}, d.part(key, alloc.Job)
 	switch {
 	case d.atEnd:
-		o.files, o.failed = tasklog.OpenReader(dir, key.task, key.stream, 0, io.SeekEnd)
-	case d.Detail == Outputs && d.Tail >= 0:
-		o.tail, o.files, o.failed = tasklog.FollowTail(dir, key.task, key.stream, d.Tail)
-	default:
-		o.files, o.failed = tasklog.OpenReader(dir, key.task, key.stream, 0, io.SeekStart)
+		part.Tail = 0
+	case d.Detail == Outputs:
+		part.Tail, part.Since = d.Tail, d.Since
 	}
+	o.files, o.failed = part.Open()
 	if errors.Is(o.failed, fs.ErrNotExist) {
 		o.failed = nil
 	}
@@ -97,14 +122,10 @@ func (d *Directory) output(key outputKey) *output {
 	return d.outputs[key]
 }
 
-// read publishes new output, at most a number of pieces (0: all), and reports whether
-// there may be more.
+// read publishes new output, limited to a number of pieces (0: all), and
+// reports whether there may be more.
 func (d *Directory) read(key outputKey, pieces int) (more bool, err error) {
 	o := d.output(key)
-	if len(o.tail) > 0 {
-		d.pieces.Publish(&d.bus, o.alloc, key.task, key.stream, o.tail, d.stopped)
-		o.tail = nil
-	}
 	if o.files == nil || o.failed != nil {
 		return false, o.failed
 	}
@@ -115,7 +136,7 @@ func (d *Directory) read(key outputKey, pieces int) (more bool, err error) {
 			o.gap = skipped
 		}
 		if n > 0 {
-			d.pieces.Publish(&d.bus, o.alloc, key.task, key.stream, bytes.Clone(d.buf[:n]), d.stopped)
+			d.pieces.Publish(&d.bus, o.files.Time(), o.alloc, key.task, key.stream, bytes.Clone(d.buf[:n]), d.stopped)
 		}
 		switch {
 		case errors.Is(err, io.EOF):
@@ -129,8 +150,8 @@ func (d *Directory) read(key outputKey, pieces int) (more bool, err error) {
 	}
 }
 
-// followOutputs alerts when started tasks write, until the engine does not answer or
-// ctx ends. It leaves out followed outputs, and adds the others to them.
+// followOutputs alerts when started tasks write, until the engine does not
+// answer or ctx ends. It skips outputs in following, and adds the others to it.
 func (d *Directory) followOutputs(ctx context.Context, following *sync.WaitGroup, tasks []*client.Task, followed map[outputKey]bool) {
 	for _, t := range tasks {
 		for _, stream := range event.Streams {
@@ -152,7 +173,7 @@ func (d *Directory) followOutputs(ctx context.Context, following *sync.WaitGroup
 	}
 }
 
-// hold protects the present files from rotation.
+// hold protects the current files from rotation.
 func (d *Directory) hold() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -163,14 +184,14 @@ func (d *Directory) hold() {
 	}
 }
 
-// written handles that a task has written: into files or, if the job keeps its
-// output off the disk, the output itself.
+// written handles output of a task: new content of files or, if the job does
+// not keep output on disk, the output itself.
 func (d *Directory) written(alloc *event.Alloc, key outputKey, output []byte, missing string) {
 	if missing != "" {
 		d.bus.Publish(alloc, key.task, event.Notice{Text: fmt.Sprintf("%s of task %q: %s", key.stream, key.task, missing)})
 	}
 	if len(output) > 0 {
-		d.pieces.Publish(&d.bus, alloc, key.task, key.stream, output, d.stopped)
+		d.pieces.Publish(&d.bus, time.Now(), alloc, key.task, key.stream, output, d.stopped)
 	}
 	if o := d.output(key); o != nil && o.files != nil {
 		o.files.Hold() // protects announced output from rotation

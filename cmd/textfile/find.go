@@ -1,4 +1,5 @@
-// Package textfile finds, reads and replaces the files that "taskrun fmt" formats.
+// Package textfile finds, reads and replaces the files that "taskrun fmt"
+// formats.
 package textfile
 
 import (
@@ -12,8 +13,8 @@ import (
 	"taskrun/jobspec"
 )
 
-// MaxSize is how much of a file is read, in bytes. It is more than the parser
-// takes, so that the parser refuses it.
+// MaxSize limits the size of a file that is read, in bytes. It exceeds the
+// limit of the parser, so that the parser reports the error.
 const MaxSize = 64 << 20
 
 // Finder finds the files that "nomad fmt" formats.
@@ -29,7 +30,7 @@ func (f *Finder) refuse(name, why, remedy string) {
 	})
 }
 
-// Add finds what the user names: a file, or those in a folder.
+// Add finds a file, or the files in a folder.
 func (f *Finder) Add(name string) {
 	info, err := os.Stat(name)
 	switch {
@@ -87,7 +88,7 @@ func Read(name string) ([]byte, error) {
 	return text, withoutPath(err)
 }
 
-// withoutPath takes the path off an error that is told with it.
+// withoutPath removes the path from an error; the caller shows it anyway.
 func withoutPath(err error) error {
 	var e *fs.PathError
 	if errors.As(err, &e) {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestWriteKeepsTheOwner: root edits a file of another user, who can still write
-// to it afterwards.
+// TestWriteKeepsTheOwner lets root edit a file of another user, who can still
+// write to it afterwards.
 func TestWriteKeepsTheOwner(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {

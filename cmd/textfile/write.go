@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// Write replaces the text of a file in one step: no reader sees half of it, and
-// a crash leaves the old text or the new one. The file keeps its mode and, if
-// the user may give it away, its owner; a link to it stays a link. A file that
-// may not be written to is left alone.
+// Write replaces the text of a file atomically: no reader sees half of it, and
+// a crash leaves either the old or the new text. The file keeps its mode and,
+// if possible, its owner; a link to it remains a link. It refuses a file that
+// is not writable.
 func Write(name string, text []byte) error {
 	target, err := filepath.EvalSymlinks(name)
 	if err != nil {
@@ -39,11 +39,11 @@ func Write(name string, text []byte) error {
 	return err
 }
 
-// fill writes a file that is to take the place of another, and closes it.
+// fill writes a file that will replace another one, and closes it.
 func fill(f *os.File, text []byte, old fs.FileInfo) error {
-	defer f.Close() // the second time, where nothing failed
+	defer f.Close() // a second time if nothing failed
 	if owner, ok := old.Sys().(*syscall.Stat_t); ok {
-		_ = f.Chown(int(owner.Uid), int(owner.Gid)) // before the mode, some of which it clears
+		_ = f.Chown(int(owner.Uid), int(owner.Gid)) // before the mode, because it clears some bits
 	}
 	if err := f.Chmod(old.Mode()); err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestWriteReplacesTheTextAlone(t *testing.T) {
+func TestWriteReplacesOnlyTheText(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	name := filepath.Join(dir, "a.hcl")
@@ -19,7 +19,7 @@ func TestWriteReplacesTheTextAlone(t *testing.T) {
 	if err := os.Chmod(name, mode); err != nil {
 		t.Fatal(err)
 	}
-	reader, err := os.Open(name) // somebody reads the file meanwhile
+	reader, err := os.Open(name) // a reader has the file open
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestWriteReplacesTheTextAlone(t *testing.T) {
 	}
 }
 
-func TestWriteRefusesWhatMayNotBeWritten(t *testing.T) {
+func TestWriteRefusesReadOnlyFiles(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() == 0 {
 		t.Skip("root may write everywhere")

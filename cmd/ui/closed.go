@@ -10,8 +10,8 @@ import (
 )
 
 // WatchOut calls closed when the reader of stdout is gone, which a command that
-// has nothing to write would not notice. It passes an error that is EPIPE, at
-// most once, and never after stop has returned.
+// writes nothing would not notice. It passes an error that is EPIPE, at most
+// once, and never after stop has returned.
 func (s *Streams) WatchOut(closed context.CancelCauseFunc) (stop func()) {
 	out, ok := s.Out.(*os.File)
 	if !ok || s.OutTerm {
@@ -19,7 +19,7 @@ func (s *Streams) WatchOut(closed context.CancelCauseFunc) (stop func()) {
 	}
 	r, w, err := os.Pipe()
 	if err != nil {
-		return func() {} // then writing will tell
+		return func() {} // a write will report it
 	}
 	var watching sync.WaitGroup
 	watching.Go(func() {
@@ -34,8 +34,9 @@ func (s *Streams) WatchOut(closed context.CancelCauseFunc) (stop func()) {
 	}
 }
 
-// readerGone waits until the other end of a pipe or socket is closed. It returns
-// false if wake was closed before that, or out is neither.
+// readerGone waits until the other end of a pipe or socket is closed. It
+// returns false if wake was closed before that, or if out is neither a pipe nor
+// a socket.
 func readerGone(out, wake uintptr) bool {
 	for {
 		fds := []unix.PollFd{{Fd: int32(out)}, {Fd: int32(wake), Events: unix.POLLIN}}

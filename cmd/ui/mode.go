@@ -6,38 +6,38 @@ import (
 	"strings"
 )
 
-// Mode is the way something is shown, the value of --output.
+// Mode is an output mode, the value of --output.
 type Mode string
 
-// The values of --output.
+// Values of --output.
 const (
 	Plain Mode = "plain" // lines for people
-	JSON  Mode = "json"  // one object a line, all on stdout
-	Quiet Mode = "quiet" // only what matters; for a run the tasks' output, and what failed
+	JSON  Mode = "json"  // one object per line, all on stdout
+	Quiet Mode = "quiet" // only the essentials; for a run, the tasks' output and failures
 )
 
 // ColorMode is the value of --color.
 type ColorMode string
 
-// The values of --color.
+// Values of --color.
 const (
 	ColorAuto   ColorMode = "auto"
 	ColorAlways ColorMode = "always"
 	ColorNever  ColorMode = "never"
 )
 
-// TimeFormat is how the time of a line is shown, the value of --time.
+// TimeFormat is the format of the time in a line, the value of --time.
 type TimeFormat string
 
-// The values of --time.
+// Values of --time.
 const (
 	TimeClock   TimeFormat = "clock"   // 15:04:05.000, local
-	TimeElapsed TimeFormat = "elapsed" // seconds since the run began: 1.234
-	TimeISO     TimeFormat = "iso"     // RFC 3339 in milliseconds, local
+	TimeElapsed TimeFormat = "elapsed" // seconds since the start of the run: 1.234
+	TimeISO     TimeFormat = "iso"     // RFC 3339 with milliseconds, local
 	TimeNone    TimeFormat = "none"
 )
 
-// Choice is the value of a flag that takes one of several words.
+// Choice is the value of a flag that accepts one of several words.
 type Choice[T ~string] struct {
 	To     *T
 	Kind   string // in help texts
@@ -46,7 +46,7 @@ type Choice[T ~string] struct {
 
 // String returns the word that is set.
 func (c Choice[T]) String() string {
-	if c.To == nil { // as pflag asks
+	if c.To == nil { // pflag does this
 		return ""
 	}
 	return string(*c.To)

@@ -2,7 +2,7 @@ package ui
 
 import "testing"
 
-// A flag takes its values and refuses others with their names.
+// A flag accepts its values and refuses others with a list of them.
 func TestFlags(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -9,30 +9,29 @@ import (
 	"github.com/charmbracelet/x/ansi/parser"
 )
 
-// Modes follows what programs do to a terminal through their output, so that
-// it can be undone when they are cut off before they did so themselves: a full
-// screen left open, a hidden cursor, a mouse that types. The zero value is that
-// of a terminal as the user has it.
+// Modes tracks the terminal modes that programs change through their output, so
+// that they can be undone if the programs are cut off: the alternate screen, a
+// hidden cursor, mouse reporting. The zero value has the default modes.
 type Modes struct {
 	parser   *ansi.Parser
-	changed  []ansi.DECMode // that are not as usual
-	keyboard int            // how many layers of keyboard modes were pushed
-	keys     bool           // modified keys are told apart
-	escapes  bool           // there was a sequence at all
-	midLine  bool           // the cursor is behind some text
+	changed  []ansi.DECMode // modes that differ from the default
+	keyboard int            // number of pushed layers of keyboard modes
+	keys     bool           // modified keys are reported
+	escapes  bool           // there were any sequences
+	midLine  bool           // the cursor is after some text
 }
 
-// maxChanged is how many changed modes are kept, and layers of keyboard modes;
-// maxMode is more than any mode has.
+// maxChanged limits the tracked modes and layers of keyboard modes; maxMode is
+// an upper limit of mode numbers.
 const (
 	maxChanged = 64
 	maxMode    = 1 << 20
 )
 
-// usuallyOn are the private modes that are on without a program's doing.
+// usuallyOn are the private modes that are on by default.
 var usuallyOn = []ansi.DECMode{ansi.ModeAutoWrap, ansi.ModeTextCursorEnable}
 
-// Write takes output that is on its way to the terminal.
+// Write processes output on its way to the terminal.
 func (m *Modes) Write(p []byte) {
 	if len(p) == 0 {
 		return
@@ -60,7 +59,7 @@ func (m *Modes) Write(p []byte) {
 }
 
 func (m *Modes) escape(cmd ansi.Cmd) {
-	if cmd == 'c' { // a reset of the whole terminal
+	if cmd == 'c' { // full reset of the terminal
 		m.changed, m.keyboard, m.keys = nil, 0, false
 	}
 }
@@ -90,8 +89,8 @@ func (m *Modes) set(mode ansi.DECMode, on bool) {
 	}
 }
 
-// Undo returns what puts the terminal back, with the cursor at the beginning
-// of a line.
+// Undo returns the text that resets the terminal and puts the cursor at the
+// beginning of a line.
 func (m *Modes) Undo() string {
 	var b strings.Builder
 	for _, mode := range slices.Backward(m.changed) {

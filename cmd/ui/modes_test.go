@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestWhatProgramsDidToATerminalIsUndone(t *testing.T) {
+func TestTerminalModesAreUndone(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, output, want string }{
 		{"nothing", "text\r\n", ""},

@@ -9,22 +9,22 @@ import (
 	"taskrun/jobspec/visible"
 )
 
-// Head begins every object of --output json.
+// Head is the start of every object of --output json.
 type Head struct {
 	Type string    `json:"type"`
 	Time time.Time `json:"time"`
 }
 
-// Origin is what an object says of where something is or happens.
+// Origin has the fields of an object that say where something is or happens.
 type Origin struct {
 	Job     string `json:"job,omitempty"`
 	Group   string `json:"group,omitempty"`
 	Alloc   string `json:"alloc,omitempty"` // <job>.<group>[<index>]
 	AllocID string `json:"alloc_id,omitempty"`
-	Task    string `json:"task,omitempty"` // empty: the allocation or the job as a whole
+	Task    string `json:"task,omitempty"` // empty: the whole allocation or job
 }
 
-// Run is what an object of type "run" says besides.
+// Run has the other fields of an object of type "run".
 type Run struct {
 	Job     string `json:"job"`
 	Version string `json:"version"`
@@ -32,19 +32,19 @@ type Run struct {
 	Socket  string `json:"socket"`            // empty: there is none
 	DataDir string `json:"data_dir"`          // empty in virtual time
 	Address string `json:"address,omitempty"` // of the cluster
-	RunDir  string `json:"run_dir,omitempty"` // of a run in the background, as
-	Log     string `json:"log,omitempty"`     // is where taskrun writes what it has to say
+	RunDir  string `json:"run_dir,omitempty"` // of a run in the background
+	Log     string `json:"log,omitempty"`     // messages of a run in the background
 	Ports   []Port `json:"ports,omitempty"`   // of its allocations
 }
 
-// Port is a port of this machine that an allocation has.
+// Port is a port of this machine that is assigned to an allocation.
 type Port struct {
 	Alloc   string `json:"alloc"`
 	Label   string `json:"label"`
 	Address string `json:"address"` // HOST:PORT
 }
 
-// Diagnostic is what an object of type "diagnostic" says besides.
+// Diagnostic has the other fields of an object of type "diagnostic".
 type Diagnostic struct {
 	Severity string `json:"severity"` // error, warning or hint
 	Summary  string `json:"summary"`
@@ -54,14 +54,14 @@ type Diagnostic struct {
 	Column   int    `json:"column"`
 }
 
-// WriteDiagnostic writes a diagnostic as an object, for those that are found
-// before a run.
+// WriteDiagnostic writes a diagnostic as an object, for diagnostics before a
+// run.
 func WriteDiagnostic(w io.Writer, at time.Time, d Diagnostic) error {
 	return WriteObject(w, "diagnostic", at, d)
 }
 
-// WriteObject writes one line: an object of a type, with the fields of others
-// behind its time.
+// WriteObject writes one line: an object of a type, with a time and the fields
+// of parts.
 func WriteObject(w io.Writer, kind string, at time.Time, parts ...any) error {
 	line := encode(Head{kind, at.UTC()})
 	for _, part := range parts {
@@ -83,6 +83,6 @@ func encode(object any) []byte {
 	var line bytes.Buffer
 	enc := json.NewEncoder(&line)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(object) // strings and numbers can be encoded
+	_ = enc.Encode(object) // strings and numbers can always be encoded
 	return line.Bytes()
 }

@@ -1,6 +1,6 @@
-// Package ui writes to the user: it holds the standard streams and the terminal
-// behind them, and the colors, tables and JSON objects that go there. A run is
-// shown by package view, the results of other commands by package answer.
+// Package ui writes to the user: it has the standard streams and the terminal
+// behind them, and the colors, tables and JSON objects that are written there.
+// Package view shows a run, package answer the results of other commands.
 package ui
 
 import (
@@ -16,18 +16,18 @@ import (
 	"taskrun/jobspec/visible"
 )
 
-// Streams are the process's standard streams and what is known of them.
+// Streams are the process's standard streams and their properties.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
-	// InTerm, OutTerm and ErrTerm tell which of them is a terminal.
+	// InTerm, OutTerm and ErrTerm are true for terminals.
 	InTerm, OutTerm, ErrTerm bool
 	Env                      func(string) string
 
 	width func() int
 }
 
-// ReadLine reads a line of what the user types, without its end.
+// ReadLine reads a line that the user types, without the line end.
 func (s *Streams) ReadLine() (string, error) {
 	var line []byte
 	for b := make([]byte, 1); ; {
@@ -54,8 +54,8 @@ func System() *Streams {
 	}
 }
 
-// Test returns streams into memory: no terminals, an empty environment and 80
-// columns, until the test says otherwise.
+// Test returns streams in memory, without terminals, with an empty environment
+// and 80 columns.
 func Test() (s *Streams, out, err *bytes.Buffer) {
 	out, err = new(bytes.Buffer), new(bytes.Buffer)
 	return &Streams{
@@ -65,8 +65,8 @@ func Test() (s *Streams, out, err *bytes.Buffer) {
 	}, out, err
 }
 
-// Data is stdout for what other programs read, such as a job file: as it is, but
-// on a terminal visible.
+// Data returns stdout for data that other programs read, such as a job file:
+// unchanged, except that on a terminal control characters are made visible.
 func (s *Streams) Data() io.Writer {
 	if s.OutTerm {
 		return visible.Writer{To: s.Out}
@@ -74,8 +74,8 @@ func (s *Streams) Data() io.Writer {
 	return s.Out
 }
 
-// Width returns the columns of the terminal, or those of the variable COLUMNS,
-// or 80.
+// Width returns the columns of the terminal, or else the value of COLUMNS, or
+// else 80.
 func (s *Streams) Width() int {
 	if w := s.width(); w > 0 {
 		return w
@@ -86,8 +86,8 @@ func (s *Streams) Width() int {
 	return 80
 }
 
-// TableWidth returns the columns of the terminal behind stdout, or 0 if there is
-// none: what goes into a file or a pipe is not cut.
+// TableWidth returns the columns of the terminal behind stdout, or 0 if there
+// is none, because text in a file or a pipe is not cut.
 func (s *Streams) TableWidth() int {
 	if s.OutTerm {
 		return s.Width()
@@ -95,8 +95,8 @@ func (s *Streams) TableWidth() int {
 	return 0
 }
 
-// Narrow reports whether lines must be short: there is a terminal, and it is
-// not 60 columns wide.
+// Narrow reports whether lines must be short: there is a terminal with less
+// than 60 columns.
 func (s *Streams) Narrow() bool { return (s.OutTerm || s.ErrTerm) && s.Width() < 60 }
 
 func terminalWidth() int {
@@ -108,7 +108,7 @@ func terminalWidth() int {
 	return 0
 }
 
-// lockedWriter lets several goroutines write to what takes only one.
+// lockedWriter makes a writer safe for concurrent use.
 type lockedWriter struct {
 	mu sync.Mutex
 	w  io.Writer

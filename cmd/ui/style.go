@@ -6,26 +6,26 @@ import (
 	"taskrun/jobspec/visible"
 )
 
-// Style paints words for one stream. It makes them visible, since names, messages
-// and errors in them are other people's. Every color is one of the sixteen that a
-// terminal's theme adapts to a light or dark background.
+// Style colors words for one stream. It also makes control characters in them
+// visible, because names, messages and errors are untrusted. It uses only the
+// sixteen colors that a terminal's theme adapts to a light or dark background.
 type Style struct {
-	// On tells whether there are colors at all.
+	// On says whether there are colors.
 	On                                      bool
 	good, bad, waiting, quiet, strong, note *color.Color
 	tasks                                   []*color.Color
 }
 
-// TaskColors is how many colors there are for tasks.
+// TaskColors is the number of colors for tasks.
 const TaskColors = len(taskAttributes)
 
-// taskAttributes are the colors of tasks. Green, yellow and red tell states.
+// taskAttributes are the colors of tasks. Green, yellow and red are for states.
 var taskAttributes = [...]color.Attribute{
 	color.FgCyan, color.FgMagenta, color.FgBlue,
 	color.FgHiMagenta, color.FgHiBlue, color.FgHiCyan,
 }
 
-// NewStyle returns a style with colors or without.
+// NewStyle returns a style with or without colors.
 func NewStyle(on bool) *Style {
 	s := &Style{On: on}
 	paint := func(attrs ...color.Attribute) *color.Color {
@@ -48,25 +48,25 @@ func NewStyle(on bool) *Style {
 // Plain leaves words in the color of the stream.
 func (s *Style) Plain(text string) string { return visible.Text(text) }
 
-// Good paints what went well or runs.
+// Good colors success, and what is running.
 func (s *Style) Good(text string) string { return s.good.Sprint(visible.Text(text)) }
 
-// Bad paints a failure.
+// Bad colors a failure.
 func (s *Style) Bad(text string) string { return s.bad.Sprint(visible.Text(text)) }
 
-// Waiting paints what will be tried again, and warnings.
+// Waiting colors what will be retried, and warnings.
 func (s *Style) Waiting(text string) string { return s.waiting.Sprint(visible.Text(text)) }
 
-// Quiet paints what need not be read.
+// Quiet colors unimportant text.
 func (s *Style) Quiet(text string) string { return s.quiet.Sprint(visible.Text(text)) }
 
-// Strong paints a heading.
+// Strong colors a heading.
 func (s *Style) Strong(text string) string { return s.strong.Sprint(visible.Text(text)) }
 
-// Note paints words of taskrun's own.
+// Note colors taskrun's own messages.
 func (s *Style) Note(text string) string { return s.note.Sprint(visible.Text(text)) }
 
-// Task paints a label of a task in one of the colors for tasks.
+// Task colors the label of a task in one of the colors for tasks.
 func (s *Style) Task(color int, label string) string { return s.tasks[color].Sprint(label) }
 
 // OutStyle returns the style for stdout.
@@ -75,10 +75,10 @@ func (s *Streams) OutStyle(mode ColorMode) *Style { return NewStyle(s.color(mode
 // ErrStyle returns the style for stderr.
 func (s *Streams) ErrStyle(mode ColorMode) *Style { return NewStyle(s.color(mode, s.ErrTerm)) }
 
-// color decides whether a stream gets colors: the flag, then NO_COLOR (see
-// https://no-color.org), CLICOLOR_FORCE and FORCE_COLOR, CLICOLOR=0 (see
-// https://bixense.com/clicolors), GitHub's log viewer, which is no terminal
-// but shows colors, and at last the terminal and TERM.
+// color decides whether a stream has colors, by the first of: the flag,
+// NO_COLOR (see https://no-color.org), CLICOLOR_FORCE and FORCE_COLOR,
+// CLICOLOR=0 (see https://bixense.com/clicolors), GitHub's log viewer, which is
+// not a terminal but shows colors, the terminal and TERM.
 func (s *Streams) color(mode ColorMode, terminal bool) bool {
 	forced := func(name string) bool { v := s.Env(name); return v != "" && v != "0" && v != "false" }
 	switch {
@@ -96,7 +96,7 @@ func (s *Streams) color(mode ColorMode, terminal bool) bool {
 	return terminal && s.Cursor()
 }
 
-// Cursor reports whether the terminal understands more than letters.
+// Cursor reports whether the terminal understands control sequences.
 func (s *Streams) Cursor() bool {
 	t := s.Env("TERM")
 	return t != "" && t != "dumb"

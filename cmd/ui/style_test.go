@@ -2,7 +2,7 @@ package ui
 
 import "testing"
 
-func TestColorIsDecidedInOrder(t *testing.T) {
+func TestColorPrecedence(t *testing.T) {
 	t.Parallel()
 	type env map[string]string
 	for _, c := range []struct {

@@ -9,9 +9,9 @@ import (
 	"taskrun/jobspec/visible"
 )
 
-// Table is text in columns, which are as wide as a terminal shows them.
+// Table is text in columns, with the widths that a terminal displays.
 type Table struct {
-	words int // columns
+	words int // columns with words
 	rows  []row
 }
 
@@ -20,15 +20,15 @@ type row struct {
 	cells []string
 }
 
-// NewTable returns a table with headings. The first columns have words, which
-// stand on the left, the others numbers, which stand on the right.
+// NewTable returns a table with headings. The first columns have words and are
+// left-aligned, the others have numbers and are right-aligned.
 func NewTable(style *Style, words int, heads ...string) *Table {
 	t := &Table{words: words}
 	t.Add(style.Strong, heads...)
 	return t
 }
 
-// Add adds a row, in a color.
+// Add adds a row in a color.
 func (t *Table) Add(paint func(string) string, cells ...string) {
 	for i, cell := range cells {
 		cells[i] = visible.String(cell)
@@ -47,7 +47,7 @@ func (t *Table) widths() []int {
 }
 
 // Fit shortens the first columns, the widest ones first, until the lines fit.
-// Where that is not enough, it cuts nothing; neither does it for a width of 0.
+// If that is not enough, or the width is 0, it cuts nothing.
 func (t *Table) Fit(width, columns int) *Table {
 	widths, over := t.widths(), -width-2
 	for _, w := range widths {
@@ -69,7 +69,7 @@ func (t *Table) Fit(width, columns int) *Table {
 	return t
 }
 
-// Lines returns the rows, each painted as a whole.
+// Lines returns the rows, each colored as a whole.
 func (t *Table) Lines() []string {
 	widths, lines := t.widths(), make([]string, len(t.rows))
 	for i, r := range t.rows {

@@ -8,8 +8,8 @@ import (
 	"taskrun/jobspec/visible"
 )
 
-// The widest of the first columns give way first, down to one character. Where
-// that is not enough, nothing is cut.
+// The widest of the first columns are shortened first, down to one character.
+// If that is not enough, nothing is cut.
 func TestTablesFit(t *testing.T) {
 	t.Parallel()
 	for width, want := range map[int][]string{
@@ -27,8 +27,8 @@ func TestTablesFit(t *testing.T) {
 	}
 }
 
-// Columns are as wide as a terminal shows them: ideographs and emoji take two
-// columns, combining marks none.
+// Columns have their displayed width: ideographs and emoji take two columns,
+// combining marks none.
 func TestWideTextAligns(t *testing.T) {
 	t.Parallel()
 	texts := []string{"日本語サービス", "🚀-deploy", "e\u0301te\u0301", "plain", "한국어", "👍🏽", "क्षि"}
@@ -54,7 +54,7 @@ func TestWideTextAligns(t *testing.T) {
 	}
 }
 
-// Whatever is cut is no wider than it may be, and stays whole characters.
+// A cut text is no wider than the limit, and consists of complete characters.
 func FuzzCuts(f *testing.F) {
 	f.Add("日本語サービス[12]/タスク", 12)
 	f.Add("👩🏽e\u0301\u0301🇩🇪 a b", 3)
@@ -67,7 +67,7 @@ func FuzzCuts(f *testing.F) {
 	})
 }
 
-// A text loses its middle, but for the index of a group.
+// A text loses its middle, but not the index of a group.
 func TestShorten(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -12,20 +12,20 @@ import (
 	"golang.org/x/term"
 )
 
-// Terminal is the user's terminal while a session has it: its keys go to the
-// far side untouched, Ctrl-C and Ctrl-Z included. Its methods may be called
-// from several goroutines at once.
+// Terminal is the user's terminal during a session: keys go to the remote side
+// unchanged, including Ctrl-C and Ctrl-Z. Its methods are safe for concurrent
+// use.
 type Terminal struct {
 	in    *os.File
-	files []*os.File // that may know the size
+	files []*os.File // files that may know the size
 	sizes chan api.TerminalSize
 
 	mu     sync.Mutex
-	before *term.State // nil: it is as the user had it
+	before *term.State // nil: the mode is not changed
 }
 
-// NewTerminal returns the terminal behind stdin, which is as it was, or nil
-// when stdin is none.
+// NewTerminal returns the terminal behind stdin, with its mode unchanged, or
+// nil if stdin is not a terminal.
 func (s *Streams) NewTerminal() *Terminal {
 	in, ok := s.In.(*os.File)
 	if !ok || !s.InTerm {
@@ -39,13 +39,13 @@ func (s *Streams) NewTerminal() *Terminal {
 	return t
 }
 
-// Sizes gets the size of the terminal at once, and the newest one whenever it
+// Sizes receives the size of the terminal now, and the newest one after
 // changes.
 func (t *Terminal) Sizes() <-chan api.TerminalSize { return t.sizes }
 
-// Take gives the terminal to a session until release is called, which must
-// happen whatever happens. A stop from outside (SIGTSTP) gives the terminal
-// back until the process goes on.
+// Take puts the terminal into raw mode until release is called. The caller must
+// call release in any case. A stop by another program (SIGTSTP) restores the
+// mode until the process continues.
 func (t *Terminal) Take() (release func(), err error) {
 	if err := t.raw(); err != nil {
 		return nil, err
@@ -80,9 +80,9 @@ func (t *Terminal) obey(sig os.Signal) {
 	case syscall.SIGQUIT:
 		t.Restore()
 		signal.Reset(sig)
-		_ = syscall.Kill(os.Getpid(), syscall.SIGQUIT) // which shows what every goroutine does
-	case syscall.SIGCONT: // a shell has put its own mode back
-		_ = t.raw() // if it fails, keys are still lines
+		_ = syscall.Kill(os.Getpid(), syscall.SIGQUIT) // shows the stacks of all goroutines
+	case syscall.SIGCONT: // a shell has restored its own mode
+		_ = t.raw() // if it fails, input is still by line
 		t.measure()
 	default:
 		t.measure()
@@ -102,7 +102,7 @@ func (t *Terminal) raw() error {
 	return nil
 }
 
-// Restore puts the terminal into the mode that it had.
+// Restore restores the original mode of the terminal.
 func (t *Terminal) Restore() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -112,9 +112,8 @@ func (t *Terminal) Restore() {
 	}
 }
 
-// Recover restores the terminal when the goroutine panics, and panics again. It
-// works only if it is deferred itself, not called by a deferred function. There
-// may be no terminal.
+// Recover restores the terminal if the goroutine panics, and panics again. It
+// must be deferred directly. t may be nil.
 func (t *Terminal) Recover() {
 	if v := recover(); v != nil {
 		if t != nil {
@@ -124,19 +123,19 @@ func (t *Terminal) Recover() {
 	}
 }
 
-// measure tells of the size of the terminal.
+// measure sends the size of the terminal.
 func (t *Terminal) measure() {
 	size, err := t.size()
 	if err != nil {
-		return // the far side keeps what it has
+		return // the remote side keeps the old size
 	}
-	select { // only the newest counts
+	select { // only the newest size counts
 	case <-t.sizes:
 	default:
 	}
 	select {
 	case t.sizes <- size:
-	default: // this one is not older
+	default: // the queued one is at least as new
 	}
 }
 

@@ -37,8 +37,8 @@ func mode(t *testing.T, tty *os.File) term.State {
 	return *state
 }
 
-// A session has the terminal raw, learns its size at once and after each change,
-// and gives it back as it was, however it ends.
+// A session puts the terminal into raw mode, gets its size at once and after
+// each change, and restores the mode in every case.
 func TestTerminalIsTakenAndGivenBack(t *testing.T) { //nolint:paralleltest // signals are the process's
 	user, tty := open(t)
 	s, _, _ := Test()
@@ -83,7 +83,7 @@ func TestTerminalIsTakenAndGivenBack(t *testing.T) { //nolint:paralleltest // si
 	}
 }
 
-// A panic gives the terminal back on its way.
+// A panic restores the terminal.
 func TestTerminalIsGivenBackInAPanic(t *testing.T) {
 	t.Parallel()
 	_, tty := open(t)
@@ -95,7 +95,7 @@ func TestTerminalIsGivenBackInAPanic(t *testing.T) {
 		}
 	}()
 	defer terminal.Recover()
-	for range 2 { // what was there at first is what counts
+	for range 2 { // the original mode counts
 		if err := terminal.raw(); err != nil {
 			t.Fatal(err)
 		}
@@ -107,8 +107,8 @@ func TestTerminalIsGivenBackInAPanic(t *testing.T) {
 	panic("oh")
 }
 
-// The size comes from the first file that knows one, only the newest counts, and
-// what is no terminal cannot be taken.
+// The size comes from the first file that knows one, only the newest counts,
+// and Take fails without a terminal.
 func TestTerminalSize(t *testing.T) {
 	t.Parallel()
 	user, tty := open(t)
@@ -142,7 +142,7 @@ func TestTerminalSize(t *testing.T) {
 	}
 }
 
-// The width is the terminal's, that of COLUMNS, or 80; lines are short on a
+// The width is that of the terminal, of COLUMNS, or 80; lines are short on a
 // terminal of less than 60.
 func TestWidth(t *testing.T) {
 	t.Parallel()
@@ -178,7 +178,7 @@ func TestWidth(t *testing.T) {
 	}
 }
 
-// A line is read without what follows it.
+// ReadLine reads a line and nothing after it.
 func TestReadLine(t *testing.T) {
 	t.Parallel()
 	s, _, _ := Test()
@@ -193,7 +193,8 @@ func TestReadLine(t *testing.T) {
 	}
 }
 
-// Data goes as it is, but on a terminal visible.
+// Data is unchanged, except that control characters are made visible on a
+// terminal.
 func TestData(t *testing.T) {
 	t.Parallel()
 	for terminal, want := range map[bool]string{false: "a\x1b\n", true: "a\\x1b\n"} {
@@ -205,7 +206,7 @@ func TestData(t *testing.T) {
 	}
 }
 
-// Only a terminal is one.
+// NewTerminal returns nil if stdin is not a terminal.
 func TestNoTerminal(t *testing.T) {
 	t.Parallel()
 	streams, _, _ := Test()

@@ -12,23 +12,23 @@ import (
 	"taskrun/jobspec/visible"
 )
 
-// WriteLines writes lines; errors are those of the next flush.
+// WriteLines writes lines; the next flush reports errors.
 func WriteLines(w io.Writer, lines []string) {
 	for _, line := range lines {
 		fmt.Fprintln(w, line)
 	}
 }
 
-// OneLine makes a text visible in one line.
+// OneLine puts a text on one line and makes control characters visible.
 func OneLine(text string) string { return visible.String(strings.Join(strings.Fields(text), " ")) }
 
-// ShortID returns as much of an ID as people need.
+// ShortID returns the short form of an ID.
 func ShortID(id string) string { return id[:min(8, len(id))] }
 
 // Width returns how many columns a terminal needs for a text.
 func Width(text string) int { return ansi.StringWidth(text) }
 
-// Count returns a number of things: "1 task", "2 tasks".
+// Count returns a number with a noun: "1 task", "2 tasks".
 func Count(n int, word string) string {
 	if n == 1 {
 		return "1 " + word
@@ -36,7 +36,7 @@ func Count(n int, word string) string {
 	return fmt.Sprintf("%d %ss", n, word)
 }
 
-// Duration returns a duration as a person would write it.
+// Duration formats a duration for people.
 func Duration(d time.Duration) string {
 	switch {
 	case d < time.Millisecond:
@@ -50,7 +50,7 @@ func Duration(d time.Duration) string {
 	}
 }
 
-// Brief returns a duration in its two largest units.
+// Brief formats a duration with its two largest units.
 func Brief(d time.Duration) string {
 	switch {
 	case d < time.Second:
@@ -61,10 +61,10 @@ func Brief(d time.Duration) string {
 	return strings.TrimSuffix(d.Truncate(time.Minute).String(), "0s")
 }
 
-// Shorten cuts the middle out of a text that is too wide: its ends tell tasks
-// apart, and so does the index of GROUP[INDEX]/TASK.
+// Shorten removes the middle of a text that is too wide: its ends distinguish
+// tasks, and so does the index of GROUP[INDEX]/TASK.
 func Shorten(text string, limit int) string {
-	const least = 3 // of the group, and of the task
+	const least = 3 // minimum width of the group and of the task
 	group, rest, _ := strings.Cut(text, "[")
 	index, task, indexed := strings.Cut(rest, "]/")
 	if _, err := strconv.Atoi(index); err != nil || !indexed {
@@ -79,7 +79,7 @@ func Shorten(text string, limit int) string {
 	return cut(group, first) + index + cut(task, room-first)
 }
 
-// cut cuts the middle out of a text that is too wide.
+// cut removes the middle of a text that is too wide.
 func cut(text string, limit int) string {
 	width := ansi.StringWidth(text)
 	if width <= limit {
@@ -87,7 +87,7 @@ func cut(text string, limit int) string {
 	}
 	head := (limit - 1) / 2
 	rest, room := text, limit-1-head
-	for skip := width - room; ansi.StringWidth(rest) > room; skip++ { // half a character does not count
+	for skip := width - room; ansi.StringWidth(rest) > room; skip++ { // half of a wide character has no width
 		rest = ansi.TruncateLeft(text, skip, "")
 	}
 	return ansi.Truncate(text, head, "") + "…" + rest

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Durations are as short as they can be.
+// Durations are as short as possible.
 func TestDurations(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration][2]string{

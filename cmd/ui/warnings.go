@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// WriteWarnings shows what was found in jobs that are not shown themselves.
+// WriteWarnings shows warnings about jobs that are not shown themselves.
 func WriteWarnings(s *Streams, mode Mode, color ColorMode, warnings []Diagnostic) error {
 	switch mode {
 	case JSON:

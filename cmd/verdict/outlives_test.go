@@ -12,7 +12,7 @@ import (
 )
 
 // A run that outlives taskrun is left by a signal or a closed stdout, and
-// stopped by the user's answer and by what the policy says.
+// stopped by the user's answer and by the policy.
 func TestRunThatOutlivesTaskrun(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -66,8 +66,8 @@ func TestRunThatOutlivesTaskrun(t *testing.T) {
 	}
 }
 
-// A run is ready when each job with a deployment is healthy and the tasks of the
-// others have run for as long as they should; it never will be after a failure.
+// A run is ready when each job with a deployment is healthy and the tasks of
+// the others have run long enough; after a failure it never will be.
 func TestReady(t *testing.T) {
 	t.Parallel()
 	job := func(id, kind string) *api.Job {

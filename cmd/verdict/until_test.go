@@ -13,7 +13,7 @@ func TestUntil(t *testing.T) {
 		"running=1m30s": {Running: 90 * time.Second},
 		"running=1ns":   {Running: 1},
 	} {
-		u := Until{Healthy: true, Running: time.Hour} // of the config file
+		u := Until{Healthy: true, Running: time.Hour} // from the config file
 		if err := u.Set(text); err != nil || u != want {
 			t.Errorf("%s is %+v, %v", text, u, err)
 		}

@@ -13,15 +13,15 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// begin is when every run in these tests begins.
+// begin is the start of every run in these tests.
 var begin = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 
-// story plays what happens to a run of one job to a verdict.
+// story sends the events of a run of one job to a verdict.
 type story struct {
 	seq uint64
 	*Verdict
 	now     time.Time
-	actions []Action // but for CarryOn
+	actions []Action // except CarryOn
 }
 
 // testJob is a job of one group, app, with tasks main and side, and the
@@ -38,7 +38,7 @@ func testJob(kind string, count int) *api.Job {
 	return j
 }
 
-// place is the allocation of an index; every replacement has another ID.
+// place returns the allocation with an index; every replacement has another ID.
 func place(index int, id string) *event.Alloc {
 	return &event.Alloc{Job: "j", Group: "app", Name: fmt.Sprintf("j.app[%d]", index), ID: id}
 }
@@ -242,7 +242,7 @@ func TestUntilIsFulfilledWhenEveryTaskHasRunForSoLong(t *testing.T) {
 		name string
 		kind string
 		play func(*story)
-		due  time.Duration // after begin; 0: not in sight
+		due  time.Duration // after begin; 0: unknown
 	}{
 		{"nothing runs yet", "service", func(*story) {}, 0},
 		{"all run", "service", func(s *story) { s.runs("a", "main", "side") }, wait},
@@ -304,7 +304,7 @@ func TestUntilWaitsForEveryAllocation(t *testing.T) {
 	}
 }
 
-func TestTimeoutNamesWhoHasNotEnded(t *testing.T) {
+func TestTimeoutNamesUnfinishedTasks(t *testing.T) {
 	t.Parallel()
 	s := &story{Verdict: New(Policy{Timeout: time.Minute}, []*api.Job{testJob("batch", 1)}), now: begin}
 	s.runs("a", "main")
@@ -342,8 +342,8 @@ func TestTaskOfExitCodeFromMustBeOne(t *testing.T) {
 	}
 }
 
-// Of a job that was changed, neither what ran before counts for --until, nor
-// anything while allocations of the earlier version are yet to be replaced.
+// After a change of a job, --until ignores the time before it, and all time
+// while allocations of the earlier version must still be replaced.
 func TestUntilAfterAnUpdate(t *testing.T) {
 	t.Parallel()
 	s := &story{now: begin.Add(-time.Hour)}

@@ -1,7 +1,7 @@
-// Package bare runs the tasks of drivers that isolate them in Nomad (exec, java)
-// as raw_exec does: as processes of this machine, without isolation. Whatever
-// concerns the processes is raw_exec's; what such a driver adds is how its
-// config block becomes a command.
+// Package bare runs the tasks of drivers that isolate them in Nomad (exec,
+// java) like raw_exec: as processes of this machine, without isolation.
+// raw_exec handles the processes; such a driver only converts its config block
+// to a command.
 package bare
 
 import (
@@ -18,16 +18,17 @@ import (
 	"taskrun/drivers/schema"
 )
 
-// Command turns a decoded config block into the command of the task and the
-// arguments that stand before its args.
+// Command converts a decoded config block to the command of the task and the
+// arguments that precede its args.
 type Command func(config cty.Value) (command string, args []string, err error)
 
-// isolation are the options that are known and not carried out, for there is
-// no isolation.
+// isolation lists the known options that have no effect, because there is no
+// isolation.
 var isolation = []string{"pid_mode", "ipc_mode", "cap_add", "cap_drop"}
 
-// New returns a driver without tasks. A task's config block has options beside
-// the common ones: args, work_dir, pid_mode, ipc_mode, cap_add and cap_drop.
+// New returns a driver without tasks. In addition to its options, a config
+// block has the common ones: args, work_dir, pid_mode, ipc_mode, cap_add and
+// cap_drop.
 func New(name string, options hcldec.ObjectSpec, command Command, fingerprint func() drivers.Fingerprint) *rawexec.Driver {
 	return rawexec.NewOf(rawexec.Kind{
 		Name: name,
@@ -58,8 +59,8 @@ func (command Command) decode(config cty.Value, taskDir string) (*rawexec.TaskCo
 	return c, nil
 }
 
-// below returns the directory in the task's own that a path means in Nomad,
-// where that is the root, or the path itself if there is none.
+// below returns the path in the task's directory, which is the root in Nomad,
+// or the path itself if it does not exist there.
 func below(taskDir, path string) string {
 	inside := filepath.Join(taskDir, path)
 	if info, err := os.Stat(inside); filepath.IsAbs(path) && err == nil && info.IsDir() {
@@ -68,7 +69,7 @@ func below(taskDir, path string) string {
 	return path
 }
 
-// Text returns an option that is a string, "" where it is not set.
+// Text returns a string option, or "" if it is not set.
 func Text(config cty.Value, name string) string {
 	val := config.GetAttr(name)
 	if val.IsNull() {
@@ -77,7 +78,7 @@ func Text(config cty.Value, name string) string {
 	return val.AsString()
 }
 
-// Texts returns an option that is a list of strings. A null in it is "".
+// Texts returns an option that is a list of strings. A null element is "".
 func Texts(config cty.Value, name string) []string {
 	val := config.GetAttr(name)
 	if val.IsNull() {

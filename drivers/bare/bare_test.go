@@ -21,8 +21,8 @@ import (
 	"taskrun/drivers/rawexec"
 )
 
-// TestErrors of each step keep a task from starting, and from being found
-// again.
+// TestErrors checks that an error in each step prevents starting and recovering
+// a task.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("no command today")
@@ -67,7 +67,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// block is a config block with some options, all of which are strings.
+// block returns a config block with some string options.
 func block(schema hcldec.Spec, options map[string]string) cty.Value {
 	values := map[string]cty.Value{}
 	for name, ty := range hcldec.ImpliedType(schema).AttributeTypes() {
@@ -79,7 +79,7 @@ func block(schema hcldec.Spec, options map[string]string) cty.Value {
 	return cty.ObjectVal(values)
 }
 
-// shell is a driver whose tasks are commands of a shell.
+// shell returns a driver whose tasks are shell commands.
 func shell() *rawexec.Driver {
 	return bare.New("shell", hcldec.ObjectSpec{"script": &hcldec.AttrSpec{Name: "script", Type: cty.String}},
 		func(config cty.Value) (string, []string, error) {
@@ -90,8 +90,8 @@ func shell() *rawexec.Driver {
 		})
 }
 
-// TestFingerprint receives one fingerprint, for it never changes, and the end of
-// the channel when the context ends.
+// TestFingerprint receives one fingerprint, because it never changes, and the
+// end of the channel when the context ends.
 func TestFingerprint(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -122,8 +122,8 @@ func TestFingerprint(t *testing.T) {
 	})
 }
 
-// TestOptionsOfTheDriver are those that keep tasks from an account, and no
-// others of raw_exec's.
+// TestOptionsOfTheDriver checks that the driver has the options that deny
+// accounts, and no others of raw_exec.
 func TestOptionsOfTheDriver(t *testing.T) {
 	t.Parallel()
 	schema := shell().ConfigSchema()
@@ -159,7 +159,7 @@ func TestOptionsOfTheDriver(t *testing.T) {
 	}
 }
 
-// TestTexts reads options that are strings, and lists of them.
+// TestTexts reads options that are strings, and lists of strings.
 func TestTexts(t *testing.T) {
 	t.Parallel()
 	config := cty.ObjectVal(map[string]cty.Value{
@@ -179,8 +179,8 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestSchema has the options of a kind beside the common ones, and those that
-// have no effect here are among them.
+// TestSchema has the options of a kind and the common ones, including those
+// without an effect here.
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	names := slices.Sorted(maps.Keys(hcldec.ImpliedType(shell().TaskConfigSchema()).AttributeTypes()))

@@ -26,8 +26,8 @@ func New() map[string]drivers.Driver {
 	return byName
 }
 
-// Unisolated reports whether a driver isolates its tasks in Nomad, and not
-// here, and returns the options that have no effect therefore.
+// Unisolated reports whether a driver isolates its tasks in Nomad but not here,
+// and returns the options that therefore have no effect.
 func Unisolated(d drivers.Driver) (options []string, ok bool) {
 	if d, ok := d.(*rawexec.Driver); ok {
 		options = d.Unisolated()

@@ -22,7 +22,7 @@ type check struct {
 
 func (c *check) report(p jobspec.Diagnostic) { c.diagnostics = append(c.diagnostics, p) }
 
-// body checks a config block or a block in it.
+// body checks a config block or a nested block.
 func (c *check) body(body map[string]any, known options, at jobspec.Path) {
 	meant := make(map[string]bool) // likely meanings of misspelled names
 	for _, name := range slices.Sorted(maps.Keys(body)) {
@@ -47,8 +47,8 @@ func (c *check) body(body map[string]any, known options, at jobspec.Path) {
 	}
 }
 
-// unknown reports an unknown option, and returns the one that is probably meant,
-// or "".
+// unknown reports an unknown option, and returns the option that was probably
+// meant, or "".
 func (c *check) unknown(name string, known options, at jobspec.Path) (near string) {
 	where := ""
 	if at.Name() != "config" {
@@ -90,7 +90,7 @@ func isOfTask(name string) bool {
 	return false
 }
 
-// attribute checks the value of an option that is no block.
+// attribute checks the value of an option that is not a block.
 func (c *check) attribute(value any, ty cty.Type, at jobspec.Path) {
 	if m, ok := findMisfit(value, ty, at); ok {
 		c.report(jobspec.Diagnostic{

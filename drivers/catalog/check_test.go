@@ -47,7 +47,7 @@ var testSchema = hcldec.ObjectSpec{
 	"sysctl": &hcldec.BlockAttrsSpec{TypeName: "sysctl", ElementType: cty.String},
 }
 
-func TestCheckFindsWhatNoEnvironmentCanMend(t *testing.T) {
+func TestCheckFindsErrorsOfAnyEnvironment(t *testing.T) {
 	t.Parallel()
 	const config = "job.group[0].task[0].config"
 	for _, c := range []struct {
@@ -151,7 +151,7 @@ func TestUnknownOptionHasARemedy(t *testing.T) {
 	}
 }
 
-func TestCatalogNamesDriversAsJobFilesDo(t *testing.T) {
+func TestCatalogNames(t *testing.T) {
 	t.Parallel()
 	known := New()
 	checker := NewChecker(known)

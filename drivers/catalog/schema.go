@@ -8,8 +8,8 @@ import (
 )
 
 // Schema returns the schema of the config block of a driver that job files use
-// and this catalog lacks; nil if it is unknown. A job file that is only checked
-// may be for another machine.
+// and this catalog lacks, or nil. A job file that is only validated may be for
+// another machine.
 func Schema(driver string) hcldec.Spec {
 	switch driver {
 	case "qemu":

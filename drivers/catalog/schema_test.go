@@ -13,10 +13,10 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// TestSchemasTakeWhatTheirDriversTake parses testdata/DRIVER.nomad.hcl, whose
-// tasks use every option of the driver, as blocks and as objects, and checks
-// and decodes them, also as they read in the API's JSON.
-func TestSchemasTakeWhatTheirDriversTake(t *testing.T) {
+// TestSchemasMatchTheirDrivers parses testdata/DRIVER.nomad.hcl, whose tasks
+// use every option of the driver, as blocks and as objects, and checks and
+// decodes them, also in the form of the API's JSON.
+func TestSchemasMatchTheirDrivers(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.nomad.hcl")
 	if err != nil || len(files) == 0 {
@@ -86,7 +86,7 @@ func throughJSON(t *testing.T, config map[string]any) map[string]any {
 	return again
 }
 
-// TestSchemasRefuse takes a config away from what each driver takes.
+// TestSchemasRefuse removes the config of each driver's task.
 func TestSchemasRefuse(t *testing.T) {
 	t.Parallel()
 	blocks := func(m map[string]any) []any { return []any{m} }

@@ -1,11 +1,11 @@
-// Package cgroup makes control groups, in which Linux measures, limits and kills
-// the processes of a task together; see cgroups(7).
+// Package cgroup creates control groups, in which Linux measures, limits and
+// kills the processes of a task together; see cgroups(7).
 //
 // A Tree contains the groups of one run. With version 2 it is in the group of
-// this program, if it is alone there, or for root in /taskrun; with version 1,
-// which needs root, in /taskrun of each hierarchy. The directory of a run is
-// locked while the run lives. The next run removes the directories of killed
-// ones, unless processes still live in them.
+// this program, if that contains no other process, or in /taskrun for root;
+// with version 1, which needs root, in /taskrun of each hierarchy. The
+// directory of a run is locked while the run is alive. The next run removes the
+// directories of killed runs, unless they still contain processes.
 package cgroup
 
 import (
@@ -20,9 +20,9 @@ import (
 
 // Limits are the limits of all processes of a group together.
 type Limits struct {
-	Memory    int64 // bytes; beyond it the kernel kills a process; 0: no limit
+	Memory    int64 // bytes; the kernel kills a process that exceeds it; 0: no limit
 	Reserved  int64 // bytes that the kernel reclaims last; 0: none
-	CPUShares int   // weight against other processes; 0: the default
+	CPUShares int   // weight relative to other processes; 0: the default
 }
 
 // The controllers in use. Only memory is required.
@@ -40,7 +40,7 @@ func write(dir, file, text string) error {
 	return nil
 }
 
-// words returns the words of a file of a group; none when it cannot be read.
+// words returns the words in a file of a group, or none if it cannot be read.
 func words(dir, file string) []string {
 	data, err := os.ReadFile(filepath.Join(dir, file))
 	if err != nil {

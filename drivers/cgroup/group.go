@@ -14,17 +14,17 @@ import (
 	"time"
 )
 
-// Group is the group of one start of a task. All methods may be called from
-// several goroutines at once.
+// Group is the group of one start of a task. All methods are safe for
+// concurrent use.
 type Group struct {
 	dirs    []string // the first has the memory controller
-	freezer string   // the one that can freeze; "" for none
+	freezer string   // the group that can be frozen; "" for none
 	v2      bool
-	found   bool // made by an earlier run
+	found   bool // created by an earlier run
 }
 
-// Make makes an empty group, which must be removed. The name must be new in the
-// tree.
+// Make creates an empty group. The name must be new in the tree. The caller
+// must call Remove.
 func (t *Tree) Make(name string, limits Limits) (*Group, error) {
 	t.making.RLock()
 	defer t.making.RUnlock()
@@ -72,8 +72,8 @@ func Find(dirs []string) (*Group, error) {
 // Dirs returns the directories of the group, for Find.
 func (g *Group) Dirs() []string { return g.dirs }
 
-// Version2 reports whether the group has one directory, in which a process can be
-// started. With version 1 the starting thread must be in all of them.
+// Version2 reports whether the group has one directory, in which a process can
+// be started. With version 1, the starting thread must join all of them.
 func (g *Group) Version2() bool { return g.v2 }
 
 // limit sets limits. Only the limit of memory is required.
@@ -125,8 +125,8 @@ func weight(shares int) int {
 	return int(math.Ceil(math.Pow(10, (l*l+125*l)/612-7.0/34)))
 }
 
-// Processes returns the PIDs in the group, without this program, of which a thread
-// is in it for a moment with version 1; see package process.
+// Processes returns the PIDs in the group except this program, which has a
+// thread in it for a moment with version 1; see package process.
 func (g *Group) Processes() (pids []int) {
 	for _, word := range words(g.dirs[0], "cgroup.procs") {
 		if pid, err := strconv.Atoi(word); err == nil && pid > 0 && pid != os.Getpid() {
@@ -152,8 +152,8 @@ func (g *Group) OOMKills() int {
 	return n
 }
 
-// Kill kills every process in the group, without waiting. If the group cannot be
-// frozen, Kill does nothing, since a PID may have another process by then.
+// Kill kills every process in the group, without waiting. If the group cannot
+// be frozen, Kill does nothing, because a PID may be reused in the meantime.
 func (g *Group) Kill() error {
 	if g.freezer == "" || len(g.Processes()) == 0 {
 		return nil
@@ -174,7 +174,7 @@ func (g *Group) Kill() error {
 	return write(g.freezer, file, off)
 }
 
-// Remove kills the processes of the group and removes it, once they are gone. It
+// Remove kills the processes of the group and removes it once they are gone. It
 // waits no longer than patience.
 func (g *Group) Remove(patience time.Duration) error {
 	deadline := time.Now().Add(patience)

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// realTree opens a tree of this machine, if it has one for this user.
+// realTree opens a tree of this machine, if possible for this user.
 func realTree(t *testing.T) *Tree {
 	t.Helper()
 	tree, err := openHere()
@@ -49,8 +49,8 @@ func TestOpenTwice(t *testing.T) {
 	}
 }
 
-// realVersion2 opens a tree of version 2 even where the memory controller is of
-// version 1: there can be no limits then, but everything else.
+// realVersion2 opens a tree of version 2 even if the memory controller is in
+// version 1: limits are impossible then, but nothing else is.
 func realVersion2(t *testing.T) *Tree {
 	t.Helper()
 	mountinfo, err := os.ReadFile("/proc/self/mountinfo")
@@ -76,7 +76,7 @@ func realVersion2(t *testing.T) *Tree {
 // start starts a shell in a group.
 func start(t *testing.T, g *Group, script string) *exec.Cmd {
 	t.Helper()
-	// It goes on when it reads a line, which is when it is in the group.
+	// It continues when it reads a line, once it is in the group.
 	cmd := exec.Command("/bin/sh", "-c", "read x\n"+script)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -113,7 +113,7 @@ func start(t *testing.T, g *Group, script string) *exec.Cmd {
 
 const patience = 20 * time.Second
 
-// A group knows its processes wherever they went, kills them, and is removed.
+// A group finds its processes wherever they moved, kills them, and is removed.
 func TestTheKernelKills(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(*testing.T) *Tree{"its own version": realTree, "version 2": realVersion2} {
@@ -156,7 +156,7 @@ func TestTheKernelKills(t *testing.T) {
 	}
 }
 
-// What needs too much memory is killed, which is counted.
+// A process that needs too much memory is killed, which is counted.
 func TestTheKernelLimitsMemory(t *testing.T) {
 	t.Parallel()
 	g, err := realTree(t).Make("task/2", Limits{Memory: 20 << 20, CPUShares: 100})
@@ -177,8 +177,8 @@ func TestTheKernelLimitsMemory(t *testing.T) {
 	}
 }
 
-// Groups of a run that was killed are removed by the next run, those of one
-// that lives are not.
+// Groups of a killed run are removed by the next run, those of a live one are
+// not.
 func TestTheKernelLocks(t *testing.T) {
 	t.Parallel()
 	one, two := realTree(t), realTree(t)
@@ -191,11 +191,11 @@ func TestTheKernelLocks(t *testing.T) {
 		t.Error("the group of a run that lives was removed")
 	}
 	for _, h := range one.hierarchies {
-		h.lock.Close() // as when the program is killed
+		h.lock.Close() // as after a kill
 	}
 	if again, err := Find(g.Dirs()); err != nil {
 		t.Error(err)
-	} else if err := again.Remove(0); err != nil { // which a later run does, and then sweeps
+	} else if err := again.Remove(0); err != nil { // as a later run does before it sweeps
 		t.Error(err)
 	}
 	// Others that sweep at the same time may have it locked for a moment.

@@ -8,10 +8,10 @@ import (
 
 // mount is a mounted cgroup file system.
 type mount struct {
-	dir         string   // where
-	root        string   // the group that is mounted
-	version2    bool     // or one hierarchy of version 1
-	controllers []string // of version 1
+	dir         string   // mount point
+	root        string   // group at the mount point
+	version2    bool     // false: one hierarchy of version 1
+	controllers []string // only version 1
 }
 
 // unescape unescapes paths in mountinfo.
@@ -48,7 +48,7 @@ func version1(mounts []mount, controller string) (dir string, ok bool) {
 }
 
 // version2 returns where the hierarchy is mounted, and the directory of this
-// program's group in it by /proc/PID/cgroup; see cgroups(7).
+// program's group in it according to /proc/PID/cgroup; see cgroups(7).
 func version2(mounts []mount, self string) (dir, own string, ok bool) {
 	i := slices.IndexFunc(mounts, func(m mount) bool { return m.version2 })
 	if i < 0 {
@@ -61,7 +61,7 @@ func version2(mounts []mount, self string) (dir, own string, ok bool) {
 		}
 		below, err := filepath.Rel(mounts[i].root, path)
 		if err != nil || !filepath.IsLocal(below) || strings.HasPrefix(path, "/../") {
-			return "", "", false // it is outside of what is mounted
+			return "", "", false // it is outside of the mounted part
 		}
 		return mounts[i].dir, filepath.Join(mounts[i].dir, below), true
 	}

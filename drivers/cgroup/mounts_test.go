@@ -19,7 +19,7 @@ const (
 `
 )
 
-// TestParseMounts leaves out what is no file system of cgroups.
+// TestParseMounts ignores other file systems.
 func TestParseMounts(t *testing.T) {
 	t.Parallel()
 	want := []mount{

@@ -20,7 +20,7 @@ type Tree struct {
 	version2    bool
 	given       string // this program's own group, if the tree is in it
 
-	making sync.RWMutex // read-locked while a group is made, so that the tree is not removed
+	making sync.RWMutex // read-locked while a group is created, so that the tree is not removed
 }
 
 // shared is the only tree of this program, which several drivers use.
@@ -37,10 +37,10 @@ type hierarchy struct {
 	lock       *os.File
 }
 
-// top is the group of the trees of root's runs.
+// top is the parent group of root's runs.
 const top = "taskrun"
 
-// The directories: one for each run, and with version 2 one for this program.
+// Directories: one for each run and, with version 2, one for this program.
 const (
 	runPrefix = "taskrun-run-"
 	engineDir = "taskrun-engine"
@@ -48,8 +48,8 @@ const (
 
 const hint = "run taskrun in a group of its own: systemd-run --user --scope -p Delegate=yes taskrun up …"
 
-// Open returns the tree of this program, in which memory can be limited. Each Open
-// needs a Close. The error says what this machine lacks.
+// Open returns the tree of this program, in which memory can be limited. Each
+// Open needs a Close. The error says what this machine lacks.
 func Open() (*Tree, error) {
 	shared.Lock()
 	defer shared.Unlock()
@@ -64,7 +64,7 @@ func Open() (*Tree, error) {
 	return shared.tree, nil
 }
 
-// Close removes the tree when everybody has closed it. Its groups must have been
+// Close removes the tree after the last Close. Its groups must have been
 // removed.
 func (t *Tree) Close() error {
 	shared.Lock()
@@ -101,8 +101,8 @@ func open(mounts []mount, self string) (*Tree, error) {
 	return openGiven(own)
 }
 
-// isRoot reports whether a directory of version 2 is the system's root group, the
-// only one without a type.
+// isRoot reports whether a directory of version 2 is the system's root group,
+// the only one without a type.
 func isRoot(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, "cgroup.type"))
 	return err != nil
@@ -131,13 +131,14 @@ func openVersion1(mounts []mount) (*Tree, error) {
 	return t, nil
 }
 
-// openTop makes a tree for root, beside other groups.
+// openTop creates a tree for root, next to other groups.
 func openTop(dir string) (*Tree, error) {
 	return (&Tree{version2: true}).begin(filepath.Join(dir, top))
 }
 
-// openGiven makes a tree in this program's own group, from systemd or a container.
-// Groups with limits must not contain this program, so it moves into another.
+// openGiven creates a tree in this program's own group, from systemd or a
+// container. Groups with limits must not contain this program, so it moves into
+// another one.
 func openGiven(own string) (*Tree, error) {
 	if !has(own, "cgroup.controllers", memory) {
 		return nil, fmt.Errorf("the memory controller cannot be used in cgroup %q: %s", own, hint)
@@ -157,7 +158,7 @@ func openGiven(own string) (*Tree, error) {
 	return t.begin(own)
 }
 
-// begin makes the run's directory in a group of version 2.
+// begin creates the run's directory in a group of version 2.
 func (t *Tree) begin(base string) (*Tree, error) {
 	err := t.add("", base)
 	if err == nil {
@@ -172,15 +173,16 @@ func (t *Tree) begin(base string) (*Tree, error) {
 	return t, nil
 }
 
-// enable enables controllers for the groups in a group. Without a CPU controller
-// there are no weights.
+// enable enables controllers for the groups in a group. Without a CPU
+// controller there are no weights.
 func enable(dir string) error {
 	_ = write(dir, "cgroup.subtree_control", "+"+cpu)
 	return write(dir, "cgroup.subtree_control", "+"+memory)
 }
 
-// add makes and locks the directory of the run in a group, and removes those of
-// killed runs. Until it is locked, another run may take it for one of those.
+// add creates and locks the directory of the run in a group, and removes those
+// of killed runs. Until it is locked, another run may mistake it for one of
+// those.
 func (t *Tree) add(controller, base string) error {
 	sweep(base)
 	for range 10 {
@@ -201,7 +203,7 @@ func (t *Tree) add(controller, base string) error {
 	return fmt.Errorf("cannot make a cgroup in %q: others remove it at once", base)
 }
 
-// lockDir locks a directory, without waiting. The lock ends with the program.
+// lockDir locks a directory without blocking. The lock ends with the program.
 func lockDir(dir string) (*os.File, error) {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -209,7 +211,7 @@ func lockDir(dir string) (*os.File, error) {
 	}
 	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if err == nil {
-		_, err = os.Stat(dir) // whether it is still there
+		_, err = os.Stat(dir) // it may have been removed
 	}
 	if err != nil {
 		f.Close()
@@ -229,7 +231,7 @@ func sweep(base string) {
 		dir := filepath.Join(base, e.Name())
 		lock, err := lockDir(dir)
 		if err != nil {
-			continue // the run lives
+			continue // the run is alive
 		}
 		groups, _ := os.ReadDir(dir)
 		for _, g := range groups {

@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// A directory of a test stands for a hierarchy: files that the kernel would
-// make are made when they are written. It cannot show what only the kernel
-// does; see kernel_linux_test.go for that.
+// A directory of a test simulates a hierarchy: files that the kernel would
+// create are created when they are written. It cannot show the kernel's own
+// behavior; see kernel_linux_test.go for that.
 
-// given returns such a directory of version 2, for a group that has these
-// processes, and how it is mounted.
+// given returns such a directory of version 2, for a group with these
+// processes, and its mounts.
 func given(t *testing.T, controllers string, processes ...string) (dir string, mounts []mount) {
 	t.Helper()
 	dir = t.TempDir()
@@ -33,7 +33,7 @@ func fill(t *testing.T, dir, file, text string) {
 	}
 }
 
-// mustSay checks what was written to a file last.
+// mustSay checks the last text written to a file.
 func mustSay(t *testing.T, dir, file, want string) {
 	t.Helper()
 	if got := strings.Join(words(dir, file), " "); got != want {
@@ -43,7 +43,7 @@ func mustSay(t *testing.T, dir, file, want string) {
 
 var self = strconv.Itoa(os.Getpid())
 
-func TestAGivenGroup(t *testing.T) {
+func TestDelegatedGroup(t *testing.T) {
 	t.Parallel()
 	dir, mounts := given(t, "cpu memory pids", self)
 	tree, err := open(mounts, "0::/\n")
@@ -73,14 +73,14 @@ func TestAGivenGroup(t *testing.T) {
 	if _, err := tree.Make("alloc/task/1", Limits{}); err == nil {
 		t.Error("the group could be made twice")
 	}
-	// As long as this run lives another one leaves its groups alone.
+	// While this run is alive, another one leaves its groups alone.
 	sweep(dir)
 	if !exists(run) {
 		t.Error("the groups of a run that lives were removed")
 	}
 }
 
-func TestAGivenGroupThatCannotBeUsed(t *testing.T) {
+func TestUnusableDelegatedGroup(t *testing.T) {
 	t.Parallel()
 	for want, c := range map[string]struct {
 		controllers string
@@ -118,7 +118,7 @@ func TestRootsTop(t *testing.T) {
 	if !strings.HasPrefix(g.Dirs()[0], filepath.Join(dir, top, runPrefix)) {
 		t.Errorf("the group is %q", g.Dirs())
 	}
-	mustSay(t, dir, "cgroup.subtree_control", "cpu memory") // which is not ours
+	mustSay(t, dir, "cgroup.subtree_control", "cpu memory") // this one is not ours
 	mustSay(t, filepath.Join(dir, top), "cgroup.subtree_control", "+memory")
 }
 
@@ -156,7 +156,7 @@ func TestVersion1Hierarchies(t *testing.T) {
 	}
 }
 
-// What a run that was killed has left behind is removed by the next.
+// The remains of a killed run are removed by the next one.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()

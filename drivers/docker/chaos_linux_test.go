@@ -13,7 +13,7 @@ import (
 	"taskrun/drivers/drivertest"
 )
 
-// counting writes the numbers one after another until SIGTERM.
+// counting writes consecutive numbers until SIGTERM.
 const counting = "trap 'exit 3' TERM; i=0; while :; do i=$((i+1)); echo number $i; sleep 0.05 & wait $!; done"
 
 // startOn starts a task in an engine of the test.
@@ -24,8 +24,9 @@ func startOn(t *testing.T, d *docker.Driver, script string) (*drivers.TaskConfig
 	return cfg, output
 }
 
-// TestEngineIsStoppedAndStarted while tasks run. With --live-restore they continue,
-// and no output is lost; without it the engine ends them.
+// TestEngineIsStoppedAndStarted stops the engine while tasks are running. With
+// --live-restore they continue, and no output is lost; without it the engine
+// ends them.
 func TestEngineIsStoppedAndStarted(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -54,7 +55,7 @@ func TestEngineIsStoppedAndStarted(t *testing.T) {
 				t.Fatal(err)
 			}
 			if c.code == 0 {
-				// This line comes after the output of the meantime.
+				// This line comes after the output written meanwhile.
 				_, err := drivers.Capture(t.Context(), d, cfg.ID, []string{"sh", "-c", "echo from inside >/proc/1/fd/1"})
 				if err != nil {
 					t.Fatal(err)
@@ -84,7 +85,7 @@ func TestEngineIsStoppedAndStarted(t *testing.T) {
 	}
 }
 
-// TestEngineThatStaysAway loses the task, and a stop of it returns at once.
+// TestEngineThatStaysAway loses the task, and stopping it returns at once.
 func TestEngineThatStaysAway(t *testing.T) {
 	t.Parallel()
 	engine := dockertest.NeedDaemon(t)

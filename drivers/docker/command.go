@@ -59,7 +59,7 @@ func (c *command) end() {
 	ctx, cancel := context.WithTimeout(context.Background(), killPatience)
 	defer cancel()
 	if c.killInside(ctx) != nil {
-		_ = c.killOutside(ctx) // otherwise it ends with its task
+		_ = c.killOutside(ctx) // otherwise the command ends with its task
 	}
 }
 
@@ -121,7 +121,7 @@ func (c *command) result(ctx context.Context) *drivers.ExitResult {
 		info, err := c.task.cli.ExecInspect(ctx, c.id, client.ExecInspectOptions{})
 		switch {
 		case err != nil && !c.task.running():
-			return new(killed) // with its container
+			return new(killed) // killed with its container
 		case err != nil:
 			return &drivers.ExitResult{ExitCode: codeUnknown, Err: err}
 		case info.Running:

@@ -1,10 +1,10 @@
 // Package docker is Nomad's docker driver: a task is a container of a Docker
 // engine; see https://developer.hashicorp.com/nomad/docs/drivers/docker.
 //
-// The driver talks to the engine's API, at DOCKER_HOST or where the docker command
+// The driver uses the engine's API, at DOCKER_HOST or where the docker command
 // finds it, and not before a task needs it. All containers have the labels of
-// package daemon, by which they are found and removed when the process that made
-// them is gone.
+// package daemon, by which they are found and removed if the process that made
+// them has died.
 //
 //	daemon    where the engine is, its errors, the containers of taskrun
 //	settings  options and config block → container; talks to no engine
@@ -46,21 +46,21 @@ type Config struct {
 	Absence time.Duration
 }
 
-// Driver is the docker driver. Its methods may be called from several
-// goroutines at once. Shutdown must be called in the end.
+// Driver is the docker driver. Its methods are safe for concurrent use. The
+// caller must call Shutdown at the end.
 type Driver struct {
 	eventer.Eventer
 
 	config    Config
 	options   settings.Options
-	connect   func() (*client.Client, error) // the first call makes the client
+	connect   func() (*client.Client, error) // the first call creates the client
 	connected atomic.Bool                    // connect was called
 	used      atomic.Bool                    // the engine may have containers of this run
 	onUse     func()                         // called before that; may be nil
 	tasks     taskstore.Store[*task]
 
 	mu   sync.Mutex
-	runs map[string]bool // whose containers Shutdown removes
+	runs map[string]bool // Shutdown removes their containers
 
 	images  image.Store
 	builder settings.Builder
@@ -86,7 +86,7 @@ func New(config Config) *Driver {
 	return d
 }
 
-// engine returns where the engine is.
+// engine returns the address of the engine.
 func (d *Driver) engine() daemon.Endpoint {
 	return daemon.Find(cmp.Or(d.config.Host, d.options.Endpoint), d.options.TLS, os.Getenv)
 }
@@ -97,7 +97,7 @@ func (d *Driver) newTask(cli *client.Client, cfg *drivers.TaskConfig, id string)
 	return t
 }
 
-// taskSchema is made when it is first needed: most runs have no such task.
+// taskSchema is computed on first use: most runs have no such task.
 var taskSchema = sync.OnceValue(schema.Of[settings.Config])
 
 // Info names the driver.
@@ -111,8 +111,8 @@ func (d *Driver) Capabilities() drivers.Capabilities {
 	return drivers.Capabilities{FSIsolation: drivers.FSIsolationImage, MustInitiateNetwork: true}
 }
 
-// WaitTask returns how the container ended. The error of a result is Nomad's: it
-// repeats an exit code other than 0.
+// WaitTask reports how the container ended. The error in the result is Nomad's,
+// which repeats an exit code other than 0.
 func (d *Driver) WaitTask(ctx context.Context, id string) (<-chan *drivers.ExitResult, error) {
 	t, err := d.tasks.Get(id)
 	if err != nil {
@@ -121,8 +121,8 @@ func (d *Driver) WaitTask(ctx context.Context, id string) (<-chan *drivers.ExitR
 	return t.exit.Wait(ctx), nil
 }
 
-// StopTask sends the signal to the first process of the container; without one
-// it is that of the image, or SIGTERM.
+// StopTask sends the signal to the first process of the container. The default
+// is the stop signal of the image, or SIGTERM.
 func (d *Driver) StopTask(ctx context.Context, id string, timeout time.Duration, signal string) error {
 	t, err := d.tasks.Get(id)
 	if err != nil {
@@ -150,8 +150,8 @@ func (d *Driver) SignalTask(id string, signal string) error {
 	return t.signal(ctx, signal)
 }
 
-// DestroyTask forgets a task and removes its container, with the volumes that
-// have no name.
+// DestroyTask forgets a task and removes its container, with its anonymous
+// volumes.
 func (d *Driver) DestroyTask(id string, force bool) error {
 	t, err := d.tasks.Get(id)
 	if err != nil {
@@ -182,7 +182,7 @@ func (d *Driver) InspectTask(id string) (*drivers.TaskStatus, error) {
 	return status, nil
 }
 
-// Shutdown removes the containers of this run that are still there.
+// Shutdown removes the remaining containers of this run.
 func (d *Driver) Shutdown(ctx context.Context) (int, error) {
 	if !d.connected.Load() {
 		return 0, nil
@@ -208,7 +208,7 @@ func (d *Driver) Shutdown(ctx context.Context) (int, error) {
 	return removed, nil
 }
 
-// adopt has Shutdown remove the containers of an earlier run, too.
+// adopt makes Shutdown remove the containers of an earlier run, too.
 func (d *Driver) adopt(run string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -20,7 +20,8 @@ func TestDriver(t *testing.T) {
 			if !s.Forever {
 				return shell(drivertest.Shell(s))
 			}
-			// The first process of a container gets only signals that it waits for.
+			// The first process of a container only gets signals that it
+			// handles.
 			stop := "trap 'exit 0' INT TERM\n"
 			if s.Stubborn {
 				stop = "trap '' INT\n"

@@ -17,8 +17,8 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// An image is pulled when it is not there, may have changed, or must be; what
-// is there is used where the registry cannot be reached.
+// An image is pulled if it is missing, may have changed, or with force_pull; a
+// local one is used if the registry is unreachable.
 func TestImages(t *testing.T) {
 	t.Parallel()
 	const image = "image = \"%\"\ncommand = \"/bin/true\"\n"
@@ -67,9 +67,9 @@ func TestImages(t *testing.T) {
 	}
 }
 
-// A pull that takes too long, at all or between two messages, fails for that
-// reason, and so does one of a task that is not wanted any more.
-func TestPullThatIsCutShort(t *testing.T) {
+// A pull that takes too long, in total or between two messages, fails for that
+// reason, and so does one for a task that is being stopped.
+func TestPullIsCanceled(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		options  func(*settings.Options)
@@ -100,7 +100,7 @@ func TestPullThatIsCutShort(t *testing.T) {
 	}
 }
 
-// An archive of the task brings its image; what is no regular file does not.
+// An archive of the task provides its image, unless it is not a regular file.
 func TestLoadWithoutAnEngine(t *testing.T) {
 	t.Parallel()
 	e := newFakeEngine(t)
@@ -146,7 +146,7 @@ func TestLoadWithoutAnEngine(t *testing.T) {
 	}
 }
 
-// The network of a group is a container, which is used again while it runs.
+// The network of a group is a container, which is reused while it is running.
 func TestNetworkOfAGroup(t *testing.T) {
 	t.Parallel()
 	e := newFakeEngine(t)
@@ -199,8 +199,8 @@ func TestNetworkOfAGroup(t *testing.T) {
 	}
 }
 
-// A network that cannot be made leaves nothing behind.
-func TestNetworkThatFails(t *testing.T) {
+// A failed creation of a network leaves nothing behind.
+func TestNetworkFails(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		request string
@@ -238,7 +238,7 @@ func TestNetworkThatFails(t *testing.T) {
 	}
 }
 
-// Containers of all runs are found, and removed by the line of OnUse.
+// Containers of all runs are found, and removed with the reference of OnUse.
 func TestLeftoversWithoutAnEngine(t *testing.T) {
 	t.Parallel()
 	e := newFakeEngine(t)
@@ -273,7 +273,7 @@ func TestLeftoversWithoutAnEngine(t *testing.T) {
 	}
 }
 
-// The look of an engine is undetected with the reason, or healthy.
+// The fingerprint is undetected with a reason, or healthy.
 func TestLookAtTheEngine(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -295,8 +295,8 @@ func TestLookAtTheEngine(t *testing.T) {
 	}
 }
 
-// CPU times are those between two samples; memory is what either version of
-// cgroups says.
+// CPU times are those between two samples; memory has the values of either
+// version of cgroups.
 func TestUsageOf(t *testing.T) {
 	t.Parallel()
 	begin := time.Unix(100, 0)
@@ -323,8 +323,8 @@ func TestUsageOf(t *testing.T) {
 	}
 }
 
-// An empty sample is dropped.
-func TestStatsThatAreNone(t *testing.T) {
+// An empty sample is ignored.
+func TestEmptyStats(t *testing.T) {
 	t.Parallel()
 	e := newFakeEngine(t)
 	d := e.driver(t)

@@ -23,7 +23,7 @@ const drain = time.Second
 
 // ExecTaskStreaming runs a command in the container, with the environment,
 // directory and user of the task. The engine does not end a command when its
-// client goes, so command.end does.
+// client disconnects, so command.end does.
 func (d *Driver) ExecTaskStreaming(ctx context.Context, id string, opts *drivers.ExecOptions) (*drivers.ExitResult, error) {
 	t, err := d.tasks.Get(id)
 	if err != nil {
@@ -122,14 +122,14 @@ func (c *command) send(stream *client.ExecAttachResult) {
 	switch {
 	case err != nil:
 	case c.opts.Tty:
-		_, _ = stream.Conn.Write([]byte{4}) // what Ctrl-D sends: the end of the input
+		_, _ = stream.Conn.Write([]byte{4}) // Ctrl-D: the end of the input
 	default:
 		_ = stream.CloseWrite()
 	}
 }
 
-// resize sets the size of the terminal when the user's changes. It tries again,
-// since the engine refuses until the command runs.
+// resize sets the size of the terminal whenever the user's changes. It retries,
+// because the engine refuses until the command is running.
 func (c *command) resize(ctx context.Context) {
 	const pause = 20 * time.Millisecond
 	var size api.TerminalSize

@@ -140,9 +140,9 @@ func TestExecStreams(t *testing.T) {
 	}
 }
 
-// TestExecOfWhatIsNotThere ends with 127 for a command that does not exist, and
+// TestExecOfAMissingCommand ends with 127 for a command that does not exist, and
 // with 126 for one that cannot be executed, whatever version the engine has.
-func TestExecOfWhatIsNotThere(t *testing.T) {
+func TestExecOfAMissingCommand(t *testing.T) {
 	t.Parallel()
 	d, cfg := startForever(t, "")
 	for command, want := range map[string]int{"nothing": 127, "/not/there": 127, "/etc/passwd": 126, "/etc": 126} {
@@ -175,7 +175,7 @@ func TestExecTerminal(t *testing.T) {
 		ended <- result
 	}()
 	lines := 0
-	enter := func(text string) { // returns after the answer
+	enter := func(text string) { // returns after the response
 		if _, err := io.WriteString(keys, text+"\n"); err != nil {
 			t.Error(err)
 		}

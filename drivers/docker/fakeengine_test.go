@@ -31,15 +31,15 @@ import (
 	"taskrun/drivers"
 )
 
-// fakeEngine answers as an engine does, so that the driver can be tested where
-// there is none, and shown errors that a real one rarely has. Its containers are
-// processes of this machine; it has no images, mounts, networks or terminals.
+// fakeEngine responds like an engine, so that the driver can be tested without
+// one, and with errors that a real one rarely has. Its containers are processes
+// of this machine; it has no images, mounts, networks or terminals.
 type fakeEngine struct {
 	server *httptest.Server
 	mux    *http.ServeMux
 
 	mu         sync.Mutex
-	change     chan struct{} // closed and replaced with every change of what follows
+	change     chan struct{} // closed and replaced with every change of the following fields
 	images     map[string]bool
 	containers map[string]*fakeContainer
 	execs      map[string]*fakeExec
@@ -50,12 +50,12 @@ type fakeEngine struct {
 	away       bool
 	closed     bool
 	arch       string
-	pull       []string        // its messages about a pull
+	pull       []string        // messages of a pull
 	hold       <-chan struct{} // a pull sends nothing before it is closed
 	stats      string
 }
 
-// A rule has the engine answer otherwise.
+// A rule changes a response of the engine.
 type rule struct {
 	request *regexp.Regexp
 	times   int
@@ -144,7 +144,7 @@ func (e *fakeEngine) close() {
 	e.server.Close()
 }
 
-// set changes the state and wakes all that wait.
+// set changes the state and wakes all waiters.
 func (e *fakeEngine) set(change func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -153,7 +153,7 @@ func (e *fakeEngine) set(change func()) {
 	e.change = make(chan struct{})
 }
 
-// until returns when the condition holds, and false when it is too late for it.
+// until waits for the condition. It returns false if that takes too long.
 func (e *fakeEngine) until(r *http.Request, holds func() bool) bool {
 	for {
 		e.mu.Lock()
@@ -170,12 +170,13 @@ func (e *fakeEngine) until(r *http.Request, holds func() bool) bool {
 	}
 }
 
-// answer has the engine answer so many requests with a status and a message.
+// answer makes the engine respond to a number of requests with a status and a
+// message.
 func (e *fakeEngine) answer(request string, times, status int, text string) {
 	e.set(func() { e.rules = append(e.rules, rule{regexp.MustCompile("^" + request), times, status, text}) })
 }
 
-// goAway breaks all connections; no other is answered until comeBack.
+// goAway breaks all connections, and accepts no others until comeBack.
 func (e *fakeEngine) goAway() {
 	e.set(func() { e.away = true })
 	e.server.CloseClientConnections()
@@ -183,7 +184,7 @@ func (e *fakeEngine) goAway() {
 
 func (e *fakeEngine) comeBack() { e.set(func() { e.away = false }) }
 
-// requests returns those that match, without version.
+// requests returns the matching requests, without version.
 func (e *fakeEngine) requests(pattern string) (found []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -240,7 +241,7 @@ func (e *fakeEngine) serve(w http.ResponseWriter, r *http.Request) {
 	e.mu.Unlock()
 	switch {
 	case away || refused != nil && refused.status == 0:
-		panic(http.ErrAbortHandler) // the connection breaks
+		panic(http.ErrAbortHandler) // breaks the connection
 	case refused != nil && refused.status >= 300:
 		fail(w, refused.status, refused.text)
 	case refused != nil:
@@ -400,7 +401,7 @@ func (e *fakeEngine) start(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// run starts the process of a container; the caller holds mu.
+// run starts the process of a container. The caller must hold mu.
 func (e *fakeEngine) run(c *fakeContainer) error {
 	argv := slices.Concat(c.Config.Entrypoint, c.Config.Cmd)
 	if len(argv) == 0 {
@@ -441,7 +442,7 @@ func (e *fakeEngine) run(c *fakeContainer) error {
 	}
 	go func() {
 		ended, _ := c.cmd.Process.Wait()
-		_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL) // all else in the container
+		_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL) // all other processes in the container
 		reading.Wait()
 		_ = c.cmd.Wait() // closes the pipes
 		e.set(func() {
@@ -461,7 +462,7 @@ func exitCode(state *os.ProcessState) int {
 	return state.ExitCode()
 }
 
-// end kills all that runs in a container; the caller holds mu.
+// end kills all processes in a container. The caller must hold mu.
 func (e *fakeEngine) end(c *fakeContainer) {
 	if c.State.Running {
 		_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL)
@@ -528,7 +529,7 @@ func hijack(w http.ResponseWriter) (net.Conn, *bufio.ReadWriter) {
 	return conn, buffer
 }
 
-// frame writes text as the engine does: raw of a terminal, else in frames.
+// frame writes text like the engine: raw for a terminal, otherwise in frames.
 func frame(w io.Writer, tty bool, stream byte, text string) error {
 	if !tty {
 		header := [8]byte{stream}
@@ -539,7 +540,8 @@ func frame(w io.Writer, tty bool, stream byte, text string) error {
 	return err
 }
 
-// follow writes the lines of a container from one on, until it has ended.
+// follow writes the lines of a container, starting with one, until it has
+// ended.
 func (e *fakeEngine) follow(r *http.Request, c *fakeContainer, from int, write func(fakeLine) error) {
 	for {
 		var lines []fakeLine
@@ -688,7 +690,7 @@ func (e *fakeEngine) execStart(w http.ResponseWriter, r *http.Request) {
 	_ = x.cmd.Wait() // closes the pipes
 }
 
-// start starts a command, in a terminal if it wants one.
+// start starts a command, in a terminal if requested.
 func (x *fakeExec) start(e *fakeEngine) (stdin io.WriteCloser, outputs []io.Reader, err error) {
 	if x.config.Tty {
 		ptmx, tty, err := pty.Open()

@@ -13,8 +13,7 @@ func script(text string) string {
 	return fmt.Sprintf("image = \"image:1\"\ncommand = \"/bin/sh\"\nargs = [\"-c\", %q]\n", text)
 }
 
-// The driver does all that a driver must, as far as it can without a real
-// engine.
+// The driver passes the suite as far as possible without a real engine.
 func TestDriverWithoutAnEngine(t *testing.T) {
 	t.Parallel()
 	e := newFakeEngine(t)

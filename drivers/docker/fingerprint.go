@@ -19,7 +19,7 @@ const fingerprintPeriod = 30 * time.Second
 // pingTime is how long the engine may take to answer.
 const pingTime = 5 * time.Second
 
-// Fingerprint looks at the engine, and then again and again.
+// Fingerprint checks the engine now and periodically.
 func (d *Driver) Fingerprint(ctx context.Context) (<-chan drivers.Fingerprint, error) {
 	ch := make(chan drivers.Fingerprint)
 	go func() {
@@ -49,7 +49,7 @@ func (d *Driver) Fingerprint(ctx context.Context) (<-chan drivers.Fingerprint, e
 	return ch, nil
 }
 
-// look asks the engine for its version. Without an answer the engine is
+// look asks the engine for its version. Without an answer the driver is
 // undetected, and the description is the error.
 func (d *Driver) look(ctx context.Context) drivers.Fingerprint {
 	absent := func(err error) drivers.Fingerprint {

@@ -19,9 +19,8 @@ var _ drivers.NetworkManager = (*Driver)(nil)
 // groupInterface is the engine's name of a container's interface.
 const groupInterface = "eth0"
 
-// CreateNetwork makes the network of a group: that of a container that does
-// nothing. The containers of the tasks join it. A network that exists is used
-// again.
+// CreateNetwork creates the network of a group: that of a container that does
+// nothing. The containers of the tasks join it. An existing network is reused.
 func (d *Driver) CreateNetwork(ctx context.Context, req *drivers.NetworkRequest) (*drivers.NetworkIsolation, error) {
 	cli, err := d.connect()
 	if err != nil {
@@ -61,7 +60,7 @@ func (d *Driver) CreateNetwork(ctx context.Context, req *drivers.NetworkRequest)
 	return nil, daemon.Error("cannot make the network of the group", err)
 }
 
-// isolation describes the network that a container holds.
+// isolation describes the network of a container.
 func isolation(req *drivers.NetworkRequest, info container.InspectResponse) *drivers.NetworkIsolation {
 	n := &drivers.NetworkIsolation{Driver: "docker", ID: info.ID, Hostname: info.Config.Hostname}
 	if e := info.NetworkSettings.Networks[network.NetworkBridge]; e != nil && req.Mode == "bridge" && e.IPAddress.IsValid() {
@@ -70,8 +69,8 @@ func isolation(req *drivers.NetworkRequest, info container.InspectResponse) *dri
 	return n
 }
 
-// revive starts the container that holds a network again if it has ended, as it
-// does with the engine, and reports whether it did.
+// revive restarts the container that holds a network if it has ended, as it
+// does when the engine stops, and reports whether it did.
 func revive(ctx context.Context, cli *client.Client, n *drivers.NetworkIsolation) bool {
 	info, err := cli.ContainerInspect(ctx, n.ID, client.ContainerInspectOptions{})
 	if err != nil || info.Container.State == nil || info.Container.State.Running {

@@ -12,14 +12,14 @@ import (
 
 var _ drivers.Lasting = (*Driver)(nil)
 
-// ref is what another program needs to find the containers of a run, without the
-// environment of this one.
+// ref is what another program needs to find the containers of a run. It does
+// not depend on the environment.
 type ref struct {
 	Run    string          `json:"run"`
 	Engine daemon.Endpoint `json:"engine"`
 }
 
-// OnUse has the driver call tell before it makes anything in the engine.
+// OnUse makes the driver call tell before it creates anything in the engine.
 func (d *Driver) OnUse(tell func(ref string)) {
 	d.onUse = sync.OnceFunc(func() {
 		line, err := json.Marshal(ref{d.config.Run, d.engine()})
@@ -29,7 +29,7 @@ func (d *Driver) OnUse(tell func(ref string)) {
 	})
 }
 
-// use records that something is about to be made in the engine.
+// use records that something is about to be created in the engine.
 func (d *Driver) use() {
 	d.used.Store(true)
 	if d.onUse != nil {

@@ -31,7 +31,7 @@ func (d *Driver) Leftovers(ctx context.Context) ([]drivers.Leftover, error) {
 	return left, nil
 }
 
-// RemoveLeftover removes a container, with the volumes that have no name.
+// RemoveLeftover removes a container, with its anonymous volumes.
 func (d *Driver) RemoveLeftover(ctx context.Context, l drivers.Leftover) error {
 	cli, err := d.connect()
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"taskrun/drivers/docker/dockertest"
 )
 
-// TestCleaningUp removes containers of other drivers, as leftovers and by the line
-// of OnUse.
+// TestCleaningUp removes containers of other drivers, as leftovers and with the
+// reference of OnUse.
 func TestCleaningUp(t *testing.T) {
 	t.Parallel()
 	dockertest.Need(t)

@@ -53,7 +53,7 @@ func resultOfTask(t *testing.T, d *Driver, cfg *drivers.TaskConfig) *drivers.Exi
 
 const untilStopped = "trap 'echo stopped; exit 4' TERM; echo ready; sleep 1000 & wait $!"
 
-// ready starts a task that runs until SIGTERM, and ends with code 4 then.
+// ready starts a task that runs until SIGTERM, and then ends with code 4.
 func ready(t *testing.T, d *Driver) (*drivers.TaskConfig, *drivertest.Output) {
 	t.Helper()
 	cfg, out := launched(t, d, script(untilStopped))
@@ -67,7 +67,7 @@ func ready(t *testing.T, d *Driver) (*drivers.TaskConfig, *drivertest.Output) {
 
 // The error of a start says where it failed and whether a retry may succeed. No
 // container is left behind.
-func TestStartThatFails(t *testing.T) {
+func TestFailedStart(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		request     string
@@ -160,7 +160,7 @@ func TestLifeOfATask(t *testing.T) {
 	}
 }
 
-// A task that does not exist is unknown to all orders.
+// All orders for an unknown task fail.
 func TestUnknownTask(t *testing.T) {
 	t.Parallel()
 	d := newFakeEngine(t).driver(t)
@@ -177,7 +177,7 @@ func TestUnknownTask(t *testing.T) {
 	}
 }
 
-// A task is stopped by the signal that the job names, or the image, or SIGTERM,
+// A task is stopped with the signal of the job, or of the image, or SIGTERM,
 // and killed after the timeout.
 func TestStopSignals(t *testing.T) {
 	t.Parallel()
@@ -271,7 +271,7 @@ func TestSignals(t *testing.T) {
 }
 
 // It is no error if a container ends before the signal arrives.
-func TestStopOfWhatHasEnded(t *testing.T) {
+func TestStopOfAnEndedJob(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{404, 409} {
 		e := newFakeEngine(t)
@@ -341,7 +341,7 @@ func TestRemoveContainer(t *testing.T) {
 		t.Error(err)
 	}
 	e.answer("DELETE", 2, 409, "removal is in progress")
-	if err := daemon.Remove(t.Context(), cli, id); err != nil { // nor is it there to be waited for
+	if err := daemon.Remove(t.Context(), cli, id); err != nil { // it need not be waited for either
 		t.Error(err)
 	}
 	e.answer(".*wait", 1, 500, "it is busy")
@@ -469,7 +469,7 @@ func TestOutputIsLost(t *testing.T) {
 	}
 }
 
-// The error of a result has the engine's words, or Nomad's.
+// The error of a result is in the engine's words, or in Nomad's.
 func TestResultOf(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -488,7 +488,8 @@ func TestResultOf(t *testing.T) {
 	}
 }
 
-// A command is missing by the engine's error, whatever it writes itself.
+// A command is missing only according to the engine's error, not to its own
+// output.
 func TestMissing(t *testing.T) {
 	t.Parallel()
 	const failed = "OCI runtime exec failed: exec failed: unable to start container process: "
@@ -530,8 +531,8 @@ func TestEndThatCannotBeInspected(t *testing.T) {
 	}
 }
 
-// A task is found again by what its handle says, or by its label; what was
-// never started, or is gone, is not.
+// A task is found by its handle, or by its label, unless it was never started
+// or is gone.
 func TestRecoverWithoutAnEngine(t *testing.T) {
 	t.Parallel()
 	e := newFakeEngine(t)
@@ -584,7 +585,7 @@ func TestRecoverWithoutAnEngine(t *testing.T) {
 	}
 }
 
-func TestRecoverThatFails(t *testing.T) {
+func TestRecoverFails(t *testing.T) {
 	t.Parallel()
 	e := newFakeEngine(t)
 	d := e.driver(t)
@@ -626,9 +627,9 @@ func TestRecoverThatFails(t *testing.T) {
 	}
 }
 
-// A task whose output the engine does not keep, or that is not to be collected,
-// has none.
-func TestOutputThatIsNotCollected(t *testing.T) {
+// A task has no output if the engine does not keep it, or if it should not be
+// collected.
+func TestUncollectedOutput(t *testing.T) {
 	t.Parallel()
 	e := newFakeEngine(t)
 	d := e.driver(t)
@@ -694,7 +695,7 @@ func TestMarkOfTheOutput(t *testing.T) {
 	m, at, tail = openMark(cfg)
 	m.setTime(1)
 	m.setTail(nil)
-	m.close() // all without a file
+	m.close() // no-ops without a file
 	if m.file != nil || at != 0 || tail != nil {
 		t.Errorf("without a file the mark has %d, %q", at, tail)
 	}
@@ -703,7 +704,7 @@ func TestMarkOfTheOutput(t *testing.T) {
 	}
 }
 
-// TestOutputCloses looks at the files that the output of a task has open.
+// TestOutputCloses checks the open files of a task's output.
 func TestOutputCloses(t *testing.T) {
 	t.Parallel()
 	cfg, out := taskOf(t, New(Config{}), `image = "x"`)

@@ -13,7 +13,7 @@ import (
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if cli, err := dockertest.Engine(); err == nil {
-		cli.Close() // of the connections that it keeps
+		cli.Close() // closes idle connections
 	}
 	if err := goleak.Find(); code == 0 && err != nil {
 		fmt.Fprintln(os.Stderr, err)

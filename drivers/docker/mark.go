@@ -11,10 +11,10 @@ import (
 	"taskrun/engine/leaf/allocdir"
 )
 
-// mark records how far the output of a task was read, in a file for a later
-// instance of this program: the time of the last read, and the tail of what was
-// written to the task's output. If this instance is killed, the buffer in flight
-// is lost, and nothing is doubled.
+// mark records, in a file for a later instance of this program, how far the
+// output of a task was read: the time of the last read, and the tail of the
+// text written to the task's output. If this instance is killed, the buffer in
+// flight is lost, but nothing is duplicated.
 type mark struct{ file *os.File }
 
 // The file contains the time, in nanoseconds since 1970, and at tailAt the length
@@ -34,7 +34,7 @@ func markFile(cfg *drivers.TaskConfig) string {
 func openMark(cfg *drivers.TaskConfig) (m mark, at int64, tail []byte) {
 	name := markFile(cfg)
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return mark{}, 0, nil // then it starts at the beginning
+		return mark{}, 0, nil // start at the beginning
 	}
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

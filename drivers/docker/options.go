@@ -21,7 +21,7 @@ var (
 // ConfigSchema describes the options of the driver.
 func (d *Driver) ConfigSchema() hcldec.Spec { return schema.Of[settings.Options]() }
 
-// SetConfig takes the options of the driver.
+// SetConfig sets the options of the driver.
 func (d *Driver) SetConfig(config cty.Value) error {
 	o, err := settings.DecodeOptions(config)
 	if err != nil {
@@ -34,10 +34,10 @@ func (d *Driver) SetConfig(config cty.Value) error {
 // Unheeded returns the options that have no effect.
 func (d *Driver) Unheeded(config cty.Value) []drivers.Unheeded { return settings.Unheeded(config) }
 
-// SetHostPaths sets how a path of this machine is found.
+// SetHostPaths sets the function that maps host paths.
 func (d *Driver) SetHostPaths(find func(path string) (string, error)) { d.builder.HostPath = find }
 
-// HostPaths returns the paths of this machine in a config block.
+// HostPaths returns the host paths in a config block.
 func (d *Driver) HostPaths(config map[string]any) []drivers.HostPath {
 	return settings.HostPaths(config)
 }

@@ -157,8 +157,8 @@ func TestOptionsReachTheEngine(t *testing.T) {
 	})
 }
 
-// freePort returns a port below those that the kernel gives to others, so that it
-// stays free until the engine has it.
+// freePort returns a port below the kernel's range for others, so that it stays
+// free until the engine has it.
 func freePort(t *testing.T) int {
 	t.Helper()
 	for range 100 {
@@ -173,8 +173,8 @@ func freePort(t *testing.T) int {
 	return 0
 }
 
-// TestEffectiveCapabilities reads those of the first process: by default all of
-// Nomad's list, which lacks NET_RAW.
+// TestEffectiveCapabilities reads the capabilities of the first process: by
+// default all of Nomad's list, which lacks NET_RAW.
 func TestEffectiveCapabilities(t *testing.T) {
 	t.Parallel()
 	for options, want := range map[string]string{
@@ -193,7 +193,8 @@ func TestEffectiveCapabilities(t *testing.T) {
 	}
 }
 
-// TestLoggingNone: the task has no output, even after it was recovered.
+// TestLoggingNone checks that the task has no output, even after it was
+// recovered.
 func TestLoggingNone(t *testing.T) {
 	t.Parallel()
 	d, cfg, output := start(t, shell(twoLines)+"logging {\n  type = \"none\"\n}\n")
@@ -226,8 +227,8 @@ func TestLoggingNone(t *testing.T) {
 	}
 }
 
-// TestCoresAreALimit as so many MHz would be, and the container runs on no
-// others.
+// TestCoresAreALimit checks that the CPU limit corresponds to the cores, and
+// that the container runs only on them.
 func TestCoresAreALimit(t *testing.T) {
 	t.Parallel()
 	node := taskenv.Fingerprint()
@@ -243,7 +244,8 @@ func TestCoresAreALimit(t *testing.T) {
 	}
 }
 
-// TestMACAddress is set, or an error with an engine that would ignore it.
+// TestMACAddress checks that it is set, or an error with an engine that would
+// ignore it.
 func TestMACAddress(t *testing.T) {
 	t.Parallel()
 	cli := dockertest.Need(t)
@@ -266,8 +268,8 @@ func TestMACAddress(t *testing.T) {
 	}
 }
 
-// TestOptionsThatCannotBe are errors before anything is made.
-func TestOptionsThatCannotBe(t *testing.T) {
+// TestImpossibleOptions checks that they are errors before anything is created.
+func TestImpossibleOptions(t *testing.T) {
 	t.Parallel()
 	dockertest.Need(t)
 	for _, c := range []struct{ config, want string }{
@@ -304,7 +306,7 @@ func TestOptionsThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestLegacyPorts are those of the task's own network block.
+// TestLegacyPorts checks the ports of the task's own network block.
 func TestLegacyPorts(t *testing.T) {
 	t.Parallel()
 	port := freePort(t)
@@ -348,7 +350,7 @@ func TestTerminalOfTheTask(t *testing.T) {
 	}
 }
 
-// TestContainerRemovedByHand ends the task as a failure, and nothing hangs.
+// TestContainerRemovedByHand checks that the task fails, and nothing hangs.
 func TestContainerRemovedByHand(t *testing.T) {
 	t.Parallel()
 	d, cfg := startForever(t, "")

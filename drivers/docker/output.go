@@ -25,7 +25,7 @@ type output struct {
 	closing sync.Once
 
 	last atomic.Int64 // time of the last read, in nanoseconds since 1970
-	tail struct {     // of what was written
+	tail struct {     // of the written text
 		sync.Mutex
 		text []byte
 	}
@@ -96,7 +96,7 @@ func (n noted) Write(p []byte) (int, error) {
 	t := &n.o.tail
 	t.Lock()
 	t.text = addTail(t.text, p)
-	n.o.mark.setTail(t.text) // before the write: what is in flight is never doubled
+	n.o.mark.setTail(t.text) // before the write, so that a buffer in flight is never duplicated
 	t.Unlock()
 	return n.Writer.Write(p)
 }

@@ -34,7 +34,7 @@ func mustConfigure(t *testing.T, options string) *docker.Driver {
 	return d
 }
 
-func TestPluginOptionsThatAreWrong(t *testing.T) {
+func TestWrongPluginOptions(t *testing.T) {
 	t.Parallel()
 	for options, want := range map[string]string{
 		`pull_activity_timeout = "soon"`:            "pull_activity_timeout",
@@ -78,7 +78,8 @@ func TestUnheededOptions(t *testing.T) {
 	}
 }
 
-// TestForbiddenByThePlugin is what tasks may not have; no engine is asked.
+// TestForbiddenByThePlugin checks config blocks that the options forbid; it
+// needs no engine.
 func TestForbiddenByThePlugin(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ plugin, task, want string }{
@@ -116,7 +117,7 @@ func TestEndpoint(t *testing.T) {
 	}
 }
 
-// TestPluginOptionsReachTheEngine asks it what became of them.
+// TestPluginOptionsReachTheEngine inspects the container.
 func TestPluginOptionsReachTheEngine(t *testing.T) {
 	t.Parallel()
 	cli := dockertest.Need(t)
@@ -183,7 +184,7 @@ func TestPluginOptionsReachTheEngine(t *testing.T) {
 	}
 }
 
-// TestInfraImage holds the network of a group.
+// TestInfraImage checks that the image holds the network of a group.
 func TestInfraImage(t *testing.T) {
 	t.Parallel()
 	cli := dockertest.Need(t)
@@ -209,7 +210,7 @@ func TestInfraImage(t *testing.T) {
 	}
 }
 
-// TestCredentialsOfThePlugin take the place of the docker command's.
+// TestCredentialsOfThePlugin checks that they replace the docker command's.
 func TestCredentialsOfThePlugin(t *testing.T) {
 	r := dockertest.NewRegistry(t)
 	r.Demand("me:secret")
@@ -243,7 +244,7 @@ func TestCredentialsOfThePlugin(t *testing.T) {
 	}
 }
 
-func TestPullThatStalls(t *testing.T) {
+func TestPullStalls(t *testing.T) {
 	t.Parallel()
 	r := dockertest.NewRegistry(t)
 	defer r.Hold()()

@@ -111,7 +111,7 @@ func TestPull(t *testing.T) {
 		{r.Image + ":1", "", "Downloading image"},
 		{r.Image + ":1", "", ""},
 		{"https://" + r.Image + ":1", "force_pull = true", "Downloading image"},
-		{r.Image, "", "Downloading image"}, // the latest may be another one each time
+		{r.Image, "", "Downloading image"}, // the order may vary
 	} {
 		if messages, err := pull(t, c.image, c.more); strings.Join(messages, "; ") != c.messages || err != nil {
 			t.Errorf("%s %s: the messages are %q, %v", c.image, c.more, messages, err)
@@ -125,7 +125,7 @@ func TestPull(t *testing.T) {
 func TestPullFails(t *testing.T) {
 	t.Parallel()
 	r := dockertest.NewRegistry(t)
-	// A registry that takes calls and never answers.
+	// A registry that accepts connections and never responds.
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func TestPullFails(t *testing.T) {
 	}
 }
 
-func TestLatestThatIsHereIsUsedWhenTheRegistryIsNot(t *testing.T) {
+func TestLocalLatestWithoutARegistry(t *testing.T) {
 	t.Parallel()
 	cli := dockertest.Need(t)
 	const image = "127.0.0.1:1/here"
@@ -166,8 +166,8 @@ func TestLatestThatIsHereIsUsedWhenTheRegistryIsNot(t *testing.T) {
 	}
 }
 
-// TestCredentials shows those of the task, of the docker command's file and of
-// a helper.
+// TestCredentials uses those of the task, of the docker command's file and of a
+// helper.
 func TestCredentials(t *testing.T) {
 	r := dockertest.NewRegistry(t)
 	r.Demand("me:secret")
@@ -204,13 +204,13 @@ echo '{"Username": "me", "Secret": "secret"}'
 	try("the helper", "", true)
 	write("docker-credential-taskrun-test", "#!/bin/sh\necho broken helper; exit 1\n")
 	try("a broken helper", "", false)
-	try("a broken helper, softly", "auth_soft_fail = true", false) // for the registry asks
+	try("a broken helper, softly", "auth_soft_fail = true", false) // because the registry requires a login
 	write("config.json", "{")
 	try("a broken file", "", false)
 }
 
-// TestLoad takes the image from an archive of the task, but only when the
-// engine does not have it or with force_pull, as in Nomad.
+// TestLoad loads the image from an archive of the task, but as in Nomad only if
+// the engine does not have it, or with force_pull.
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	cli := dockertest.Need(t)
@@ -232,7 +232,7 @@ func TestLoad(t *testing.T) {
 	for _, c := range []struct {
 		name, more string
 		there      bool
-		put        func(path string) error // nil: there is no archive
+		put        func(path string) error // nil: no archive
 		err        string
 	}{
 		{name: "neither", err: "cannot load image"},

@@ -17,7 +17,7 @@ import (
 
 var _ drivers.Recoverer = (*Driver)(nil)
 
-// handleVersion is the version of the task handles made here.
+// handleVersion is the version of this driver's task handles.
 const handleVersion = 1
 
 // driverState is the DriverState of a handle.
@@ -35,8 +35,8 @@ func (t *task) handle(cfg *drivers.TaskConfig) *drivers.TaskHandle {
 	}
 }
 
-// RecoverTask finds the container of a task again, even if it has ended
-// meanwhile, with the output since then.
+// RecoverTask finds the container of a task, even if it has ended, and copies
+// the output since the last instance.
 func (d *Driver) RecoverTask(handle *drivers.TaskHandle) error {
 	if handle == nil || handle.Config == nil {
 		return errors.New("cannot recover a task without a handle")
@@ -84,8 +84,8 @@ func (d *Driver) RecoverTask(handle *drivers.TaskHandle) error {
 	return nil
 }
 
-// findTask returns the container of a task, by its ID or, if that is not
-// known, by its label.
+// findTask returns the container of a task by its ID or, if that is unknown, by
+// its label.
 func findTask(ctx context.Context, cli *client.Client, handle *drivers.TaskHandle) (container.InspectResponse, error) {
 	var none container.InspectResponse
 	var s driverState

@@ -80,7 +80,7 @@ func TestRecover(t *testing.T) {
 			if c.ended {
 				letGo(t, cfg)
 				result(t, first, cfg.ID)
-				// Make it look as if the first had been killed before it read the
+				// Simulate that the first one was killed before it read the
 				// second line.
 				readOnly(t, cfg, "one")
 			}
@@ -112,7 +112,7 @@ func TestRecover(t *testing.T) {
 	}
 }
 
-// readOnly sets the mark of a task back behind a line that it wrote.
+// readOnly sets the mark of a task back to after a line that it wrote.
 func readOnly(t *testing.T, cfg *drivers.TaskConfig, line string) {
 	t.Helper()
 	cli := dockertest.Need(t)
@@ -142,7 +142,7 @@ func TestStats(t *testing.T) {
 		if s == nil || s.ResourceUsage.MemoryStats.Usage == 0 || s.Processes < 1 || s.Timestamp == 0 || len(s.ResourceUsage.CpuStats.Measured) == 0 {
 			t.Fatalf("the sample is %+v", s)
 		}
-		if s.Processes > 1 { // the shell is alone until it has started its child
+		if s.Processes > 1 { // the shell has no child before it starts one
 			n++
 		}
 	}

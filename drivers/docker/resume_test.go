@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestLastRead finds the line that was read last among those that the engine
-// has kept, whichever of the two noted its time first.
+// TestLastRead finds the last line that was read among those that the engine
+// has kept, whichever of the two recorded its time first.
 func TestLastRead(t *testing.T) {
 	t.Parallel()
 	begin := time.Unix(1000, 0)
@@ -22,7 +22,7 @@ func TestLastRead(t *testing.T) {
 		name string
 		kept []logLine
 		tail string
-		at   int // of the latest reading, in ms
+		at   int // of the latest read, in ms
 		want int
 	}{
 		{"read before it was kept", kept("1", "2", "3", "4"), "1\n2\n3\n", 15, 2},

@@ -15,8 +15,8 @@ import (
 	"taskrun/drivers/docker/settings"
 )
 
-// StartTask starts a container. The network is nil unless the container has an
-// address of its own.
+// StartTask starts a container. The network is nil unless the container has its
+// own address.
 func (d *Driver) StartTask(ctx context.Context, cfg *drivers.TaskConfig) (*drivers.TaskHandle, *drivers.Network, error) {
 	if err := d.tasks.Reserve(cfg.ID); err != nil {
 		return nil, nil, err
@@ -30,7 +30,7 @@ func (d *Driver) StartTask(ctx context.Context, cfg *drivers.TaskConfig) (*drive
 	return t.handle(cfg), t.network, nil
 }
 
-// start starts the container of a task. Nothing is left behind when it fails.
+// start starts the container of a task. On error nothing is left behind.
 func (d *Driver) start(ctx context.Context, cfg *drivers.TaskConfig) (*task, error) {
 	c, err := d.options.Decode(cfg.Config)
 	if err != nil {
@@ -61,7 +61,7 @@ func (d *Driver) start(ctx context.Context, cfg *drivers.TaskConfig) (*task, err
 	return t, nil
 }
 
-// create makes the container of a task, which does not run yet.
+// create creates the container of a task without starting it.
 func (d *Driver) create(ctx context.Context, cli *client.Client, c *settings.Config, opts client.ContainerCreateOptions) (string, error) {
 	if err := checkMAC(ctx, cli, c); err != nil {
 		return "", err
@@ -118,9 +118,9 @@ func (t *task) launch(ctx context.Context, c *settings.Config) (err error) {
 			return daemon.Error("cannot attach to container "+daemon.ShortID(t.container), err)
 		}
 	}
-	// Waiting begins before the start, so that no end is missed.
+	// Waiting starts before the container, so that its end cannot be missed.
 	wait := t.cli.ContainerWait(t.interest, t.container, client.ContainerWaitOptions{Condition: container.WaitConditionNextExit})
-	t.startedAt = time.Now() // it may end before the answer arrives
+	t.startedAt = time.Now() // it may end before the response arrives
 	t.watching.Go(func() { t.watch(wait) })
 	_, err = t.cli.ContainerStart(ctx, t.container, client.ContainerStartOptions{})
 	if err != nil && c.Joins(t.cfg) && revive(ctx, t.cli, t.cfg.Network) {

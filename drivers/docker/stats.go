@@ -40,7 +40,7 @@ func (t *task) sample(ctx context.Context) *container.StatsResponse {
 	return s
 }
 
-// usage returns the present usage of the container; nil if unknown. CPU times
+// usage returns the current usage of the container; nil if unknown. CPU times
 // are those since the previous sample, or since the start.
 func (t *task) usage(ctx context.Context) *drivers.TaskResourceUsage {
 	s := t.sample(ctx)
@@ -54,7 +54,7 @@ func (t *task) usage(ctx context.Context) *drivers.TaskResourceUsage {
 	return usageOf(s, last)
 }
 
-// usageOf returns the usage by a sample and the one before.
+// usageOf returns the usage between the previous sample and this one.
 func usageOf(s, last *container.StatsResponse) *drivers.TaskResourceUsage {
 	memory := &api.MemoryStats{
 		Usage: s.MemoryStats.Usage, MaxUsage: s.MemoryStats.MaxUsage,

@@ -86,13 +86,13 @@ func (t *task) ended(code int, failure *container.WaitExitError) {
 	t.over(result, at)
 }
 
-// endedAs records an end that happened while the engine could not be watched.
+// endedAs records an end that happened while the engine was unreachable.
 func (t *task) endedAs(state *container.State) {
 	at, err := time.Parse(time.RFC3339Nano, state.FinishedAt)
 	if err != nil || at.Before(t.startedAt) {
 		at = time.Now()
 	}
-	t.resume() // for what it wrote meanwhile
+	t.resume() // for the output in the meantime
 	t.over(resultOf(state), at)
 }
 

@@ -1,5 +1,5 @@
 // Package drivertest is the test suite of drivers: a driver is finished when it
-// passes Run. It also has the configuration and the output of a task for other
+// passes Run. It also provides the config and the output of a task for other
 // tests of drivers.
 package drivertest
 
@@ -12,7 +12,7 @@ import (
 	"taskrun/drivers"
 )
 
-// Harness is a driver as the suite needs it.
+// Harness describes a driver to the suite.
 type Harness struct {
 	// New returns a driver without tasks. Run shuts it down.
 	New func() drivers.Driver
@@ -24,7 +24,7 @@ type Harness struct {
 	// than 0; nil: there is none.
 	CodeError func(code int) string
 
-	// Many is how many tasks run at once; 0: 50.
+	// Many is how many tasks run at once; 0 means 50.
 	Many int
 
 	// Command returns a command to run in a task; nil: commands are not tested.
@@ -34,13 +34,13 @@ type Harness struct {
 	// every line that it reads; nil for a driver without real terminals.
 	Size []string
 
-	// Captured returns the output of Capture of a driver that runs nothing for
-	// it; nil for all others.
+	// Captured returns the output of Capture for a driver that executes nothing
+	// for it; nil for all others.
 	Captured func(argv []string) string
 }
 
-// Script is what a task of the suite does: it writes its output, and exits unless
-// it is to run forever.
+// Script describes a task of the suite: it writes its output, and exits unless
+// Forever is set.
 type Script struct {
 	Stdout, Stderr string
 	ExitCode       int
@@ -50,7 +50,7 @@ type Script struct {
 	Command *Command // will be run in the task; nil: none
 }
 
-// patience is how long anything may take.
+// patience limits every operation.
 const patience = time.Minute
 
 // Run runs the suite.
@@ -140,7 +140,7 @@ func (f *fixture) prepare(s Script) task {
 	return task{cfg, output}
 }
 
-// start starts a task, which is destroyed at the end.
+// start starts a task and destroys it at the end of the test.
 func (f *fixture) start(s Script) task {
 	f.Helper()
 	t := f.prepare(s)
@@ -154,8 +154,8 @@ func (f *fixture) start(s Script) task {
 	return t
 }
 
-// startForever starts a task that runs until it is stopped, and waits until it is
-// ready for that.
+// startForever starts a task that runs until it is stopped, and waits until it
+// is ready for a signal.
 func (f *fixture) startForever(stubborn bool) task {
 	f.Helper()
 	t := f.start(Script{Stdout: "ready", Forever: true, Stubborn: stubborn})

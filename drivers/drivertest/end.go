@@ -117,8 +117,8 @@ func testDestroyEnded(f *fixture) {
 
 func testUnknownTask(f *fixture) { f.mustBeUnknown("no/such/task") }
 
-// mustBeUnknown checks that every method returns ErrTaskNotFound, which the
-// runner takes for the end of the task.
+// mustBeUnknown checks that every method returns ErrTaskNotFound, which means
+// to the runner that the task has ended.
 func (f *fixture) mustBeUnknown(id string) {
 	f.Helper()
 	methods := map[string]func() error{

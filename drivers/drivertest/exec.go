@@ -12,12 +12,12 @@ import (
 	"taskrun/drivers"
 )
 
-// Command is what a command does that is run in a task.
+// Command describes a command that is run in a task.
 type Command struct {
 	Stdout, Stderr string
 	ExitCode       int
 	Forever        bool // it writes its output, and runs until it is killed
-	Echo           bool // it says "TTY: true" or "TTY: false", and all its input when that has ended
+	Echo           bool // it writes "TTY: true" or "TTY: false", and all its input when that has ended
 }
 
 // commands starts a task in which a command can be run, and returns its argv.

@@ -119,14 +119,14 @@ func testRecover(f *fixture) {
 		f.Error("nothing was recovered")
 	}
 	f.mustBeUnknown(never.ID)
-	if _, _, err := f.d.StartTask(f.ctx, never.TaskConfig); err != nil { // it still can be
+	if _, _, err := f.d.StartTask(f.ctx, never.TaskConfig); err != nil { // it can still be started
 		f.Fatal(err)
 	}
 	f.wait(never)
 	f.must(f.d.DestroyTask(never.ID, false))
 }
 
-// Everything that can be called is called at once, while the task ends.
+// Everything that can be called is called concurrently, while the task ends.
 func testConcurrent(f *fixture) {
 	t := f.startForever(false)
 	ctx, cancel := context.WithCancel(f.ctx)

@@ -9,18 +9,18 @@ import (
 	"sync"
 )
 
-// Output is a task's output kept in memory. It serves one start.
+// Output keeps a task's output in memory. It serves one start.
 type Output struct {
 	copying sync.WaitGroup // goroutines that read pipes
 
 	mu     sync.Mutex
 	texts  [2]strings.Builder // stdout, stderr
 	open   int                // writers that are not closed
-	lost   bool               // something was written to a closed one
+	lost   bool               // something was written to a closed writer
 	change chan struct{}      // closed and replaced with every write and close
 }
 
-// NewOutput returns an output to which nothing was written.
+// NewOutput returns an empty output.
 func NewOutput() *Output { return &Output{change: make(chan struct{})} }
 
 // Files returns pipes whose other ends are read.
@@ -40,7 +40,7 @@ func (o *Output) Writers() (stdout, stderr io.WriteCloser, err error) {
 	return o.writer(0), o.writer(1), nil
 }
 
-// Stdout returns what was written to it until now.
+// Stdout returns the text written to stdout so far.
 func (o *Output) Stdout() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -54,7 +54,7 @@ func (o *Output) late() bool {
 	return o.lost
 }
 
-// Await returns when stdout contains the text.
+// Await waits until stdout contains the text.
 func (o *Output) Await(ctx context.Context, text string) error {
 	return o.await(ctx, func() bool { return strings.Contains(o.texts[0].String(), text) })
 }
@@ -68,7 +68,7 @@ func (o *Output) All(ctx context.Context) (stdout, stderr string, err error) {
 	return o.texts[0].String(), o.texts[1].String(), nil
 }
 
-// await returns when a condition holds, which it checks under the lock.
+// await waits until a condition holds, which it checks under the lock.
 func (o *Output) await(ctx context.Context, holds func() bool) error {
 	for {
 		o.mu.Lock()
@@ -136,7 +136,7 @@ func (w *writer) Close() error {
 	return nil
 }
 
-// changed wakes all that wait. The caller holds mu.
+// changed wakes all waiters. The caller must hold mu.
 func (o *Output) changed() {
 	close(o.change)
 	o.change = make(chan struct{})

@@ -16,7 +16,7 @@ type session struct {
 	sizes  chan api.TerminalSize
 	leave  func() // disconnects the client
 	output *Output
-	ended  chan outcome // gets one value
+	ended  chan outcome // receives one value
 }
 
 // outcome is what drivers.ExecTask returned.
@@ -46,7 +46,7 @@ func (f *fixture) begin(ctx context.Context, id string, argv []string, tty bool)
 		if end.err = err; err == nil {
 			end.code = &result.ExitCode
 		}
-		_ = errors.Join(stdout.Close(), stderr.Close(), input.Close()) // the command may have ended without reading all
+		_ = errors.Join(stdout.Close(), stderr.Close(), input.Close()) // the command may have ended without reading everything
 		s.ended <- end
 	}()
 	return s
@@ -56,7 +56,7 @@ func (s *session) types(text string) { _, _ = io.WriteString(s.stdin, text) } //
 
 func (s *session) closeStdin() { _ = s.stdin.Close() }
 
-// resize sends a size, which replaces one that was not read.
+// resize sends a size, which replaces one that was not read yet.
 func (s *session) resize(height, width int) {
 	select {
 	case <-s.sizes:
@@ -65,7 +65,7 @@ func (s *session) resize(height, width int) {
 	s.sizes <- api.TerminalSize{Height: height, Width: width}
 }
 
-// await returns when stdout contains the text.
+// await waits until stdout contains the text.
 func (f *fixture) await(o *Output, text string) {
 	f.Helper()
 	if err := o.Await(f.ctx, text); err != nil {

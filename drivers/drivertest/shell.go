@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Shell returns a script of /bin/sh that does as asked, for drivers whose tasks
-// are processes.
+// Shell returns a /bin/sh script for s, for drivers whose tasks are processes.
 func Shell(s Script) string {
 	var lines []string
 	if s.Stubborn {

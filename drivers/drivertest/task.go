@@ -30,7 +30,8 @@ func Config(t testing.TB, schema hcldec.Spec, source string) cty.Value {
 }
 
 // Task returns a task with a config block, in HCL, in an allocation directory
-// of its own, and its output. Its environment is PATH and what names a task.
+// of its own, and its output. Its environment is PATH and the variables that
+// identify a task.
 func Task(t testing.TB, driver drivers.Driver, source string) (*drivers.TaskConfig, *Output) {
 	t.Helper()
 	alloc := randomHex(16)

@@ -1,5 +1,5 @@
-// Package eventer sends events of a driver's tasks to everybody who listens. A
-// driver that embeds an Eventer is a drivers.EventSource.
+// Package eventer sends events of a driver's tasks to all listeners. A driver
+// that embeds an Eventer is a drivers.EventSource.
 package eventer
 
 import (
@@ -39,8 +39,9 @@ func (e *Eventer) TaskEvents(ctx context.Context) (<-chan drivers.TaskEvent, err
 	return ch, nil
 }
 
-// Emit sends an event to all listeners, without waiting for any. An event without
-// Timestamp happens now.
+// Emit sends an event to all listeners without blocking. Nomad waits up to two seconds
+// for each listener, which delays the driver and all others, and then drops the newest
+// event. An event without Timestamp gets the current time.
 func (e *Eventer) Emit(event drivers.TaskEvent) {
 	if event.Timestamp.IsZero() {
 		event.Timestamp = time.Now()
@@ -51,10 +52,10 @@ func (e *Eventer) Emit(event drivers.TaskEvent) {
 		if len(ch) == backlog {
 			select {
 			case <-ch:
-			default: // just taken
+			default: // the listener has just read one
 			}
 		}
-		ch <- event // only Emit sends, under the lock: there is room
+		ch <- event // cannot block: only Emit sends, under the lock
 	}
 }
 

@@ -26,7 +26,7 @@ func listen(ctx context.Context, t *testing.T, e *eventer.Eventer) <-chan driver
 	return ch
 }
 
-func TestEverybodyGetsEveryEventInOrder(t *testing.T) {
+func TestListenersGetEventsInOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -59,7 +59,7 @@ func TestEverybodyGetsEveryEventInOrder(t *testing.T) {
 	})
 }
 
-// A listener that stalls loses the oldest events, and delays no other.
+// A slow listener loses the oldest events, and delays no other.
 func TestStall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -1,7 +1,8 @@
 // Package exec is Nomad's exec driver without its isolation: a task sees this
-// machine's files and processes, and runs as the user who runs taskrun unless it
-// has a user of its own; in Nomad it runs as user "nobody". See package bare, and
-// https://developer.hashicorp.com/nomad/docs/drivers/exec for the options.
+// machine's files and processes, and runs as the user who runs taskrun unless
+// it has a user of its own. In Nomad it runs as user "nobody". See package
+// bare, and https://developer.hashicorp.com/nomad/docs/drivers/exec for the
+// options.
 package exec
 
 import (

@@ -35,7 +35,7 @@ func shell(script string) string {
 	return fmt.Sprintf("command = \"/bin/sh\"\nargs = [\"-c\", %q]\n", script)
 }
 
-// begin returns a driver, which is shut down at the end.
+// begin returns a driver that is shut down at the end.
 func begin(t *testing.T) *rawexec.Driver {
 	t.Helper()
 	d := exec.New()
@@ -47,7 +47,7 @@ func begin(t *testing.T) *rawexec.Driver {
 	return d
 }
 
-// says runs a task to its end and returns what it wrote.
+// says runs a task to its end and returns its output.
 func says(t *testing.T, d drivers.Driver, config string, prepare func(*drivers.TaskConfig)) string {
 	t.Helper()
 	cfg, output := drivertest.Task(t, d, config)
@@ -74,7 +74,7 @@ func says(t *testing.T, d drivers.Driver, config string, prepare func(*drivers.T
 	return stdout
 }
 
-func TestOptionsOfIsolationAreTaken(t *testing.T) {
+func TestIsolationOptionsAreAccepted(t *testing.T) {
 	t.Parallel()
 	config := "pid_mode = \"private\"\nipc_mode = \"host\"\ncap_add = [\"net_admin\"]\ncap_drop = [\"all\"]\n" + shell("echo hello")
 	if got := says(t, begin(t), config, nil); got != "hello\n" {
@@ -82,7 +82,7 @@ func TestOptionsOfIsolationAreTaken(t *testing.T) {
 	}
 }
 
-// A directory is meant below the task's, if it is there.
+// A directory is relative to the task's, if it exists there.
 func TestWorkDir(t *testing.T) {
 	t.Parallel()
 	d := begin(t)
@@ -102,15 +102,15 @@ func TestWorkDir(t *testing.T) {
 	}
 }
 
-func TestTheUserIsWhoeverRunsIt(t *testing.T) {
+func TestUserIsTheCaller(t *testing.T) {
 	t.Parallel()
 	if got, want := says(t, begin(t), shell("id -u"), nil), fmt.Sprintln(os.Geteuid()); got != want {
 		t.Errorf("it runs as %s, not %s", got, want)
 	}
 }
 
-// TestCommandIsRequired by the schema, so that validation finds that it is
-// missing.
+// TestCommandIsRequired checks that the schema requires it, so that validation
+// reports a missing one.
 func TestCommandIsRequired(t *testing.T) {
 	t.Parallel()
 	_, diags := hcldec.Decode(hcl.EmptyBody(), exec.New().TaskConfigSchema(), nil)

@@ -22,8 +22,8 @@ func New() *rawexec.Driver {
 	return bare.New("java", options, command, fingerprint)
 }
 
-// command returns the call of java: the options of the virtual machine, the class
-// path, the jar, the class.
+// command returns the command line of java: the options of the virtual machine,
+// the class path, the jar and the class.
 func command(config cty.Value) (string, []string, error) {
 	class, jar := bare.Text(config, "class"), bare.Text(config, "jar_path")
 	if class == "" && jar == "" {

@@ -15,7 +15,7 @@ import (
 	"taskrun/drivers/java"
 )
 
-// fakeJava shows how it was called, and runs the last argument as a script.
+// fakeJava prints its arguments, and runs the last one as a script.
 const fakeJava = `#!/bin/sh
 for last; do :; done
 exec /bin/sh -c "$last" java "$@"
@@ -106,7 +106,7 @@ func fingerprint(t *testing.T) drivers.Fingerprint {
 	return <-ch
 }
 
-func TestFingerprint(t *testing.T) { // alone, for it changes PATH
+func TestFingerprint(t *testing.T) { // not parallel: it changes PATH
 	want := map[string]string{"driver.java": "1", "driver.java.version": "99.0.1"}
 	if f := fingerprint(t); f.Health != drivers.HealthHealthy || !cmp.Equal(f.Attributes, want) {
 		t.Errorf("with java it is %+v", f)

@@ -7,19 +7,19 @@ import (
 )
 
 // Adoption is a process that was started by an earlier instance of this
-// program, or by another run of this one.
+// program, or by another run in it.
 type Adoption struct {
 	ID     ID
-	Env    []string                // that it was started with
-	OnExit func(Status, time.Time) // as in Spec; called also when it has ended already
+	Env    []string                // the environment it was started with
+	OnExit func(Status, time.Time) // as in Spec; called even if it has ended already
 	Kept   bool                    // as in Spec
 }
 
-// Adopt makes a process one of the run, with all that Start promises. It must
-// be a child of this program's keeper (see SetKeeper) or of this program
-// itself; what another run of this program has is taken over from it. The error
-// is ErrUnknown when there is no such process, or when its number belongs to
-// another one now.
+// Adopt adds a process to the run, as if Start had started it. It must be a
+// child of this program's keeper (see SetKeeper) or of this program itself; if
+// another run of this program has it, Adopt takes it over. The error is
+// ErrUnknown if there is no such process, or if another process has its PID
+// now.
 func (r *Run) Adopt(a Adoption) (*Process, error) {
 	if p := reaper.takeOver(r, a); p != nil {
 		return p, nil
@@ -40,7 +40,7 @@ func (r *Run) Adopt(a Adoption) (*Process, error) {
 	return p, nil
 }
 
-// lookUp checks that it will be known how the process ends.
+// lookUp checks that the end of the process will be reported.
 func (p *Process) lookUp() error {
 	if k := reaper.above(); k != nil {
 		if _, ok := k.Child(p.id); ok {
@@ -54,7 +54,8 @@ func (p *Process) lookUp() error {
 	return fmt.Errorf("cannot adopt process %d: %w", p.id.PID, ErrUnknown)
 }
 
-// takeOver gives a process to a run, nil when no run of this program has it.
+// takeOver moves a process to a run. It returns nil if no run of this program
+// has it.
 func (r *reaping) takeOver(run *Run, a Adoption) *Process {
 	r.mu.Lock()
 	p := r.procs[a.ID.PID]
@@ -81,13 +82,13 @@ func (r *reaping) takeOver(run *Run, a Adoption) *Process {
 	return p
 }
 
-// findTime is how long a process may take from its fork to its program.
+// findTime is how long a process may take from fork to exec.
 const findTime = time.Second
 
-// Find returns the process that has the NOMAD_ALLOC_ID and NOMAD_TASK_NAME of
-// an environment, among those that an earlier instance of this program started
-// and that are not adopted. It is for a start that was intended and whose outcome
-// was not recorded. The error is ErrUnknown when there is none.
+// Find returns the process with the NOMAD_ALLOC_ID and NOMAD_TASK_NAME of an
+// environment, among those that an earlier instance of this program started and
+// that are not adopted. It is for a start that was intended and whose outcome
+// was not recorded. The error is ErrUnknown if there is none.
 func Find(env []string) (ID, error) {
 	tag := tagOf(env)
 	for pause := time.Millisecond; ; pause *= 2 {
@@ -102,8 +103,8 @@ func Find(env []string) (ID, error) {
 	}
 }
 
-// search looks for a process with the tag once. When starting is true some
-// process has yet to execute its program: it may turn out to be that one.
+// search looks once for a process with the tag. Starting is true if some
+// process has not executed its program yet, and may turn out to have the tag.
 func (r *reaping) search(tag string) (found ID, starting bool) {
 	if tag == "" {
 		return ID{}, false

@@ -4,14 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 )
 
 // outlived is a task whose engine was killed, so that it is a child of this
-// program now. It ends with code 7 when something is written to fifo.
+// program now. It ends with code 7 after a write to fifo.
 type outlived struct {
 	id   ID
 	env  []string
@@ -51,8 +53,8 @@ func (o outlived) end(t *testing.T) {
 	}
 }
 
-// What a dead engine started is adopted with all that a process can do, and
-// found by its environment.
+// A process of a dead engine is adopted with all operations, and found by its
+// environment.
 func TestAdopt(t *testing.T) {
 	t.Parallel()
 	o := outlive(t)
@@ -86,7 +88,7 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// An adopted process is killed like any other, and with it what it leaves.
+// An adopted process is killed like any other, with its descendants.
 func TestAdoptAndKill(t *testing.T) {
 	t.Parallel()
 	o := outlive(t)
@@ -103,8 +105,8 @@ func TestAdoptAndKill(t *testing.T) {
 	}
 }
 
-// Nothing but a process of the run is adopted: not one that got its number
-// since, nor one whose end would stay unknown.
+// Only a process of the run is adopted, not one that has got its PID since, or
+// one whose end would remain unknown.
 func TestAdoptUnknown(t *testing.T) {
 	t.Parallel()
 	o := outlive(t)
@@ -130,8 +132,8 @@ func TestAdoptUnknown(t *testing.T) {
 	<-p.Gone()
 }
 
-// One run takes a process over from another, whether it still runs or not, and
-// both learn of its end.
+// One run takes a process over from another, whether it is still running or
+// not, and both learn of its end.
 func TestTakeOver(t *testing.T) {
 	t.Parallel()
 	for _, script := range []string{"read line", "exit 3"} {
@@ -167,8 +169,53 @@ func TestTakeOver(t *testing.T) {
 	}
 }
 
-// busyKeeper has one child that ended, and listens to nothing while it has
-// something to tell itself, as a keeper does whose socket is full.
+// recordKeeper has a child according to its record, which may be outdated.
+type recordKeeper struct {
+	child Child
+	ended atomic.Bool
+}
+
+func (*recordKeeper) PID() int          { return -1 }
+func (*recordKeeper) Children() []Child { return nil }
+func (*recordKeeper) Reap(ID)           {}
+
+func (k *recordKeeper) Child(id ID) (Child, bool) {
+	child := k.child
+	child.Ended = k.ended.Load()
+	return child, id == child.ID
+}
+
+// A signal for a child of a keeper never reaches another process with its PID:
+// the PID is free as soon as the keeper is gone.
+func TestSignalSparesAnotherOfTheSameNumber(t *testing.T) { // not parallel: the whole program has one keeper
+	now := exec.Command("sleep", "1000")
+	if err := now.Start(); err != nil {
+		t.Fatal(err)
+	}
+	id := identify(now.Process.Pid)
+	k := &recordKeeper{child: Child{ID: ID{PID: id.PID, Start: id.Start - 1}, EndedAt: time.Now()}}
+	tell := SetKeeper(k)
+	defer func() { SetKeeper(nil) }()
+	p, err := newRun(t).Adopt(Adoption{ID: k.child.ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Signal(0); err != os.ErrProcessDone {
+		t.Errorf("%v has the number of %v: a signal gives %v", id, k.child.ID, err)
+	}
+	k.ended.Store(true)
+	tell(0)
+	<-p.Gone()
+	if err := now.Process.Kill(); err != nil {
+		t.Error(err)
+	}
+	if err := now.Wait(); err == nil || err.Error() != "signal: killed" {
+		t.Errorf("the process of that number ended with %v", err)
+	}
+}
+
+// busyKeeper has one child that has ended, and reads nothing while it has
+// something to send, like a keeper whose socket is full.
 type busyKeeper struct {
 	child Child
 	tell  func(reaped int)
@@ -193,10 +240,10 @@ func (k *busyKeeper) Reap(ID) {
 	}
 }
 
-// A keeper can send the ends of processes while it receives one. When
-// hundreds of tasks end at once each side of its socket waits for the other to
-// read.
-func TestKeeperTellsWhileItIsTold(t *testing.T) { // alone, for all of the program has one keeper
+// A keeper can send the ends of processes while it receives one. If hundreds of
+// tasks end together, both sides of its socket would otherwise wait for each
+// other.
+func TestKeeperSendsWhileItReceives(t *testing.T) { // not parallel: the whole program has one keeper
 	k := &busyKeeper{
 		child: Child{ID: ID{PID: 1 << 30, Start: 1}, Ended: true, Status: exitedWith(7), EndedAt: time.Now()},
 		told:  make(chan bool, 1),

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// A run that was shut down adopts nothing more, and leaves what it is asked for
-// alone.
+// A run that was shut down adopts nothing more, and does not touch the process.
 func TestAdoptAfterShutdown(t *testing.T) {
 	t.Parallel()
 	o := outlive(t)

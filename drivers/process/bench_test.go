@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// BenchmarkStart is a process from its start to its end; BenchmarkExec is the
-// same by package os/exec.
+// BenchmarkStart measures a process from its start to its end; BenchmarkExec
+// does the same with package os/exec.
 func BenchmarkStart(b *testing.B) {
 	run := newRun(b)
 	for b.Loop() {
@@ -26,8 +26,7 @@ func BenchmarkExec(b *testing.B) {
 	}
 }
 
-// BenchmarkThousand starts and kills a thousand processes that live side by
-// side.
+// BenchmarkThousand starts and kills a thousand concurrent processes.
 func BenchmarkThousand(b *testing.B) {
 	run := newRun(b)
 	for b.Loop() {

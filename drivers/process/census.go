@@ -1,8 +1,8 @@
 package process
 
-// Census returns, after one look at all processes of the system, the numbers
-// of those that live in the tree of each process of the run. What bears no
-// sign of whose it is (see Run) is left out.
+// Census takes one look at all processes of the system and returns the PIDs in
+// the tree of each process of the run. It omits processes that show no evidence
+// of their owner (see Run).
 func (r *Run) Census() map[*Process][]int {
 	c := census{all: table(), known: reaper.survey(), owners: map[int]*Process{}}
 	trees := map[*Process][]int{}
@@ -17,15 +17,16 @@ func (r *Run) Census() map[*Process][]int {
 	return trees
 }
 
-// census finds out whose the processes of a table are.
+// census finds the owners of the processes in a table.
 type census struct {
 	all    map[int]proc
 	known  survey
-	owners map[int]*Process // found until now, nil for none
+	owners map[int]*Process // found so far; nil for none
 }
 
-// owner asks for what distinguishes a process, then for its parent's owner. A
-// table that was not taken at one moment may have circles, hence the depth.
+// owner returns the owner by the evidence of a process, or else that of its
+// parent. The table is not a consistent snapshot and may contain cycles, so
+// depth limits the recursion.
 func (c *census) owner(pid, depth int) *Process {
 	if owner, found := c.owners[pid]; found {
 		return owner

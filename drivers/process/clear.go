@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// clear kills what the trees of processes that have ended still hold, and
-// finishes those that hold nothing. One scan serves all that ended together,
-// and it looks at orphans only: when a process dies its children become those
-// of this program, where the system can do that. Whatever is killed here dies
-// as this program's child in the end, so another SIGCHLD will come.
+// clear kills the remaining trees of processes that have ended, and finishes
+// those whose tree is gone. One scan serves all processes that ended together.
+// It only looks at orphans: when a process dies, its children become children
+// of this program, if the system supports that. Every process killed here
+// finally dies as a child of this program, which causes another SIGCHLD.
 func (r *reaping) clear() {
 	r.unsettled = false
 	if len(r.leaving) == 0 {
@@ -49,10 +49,10 @@ func (r *reaping) clear() {
 	r.leaving = left
 }
 
-// strayTrees returns the orphans, each with its descendants, and what is known
-// of the processes that they may come from.
+// strayTrees returns the orphans, each with its descendants, and a survey of
+// the processes they may belong to.
 func (r *reaping) strayTrees() ([][]proc, survey) {
-	pids := strays(r.keeperPID()) // first: of these, what was started here is known by now, or starting
+	pids := strays(r.keeperPID()) // first, so that each of them that was started here is known by now, or starting
 	orphans := pids[:0]
 	r.mu.Lock()
 	for _, pid := range pids {
@@ -77,12 +77,12 @@ func (r *reaping) strayTrees() ([][]proc, survey) {
 	return trees, known
 }
 
-// killTree kills what lives of a tree and reports whether it may take a while
-// until all of it is gone. What cannot be killed is noted as its owner's error.
+// killTree kills the running processes of a tree. It reports whether some of
+// them may take a while to end. It records failures as the owner's error.
 func killTree(owner *Process, tree []proc) (busy bool) {
 	for _, member := range tree {
 		if member.ended {
-			busy = true // it may have left another, see reaping.lookAround
+			busy = true // it may have left another orphan, see reaping.lookAround
 			continue
 		}
 		switch err := member.kill(); {
@@ -95,12 +95,12 @@ func killTree(owner *Process, tree []proc) (busy bool) {
 	return busy
 }
 
-// survey is what is known at one moment of the processes started here.
+// survey is a snapshot of the processes started here.
 type survey struct {
-	runs    int // that are open
+	runs    int // open runs
 	procs   map[int]*Process
-	byTag   map[string]*Process // one that runs, rather than one that has ended
-	members map[ID]*Process     // that ended processes remember
+	byTag   map[string]*Process // prefers running processes
+	members map[ID]*Process     // processes that ended processes remember
 }
 
 func (r *reaping) survey() survey {
@@ -131,11 +131,11 @@ func (r *reaping) survey() survey {
 	return s
 }
 
-// owner returns the process that an orphan and its descendants come from, nil
-// if they bear no sign of one. What one of them shows goes for all: a process
-// with a descendant in a task's session is that task's. It is not sure that
-// there is no owner when the orphan has ended, for while this scan went on it
-// may have left another, or when one of them changes its program just now.
+// owner returns the process to which an orphan and its descendants belong, or
+// nil if there is no evidence. The evidence of one of them counts for all: if
+// one descendant is in a task's session, the tree belongs to that task. The
+// answer nil is not sure if the orphan has ended (it may have left another one
+// during this scan), or if one of them is executing a new program.
 func (s survey) owner(tree []proc) (owner *Process, sure bool) {
 	for _, member := range tree {
 		if p := s.procs[member.session]; p != nil {

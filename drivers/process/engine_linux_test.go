@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// roleVar makes the test binary a program that has a run of its own.
+// roleVar makes the test binary a program with its own run.
 const roleVar = "TASKRUN_TEST_ROLE"
 
 func init() {
@@ -22,11 +22,11 @@ func init() {
 	}
 }
 
-// engineRole is a program with one run: it starts /bin/sh with each script
-// among its arguments, with its own outputs, and says "started". On a line of
-// input it says whether it has helpers only, shuts down, says how many it
-// killed, and ends; when the input ends it ends without that. The script helper
-// is run as a helper.
+// engineRole is a program with one run: it starts /bin/sh with each script in
+// its arguments, with its own outputs, and prints "started". After a line of
+// input it prints whether it has only helpers, shuts down, prints how many
+// processes it killed, and ends; at the end of the input it ends without that.
+// The script helper is run as a helper.
 func engineRole() {
 	run, helpers := NewRun(), NewHelpers()
 	defer helpers.Shutdown(context.Background())
@@ -68,7 +68,7 @@ type engine struct {
 	timer *time.Timer
 }
 
-// program is the path of the test binary.
+// program returns the path of the test binary.
 func program(t *testing.T) string {
 	t.Helper()
 	path, err := os.Executable()
@@ -78,8 +78,8 @@ func program(t *testing.T) string {
 	return path
 }
 
-// startEngine starts one. It and all that has its output must have ended when
-// the test does.
+// startEngine starts an engine. It and all processes with its output must have
+// ended at the end of the test.
 func startEngine(t *testing.T, scripts ...string) *engine {
 	t.Helper()
 	cmd := exec.Command(program(t), scripts...)
@@ -106,7 +106,7 @@ func startEngine(t *testing.T, scripts ...string) *engine {
 	})
 	t.Cleanup(func() {
 		in.Close()
-		rest, err := io.ReadAll(e.out) // ends when all that have the output have ended
+		rest, err := io.ReadAll(e.out) // ends when all processes with the output have ended
 		if err != nil {
 			t.Errorf("something of the run lives: %v", err)
 		}
@@ -120,7 +120,7 @@ func startEngine(t *testing.T, scripts ...string) *engine {
 	return e
 }
 
-// line returns the next line that begins so, without the beginning.
+// line returns the rest of the next line with the given beginning.
 func (e *engine) line(t *testing.T, beginning string) string {
 	t.Helper()
 	for {
@@ -135,7 +135,7 @@ func (e *engine) line(t *testing.T, beginning string) string {
 	}
 }
 
-// shutdown ends the run and returns what it says of that.
+// shutdown ends the run and returns its report.
 func (e *engine) shutdown(t *testing.T) string {
 	t.Helper()
 	fmt.Fprintln(e.in)

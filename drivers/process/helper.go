@@ -8,15 +8,15 @@ import (
 )
 
 // NewHelpers returns a run of helpers: processes that serve this program and
-// start none themselves. They are not hunted with another run, nor written to
-// a journal. Shutdown kills them, and no other.
+// start no others. Shutdown of another run ignores them, and no journal records
+// them. Their own Shutdown kills only them.
 func NewHelpers() *Run {
 	r := NewRun()
 	r.helpers = true
 	return r
 }
 
-// dismiss is Shutdown of helpers.
+// dismiss implements Shutdown for helpers.
 func (r *Run) dismiss(ctx context.Context) (killed int, err error) {
 	for _, p := range reaper.ofRun(r) {
 		if err := p.Signal(syscall.SIGKILL); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -43,8 +43,8 @@ func (r *reaping) ofRun(run *Run) (list []*Process) {
 	return list
 }
 
-// helperStarts reports whether a helper may have been forked that is not known
-// yet: it could be taken for a process of any run.
+// helperStarts reports whether a helper is being forked that is not known yet.
+// It could be mistaken for a process of any run.
 func (r *reaping) helperStarts() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

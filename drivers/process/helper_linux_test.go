@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A run of helpers ends its own processes, and no other run ends them.
+// A run of helpers ends its own processes, and other runs do not end them.
 func TestHelpers(t *testing.T) {
 	t.Parallel()
 	helpers, tasks := NewHelpers(), newRun(t)
@@ -40,7 +40,7 @@ func TestHelpers(t *testing.T) {
 	}
 }
 
-// journal keeps what it is told.
+// journal records calls.
 type journal struct {
 	tags   []string
 	called []string
@@ -51,8 +51,8 @@ func (j *journal) Recall(ID) Entry         { return j }
 func (j *journal) Started(ID)              { j.called = append(j.called, "started") }
 func (j *journal) Remove()                 { j.called = append(j.called, "removed") }
 
-// The journal has each task, from the intent to its end, and no helpers.
-func TestJournal(t *testing.T) { // not parallel, for all of the program has one journal
+// The journal contains each task, from its intent to its end, and no helpers.
+func TestJournal(t *testing.T) { // not parallel: the whole program has one journal
 	j := &journal{}
 	SetJournal(j)
 	defer SetJournal(nil)
@@ -77,7 +77,7 @@ func TestJournal(t *testing.T) { // not parallel, for all of the program has one
 	}
 }
 
-// A mark is one run's at a time, and is inherited only by what bears it.
+// A mark belongs to one run at a time, and only processes with it inherit it.
 func TestClaimMark(t *testing.T) {
 	t.Parallel()
 	const number = 1029
@@ -108,8 +108,8 @@ func TestClaimMark(t *testing.T) {
 	}
 }
 
-// The hint for a failed start is that of its cause.
-func TestWhyAStartFailed(t *testing.T) {
+// The hint for a failed start depends on its cause.
+func TestStartFailures(t *testing.T) {
 	t.Parallel()
 	user := &syscall.Credential{Uid: 7}
 	for _, c := range []struct {
@@ -135,8 +135,8 @@ func TestWhyAStartFailed(t *testing.T) {
 	}
 }
 
-// A peak no higher than what was shared tells nothing, nor does one that is
-// only as much higher as counting is inexact.
+// A peak is unknown if it is not higher than the shared memory, or only within
+// the inaccuracy of counting.
 func TestSurePeak(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ peak, shadow, own, want int64 }{
@@ -158,9 +158,9 @@ func TestSurePeak(t *testing.T) {
 	}
 }
 
-// A program that is a keeper sees its children, alive and ended, until it
+// A program that is a keeper sees its children, running and ended, until it
 // buries them.
-func TestOrphans(t *testing.T) { // not beside runs of this program, whose reaper would bury them
+func TestOrphans(t *testing.T) { // not parallel: the reaper of runs would bury them
 	if !AdoptOrphans() {
 		t.Error("this system gives no orphans")
 	}

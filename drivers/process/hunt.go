@@ -8,33 +8,34 @@ import (
 	"syscall"
 )
 
-// hunt looks through all processes of the system for those of a run.
+// hunt searches all processes of the system for those of a run.
 type hunt struct {
 	run    *Run
-	alone  bool // it is this program's only run, so every sign counts
+	alone  bool // this is the program's only run, so any evidence counts
 	killed map[ID]bool
-	failed map[ID]error // what must not be killed
+	failed map[ID]error // processes that could not be killed
 }
 
-// scan kills what it finds and returns how many of those may not be gone yet.
+// scan kills the processes it finds. It returns how many of them may not be
+// gone yet.
 func (h *hunt) scan() (found int) {
 	if reaper.helperStarts() {
-		return 1 // there is news when it has started
+		return 1 // there is news once it has started
 	}
 	oldest := reaper.oldest()
 	all, spared := outsiders(oldest), lineage()
 	known := reaper.survey()
 	if reaper.helperStarts() {
-		return 1 // likewise: it may be among them
+		return 1 // likewise: the helper may be among them
 	}
-	h.alone = known.runs == 1 // after the look at all: a run that has begun since has nothing in there
+	h.alone = known.runs == 1 // after the survey: a run that started later has no process in it
 	for _, p := range all {
-		if p.Start < oldest || spared[p.PID] || p.session == ownSession() || !h.isPrey(p, all, known) {
+		if p.Start < oldest || spared[p.PID] || p.session == ownSession() || !h.belongs(p, all, known) {
 			continue
 		}
 		if p.ended {
 			if reaper.isParent(p.ppid) && !isKept(p.ID) {
-				found++ // until it is reaped: it may have left another
+				found++ // until it is reaped: it may have left another one
 			}
 			continue
 		}
@@ -49,14 +50,14 @@ func (h *hunt) scan() (found int) {
 	return found
 }
 
-// onlyHelpers reports that nothing is left of the only run of this program that
-// is open, without a look at all processes of the system: whatever it started
-// descends from a child of this program, which adopts every orphan among its
-// descendants, and all its children are helpers that have not been reaped since
-// they were counted. False says nothing.
+// onlyHelpers reports whether nothing is left of the only open run of this
+// program, without a look at all processes of the system. Everything that the
+// run started descends from a child of this program, which adopts every orphan
+// among its descendants; if all children are helpers, nothing is left. If it
+// returns false, the answer is unknown.
 func (r *reaping) onlyHelpers() bool {
 	if r.above() != nil || r.helperStarts() {
-		return false // some may be the keeper's; or one is not known yet
+		return false // some may be the keeper's, or one is not known yet
 	}
 	pids, all := ownChildren()
 	r.mu.Lock()
@@ -67,8 +68,8 @@ func (r *reaping) onlyHelpers() bool {
 	})
 }
 
-// isPrey reports whether a process belongs to the run.
-func (h *hunt) isPrey(p proc, all map[int]proc, known survey) bool {
+// belongs reports whether a process belongs to the run.
+func (h *hunt) belongs(p proc, all map[int]proc, known survey) bool {
 	if started := known.procs[p.session]; started != nil {
 		return started.isOf(h.run)
 	}
@@ -82,7 +83,7 @@ func (h *hunt) isPrey(p proc, all map[int]proc, known survey) bool {
 	return tag != "" && h.run.tags[tag]
 }
 
-// isKept reports whether a process that has ended is reaped only after Release,
+// isKept reports whether a process that has ended stays unreaped until Release
 // or Keeper.Reap.
 func isKept(id ID) bool {
 	reaper.mu.Lock()
@@ -119,10 +120,10 @@ func lineage() map[int]bool {
 	return line
 }
 
-// descends reports whether p is an orphan that this process or its keeper
-// adopted, or a descendant of one, or of a process that was started here. What descends from
-// other children of this process, which are in its own session, has a parent
-// that takes care of it.
+// descends reports whether p was started here, or is an orphan that this
+// process or its keeper adopted, or descends from either. Descendants of other
+// children, which stay in this process's own session, are left to their
+// parents.
 func descends(p proc, all map[int]proc) bool {
 	for range len(all) {
 		if reaper.isParent(p.ppid) {

@@ -14,18 +14,18 @@ func identify(pid int) ID {
 	return ID{PID: pid, Start: p.Start}
 }
 
-// Self is this process.
+// Self returns the ID of this process.
 func Self() ID { return identify(os.Getpid()) }
 
-// inOtherSession reports whether a process exists in another session than this
+// inOtherSession reports whether a process exists in a session other than this
 // one's.
 func inOtherSession(pid int) bool {
 	session, err := unix.Getsid(pid)
 	return err == nil && session != ownSession()
 }
 
-// kill kills the process, and no other that got its number since. The error is
-// ESRCH when it has ended.
+// kill kills the process, but never another one that has its PID by now. The
+// error is ESRCH if the process has ended.
 func (p proc) kill() error { return p.signal(syscall.SIGKILL) }
 
 // Running reports whether the process exists and has not ended.
@@ -34,10 +34,11 @@ func (id ID) Running() bool {
 	return ok && p.ID == id && !p.ended
 }
 
-// Ended is closed when a process has ended that is no child of this program,
-// as far as the system can tell of that without looking again and again;
-// otherwise it is nil.
+// Ended returns a channel that is closed when a process that is not a child of
+// this program has ended. It is nil if the system cannot report that without
+// polling.
 func (id ID) Ended() <-chan struct{} { return watchEnd(id.PID, id.Running) }
 
-// EndedUnseen is how a process ended whose parent did not tell.
+// EndedUnseen returns the status of a process whose parent did not report its
+// end.
 func EndedUnseen(why error) (Status, time.Time) { return unknownEnd(why), time.Now() }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// loop looks around whenever a child may have ended. A signal that comes while
-// it does so is kept, so nothing is missed.
+// loop looks around whenever a child may have ended. Signals that arrive
+// meanwhile stay queued, so no end is missed.
 func (r *reaping) loop(previous <-chan struct{}, news chan os.Signal, quit <-chan struct{}, ended chan<- struct{}) {
 	defer close(ended)
 	defer signal.Stop(news)
@@ -35,14 +35,14 @@ func (r *reaping) loop(previous <-chan struct{}, news chan os.Signal, quit <-cha
 	}
 }
 
-// lookAround announces what has ended, kills what it left behind, reaps what
-// is done with, and wakes what waits for news.
+// lookAround announces processes that have ended, kills what they left behind,
+// reaps finished ones, and wakes waiters.
 func (r *reaping) lookAround() {
 	for again := true; again; {
 		r.observe()
 		r.clear()
-		// An orphan that was dying may have left another, which clear did not
-		// see yet.
+		// An orphan that was dying may have left another one that clear did not
+		// see.
 		reaped := reapOrphans(r.keeperPID(), r.isOrphan)
 		again = reaped > 0 && len(r.leaving) > 0
 		r.buried.Add(int64(reaped))
@@ -53,8 +53,8 @@ func (r *reaping) lookAround() {
 	r.pulse = make(chan struct{})
 }
 
-// observe records how processes ended and announces it. They are not reaped
-// yet: a zombie keeps its number, and with it the number of its session.
+// observe records how processes ended and announces it. It does not reap them:
+// a zombie keeps its PID, and so its session ID.
 func (r *reaping) observe() {
 	var ended []*Process
 	r.mu.Lock()
@@ -71,7 +71,7 @@ func (r *reaping) observe() {
 	own := sync.OnceValue(ownMemoryPeak)
 	for _, p := range ended {
 		p.status.PeakRSS = p.surePeak(p.status.PeakRSS, own)
-		for _, tell := range p.onExit { // which is complete by now
+		for _, tell := range p.onExit { // complete by now
 			if tell != nil {
 				tell(p.status, p.endedAt)
 			}
@@ -81,7 +81,8 @@ func (r *reaping) observe() {
 	r.leaving = append(r.leaving, ended...)
 }
 
-// collect reports how and when a process ended, ok is false while it runs.
+// collect returns how and when a process ended. ok is false while it is
+// running.
 func (p *Process) collect() (status Status, at time.Time, ok bool) {
 	if p.keeper == nil {
 		status, ok = collect(p.id.PID)
@@ -95,7 +96,7 @@ func (p *Process) collect() (status Status, at time.Time, ok bool) {
 	return child.Status, child.EndedAt, child.Ended
 }
 
-// isOrphan reports whether a child of this program is one that it adopted.
+// isOrphan reports whether a child of this program is an adopted orphan.
 func (r *reaping) isOrphan(pid int) bool {
 	if !inOtherSession(pid) {
 		return false // a child of another part of this program
@@ -106,21 +107,20 @@ func (r *reaping) isOrphan(pid int) bool {
 		return false
 	}
 	if len(r.starting) > 0 {
-		r.missed = true // it may be one that is being started
+		r.missed = true // it may be a process that is being started
 		return false
 	}
 	return true
 }
 
-// surePeak returns the peak that the system has counted for a process, in bytes,
-// if it is sure to be its own. Until it executes its program a new process
-// shares this program's memory, and Linux counts that as well: a peak that is
-// not clearly higher than this program's own, the shadow, tells nothing, and
-// is 0.
+// surePeak returns the peak memory that the system has counted for a process,
+// in bytes, or 0 if that may include memory of this program. A new process
+// shares this program's memory until it executes its own, and Linux counts that
+// as well, so only a peak clearly above this program's own (the shadow) is
+// reliable.
 //
-// What the system says of this program's own peak includes what it shared in
-// turn before it was executed, with its parent, which may be large. That
-// of its memory alone takes longer to learn.
+// The cheap measure of this program's own peak may include its parent's memory,
+// for the same reason. ownMemoryPeak excludes it, but takes longer.
 func (p *Process) surePeak(peak int64, ownMemoryPeak func() int64) int64 {
 	if p.shadow == noShadow {
 		return 0
@@ -131,6 +131,6 @@ func (p *Process) surePeak(peak int64, ownMemoryPeak func() int64) int64 {
 	return 0
 }
 
-// inexact is by how much peaks that are equal may differ, in bytes: each
-// processor counts some pages for itself before Linux adds them up.
+// inexact is the possible error of a peak, in bytes: each CPU counts some pages
+// locally before Linux adds them up.
 var inexact = int64(min(runtime.NumCPU(), 16)) << 20

@@ -7,7 +7,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// patience is how long anything may take.
+// patience limits every wait.
 const patience = 30 * time.Second
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -13,23 +13,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This program's mark: it lowers its own hard limit of POSIX message queues
-// (RLIMIT_MSGQUEUE, in bytes, of little use to anyone) to a number of its own.
-// Every descendant inherits the limit, and none can raise it without
+// The mark of a run: this program lowers its own hard limit of POSIX message
+// queues (RLIMIT_MSGQUEUE, in bytes, which hardly any program uses) to a unique
+// number. All descendants inherit the limit, and cannot raise it without
 // CAP_SYS_RESOURCE. A program that runs inside a task of another run starts
 // from that run's number and draws a lower one.
 
-// markSpan is how far a limit is lowered at most, 2 % of the usual 819200.
+// markSpan limits how far the limit is lowered: 2 % of the usual 819200.
 const markSpan = 1 << 14
 
-// markNumber is this program's mark, 0 if it has none.
+// markNumber is this program's mark, or 0.
 var markNumber atomic.Uint64
 
-// markClaim is what keeps others from taking the same mark.
+// markClaim reserves the mark while it is open.
 var markClaim *os.File
 
-// InheritMark makes the mark that this program bears already, for its parent
-// does, its own. It reports whether that is so.
+// InheritMark adopts a mark that this program has inherited from its parent. It
+// reports whether the program has that mark.
 func InheritMark(number uint64, claim *os.File) bool {
 	marking.Lock()
 	defer marking.Unlock()
@@ -42,13 +42,12 @@ func InheritMark(number uint64, claim *os.File) bool {
 	return true
 }
 
-// marking guards markClaim, and the taking of the mark.
+// marking guards markClaim and the choice of a mark.
 var marking sync.Mutex
 
-// Mark takes this program's mark, unless it has one, and returns its number,
-// with the file that keeps every other program from taking the same for as
-// long as a process has it open. Without a mark, on a system that allows none,
-// the number is 0 and the other signs have to do.
+// Mark gives this program a mark, unless it has one. It returns the number, and
+// the file that reserves it as long as any process has it open. If the system
+// allows no mark, the number is 0, and other evidence must suffice.
 func Mark() (number uint64, claim *os.File) {
 	marking.Lock()
 	defer marking.Unlock()
@@ -69,7 +68,7 @@ func takeMark() {
 	}
 	for range 100 {
 		number := top - 1 - rand.Uint64N(markSpan)
-		if number%1024 == 0 { // might be a limit that somebody set
+		if number%1024 == 0 { // might be a limit that a user has set
 			continue
 		}
 		claim, free := ClaimMark(number)
@@ -85,11 +84,10 @@ func takeMark() {
 	}
 }
 
-// ClaimMark makes sure that no other run, of any user, has a mark for as long
-// as the file is open, here or in another program; free reports
-// whether no run had it. The file is nil when chance must do. It is a socket bound to an
-// abstract name, which needs no directory and no lock and is free again
-// however those programs end.
+// ClaimMark reserves a mark, for all users, as long as the file is open in any
+// program. Free is false if another run has the mark. The file is nil if the
+// mark cannot be reserved. It is a socket bound to an abstract name, which
+// needs no directory and no lock, and is released however the programs end.
 func ClaimMark(number uint64) (f *os.File, free bool) {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -103,10 +101,10 @@ func ClaimMark(number uint64) (f *os.File, free bool) {
 	return os.NewFile(uintptr(fd), name), true
 }
 
-// marked reports whether a process carries this program's mark.
+// marked reports whether a process has this program's mark.
 func marked(pid int) bool { return hasMark(pid, markNumber.Load()) }
 
-// hasMark reports whether a process carries a mark.
+// hasMark reports whether a process has a mark.
 func hasMark(pid int, number uint64) bool {
 	if number == 0 {
 		return false
@@ -115,7 +113,7 @@ func hasMark(pid int, number uint64) bool {
 	if err := unix.Prlimit(pid, unix.RLIMIT_MSGQUEUE, nil, &limit); err == nil {
 		return limit.Max == number
 	}
-	// A process that changed its user may still be looked at.
+	// This works even for a process that changed its user.
 	data, err := readFile(fmt.Sprintf("/proc/%d/limits", pid))
 	if err != nil {
 		return false

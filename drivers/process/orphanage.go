@@ -4,23 +4,23 @@ import (
 	"os"
 )
 
-// What follows is for the program that is a Keeper. It has no runs.
+// The rest of this file is for a program that is a Keeper. It has no runs.
 
-// Orphan is a child of this program that it did not start, in most cases.
+// Orphan is a child of this program, usually one that it did not start.
 type Orphan struct {
 	ID
 	Leader bool // of its session
 	Ended  bool
-	Status Status // how, when it has ended
+	Status Status // exit status, if it has ended
 }
 
-// Orphans returns the children of this program. Those that have ended stay
-// until they are buried.
+// Orphans returns the children of this program. Children that have ended are
+// included until Bury.
 func Orphans() []Orphan {
 	return orphans(func(bool) bool { return true })
 }
 
-// EndedOrphans returns those children that have ended.
+// EndedOrphans returns the children that have ended.
 func EndedOrphans() []Orphan {
 	return orphans(func(ended bool) bool { return ended })
 }
@@ -38,8 +38,8 @@ func orphans(wanted func(ended bool) bool) (list []Orphan) {
 	return list
 }
 
-// Tag returns the tag in the orphan's environment, "" when it has none, or none
-// any more. Until the orphan has executed its program the answer is not sure.
+// Tag returns the tag in the orphan's environment, or "" if it has none (any
+// more). The answer is not sure until the orphan has executed its program.
 func (o Orphan) Tag() (tag string, sure bool) {
 	if o.Ended {
 		return "", true
@@ -48,12 +48,11 @@ func (o Orphan) Tag() (tag string, sure bool) {
 	return tagOf(env), sure && !hasOwnProgram(o.PID)
 }
 
-// Bury frees the number of a child that has ended.
+// Bury reaps a child that has ended, which releases its PID.
 func Bury(id ID) { reap(id.PID) }
 
-// Settle kills, with all that they started, the processes that the keeper has
-// and that are not adopted. It is for the moment when everything is adopted that
-// will ever be, and returns how many there were.
+// Settle kills the processes of the keeper that are not adopted, with their
+// descendants, and returns how many there were. Call it after the last Adopt.
 func Settle() (killed int) {
 	k := reaper.above()
 	if k == nil {
@@ -72,7 +71,7 @@ func Settle() (killed int) {
 		}
 		if tree := treeOf(child.PID); len(tree) > 0 && tree[0].ID == child.ID {
 			for _, member := range tree {
-				_ = member.kill() // Shutdown reports what it cannot kill
+				_ = member.kill() // Shutdown reports failures
 			}
 		}
 		k.Reap(child.ID)
@@ -80,9 +79,8 @@ func Settle() (killed int) {
 	return killed
 }
 
-// Launch starts a process that belongs to no run: it leads a session of its
-// own, and may outlive this program. To learn how it ends is the caller's
-// business; see Orphans.
+// Launch starts a process that belongs to no run. It leads its own session and
+// may outlive this program. The caller must watch for its end; see Orphans.
 func Launch(spec Spec) (ID, error) {
 	pid, err := spec.fork(spec.sysProcAttr())
 	if err != nil {

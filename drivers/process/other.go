@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// There is no limit here that a process shows to others, so no mark.
+// This system has no limit that is visible to others, and so no mark.
 
 // Mark returns nothing.
 func Mark() (number uint64, claim *os.File) { return 0, nil }

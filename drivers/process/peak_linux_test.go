@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestPeakOfAProgramThatALargeOneStarted: what this program shared with its
-// parent, which the system counts as its own, hides no task's peak.
-func TestPeakOfAProgramThatALargeOneStarted(t *testing.T) {
+// TestPeakAfterALargeParent checks that memory shared with the parent, which
+// the system counts as this program's, does not hide a task's peak.
+func TestPeakAfterALargeParent(t *testing.T) {
 	own := ownMemoryPeak()
 	if own <= 0 || own > 1<<40 {
 		t.Fatalf("the peak of this program's memory is %d", own)

@@ -8,25 +8,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ID identifies a process until the machine reboots. The number alone does not:
-// numbers are used again.
+// ID identifies a process until the machine reboots. The PID alone does not,
+// because PIDs are reused.
 type ID struct {
 	PID int `json:"pid"`
-	// Start is when it started, in the system's own unit: on Linux clock ticks
-	// since the machine started, on darwin microseconds since 1970.
+	// Start is the start time in the system's own unit: clock ticks since boot
+	// on Linux, microseconds since 1970 on macOS.
 	Start uint64 `json:"start"`
 }
 
-// proc is what the system says of a process at one moment.
+// proc is the system's information about a process at one moment.
 type proc struct {
 	ID
 	ppid    int
 	session int
-	ended   bool // or just ending, but not reaped
+	ended   bool // or about to end, but not reaped
 }
 
-// shown is text that a process chose, for a terminal: one line that commands
-// nothing.
+// shown makes text from a process safe for a terminal: a single line without
+// control characters.
 func shown(text string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		switch {

@@ -10,13 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The states SSTOP and SZOMB of <sys/proc.h>.
+// States SSTOP and SZOMB of <sys/proc.h>.
 const (
 	stoppedState = 4
 	zombieState  = 5
 )
 
-// Suspended reports whether a process is stopped, as by Ctrl-Z.
+// Suspended reports whether a process is stopped, for example by Ctrl-Z.
 func Suspended(pid int) bool {
 	info, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	return err == nil && int(info.Proc.P_pid) == pid && info.Proc.P_stat == stoppedState
@@ -56,15 +56,15 @@ func table() map[int]proc {
 	return all
 }
 
-// outsiders returns all processes: those of this one's session are left out
-// later.
+// outsiders returns all processes; callers skip those of this program's
+// session.
 func outsiders(uint64) map[int]proc { return table() }
 
-// ownChildren: they do not tell of orphans, which go to launchd.
+// ownChildren cannot help here: orphans are adopted by launchd.
 func ownChildren() (pids []int, all bool) { return nil, false }
 
-// strays returns all processes that this user may kill: orphans go to launchd,
-// and may be any of them.
+// strays returns all processes that this user may kill: launchd adopts orphans,
+// and any of these may be one.
 func strays(int) (pids []int) {
 	name, args := "kern.proc.uid", []int{os.Geteuid()}
 	if os.Geteuid() == 0 {
@@ -82,8 +82,8 @@ func strays(int) (pids []int) {
 	return pids
 }
 
-// strayTree returns the stray alone: it may be any process, so none but its own
-// signs count, and its descendants are strays, too.
+// strayTree returns only the stray: it may be any process, so only its own
+// evidence counts. Its descendants are strays, too.
 func strayTree(pid int) []proc {
 	if p, ok := stat(pid); ok {
 		return []proc{p}
@@ -91,8 +91,8 @@ func strayTree(pid int) []proc {
 	return nil
 }
 
-// treeOf returns a process and its descendants, parents first, or nothing when
-// there is no such process.
+// treeOf returns a process and its descendants, parents first, or nothing if
+// the process does not exist.
 func treeOf(pid int) (tree []proc) {
 	all := table()
 	below := map[int][]int{}
@@ -108,9 +108,9 @@ func treeOf(pid int) (tree []proc) {
 	return tree
 }
 
-// environ returns the environment that the process was started with, if this
-// user may know it; sure is always true. KERN_PROCARGS2 gives the number of arguments, the path of
-// the program, zeros, the arguments, the environment.
+// environ returns the initial environment of the process, if this user may read
+// it; sure is always true. KERN_PROCARGS2 contains the number of arguments, the
+// path of the program, zeros, the arguments and the environment.
 func (p proc) environ() (env []string, sure bool) {
 	data, err := unix.SysctlRaw("kern.procargs2", p.PID)
 	if err != nil || len(data) < 4 {
@@ -139,10 +139,10 @@ func commandLine(pid int) string {
 	return "[" + shown(string(name)) + "]"
 }
 
-// lastBegun: the system does not report it here.
+// lastBegun returns "": macOS does not report it.
 func lastBegun() string { return "" }
 
-// signal does what kill does with another signal.
+// signal is like kill with another signal.
 func (p proc) signal(sig syscall.Signal) error {
 	if now, ok := stat(p.PID); !ok || now.Start != p.Start || now.ended {
 		return syscall.ESRCH
@@ -150,16 +150,17 @@ func (p proc) signal(sig syscall.Signal) error {
 	return syscall.Kill(p.PID, sig)
 }
 
-// hasOwnProgram: a process shows its environment here as soon as it exists.
+// hasOwnProgram returns false: on macOS, a process shows its environment as
+// soon as it exists.
 func hasOwnProgram(int) bool { return false }
 
-// Now is the present in the unit of ID.Start.
+// Now returns the current time in the unit of ID.Start.
 func Now() uint64 { return uint64(time.Now().UnixMicro()) }
 
-// watchEnd: the system does not report it here.
+// watchEnd returns nil: macOS does not report it.
 func watchEnd(int, func() bool) <-chan struct{} { return nil }
 
 func children(pid int) []int { return childrenByTable(table(), pid) }
 
-// ownMemoryPeak is ownPeakRSS: macOS reports nothing else.
+// ownMemoryPeak returns ownPeakRSS; macOS reports nothing better.
 func ownMemoryPeak() int64 { return ownPeakRSS() }

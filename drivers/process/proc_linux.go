@@ -15,17 +15,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stat reads /proc/PID/stat, see proc_pid_stat(5); ok is false when there is
-// no such process.
+// stat reads /proc/PID/stat, see proc_pid_stat(5). ok is false if the process
+// does not exist.
 func stat(pid int) (proc, bool) { return parseStat(pid, statFields(pid)) }
 
-// Suspended reports whether a process is stopped, as by Ctrl-Z.
+// Suspended reports whether a process is stopped, for example by Ctrl-Z.
 func Suspended(pid int) bool {
 	fields := statFields(pid)
 	return len(fields) > 0 && fields[0][0] == 'T'
 }
 
-// statFields returns the fields of /proc/PID/stat from the third, the state.
+// statFields returns the fields of /proc/PID/stat from the third one, the
+// state.
 func statFields(pid int) [][]byte {
 	data, err := readFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -34,8 +35,8 @@ func statFields(pid int) [][]byte {
 	return splitStat(data)
 }
 
-// readFile reads a file of /proc as os.ReadFile does, with a third of its
-// system calls: a scan reads one or two files of every process.
+// readFile is like os.ReadFile for files in /proc, with a third of the system
+// calls. A scan reads one or two files of every process.
 func readFile(path string) ([]byte, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -58,8 +59,8 @@ func readFile(path string) ([]byte, error) {
 	}
 }
 
-// splitStat splits off the first two fields: the second is the program's name
-// in parentheses, which may hold any byte.
+// splitStat removes the first two fields. The second is the program's name in
+// parentheses, which may contain any byte.
 func splitStat(data []byte) [][]byte {
 	return bytes.Fields(data[bytes.LastIndexByte(data, ')')+1:])
 }
@@ -79,7 +80,7 @@ func parseStat(pid int, fields [][]byte) (p proc, ok bool) {
 		ppid:    int(number(4)),
 		session: int(number(6)),
 	}
-	// The first thread may have ended while others run on.
+	// The first thread may have ended while others are running.
 	const exiting = 0x4 // PF_EXITING
 	state := fields[0][0]
 	p.ended = (state == 'X' || state == 'Z' || number(9)&exiting != 0) && number(20) <= 1
@@ -89,11 +90,12 @@ func parseStat(pid int, fields [][]byte) (p proc, ok bool) {
 // table returns all processes.
 func table() map[int]proc { return tableOf(func(int) bool { return true }) }
 
-// outsiders returns all processes but those of this one's session, of sessions
-// whose leader lives and is older than since, and of session 0: the kernel's,
-// and in a container those whose session began outside of it. A run that began
-// since has no process in these, for it starts each in a session of its own, and
-// what that starts can only begin others.
+// outsiders returns the processes that may belong to a run that started at
+// since. It skips this program's session, sessions whose leader is alive and
+// older than since, and session 0, which contains the kernel's processes and,
+// in a container, those of sessions from outside. The run cannot have processes
+// in any of these: it starts each one in a new session, and their descendants
+// can only create more.
 func outsiders(since uint64) map[int]proc {
 	older := map[int]bool{} // by session
 	return tableOf(func(pid int) bool {
@@ -102,14 +104,14 @@ func outsiders(since uint64) map[int]proc {
 			return false
 		}
 		if _, known := older[session]; !known {
-			leader, ok := stat(session) // no other process gets this number while the session lasts
+			leader, ok := stat(session) // its PID is not reused while the session exists
 			older[session] = ok && leader.Start < since
 		}
 		return !older[session]
 	})
 }
 
-// tableOf returns the processes whose numbers are wanted.
+// tableOf returns the processes whose PIDs are wanted.
 func tableOf(wanted func(pid int) bool) map[int]proc {
 	all := map[int]proc{}
 	names, _ := namesIn("/proc")
@@ -125,9 +127,9 @@ func tableOf(wanted func(pid int) bool) map[int]proc {
 	return all
 }
 
-// strays returns the children that this process, or its keeper unless that is 0,
-// may have adopted: they go to its first thread. Some that it started are among
-// them.
+// strays returns the children that this process, or its keeper unless that is
+// 0, may have adopted: orphans become children of its first thread. Some of the
+// results were started here.
 func strays(keeper int) []int {
 	self := os.Getpid()
 	pids := childrenOfFirstThread(self)
@@ -149,8 +151,8 @@ func childrenOfFirstThread(pid int) []int {
 	return childrenOfThread(pid, strconv.Itoa(pid))
 }
 
-// hasOwnProgram reports whether a process executes the same file as this one:
-// as one does that this program, or an earlier instance of it, has just forked.
+// hasOwnProgram reports whether a process executes the same file as this
+// program, like one that this program, or an earlier instance, has just forked.
 func hasOwnProgram(pid int) bool {
 	theirs, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
 	if err != nil {
@@ -161,11 +163,11 @@ func hasOwnProgram(pid int) bool {
 }
 
 // strayTree returns an orphan and its descendants. This process or its keeper
-// will be notified when they end.
+// is notified when they end.
 func strayTree(pid int) []proc { return treeOf(pid) }
 
-// treeOf returns a process and its descendants, parents first, or nothing when
-// there is no such process.
+// treeOf returns a process and its descendants, parents first, or nothing if
+// the process does not exist.
 func treeOf(pid int) []proc {
 	var tree []proc
 	for next := []int{pid}; len(next) > 0; next = next[1:] {
@@ -199,9 +201,10 @@ func childrenOfThread(pid int, thread string) []int {
 	return numbers(data)
 }
 
-// ownChildren returns the children of this process, threads that it has started
-// meanwhile left out; all is false when there may be others. The first thread
-// comes last, for it gets the orphans, and the children of a thread that ends.
+// ownChildren returns the children of this process, except those of threads
+// created meanwhile; all is false if there may be others. The first thread
+// comes last, because it gets the orphans, and the children of a thread that
+// ends.
 func ownChildren() (pids []int, all bool) {
 	var adopts int32
 	if err := unix.Prctl(unix.PR_GET_CHILD_SUBREAPER, uintptr(unsafe.Pointer(&adopts)), 0, 0, 0); err != nil || adopts == 0 {
@@ -220,13 +223,13 @@ func ownChildren() (pids []int, all bool) {
 		}
 		pids = append(pids, numbers(data)...)
 	}
-	// When one of them has ended another may be missing.
+	// If a thread has ended, another one may be missing.
 	now, err := namesIn("/proc/self/task")
 	return pids, err == nil && slices.Contains(threads, first) && slices.Equal(threads, now)
 }
 
-// namesIn returns the names in a directory of /proc, sorted; with an error those
-// that could be read.
+// namesIn returns the names in a directory of /proc, sorted. On error it
+// returns those that it could read.
 func namesIn(dir string) ([]string, error) {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -238,7 +241,7 @@ func namesIn(dir string) ([]string, error) {
 	return names, err
 }
 
-// numbers returns the numbers in a file, which spaces separate.
+// numbers parses the numbers in a file, separated by spaces.
 func numbers(data []byte) []int {
 	fields := strings.Fields(string(data))
 	pids := make([]int, 0, len(fields))
@@ -251,15 +254,15 @@ func numbers(data []byte) []int {
 }
 
 // hasChildrenFiles reports whether the kernel was built with
-// CONFIG_PROC_CHILDREN, as those of most distributions are.
+// CONFIG_PROC_CHILDREN, like those of most distributions.
 var hasChildrenFiles = sync.OnceValue(func() bool {
 	_, err := os.Stat(fmt.Sprintf("/proc/self/task/%d/children", os.Getpid()))
 	return err == nil
 })
 
-// environ returns the environment that the process was started with, if this
-// user may know it; sure is false when it may be another one at any moment,
-// because the process is in execve(2).
+// environ returns the initial environment of the process, if this user may read
+// it; sure is false if the process is in execve(2) and the environment may
+// change.
 func (p proc) environ() (env []string, sure bool) {
 	path := "/proc/" + strconv.Itoa(p.PID) + "/environ"
 	data, err := readFile(path)
@@ -267,7 +270,7 @@ func (p proc) environ() (env []string, sure bool) {
 		return nil, true
 	}
 	if len(data) == 0 {
-		// It is empty, or there is none yet.
+		// The environment is empty, or not set up yet.
 		before := imageOf(p.PID)
 		data, _ = readFile(path)
 		sure = before != "" && before == imageOf(p.PID)
@@ -275,8 +278,8 @@ func (p proc) environ() (env []string, sure bool) {
 	return strings.Split(string(data), "\x00"), sure || len(data) > 0
 }
 
-// commandLine returns the arguments of a process, or its name in brackets when
-// it has none.
+// commandLine returns the arguments of a process or, if it has none, its name
+// in brackets.
 func commandLine(pid int) string {
 	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	if line := shown(string(data)); line != "" {
@@ -286,8 +289,8 @@ func commandLine(pid int) string {
 	return "[" + shown(string(name)) + "]"
 }
 
-// lastBegun names the last process that has begun, "" when that is not known;
-// see proc_loadavg(5).
+// lastBegun returns the PID of the latest process, or "" if unknown; see
+// proc_loadavg(5).
 func lastBegun() string {
 	data, err := readFile("/proc/loadavg")
 	if err != nil {
@@ -296,8 +299,9 @@ func lastBegun() string {
 	return string(data[bytes.LastIndexByte(data, ' ')+1:])
 }
 
-// imageOf returns where in memory a process has its program, which differs
-// every time it executes one, and "" while it is about to do so.
+// imageOf returns the addresses of a process's program in memory, which change
+// with every exec. It returns "" while the process is about to execute a
+// program.
 func imageOf(pid int) string {
 	const startCode, startStack = 26, 28 // in proc_pid_stat(5)
 	fields := statFields(pid)
@@ -307,11 +311,11 @@ func imageOf(pid int) string {
 	return string(bytes.Join(fields[startCode-3:startStack-2], []byte(" ")))
 }
 
-// signal does what kill does with another signal.
+// signal is like kill with another signal.
 func (p proc) signal(sig syscall.Signal) error {
 	fd, err := unix.PidfdOpen(p.PID, 0)
 	if err != nil && !errors.Is(err, unix.ESRCH) {
-		fd = -1 // no such call, or forbidden here: the window is as small as can be
+		fd = -1 // not supported or forbidden: a PID reused within a moment is the remaining risk
 	} else if err != nil {
 		return err
 	}
@@ -327,15 +331,15 @@ func (p proc) signal(sig syscall.Signal) error {
 	return unix.PidfdSendSignal(fd, sig, nil, 0)
 }
 
-// Now is the present in the unit of ID.Start.
+// Now returns the current time in the unit of ID.Start.
 func Now() uint64 {
-	const ticks = 100 // a second, on every architecture of Go; see getauxval(3), AT_CLKTCK
+	const ticks = 100 // per second, on every architecture that Go supports; see getauxval(3), AT_CLKTCK
 	var t unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &t) // cannot fail
 	return uint64(t.Nano()) / (1e9 / ticks)
 }
 
-// watchEnd waits for the end of a process without a thread of its own.
+// watchEnd waits for the end of a process without blocking a thread.
 func watchEnd(pid int, running func() bool) <-chan struct{} {
 	ended := make(chan struct{})
 	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
@@ -357,14 +361,14 @@ func watchEnd(pid int, running func() bool) <-chan struct{} {
 		if err != nil {
 			return
 		}
-		// The descriptor can be read from when the process has ended.
+		// The descriptor becomes readable when the process ends.
 		_ = conn.Read(func(uintptr) bool { return !running() })
 	}()
 	return ended
 }
 
-// ownMemoryPeak is the most resident memory that this program has had since it
-// was executed, in bytes; noShadow when it is unknown. See VmHWM in proc(5).
+// ownMemoryPeak returns the highest resident memory of this program since it
+// was executed, in bytes, or noShadow if unknown. See VmHWM in proc(5).
 func ownMemoryPeak() int64 {
 	text, err := readFile("/proc/self/status")
 	if err != nil {

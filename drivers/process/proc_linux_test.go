@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// A line of /proc/PID/stat as the kernel writes it, without the first two
-// fields.
+// statLine is a line of /proc/PID/stat in the kernel's format, without the
+// first two fields.
 const statLine = ` S 1 2 3 0 -1 4194304 132 0 0 0 0 0 0 0 20 0 1 0 466371 2560000 346 18446744073709551615 9 8 7 0 0`
 
 func TestParseStat(t *testing.T) {
@@ -56,7 +56,7 @@ func FuzzParseStat(f *testing.F) {
 	})
 }
 
-// This process knows itself, by all ways there are.
+// This process finds itself, in all possible ways.
 func TestSelf(t *testing.T) {
 	t.Parallel()
 	cmd := exec.Command("sleep", "1000")
@@ -111,8 +111,8 @@ func TestSelf(t *testing.T) {
 	}
 }
 
-// No descriptor stays open when a process has ended.
-func TestDescriptors(t *testing.T) { // alone, for it counts those of the program
+// No descriptor stays open after the end of a process.
+func TestDescriptors(t *testing.T) { // not parallel: it counts those of the program
 	run := newRun(t)
 	count := func() int {
 		entries, err := os.ReadDir("/proc/self/fd")
@@ -141,7 +141,7 @@ func TestDescriptors(t *testing.T) { // alone, for it counts those of the progra
 	}
 }
 
-// A program that somebody is just writing is started when that is done.
+// A program that is just being written starts when that is done.
 func TestStartWhileBusy(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "program")
@@ -163,9 +163,8 @@ func TestStartWhileBusy(t *testing.T) {
 	}
 }
 
-// A sweep looks at what runs in other sessions, and leaves the kernel's threads
-// alone.
-func TestOutsiders(t *testing.T) { // not beside runs of this program, whose reaper would take it for an orphan
+// A scan examines other sessions, but not the kernel's threads.
+func TestOutsiders(t *testing.T) { // not parallel: the reaper of runs would take it for an orphan
 	id := sleeping(t)
 	all := outsiders(0)
 	for _, p := range []proc{all[id.PID], outsiders(id.Start)[id.PID]} {

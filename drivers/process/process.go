@@ -1,14 +1,13 @@
-// Package process starts processes, learns how they end, and leaves nothing of
-// them behind: whatever a process has started is killed when it ends, however
-// far it went away, as far as the system can tell (see Run).
+// Package process starts processes, reports how they end, and leaves nothing of
+// them behind: when a process ends, all its descendants are killed, wherever
+// they moved, as far as the system can find them (see Run).
 //
-// A Unix process has one set of children and one SIGCHLD. So there is one
-// reaper for the whole program, in one goroutine, however many processes there
-// are, and no thread waits for any of them. It looks only at processes that
-// were started here, and at orphans: descendants of those whose parent died.
-// Other parts of the program may use os/exec beside it; they may not give a
-// child a session of its own, for that distinguishes an orphan from a child
-// of another part of the program.
+// A Unix process has one set of children and one SIGCHLD. So the whole program
+// has one reaper, in one goroutine, for any number of processes, and no thread
+// waits for any of them. The reaper only looks at processes that were started
+// here and at orphans: their descendants whose parent has died. Other parts of
+// the program may use os/exec at the same time, but must not start a child in a
+// session of its own, because that distinguishes an orphan from their children.
 package process
 
 import (
@@ -18,9 +17,9 @@ import (
 	"syscall"
 )
 
-// Release says that the exit status of the process has been recorded, so that a
-// later instance of this program need not ask for it. It is for processes that
-// are Kept.
+// Release says that the exit status of the process has been recorded, so that
+// no later instance of this program will ask for it. It is for processes with
+// Kept.
 func (p *Process) Release() {
 	reaper.mu.Lock()
 	bury := p.kept && p.finished && reaper.keeper != nil
@@ -34,8 +33,8 @@ func (p *Process) Release() {
 	}
 }
 
-// Signal sends a signal to the process alone. When it has ended the error is
-// os.ErrProcessDone.
+// Signal sends a signal only to the process, not its tree. If it has ended, the
+// error is os.ErrProcessDone.
 func (p *Process) Signal(sig syscall.Signal) error {
 	if p.hasEnded() {
 		return os.ErrProcessDone
@@ -53,8 +52,9 @@ func (p *Process) Signal(sig syscall.Signal) error {
 	return nil
 }
 
-// send sends a signal; the caller holds the reaper's lock. This program's own
-// child keeps its number until it is reaped, a keeper's only while that lives.
+// send sends a signal. The caller must hold the reaper's lock. A child of this
+// program keeps its PID until it is reaped; a child of the keeper only while
+// the keeper is alive.
 func (p *Process) send(sig syscall.Signal) error {
 	if p.keeper == nil {
 		return syscall.Kill(p.id.PID, sig)
@@ -66,12 +66,12 @@ func (p *Process) send(sig syscall.Signal) error {
 func (p *Process) tree() []proc {
 	tree := treeOf(p.id.PID)
 	if len(tree) == 0 || tree[0].ID != p.id {
-		return nil // it is another one's number by now
+		return nil // another process may have its PID by now
 	}
 	return tree
 }
 
-// Remember notes which processes are in the tree now. They will be found again
+// Remember records the processes that are in the tree now. They will be found
 // when the process has ended, even if they have left its session and cleared
 // their environment.
 func (p *Process) Remember() { p.remember() }
@@ -102,7 +102,7 @@ func (p *Process) Kill() error {
 	}
 	for _, member := range tree {
 		if member.PID != p.id.PID {
-			_ = member.kill() // what cannot be killed is found when the process has ended
+			_ = member.kill() // those that survive are found when the process has ended
 		}
 	}
 	return nil

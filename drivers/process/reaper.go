@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// begin makes ready for a start. From here to register no unknown child is
-// taken for an orphan. Locking the fork out instead would let one exec that
-// hangs on a dead file system stop all else.
+// begin prepares a start. Until register, no unknown child is taken for an
+// orphan. Holding a lock during the fork instead would let a single exec that
+// hangs on a dead file system block everything.
 func (r *reaping) begin(p *Process) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -25,7 +25,7 @@ func (r *reaping) begin(p *Process) error {
 	return nil
 }
 
-// register ends what begin began, with the start's error.
+// register completes begin, with the error of the start.
 func (r *reaping) register(p *Process, err error) {
 	r.mu.Lock()
 	delete(r.starting, p)
@@ -41,15 +41,15 @@ func (r *reaping) register(p *Process, err error) {
 	}
 	r.mu.Unlock()
 	if !again && err == nil {
-		again = p.keeper != nil || maybeExited(p.id.PID) // its SIGCHLD may have come before it was known
+		again = p.keeper != nil || maybeExited(p.id.PID) // its SIGCHLD may have arrived before it was known
 	}
 	if again || p.run.helpers { // Shutdown waits for helpers
 		r.look()
 	}
 }
 
-// acquire counts a run; the caller holds mu. With the first one the goroutine
-// starts, and this program adopts orphans and takes its mark.
+// acquire counts a new run. For the first one it starts the goroutine, makes
+// this program adopt orphans and gives it its mark. The caller must hold mu.
 func (r *reaping) acquire(run *Run) {
 	if run.helpers {
 		r.helpers++
@@ -66,7 +66,7 @@ func (r *reaping) acquire(run *Run) {
 	go r.loop(previous, news, r.quit, r.ended)
 }
 
-// end closes a run for starts and reports whether it was open.
+// end closes a run for starts. It reports whether it was open.
 func (r *reaping) end(run *Run) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -75,7 +75,7 @@ func (r *reaping) end(run *Run) bool {
 	return open
 }
 
-// release gives back what acquire took. With the last run the goroutine ends.
+// release undoes acquire. After the last run the goroutine ends.
 func (r *reaping) release(run *Run) {
 	r.mu.Lock()
 	r.runs--

@@ -8,27 +8,27 @@ import (
 	"time"
 )
 
-// Remains are the processes of a run whose program has died, by what is known
-// of them. The program that looks for them is spared, with its session and
-// ancestors, and so is every process that shows no sign of the run.
+// Remains identifies the processes of a run whose program has died. The program
+// that searches for them is spared, with its session and ancestors, and so are
+// processes without evidence of the run.
 type Remains struct {
-	Mark    uint64          // of the run, 0 for none; see Mark
+	Mark    uint64          // of the run, or 0; see Mark
 	Allocs  map[string]bool // IDs of its allocations
 	Leaders []ID            // processes that it started, which lead sessions
 
-	sessions map[int]bool // of those leaders that lived at the first look
+	sessions map[int]bool // of the leaders that were alive at the first look
 }
 
-// Remain is one of the processes.
+// Remain is one process of a dead run.
 type Remain struct {
 	ID
-	Command string // its command line, as far as that can be shown
+	Command string // its command line, made safe for a terminal
 }
 
-// Find returns those that live, after one look at all processes.
+// Find returns the running ones, after one look at all processes.
 func (r *Remains) Find() []Remain {
 	var found []Remain
-	for _, p := range r.prey() {
+	for _, p := range r.processes() {
 		if !p.ended {
 			found = append(found, Remain{p.ID, commandLine(p.PID)})
 		}
@@ -37,16 +37,15 @@ func (r *Remains) Find() []Remain {
 }
 
 // emptyScans is how many scans in a row must find nothing on a machine where
-// processes begin all the time: one could have passed unseen from one process
-// to its child.
+// processes start all the time: a scan may miss a process and its new child.
 const emptyScans = 5
 
-// longestPause is how long Kill waits at most between two scans.
+// longestPause limits the pause between two scans of Kill.
 const longestPause = 100 * time.Millisecond
 
-// Kill kills them, and looks for more until it finds none or ctx ends. It
-// returns those that it killed; the error names those that it must not kill
-// or that do not die.
+// Kill kills the processes, and searches until it finds no more or ctx ends. It
+// returns those that it killed. The error names those that it may not kill or
+// that do not die.
 func (r *Remains) Kill(ctx context.Context) ([]Remain, error) {
 	var killed []Remain
 	done, failed := map[ID]bool{}, map[ID]error{}
@@ -54,7 +53,7 @@ func (r *Remains) Kill(ctx context.Context) ([]Remain, error) {
 	for empty := 0; empty < emptyScans; {
 		before := lastBegun()
 		found := 0
-		for _, p := range r.prey() {
+		for _, p := range r.processes() {
 			if p.ended {
 				continue // its parent reaps it
 			}
@@ -75,7 +74,7 @@ func (r *Remains) Kill(ctx context.Context) ([]Remain, error) {
 		if found > 0 {
 			empty = 0
 		} else if empty++; before != "" && before == lastBegun() {
-			break // no process began while this scan went on
+			break // no process started during this scan
 		}
 		select {
 		case <-time.After(pause):
@@ -87,8 +86,8 @@ func (r *Remains) Kill(ctx context.Context) ([]Remain, error) {
 	return killed, joinErrors(failed)
 }
 
-// prey returns all processes of the run, living and just ending.
-func (r *Remains) prey() []proc {
+// processes returns all processes of the run, including those about to end.
+func (r *Remains) processes() []proc {
 	all := outsiders(0)
 	spared := lineage()
 	if r.sessions == nil {
@@ -98,8 +97,8 @@ func (r *Remains) prey() []proc {
 		}
 	}
 	verdicts := make(map[int]bool, len(all))
-	var isPrey func(p proc, depth int) bool
-	isPrey = func(p proc, depth int) bool {
+	var belongs func(p proc, depth int) bool
+	belongs = func(p proc, depth int) bool {
 		if verdict, known := verdicts[p.PID]; known {
 			return verdict
 		}
@@ -108,14 +107,14 @@ func (r *Remains) prey() []proc {
 		}
 		ours := r.sessions[p.session] || hasMark(p.PID, r.Mark) || r.hasAlloc(p)
 		if parent, ok := all[p.ppid]; !ours && ok && depth > 0 {
-			ours = isPrey(parent, depth-1)
+			ours = belongs(parent, depth-1)
 		}
 		verdicts[p.PID] = ours
 		return ours
 	}
 	var found []proc
 	for _, p := range all {
-		if isPrey(p, len(all)) {
+		if belongs(p, len(all)) {
 			found = append(found, p)
 		}
 	}

@@ -15,7 +15,7 @@ func TestShown(t *testing.T) {
 	}
 }
 
-// sleeping starts a process in a session of its own, which is none of any run.
+// sleeping starts a process in its own session that belongs to no run.
 func sleeping(t *testing.T, env ...string) ID {
 	t.Helper()
 	cmd := exec.Command("/bin/sh", "-c", "sleep 1000 & wait")
@@ -32,8 +32,8 @@ func sleeping(t *testing.T, env ...string) ID {
 	return id
 }
 
-// Remains are found by each sign alone, and nothing else is.
-func TestRemains(t *testing.T) { // not beside runs of this program, whose reaper would take these for orphans
+// Remains are found by each kind of evidence alone, and nothing else is found.
+func TestRemains(t *testing.T) { // not parallel: the reaper of runs would take these for orphans
 	alloc := fmt.Sprint("remains-", os.Getpid())
 	tagged, led, stranger := sleeping(t, "NOMAD_ALLOC_ID="+alloc), sleeping(t), sleeping(t, "NOMAD_ALLOC_ID=another")
 	r := Remains{Allocs: map[string]bool{alloc: true}, Leaders: []ID{led, {PID: stranger.PID, Start: stranger.Start + 1}}}

@@ -31,15 +31,15 @@ func (r *Run) Start(spec Spec) (*Process, error) {
 	return p, nil
 }
 
-// rescan is how long Shutdown waits for news of what it killed before it looks
-// again.
+// rescan is how long Shutdown waits for news of killed processes before it
+// scans again.
 const rescan = 50 * time.Millisecond
 
-// Shutdown ends the run: it kills what still belongs to it and looks for more
-// until it finds none or ctx ends, and returns how many processes it killed.
-// It never touches this program's own session, nor any of its ancestors. When
-// this program has other runs, what bears only signs that all of them share is
-// left to the last.
+// Shutdown ends the run: it kills all its processes, searches until it finds no
+// more or ctx ends, and returns how many it killed. It never touches this
+// program's own session or any of its ancestors. If this program has other
+// runs, processes with only evidence that all runs share are left to the last
+// one.
 func (r *Run) Shutdown(ctx context.Context) (int, error) {
 	if !reaper.end(r) {
 		return 0, nil
@@ -57,7 +57,7 @@ func (r *Run) Shutdown(ctx context.Context) (int, error) {
 		}
 		found := hunt.scan()
 		if _, after := reaper.news(); found == 0 && after == before {
-			return len(hunt.killed), joinErrors(hunt.failed) // nor did one die meanwhile that may have left another
+			return len(hunt.killed), joinErrors(hunt.failed) // and no process died that may have left another one
 		}
 		timer := time.NewTimer(rescan)
 		select {

@@ -11,22 +11,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// markOf returns the number by which marked would know a process.
+// markOf returns the mark of a process.
 func markOf(pid int) uint64 {
 	var limit unix.Rlimit
 	_ = unix.Prlimit(pid, unix.RLIMIT_MSGQUEUE, nil, &limit)
 	return limit.Max
 }
 
-// leave returns a script that leaves a process behind which bears no sign of
-// its task. It is there, and has run the commands, when the script ends.
+// leave returns a script that leaves a process without evidence of its task
+// behind. When the script ends, that process exists and has run the commands.
 func leave(commands string) string {
 	return fmt.Sprintf(`exec 3>&1; (setsid env -i PATH="$PATH" /bin/sh -c "exec 4>&1 >&3; %s
 		echo >&4; exec sleep 1000" &) | read line`, commands)
 }
 
-// Shutdown finds what has left its session, cleared its environment and lost
-// its parent, and knows when there is no such process.
+// Shutdown finds processes that have left their session, cleared their
+// environment and lost their parent, and recognizes when there are none.
 func TestShutdown(t *testing.T) {
 	t.Parallel()
 	stray := ": ends\n" + leave("")
@@ -57,7 +57,7 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
-// Strays that fork all the time are found.
+// Strays that fork continuously are found.
 func TestShutdownWhileForking(t *testing.T) {
 	t.Parallel()
 	e := startEngine(t, ": ends\n"+
@@ -66,14 +66,14 @@ func TestShutdownWhileForking(t *testing.T) {
 	t.Log("killed", e.shutdown(t))
 }
 
-// Shutdown leaves alone what is not of its run: the user's other processes,
-// those of another run, children of other parts of its own program, and the
-// program that started it.
-func TestShutdownSparesOthers(t *testing.T) { // not beside runs of this program, of which its children would bear the mark
+// Shutdown spares processes that are not of its run: the user's other
+// processes, those of another run, children of other parts of its own program,
+// and the program that started it.
+func TestShutdownSparesOthers(t *testing.T) { // not parallel: children of runs in this program would have the mark
 	users := exec.Command("sleep", "1000")
 	users.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	neighbour := exec.Command("sleep", "1000")
-	for _, cmd := range []*exec.Cmd{users, neighbour} {
+	neighbor := exec.Command("sleep", "1000")
+	for _, cmd := range []*exec.Cmd{users, neighbor} {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func TestShutdownSparesOthers(t *testing.T) { // not beside runs of this program
 	if killed := e.shutdown(t); killed != "1 <nil>" {
 		t.Errorf("it killed %s", killed)
 	}
-	for _, cmd := range []*exec.Cmd{users, neighbour, other.cmd} {
+	for _, cmd := range []*exec.Cmd{users, neighbor, other.cmd} {
 		if p, ok := stat(cmd.Process.Pid); !ok || p.ended {
 			t.Errorf("process %v does not live any more", cmd.Args)
 		}
@@ -97,8 +97,7 @@ func TestShutdownSparesOthers(t *testing.T) { // not beside runs of this program
 	}
 }
 
-// A run inside a run has a mark of its own, a lower one, and ends with the
-// outer one.
+// A run inside a run has its own, lower mark, and ends with the outer one.
 func TestRunInsideRun(t *testing.T) {
 	t.Parallel()
 	inner := fmt.Sprintf("exec env %s=engine %s 'exec sleep 1000' ': ends\n%s' <&-", roleVar, program(t), leave(""))
@@ -122,7 +121,7 @@ func TestRunInsideRun(t *testing.T) {
 	e.shutdown(t)
 }
 
-// Runs side by side have different marks, and their processes inherit them.
+// Parallel runs have different marks, which their processes inherit.
 func TestMarksDiffer(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
@@ -144,7 +143,7 @@ func TestMarksDiffer(t *testing.T) {
 	}
 }
 
-// The mark is found on a process that belongs to nobody else.
+// The mark is found on a process without any other relation.
 func TestMarked(t *testing.T) {
 	t.Parallel()
 	p := start(t, "echo ready; exec sleep 1000")

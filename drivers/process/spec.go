@@ -9,49 +9,49 @@ import (
 	"time"
 )
 
-// Spec is a process to start. It gets a session of its own.
+// Spec describes a process to start. It gets its own session.
 type Spec struct {
 	Path   string     // of the program
 	Name   string     // its argv[0]; empty for Path
-	Args   []string   // the rest of argv
-	Env    []string   // "K=V", all of it
-	Dir    string     // where it starts
-	Stdin  *os.File   // nil: nothing to read
-	Stdout *os.File   // nil: nowhere
-	Stderr *os.File   // nil: nowhere
-	Files  []*os.File // descriptors from 3 on
+	Args   []string   // the other arguments
+	Env    []string   // "K=V", complete
+	Dir    string     // working directory
+	Stdin  *os.File   // nil: empty
+	Stdout *os.File   // nil: discarded
+	Stderr *os.File   // nil: discarded
+	Files  []*os.File // inherited descriptors from 3 on
 
-	// Terminal makes Stdin, which must be one, the controlling terminal of the
-	// session. Without it the session has none.
+	// Terminal makes Stdin, which must be a terminal, the controlling terminal
+	// of the session. Otherwise the session has none.
 	Terminal bool
 
-	// Credential is the user it runs as, nil for that of this program.
+	// Credential is the user of the process; nil for the user of this program.
 	Credential *syscall.Credential
 
-	// OnExit is called when the process has ended, before its number is free
-	// for others and before Done is closed. It must return soon, and must not
-	// wait for anything of this package.
+	// OnExit is called when the process has ended, before its PID is released
+	// and before Done is closed. It must return soon, and must not wait for
+	// this package.
 	OnExit func(Status, time.Time)
 
-	// Kept: under a keeper, how the process ended stays known to another
-	// instance of this program until Release.
+	// Kept makes the keeper, if there is one, remember how the process ended
+	// for another instance of this program, until Release.
 	Kept bool
 
-	// Cgroup is an open directory of the cgroup v2 hierarchy to start in, nil
-	// for that of this program. Linux only.
+	// Cgroup is an open cgroup v2 directory to start in; nil for that of this
+	// program. Linux only.
 	Cgroup *os.File
 
-	// Tasks are files "tasks", open for writing, of cgroups of version 1 to
-	// start in. Linux only.
+	// Tasks are the files "tasks" of cgroup v1 directories to start in, open
+	// for writing. Linux only.
 	Tasks []*os.File
 
-	// Prepare, if set, is called with the number of the process before its
-	// first instruction. An error keeps it from starting. Linux only.
+	// Prepare, if set, is called with the PID before the first instruction of
+	// the process. An error aborts the start. Linux only.
 	Prepare func(pid int) error
-	traced  bool // until Prepare was called
+	traced  bool // until Prepare has been called
 }
 
-// fork starts the process. No other thing may delay it.
+// fork starts the process. Nothing else may delay it.
 func (s *Spec) fork(sys *syscall.SysProcAttr) (int, error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
@@ -75,8 +75,8 @@ func (s *Spec) fork(sys *syscall.SysProcAttr) (int, error) {
 	attr := &syscall.ProcAttr{Dir: s.Dir, Env: s.Env, Files: files, Sys: sys}
 	pid, err := syscall.ForkExec(s.Path, argv, attr)
 	for pause := time.Millisecond; errors.Is(err, syscall.ETXTBSY) && pause < 200*time.Millisecond; pause *= 2 {
-		// The program was just written, and a child that another goroutine
-		// forks at this moment still has it open for writing, until it execs.
+		// ETXTBSY: the program was just written, and a child that another
+		// goroutine is forking still has it open for writing until it execs.
 		<-time.After(pause)
 		pid, err = syscall.ForkExec(s.Path, argv, attr)
 	}
@@ -86,7 +86,7 @@ func (s *Spec) fork(sys *syscall.SysProcAttr) (int, error) {
 	return pid, nil
 }
 
-// explain says what the system's words for a failed start mean.
+// explain adds the meaning of the system's error to a failed start.
 func (s *Spec) explain(err error) error {
 	hint := ""
 	switch {

@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// start starts the process where it is to be. A new process begins in the
-// cgroups of the thread that forks it, so with version 1 a thread of its own
-// joins them, forks, and ends.
+// start starts the process in its cgroups. A new process starts in the cgroups
+// of the thread that forks it, so for version 1 a dedicated thread joins them,
+// forks, and ends.
 func (s *Spec) start() (pid int, err error) {
 	if len(s.Tasks) == 0 {
 		return s.forkPrepared()
@@ -21,7 +21,7 @@ func (s *Spec) start() (pid int, err error) {
 	forked := make(chan struct{})
 	go func() {
 		defer close(forked)
-		runtime.LockOSThread() // for good: no other goroutine may come to be here
+		runtime.LockOSThread() // never unlocked: no other goroutine may run on this thread
 		if unix.Gettid() == os.Getpid() {
 			pid, err = s.start() // the first thread cannot end
 			runtime.UnlockOSThread()
@@ -39,9 +39,9 @@ func (s *Spec) start() (pid int, err error) {
 	return pid, err
 }
 
-// forkPrepared forks and calls Prepare while the process waits at its first
-// instruction: it is traced until then. Where that is not allowed Prepare comes
-// as soon as the process has started.
+// forkPrepared forks, and calls Prepare while the process, which is traced,
+// waits at its first instruction. If tracing is not allowed, it calls Prepare
+// right after the start.
 func (s *Spec) forkPrepared() (pid int, err error) {
 	if s.Prepare == nil {
 		return s.fork(s.sysProcAttr())
@@ -58,7 +58,7 @@ func (s *Spec) forkPrepared() (pid int, err error) {
 		return 0, err
 	}
 	if s.traced {
-		// The stop is only looked at: an end is for the reaper to find.
+		// WNOWAIT leaves the end of the process to the reaper.
 		for {
 			err = unix.Waitid(unix.P_PID, pid, nil, unix.WSTOPPED|unix.WEXITED|unix.WNOWAIT, nil)
 			if !errors.Is(err, unix.EINTR) {
@@ -75,7 +75,7 @@ func (s *Spec) forkPrepared() (pid int, err error) {
 		return 0, err
 	}
 	if s.traced {
-		_ = unix.PtraceDetach(pid) // it fails only if the process was killed
+		_ = unix.PtraceDetach(pid) // fails only if the process was killed
 	}
 	return pid, nil
 }

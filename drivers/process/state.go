@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// Process is one process that was started, together with all that it starts in
-// turn, its tree. When it ends the rest of its tree is killed; until that is
-// done its number stays taken, so nothing here can hit a stranger. All methods
-// may be called from several goroutines at once.
+// Process is a process that was started, with all its descendants (its tree).
+// When it ends, the rest of its tree is killed. Until that is done its PID is
+// not released, so no other process can be hit by mistake. All methods are safe
+// for concurrent use.
 type Process struct {
 	id     ID
-	tag    string        // of its environment; see tagOf
-	keeper Keeper        // whose child it is, nil when it is one of this program
+	tag    string        // tag of its environment; see tagOf
+	keeper Keeper        // its parent; nil if that is this program
 	shadow int64         // see surePeak
 	entry  Entry         // in the journal
 	done   chan struct{} // closed when the process has ended
-	gone   chan struct{} // closed when its tree has, too
+	gone   chan struct{} // closed when its tree has ended, too
 
 	// Written before done is closed.
 	status  Status
@@ -29,38 +29,38 @@ type Process struct {
 
 	// Guarded by the reaper's lock.
 	run      *Run
-	kept     bool // until Release, where another instance of this program may ask for it
+	kept     bool // until Release: another instance of this program may ask for it
 	finished bool // nothing is left of its tree
 	onExit   []func(Status, time.Time)
 	reaped   bool
-	members  map[ID]bool // processes that were seen in its tree
+	members  map[ID]bool // processes seen in its tree
 
-	// Of the reaper's goroutine alone.
+	// Used only by the reaper's goroutine.
 	giveUpAt time.Time
 }
 
-// ID returns what the process can be found by again; see Run.Adopt.
+// ID returns the identity of the process, for Run.Adopt.
 func (p *Process) ID() ID { return p.id }
 
-// Pid returns the number of the process.
+// Pid returns the PID of the process.
 func (p *Process) Pid() int { return p.id.PID }
 
-// Done is closed when the process has ended.
+// Done returns a channel that is closed when the process has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Status reports how and when the process ended. Call it after Done is closed.
+// Status returns how and when the process ended. Call it after Done is closed.
 func (p *Process) Status() (Status, time.Time) { return p.status, p.endedAt }
 
-// Gone is closed when the process and its tree have ended, or when it was
-// given up to kill the rest of it; see Err.
+// Gone returns a channel that is closed when the process and its tree have
+// ended, or when killing the rest of it was given up; see Err.
 func (p *Process) Gone() <-chan struct{} { return p.gone }
 
-// Err names processes of the tree that could not be killed, or is nil. Call it
-// after Gone is closed.
+// Err returns an error that names processes of the tree that could not be
+// killed. Call it after Gone is closed.
 func (p *Process) Err() error { return p.err }
 
-// hasBeenObserved reports whether it is known how the process ended, which is
-// announced next. The caller holds the reaper's lock.
+// hasBeenObserved reports whether the end of the process is known, and about to
+// be announced. The caller must hold the reaper's lock.
 func (p *Process) hasBeenObserved() bool { return !p.endedAt.IsZero() }
 
 func (p *Process) hasEnded() bool {
@@ -72,25 +72,24 @@ func (p *Process) hasEnded() bool {
 	}
 }
 
-// Run is all processes of one run. What belongs to it, or to one of its
-// processes, is found by evidence that is inherited:
+// Run is the set of processes of one run. Its processes are found by evidence
+// that they inherit:
 //
-//   - parentage: on Linux this program adopts every orphan among its
-//     descendants (PR_SET_CHILD_SUBREAPER), so that none gets out of its tree
-//     while it lives;
+//   - ancestry: on Linux this program adopts every orphan among its descendants
+//     (PR_SET_CHILD_SUBREAPER), so none can leave its tree while it is alive;
 //   - the session: each process of the run starts one of its own;
 //   - NOMAD_ALLOC_ID and NOMAD_TASK_NAME in the environment, both together;
-//   - a mark that no process without CAP_SYS_RESOURCE can take off (Linux; see
+//   - a mark that only a process with CAP_SYS_RESOURCE can remove (Linux; see
 //     mark).
 //
-// Shutdown must be called in the end.
+// The caller must call Shutdown at the end.
 type Run struct {
-	starting sync.WaitGroup // starts under way
+	starting sync.WaitGroup // starts in progress
 	helpers  bool           // see NewHelpers
 
 	// Guarded by the reaper's lock.
 	open, ended bool
-	tags        map[string]bool // of everything that was started
+	tags        map[string]bool // tags of all started processes
 }
 
 // NewRun returns a run without processes.
@@ -107,30 +106,30 @@ func (r *Run) newProcess(env []string, onExit func(Status, time.Time)) *Process 
 	}
 }
 
-// reaping is the state of the reaper. Its goroutine lives from the first start
-// of the first run to the end of the last.
+// reaping is the state of the reaper. Its goroutine runs from the first start
+// of the first run until the end of the last one.
 type reaping struct {
 	mu       sync.Mutex
-	procs    map[int]*Process  // that have not been reaped
-	starting map[*Process]bool // forked, perhaps, but not in procs yet
-	missed   bool              // an orphan was left alone because of starting
-	runs     int               // that are open
-	helpers  int               // of these, runs of helpers
-	journal  Journal           // nil if there is none
-	keeper   Keeper            // above this program, nil if there is none
+	procs    map[int]*Process  // not reaped yet
+	starting map[*Process]bool // maybe forked, but not in procs yet
+	missed   bool              // an orphan was skipped because of starting
+	runs     int               // open runs
+	helpers  int               // how many of these are runs of helpers
+	journal  Journal           // nil: none
+	keeper   Keeper            // parent of this program; nil: none
 	quit     chan struct{}     // ends the goroutine
-	ended    chan struct{}     // closed when it has
-	pulse    chan struct{}     // closed, and replaced, after every look around
+	ended    chan struct{}     // closed when the goroutine has ended
+	pulse    chan struct{}     // closed and replaced after every lookAround
 
-	wake   chan struct{} // has room for one: look around
-	buried atomic.Int64  // children that were reaped
+	wake   chan struct{} // capacity 1: asks for a lookAround
+	buried atomic.Int64  // number of reaped children
 
-	// Of the goroutine alone.
-	leaving   []*Process // ended, but something of the tree is left
-	unsettled bool       // the last scan could not say of some orphan whose it is
+	// Used only by the goroutine.
+	leaving   []*Process // ended, but some of the tree is left
+	unsettled bool       // the last scan found an orphan whose owner is not known yet
 }
 
-// reaper is the one of this program; see the package comment.
+// reaper is the reaper of this program; see the package comment.
 var reaper = reaping{
 	procs:    map[int]*Process{},
 	starting: map[*Process]bool{},
@@ -141,7 +140,7 @@ var reaper = reaping{
 // giveUp is how long a killed process may take to end, Nomad's 15 seconds.
 const giveUp = 15 * time.Second
 
-// look has the goroutine look around.
+// look asks the goroutine for a lookAround.
 func (r *reaping) look() {
 	select {
 	case r.wake <- struct{}{}:
@@ -149,10 +148,10 @@ func (r *reaping) look() {
 	}
 }
 
-// SetKeeper sets the keeper of this program. Call it before anything is adopted.
-// The keeper calls news whenever children of it have ended, with the number of
-// unrecorded ones that it has reaped. News waits for nothing, so that the keeper
-// can call it during Reap.
+// SetKeeper sets the keeper of this program. Call it before Adopt. The keeper
+// calls news whenever children of it have ended, with the number of unrecorded
+// ones that it has reaped. News does not block, so the keeper can call it
+// during Reap.
 func SetKeeper(k Keeper) (news func(reaped int)) {
 	reaper.mu.Lock()
 	defer reaper.mu.Unlock()
@@ -169,7 +168,7 @@ func (r *reaping) above() Keeper {
 	return r.keeper
 }
 
-// keeperPID returns the number of the keeper, 0 if there is none.
+// keeperPID returns the PID of the keeper, or 0.
 func (r *reaping) keeperPID() int {
 	if k := r.above(); k != nil {
 		return k.PID()
@@ -177,14 +176,14 @@ func (r *reaping) keeperPID() int {
 	return 0
 }
 
-// isParent reports whether a number is that of this program or its keeper:
-// whose children the orphans of a run become.
+// isParent reports whether a PID is that of this program or its keeper, which
+// adopt the orphans of a run.
 func (r *reaping) isParent(pid int) bool {
 	k := r.above()
 	return pid == os.Getpid() || k != nil && pid == k.PID()
 }
 
-// SetJournal has every start from now on written to a journal.
+// SetJournal records every start from now on in a journal.
 func SetJournal(j Journal) {
 	reaper.mu.Lock()
 	defer reaper.mu.Unlock()
@@ -218,9 +217,8 @@ func (p *Process) isOf(run *Run) bool {
 	return p.run == run
 }
 
-// oldest returns the earliest start that a process of a run can have: that of
-// this program, which all descend from, or any when a keeper may have some of an
-// earlier instance.
+// oldest returns the earliest possible start time of a process in a run: that
+// of this program or, if a keeper may have processes of an earlier instance, 0.
 func (r *reaping) oldest() uint64 {
 	if r.above() != nil {
 		return 0
@@ -228,7 +226,7 @@ func (r *reaping) oldest() uint64 {
 	return Self().Start
 }
 
-// finish reaps a process of which nothing is left.
+// finish reaps a process whose tree is gone.
 func (r *reaping) finish(p *Process) {
 	r.mu.Lock()
 	p.reaped, p.finished = true, true
@@ -243,7 +241,7 @@ func (r *reaping) finish(p *Process) {
 	close(p.gone)
 }
 
-// bury frees the number of a process; the caller holds mu.
+// bury releases the PID of a process. The caller must hold mu.
 func (r *reaping) bury(p *Process) {
 	if p.keeper != nil {
 		p.keeper.Reap(p.id)
@@ -256,8 +254,8 @@ func (r *reaping) bury(p *Process) {
 	}
 }
 
-// news returns a channel that is closed after the next look around, and how
-// many children have been reaped until now.
+// news returns a channel that is closed after the next lookAround, and the
+// number of children reaped so far.
 func (r *reaping) news() (pulse <-chan struct{}, buried int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

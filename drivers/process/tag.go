@@ -2,18 +2,18 @@ package process
 
 import "strings"
 
-// The variables that tell one task's processes from all others.
+// Variables that identify the processes of a task.
 const (
 	allocVar = "NOMAD_ALLOC_ID"
 	taskVar  = "NOMAD_TASK_NAME"
 )
 
-// SessionVar is the variable that distinguishes the processes of a command run in
-// a task from those of the task itself. Each command has a value of its own.
+// SessionVar distinguishes the processes of a command run in a task from those
+// of the task itself. Each command has its own value.
 const SessionVar = "TASKRUN_EXEC_ID"
 
-// tagOf joins these variables of an environment, "" unless the first two are
-// set.
+// tagOf joins the values of these variables in an environment. It returns ""
+// unless the first two are set.
 func tagOf(env []string) string {
 	var alloc, task, session string
 	for _, entry := range env {
@@ -32,7 +32,8 @@ func tagOf(env []string) string {
 	return alloc + "/" + task + session
 }
 
-// cutVar returns the value of an entry of an environment that is the variable.
+// cutVar returns the value in an entry of an environment, if it is the named
+// variable.
 func cutVar(entry, name string) (value string, ok bool) {
 	have, value, _ := strings.Cut(entry, "=")
 	return value, have == name

@@ -16,11 +16,11 @@ import (
 // started is a process of a test.
 type started struct {
 	*Process
-	out   *os.File // what it writes; ends when all that it started have ended
+	out   *os.File // its output; ends when all its descendants have ended
 	timer *time.Timer
 }
 
-// start starts a shell with a script in a run of its own.
+// start starts a shell with a script in its own run.
 func start(t *testing.T, script string) started {
 	t.Helper()
 	return startIn(t, newRun(t), script)
@@ -63,7 +63,7 @@ func startIn(t *testing.T, run *Run, script string) started {
 	return s
 }
 
-// rest returns what is written until all that could write have ended.
+// rest reads the output until all processes that could write have ended.
 func (s started) rest(t *testing.T) string {
 	t.Helper()
 	out, err := io.ReadAll(s.out)
@@ -73,7 +73,7 @@ func (s started) rest(t *testing.T) string {
 	return string(out)
 }
 
-// await reads up to a text.
+// await reads until a text.
 func (s started) await(t *testing.T, text string) {
 	t.Helper()
 	var got strings.Builder
@@ -95,7 +95,7 @@ func (s started) mustEndWith(t *testing.T, code, signal int) {
 	}
 }
 
-// What a process leaves behind when it ends by itself is killed.
+// Processes that a process leaves behind when it ends by itself are killed.
 func TestTreeDiesWithProcess(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{
@@ -122,8 +122,8 @@ func TestTreeDiesWithProcess(t *testing.T) {
 	}
 }
 
-// What a process has started when it is killed dies with it, even without any
-// sign of it.
+// Processes that a killed process has started are killed with it, even without
+// any evidence.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{
@@ -149,7 +149,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// A daemon of a process that runs is left alone when another one ends.
+// A daemon of a running process is left alone when another process ends.
 func TestTreeOfAnotherLives(t *testing.T) {
 	t.Parallel()
 	run := newRun(t)
@@ -196,7 +196,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// The caller hears of the end before the number is free, and before Done.
+// OnExit is called before the PID is released, and before Done.
 func TestOnExit(t *testing.T) {
 	t.Parallel()
 	told := make(chan Status, 1)
@@ -215,7 +215,7 @@ func TestOnExit(t *testing.T) {
 	}
 }
 
-// Processes that end at once, many at a time, all tell how.
+// Many processes that end together all report how.
 func TestNoEndIsLost(t *testing.T) {
 	t.Parallel()
 	run := newRun(t)
@@ -232,7 +232,7 @@ func TestNoEndIsLost(t *testing.T) {
 	}
 }
 
-// Children that other parts of the program started are theirs to wait for.
+// Children of other parts of the program are left to them.
 func TestOtherChildren(t *testing.T) {
 	t.Parallel()
 	run := newRun(t)
@@ -300,8 +300,8 @@ func TestTagOf(t *testing.T) {
 	}
 }
 
-// Whose an orphan is: by its session before all, then by memory, then by its
-// environment, where one that runs comes before one that has ended.
+// The owner of an orphan is found by its session, or else by memory, or else by
+// its environment; running processes come before ended ones.
 func TestOwner(t *testing.T) {
 	t.Parallel()
 	a, b := &Process{id: ID{PID: 1_000_001}}, &Process{id: ID{PID: 1_000_002}}
@@ -327,7 +327,7 @@ func TestOwner(t *testing.T) {
 	}
 }
 
-// A census finds the trees of all processes, wherever their members went.
+// A census finds the trees of all processes, wherever their members moved.
 func TestCensus(t *testing.T) {
 	t.Parallel()
 	run := newRun(t)
@@ -337,7 +337,7 @@ func TestCensus(t *testing.T) {
 		other := startIn(t, newRun(t), "setsid sleep 1000 & echo ready; wait")
 		other.await(t, "ready")
 		var pids []int
-		for deadline := time.Now().Add(patience); len(pids) != 4; { // the shell, and each sleep once it is itself
+		for deadline := time.Now().Add(patience); len(pids) != 4; { // the shell, and each sleep once it has executed
 			trees := run.Census()
 			if pids = trees[p.Process]; len(trees) != 1 || time.Now().After(deadline) {
 				t.Fatalf("the trees are %v, not one of four", trees)
@@ -358,7 +358,7 @@ func TestCensus(t *testing.T) {
 	}
 }
 
-// The peak of a process is told when it is sure to be its own.
+// The peak of a process is reported if it is sure to be its own.
 func TestPeakRSS(t *testing.T) {
 	t.Parallel()
 	run := newRun(t)

@@ -7,21 +7,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// retryAfter is how long to wait for the end of what was killed before looking
-// again: the system does not report the end of an orphan here.
+// retryAfter is how long to wait for killed processes before scanning again:
+// macOS does not report the end of an orphan.
 const retryAfter = 20 * time.Millisecond
 
-// collects: collect reaps.
+// collects is true: collect reaps.
 const collects = true
 
-// AdoptOrphans does nothing: launchd adopts orphans, always.
+// AdoptOrphans does nothing: launchd always adopts orphans.
 func AdoptOrphans() bool { return false }
 
-// maybeExited cannot look without reaping, so it says yes.
+// maybeExited returns true: it cannot look without reaping.
 func maybeExited(int) bool { return true }
 
-// collect reports how a process ended, ok is false while it runs. It is reaped,
-// for which the caller holds the reaper's lock.
+// collect returns how a process ended; ok is false while it is running. It
+// reaps the process. The caller must hold the reaper's lock.
 func collect(child int) (status Status, ok bool) {
 	var wait unix.WaitStatus
 	var usage unix.Rusage
@@ -47,8 +47,8 @@ func collect(child int) (status Status, ok bool) {
 	return status, true
 }
 
-// reap: collect has done it.
+// reap does nothing: collect has reaped the process.
 func reap(int) {}
 
-// reapOrphans: launchd reaps them.
+// reapOrphans does nothing: launchd reaps them.
 func reapOrphans(int, func(pid int) bool) int { return 0 }

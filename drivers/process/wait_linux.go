@@ -9,15 +9,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// retryAfter is how long to wait for the end of what was killed before looking
-// again. The SIGCHLD comes first.
+// retryAfter is how long to wait for killed processes before scanning again.
+// Usually a SIGCHLD arrives first.
 const retryAfter = time.Second
 
-// collects: collect does not reap.
+// collects is false: collect does not reap.
 const collects = false
 
-// AdoptOrphans makes this program the parent of all its descendants whose
-// parent dies, where the system can do that, and reports whether it can.
+// AdoptOrphans makes this program adopt orphans among all its descendants, if
+// the system supports that, and reports whether it does.
 func AdoptOrphans() bool {
 	// Cannot fail since Linux 3.4.
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -33,14 +33,14 @@ type childInfo struct {
 	status             int32
 }
 
-// The values of childInfo.code for a death by signal; see sigaction(2).
+// Values of childInfo.code for a death by signal; see sigaction(2).
 const (
 	cldKilled = 2
 	cldDumped = 3
 )
 
-// waitable looks for a child that has ended, pid is 0 if there is none, and
-// leaves it as it is. The error is ECHILD when there is no such child at all.
+// waitable finds a child that has ended, without reaping it; its PID is 0 if
+// there is none. The error is ECHILD if there is no matching child at all.
 func waitable(idType, id int, usage *unix.Rusage) (childInfo, error) {
 	var info unix.Siginfo
 	for {
@@ -57,8 +57,8 @@ func maybeExited(pid int) bool {
 	return err != nil || info.pid != 0
 }
 
-// collect reports how a process ended, ok is false while it runs. It is not
-// reaped.
+// collect returns how a process ended; ok is false while it is running. It does
+// not reap the process.
 func collect(pid int) (status Status, ok bool) {
 	var usage unix.Rusage
 	info, err := waitable(unix.P_PID, pid, &usage)
@@ -76,7 +76,7 @@ func collect(pid int) (status Status, ok bool) {
 	return status, true
 }
 
-// reap frees the number of a process that has ended.
+// reap releases the PID of a process that has ended.
 func reap(pid int) {
 	for {
 		if _, err := unix.Wait4(pid, nil, unix.WNOHANG, nil); !errors.Is(err, unix.EINTR) {
@@ -85,8 +85,8 @@ func reap(pid int) {
 	}
 }
 
-// reapOrphans reaps adopted children that have ended and returns their number;
-// for keeper see strays.
+// reapOrphans reaps adopted children that have ended and returns their number.
+// For keeper see strays.
 func reapOrphans(keeper int, isOrphan func(pid int) bool) (reaped int) {
 	for {
 		child, err := waitable(unix.P_ALL, 0, nil)

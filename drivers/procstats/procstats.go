@@ -1,4 +1,5 @@
-// Package procstats measures what processes use, as in Nomad's API.
+// Package procstats measures the resource usage of processes, as in Nomad's
+// API.
 package procstats
 
 import (
@@ -17,17 +18,17 @@ type reading struct {
 	rss, swap    uint64        // bytes
 }
 
-// Sampler measures a changing set of processes. The use of a CPU is a rate, so it
-// keeps the last readings. The zero value is ready. It is not safe for concurrent
-// use.
+// Sampler measures a changing set of processes. CPU usage is a rate, so it
+// keeps the last readings. The zero value is ready. It is not safe for
+// concurrent use.
 type Sampler struct {
 	last map[int]reading
 	at   time.Duration // on the clock of reading.started
 }
 
-// Sample returns what the processes use together, and each by itself. CPU is
-// measured since the last sample or, for a new process, since its start. Ended
-// processes are left out.
+// Sample returns the usage of the processes, in total and each. CPU is measured
+// since the last sample or, for a new process, since its start. Ended processes
+// are omitted.
 func (s *Sampler) Sample(pids []int) *drivers.TaskResourceUsage {
 	now := uptime()
 	seen := make(map[int]reading, len(pids))
@@ -56,8 +57,8 @@ func (s *Sampler) Sample(pids []int) *drivers.TaskResourceUsage {
 	return usage
 }
 
-// measuredCPU are the values that Nomad measures of raw_exec tasks. Those of memory
-// depend on the system.
+// measuredCPU lists the values that Nomad measures of raw_exec tasks. Those of
+// memory depend on the system.
 var measuredCPU = []string{drivers.MeasuredSystemMode, drivers.MeasuredUserMode, drivers.MeasuredPercent}
 
 // usage returns the usage between an earlier reading and this one.

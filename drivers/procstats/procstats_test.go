@@ -33,7 +33,7 @@ func TestSample(t *testing.T) {
 	pids := []int{busy, idle, gone}
 	var s Sampler
 	var u *drivers.TaskResourceUsage
-	for deadline := time.Now().Add(20 * time.Second); ; { // until it has used some of a CPU
+	for deadline := time.Now().Add(20 * time.Second); ; { // until it has used some CPU time
 		if u = s.Sample(pids); u.ResourceUsage.CpuStats.Percent > 0 {
 			break
 		}

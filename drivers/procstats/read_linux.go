@@ -15,7 +15,7 @@ import (
 var measuredMemory = []string{drivers.MeasuredRSS, drivers.MeasuredSwap}
 
 // tick is the unit of /proc/PID/stat, 1/USER_HZ, which is the same on every
-// architecture that Go knows.
+// architecture that Go supports.
 const tick = time.Second / 100
 
 // uptime returns the time since boot, the clock of processes' starts.
@@ -52,7 +52,7 @@ func parseStat(stat []byte) (r reading, ok bool) {
 	}
 	ok = true
 	ticks := func(field int) time.Duration {
-		n, err := strconv.ParseUint(string(fields[field-3]), 10, 39) // no duration overflows
+		n, err := strconv.ParseUint(string(fields[field-3]), 10, 39) // cannot overflow a duration
 		ok = ok && err == nil
 		return time.Duration(n) * tick
 	}

@@ -12,8 +12,8 @@ import (
 	"taskrun/drivers/rawexec"
 )
 
-// BenchmarkTask is a task from StartTask to the end of DestroyTask; by package
-// os/exec the same process takes what BenchmarkExec says.
+// BenchmarkTask measures a task from StartTask to the end of DestroyTask;
+// BenchmarkExec measures the same process with package os/exec.
 func BenchmarkTask(b *testing.B) {
 	d := rawexec.New(rawexec.Config{})
 	defer d.Shutdown(b.Context())
@@ -36,7 +36,7 @@ func BenchmarkTask(b *testing.B) {
 	}
 }
 
-// BenchmarkStart is StartTask alone.
+// BenchmarkStart measures StartTask alone.
 func BenchmarkStart(b *testing.B) {
 	d := rawexec.New(rawexec.Config{})
 	defer d.Shutdown(b.Context())
@@ -110,7 +110,7 @@ func BenchmarkThousandTasks(b *testing.B) {
 	b.ReportMetric(float64(starting.Milliseconds())/float64(b.N), "ms-starting/op")
 }
 
-// noOutput is nowhere.
+// noOutput discards output.
 type noOutput struct{ drivers.Output }
 
 func (noOutput) Files() (stdout, stderr *os.File, err error) { return nil, nil, nil }

@@ -21,5 +21,6 @@ func openCgroup(path string) (*os.File, error) {
 	return dir, nil
 }
 
-// checkPlacement says why this system cannot do what a task asks for.
+// checkPlacement returns an error if this system cannot place the task as its
+// config requests.
 func (c *TaskConfig) checkPlacement() error { return nil }

@@ -7,10 +7,11 @@ import (
 	"os"
 )
 
-// openCgroup: checkPlacement has refused.
+// openCgroup is never called: checkPlacement returns an error first.
 func openCgroup(string) (*os.File, error) { return nil, errors.ErrUnsupported }
 
-// checkPlacement says why this system cannot do what a task asks for.
+// checkPlacement returns an error if this system cannot place the task as its
+// config requests.
 func (c *TaskConfig) checkPlacement() error {
 	switch {
 	case c.CgroupV2Override != nil:

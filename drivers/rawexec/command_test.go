@@ -13,7 +13,7 @@ import (
 	"taskrun/drivers"
 )
 
-// Both outputs are one, in the order of the writing.
+// Both streams are captured in the order of the writes.
 func TestCapture(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, shell(sleeper)).ready()
@@ -46,7 +46,7 @@ func TestCapture(t *testing.T) {
 	}
 }
 
-// When the context ends the command is killed with all that it started.
+// When the context ends, the command is killed with its descendants.
 func TestCaptureCancelled(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, shell(sleeper)).ready()
@@ -55,7 +55,7 @@ func TestCaptureCancelled(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(f.ctx)
-	go func() { // once the command has begun
+	go func() { // once the command has started
 		if file, err := os.Open(fifo); err == nil {
 			file.Close()
 		}
@@ -67,9 +67,9 @@ func TestCaptureCancelled(t *testing.T) {
 	}
 }
 
-// What a command starts dies with it, even in a session of its own; what the
-// task has started lives on.
-func TestWhatACommandLeavesBehind(t *testing.T) {
+// Processes started by a command are killed with it, even in a session of their
+// own; those of the task are not.
+func TestLeftoversOfACommand(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, shell("(setsid sleep 1000 & echo daemon $!); echo ready; exec sleep 1000")).ready()
 	daemon := number(t, f.output.Stdout(), "daemon ")
@@ -105,7 +105,7 @@ func number(t *testing.T, text, word string) int {
 	return n
 }
 
-// A command has the environment of its task, without what is denied.
+// A command has the environment of its task, without denied variables.
 func TestExecEnvironment(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "denied_envvars = [\"HIDDEN\"]\n"+shell(sleeper))

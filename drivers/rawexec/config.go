@@ -19,7 +19,7 @@ var taskSchema = schema.Join(
 	schema.Optional(schema.Texts, "args", "denied_envvars"),
 	schema.Optional(schema.TextMap, "cgroup_v1_override"))
 
-// TaskConfig is a config block, or what it stands for.
+// TaskConfig is a config block, decoded.
 type TaskConfig struct {
 	Command          string              `cty:"command"`
 	Args             []string            `cty:"args"`
@@ -38,7 +38,7 @@ func decodeConfig(val cty.Value, _ string) (*TaskConfig, error) {
 	return &c, nil
 }
 
-// optionOf names the option that an error of gocty is about.
+// optionOf returns the name of the option that an error of gocty is about.
 func optionOf(err error) string {
 	pathErr, ok := errors.AsType[cty.PathError](err)
 	if !ok || len(pathErr.Path) == 0 {

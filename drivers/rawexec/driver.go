@@ -1,12 +1,12 @@
-// Package rawexec is Nomad's raw_exec driver: it runs a command as a process
-// of this machine, without isolation; see
+// Package rawexec is Nomad's raw_exec driver: it runs a command as a process of
+// this machine, without isolation; see
 // https://developer.hashicorp.com/nomad/docs/drivers/raw_exec.
 //
-// Where it differs from Nomad: a task has its own session, not only its own
-// process group; all that a task started dies with it, wherever it went; a
-// task that runs as another user has that user's HOME, USER and LOGNAME, and
-// is not in group 0; files outside the allocation are never made executable;
-// unknown signal names are errors.
+// Differences from Nomad: a task has its own session, not only its own process
+// group; when a task ends, everything that it started is killed, wherever it
+// moved; a task that runs as another user has that user's HOME, USER and
+// LOGNAME, and is not in group 0; files outside the allocation are never made
+// executable; unknown signal names are errors.
 package rawexec
 
 import (
@@ -40,8 +40,8 @@ func (d *Driver) Info() drivers.Info { return drivers.Info{Name: d.kind.Name} }
 // TaskConfigSchema describes the config block.
 func (d *Driver) TaskConfigSchema() hcldec.Spec { return d.kind.TaskSchema }
 
-// Unisolated returns the options of a task that have no effect here, and would
-// have in Nomad.
+// Unisolated returns the options of a task that have an effect in Nomad but not
+// here.
 func (d *Driver) Unisolated() []string { return d.kind.Unisolated }
 
 // Capabilities reports what the driver can do.
@@ -49,7 +49,7 @@ func (d *Driver) Capabilities() drivers.Capabilities {
 	return drivers.Capabilities{FSIsolation: drivers.FSIsolationNone}
 }
 
-// Fingerprint says that the driver is healthy, or disabled; that never
+// Fingerprint reports that the driver is healthy, or disabled, which never
 // changes.
 func (d *Driver) Fingerprint(ctx context.Context) (<-chan drivers.Fingerprint, error) {
 	if d.config.Disabled {
@@ -58,7 +58,7 @@ func (d *Driver) Fingerprint(ctx context.Context) (<-chan drivers.Fingerprint, e
 	return drivers.Steady(ctx, d.kind.Fingerprint())
 }
 
-// StartTask starts the command. There is never a network.
+// StartTask starts the command. The network is always nil.
 func (d *Driver) StartTask(ctx context.Context, cfg *drivers.TaskConfig) (*drivers.TaskHandle, *drivers.Network, error) {
 	if d.config.Disabled {
 		return nil, nil, errDisabled
@@ -88,8 +88,8 @@ func (d *Driver) WaitTask(ctx context.Context, id string) (<-chan *drivers.ExitR
 	return t.exit.Wait(ctx), nil
 }
 
-// StopTask sends the signal to the command's process alone, as Nomad does.
-// What the command started is killed when it has ended, without a grace.
+// StopTask sends the signal only to the command's process, as Nomad does. When
+// that has ended, its descendants are killed without grace.
 func (d *Driver) StopTask(ctx context.Context, id string, timeout time.Duration, signal string) error {
 	t, err := d.tasks.Get(id)
 	if err != nil {
@@ -102,7 +102,7 @@ func (d *Driver) StopTask(ctx context.Context, id string, timeout time.Duration,
 	return t.stop(ctx, timeout, sig)
 }
 
-// SignalTask sends a signal to the command's process alone.
+// SignalTask sends a signal only to the command's process.
 func (d *Driver) SignalTask(id string, signal string) error {
 	t, err := d.tasks.Get(id)
 	if err != nil {
@@ -115,7 +115,7 @@ func (d *Driver) SignalTask(id string, signal string) error {
 	return t.process.Signal(sig)
 }
 
-// DestroyTask forgets a task when nothing that it started lives any more.
+// DestroyTask forgets a task once nothing that it started is running.
 func (d *Driver) DestroyTask(id string, force bool) error {
 	t, err := d.tasks.Get(id)
 	if err != nil {
@@ -132,7 +132,7 @@ func (d *Driver) DestroyTask(id string, force bool) error {
 	return errors.Join(t.process.Err(), removeGroup(t.group, killWait))
 }
 
-// InspectTask returns what is known of a task, with the attribute "pid".
+// InspectTask returns the status of a task, with the attribute "pid".
 func (d *Driver) InspectTask(id string) (*drivers.TaskStatus, error) {
 	t, err := d.tasks.Get(id)
 	if err != nil {
@@ -148,7 +148,7 @@ func (d *Driver) InspectTask(id string) (*drivers.TaskStatus, error) {
 	return status, nil
 }
 
-// Shutdown kills what tasks of this run have left behind.
+// Shutdown kills everything that the tasks of this run left behind.
 func (d *Driver) Shutdown(ctx context.Context) (int, error) {
 	killed, err := d.run.Shutdown(ctx)
 	if d.groups != nil {
@@ -160,7 +160,7 @@ func (d *Driver) Shutdown(ctx context.Context) (int, error) {
 // ConfigSchema describes the options of the driver.
 func (d *Driver) ConfigSchema() hcldec.Spec { return d.kind.ConfigSchema }
 
-// SetConfig takes the options of the driver.
+// SetConfig sets the options of the driver.
 func (d *Driver) SetConfig(config cty.Value) error {
 	var given struct {
 		Enabled        *bool    `cty:"enabled"`
@@ -170,7 +170,7 @@ func (d *Driver) SetConfig(config cty.Value) error {
 	}
 	values := config.AsValueMap()
 	for name, ty := range hcldec.ImpliedType(configSchema).AttributeTypes() {
-		if _, ok := values[name]; !ok { // the kind has no such option
+		if _, ok := values[name]; !ok { // this kind of driver has no such option
 			values[name] = cty.NullVal(ty)
 		}
 	}

@@ -9,8 +9,9 @@ import (
 )
 
 // environment returns the environment of a process: the task's, sorted, with
-// HOME, USER and LOGNAME of the user it runs as, and without what is denied.
-// Those three are the job's when they differ from what this program was given.
+// HOME, USER and LOGNAME of its user, and without denied variables. If the job
+// sets one of those three to a value that differs from this program's, the
+// job's value wins.
 func environment(env map[string]string, as *account, denied []string) []string {
 	all := map[string]string{}
 	maps.Copy(all, env)

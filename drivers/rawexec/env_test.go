@@ -2,7 +2,7 @@ package rawexec
 
 import "testing"
 
-// In a pattern * stands for any text, and nothing else is special.
+// In a pattern, * matches any text, and no other character is special.
 func TestDeniedVariables(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -21,9 +21,9 @@ import (
 )
 
 // ExecTaskStreaming runs a command with the environment, directory and user of
-// the task. A command that cannot be run ends with code 126 or 127 and says why
-// on stderr. The end of the task ends the command, and with the command dies
-// all that it started.
+// the task. A command that cannot be run ends with code 126 or 127 and an error
+// on stderr. The command ends with its task, and everything that it started
+// ends with the command.
 func (d *Driver) ExecTaskStreaming(ctx context.Context, id string, opts *drivers.ExecOptions) (*drivers.ExitResult, error) {
 	t, err := d.runningTask(id)
 	if err != nil {
@@ -46,7 +46,7 @@ func (d *Driver) ExecTaskStreaming(ctx context.Context, id string, opts *drivers
 	return result, err
 }
 
-// runningTask returns a task that has not ended.
+// runningTask returns a task that is running.
 func (d *Driver) runningTask(id string) (*task, error) {
 	t, err := d.tasks.Get(id)
 	if err != nil {
@@ -58,9 +58,10 @@ func (d *Driver) runningTask(id string) (*task, error) {
 	return t, nil
 }
 
-// command returns how to start a command in the task, or why it cannot be and
-// the exit code that shells have for that. A variable of its own tells what it
-// starts from what the task starts, so that one can die without the other.
+// command returns the spec of a command in the task or, if it cannot run, an
+// error and the exit code of a shell in that case. An extra variable
+// distinguishes its processes from those of the task, so that either can be
+// killed alone.
 func (t *task) command(argv []string) (spec process.Spec, code int, err error) {
 	spec = t.spec
 	spec.Path, code, err = findCommand(argv[0], spec.Dir, spec.Env)
@@ -69,7 +70,8 @@ func (t *task) command(argv []string) (spec process.Spec, code int, err error) {
 	return spec, code, err
 }
 
-// complain writes why a command does not run to its stderr, or its terminal.
+// complain writes the reason why a command does not run to its stderr or its
+// terminal.
 func complain(opts *drivers.ExecOptions, why error) error {
 	to, end := opts.Stderr, "\n"
 	if opts.Tty {
@@ -79,8 +81,8 @@ func complain(opts *drivers.ExecOptions, why error) error {
 	return err
 }
 
-// execPipes runs a command without a terminal: stdout and stderr stay apart,
-// unless they are the same writer, which gets both in the order of the writing.
+// execPipes runs a command without a terminal. If stdout and stderr are the
+// same writer, it gets both in the order of the writes.
 func (d *Driver) execPipes(ctx context.Context, t *task, spec process.Spec, opts *drivers.ExecOptions) (*drivers.ExitResult, error) {
 	var stdin, stdout, stderr pipe
 	defer func() { closeFiles(stdin.w, stdout.r, stderr.r) }()
@@ -100,7 +102,7 @@ func (d *Driver) execPipes(ctx context.Context, t *task, spec process.Spec, opts
 	if err != nil {
 		return cannotRun(opts, err)
 	}
-	go func() { // ends with opts.Stdin, or with the command
+	go func() { // ends with opts.Stdin or the command
 		_, _ = io.Copy(stdin.w, opts.Stdin)
 		_ = stdin.w.Close()
 	}()
@@ -111,18 +113,17 @@ func (d *Driver) execPipes(ctx context.Context, t *task, spec process.Spec, opts
 		copying.Go(func() { errErr = copyPipe(opts.Stderr, stderr.r) })
 	}
 	result := t.awaitCommand(ctx, p)
-	// Nothing of the command's tree lives, but the task may have got hold of
-	// the pipes.
+	// The command's tree is dead, but the task may have opened the pipes.
 	for _, f := range []*os.File{stdout.r, stderr.r} {
 		if f != nil {
-			_ = f.SetReadDeadline(time.Now().Add(drain)) // pipes have deadlines
+			_ = f.SetReadDeadline(time.Now().Add(drain)) // pipes support deadlines
 		}
 	}
 	copying.Wait()
 	return result, errors.Join(outErr, errErr)
 }
 
-// pipe is one that may not be open.
+// pipe is a pipe that may not be open.
 type pipe struct{ r, w *os.File }
 
 func (p *pipe) open() (err error) {
@@ -132,10 +133,10 @@ func (p *pipe) open() (err error) {
 	return nil
 }
 
-// drain is how long what a command wrote before its end may take to arrive.
+// drain limits how long the last output of a command may take to arrive.
 const drain = 200 * time.Millisecond
 
-// pipeSize is how many bytes a pipe holds.
+// pipeSize is the capacity of a pipe, in bytes.
 const pipeSize = 64 << 10
 
 // copyPipe copies the output of a command to w until no process has the pipe open
@@ -148,7 +149,7 @@ func copyPipe(w io.Writer, pipe *os.File) error {
 	}
 	rest := make([]byte, pipeSize)
 	_ = pipe.SetReadDeadline(time.Now().Add(drain))
-	n, _ := io.ReadFull(pipe, rest) // no more than there is
+	n, _ := io.ReadFull(pipe, rest) // not more than is there now
 	if n == 0 {
 		return nil
 	}
@@ -156,7 +157,7 @@ func copyPipe(w io.Writer, pipe *os.File) error {
 	return err
 }
 
-// execTerminal runs a command in a terminal of its own.
+// execTerminal runs a command in its own terminal.
 func (d *Driver) execTerminal(ctx context.Context, t *task, spec process.Spec, opts *drivers.ExecOptions) (*drivers.ExitResult, error) {
 	ptmx, tty, err := openTerminal()
 	if err != nil {
@@ -172,7 +173,7 @@ func (d *Driver) execTerminal(ctx context.Context, t *task, spec process.Spec, o
 	if opts.Term != "" {
 		spec.Env = append(slices.DeleteFunc(spec.Env, func(kv string) bool { return strings.HasPrefix(kv, "TERM=") }), "TERM="+opts.Term)
 	}
-	select { // a command that asks at once should get the true size
+	select { // a command that asks for the size at once should get the right one
 	case size := <-opts.Resize:
 		setSize(ptmx, size)
 	case <-time.After(sizeTime):
@@ -187,10 +188,10 @@ func (d *Driver) execTerminal(ctx context.Context, t *task, spec process.Spec, o
 	go func() {
 		_, err := io.Copy(ptmx, opts.Stdin)
 		if err == nil {
-			_, _ = ptmx.Write([]byte{4}) // what Ctrl-D sends: the end of the input
+			_, _ = ptmx.Write([]byte{4}) // Ctrl-D: the end of the input
 		}
 	}()
-	// It must be over before the terminal is closed.
+	// Resizing must end before the terminal is closed.
 	var sizing sync.WaitGroup
 	sizing.Go(func() { follow(ctx, p.Done(), ptmx, opts.Resize) })
 	defer sizing.Wait()
@@ -226,11 +227,11 @@ func follow(ctx context.Context, ended <-chan struct{}, ptmx *os.File, sizes <-c
 	}
 }
 
-// sizeTime is how long a client that has a terminal may take to tell its size.
+// sizeTime is how long a client with a terminal may take to send its size.
 const sizeTime = 50 * time.Millisecond
 
-// startCommand starts a command in the task, and in its cgroups. It must be
-// awaited.
+// startCommand starts a command in the task and its cgroups. The caller must
+// call awaitCommand.
 func (d *Driver) startCommand(t *task, spec process.Spec) (*process.Process, error) {
 	p, err := t.place(d.run, spec)
 	if err != nil {
@@ -242,13 +243,13 @@ func (d *Driver) startCommand(t *task, spec process.Spec) (*process.Process, err
 	return p, nil
 }
 
-// awaitCommand waits for the end of a command and all that it started; when ctx
-// ends it is killed.
+// awaitCommand waits for the end of a command and everything that it started.
+// When ctx ends, it kills them.
 func (t *task) awaitCommand(ctx context.Context, p *process.Process) *drivers.ExitResult {
 	select {
 	case <-p.Done():
 	case <-ctx.Done():
-		_ = p.Kill() // it ends, or the reaper gives it up
+		_ = p.Kill() // the wait below ends even if this fails
 	}
 	<-p.Gone()
 	t.mu.Lock()
@@ -258,7 +259,7 @@ func (t *task) awaitCommand(ctx context.Context, p *process.Process) *drivers.Ex
 	return &drivers.ExitResult{ExitCode: status.ExitCode, Signal: status.Signal, Err: status.Err}
 }
 
-// cannotRun is the result of a command that the system refused to start.
+// cannotRun returns the result of a command that the system refused to start.
 func cannotRun(opts *drivers.ExecOptions, err error) (*drivers.ExitResult, error) {
 	code := codeNotExecutable
 	if errors.Is(err, fs.ErrNotExist) {

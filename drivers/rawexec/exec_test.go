@@ -17,7 +17,7 @@ import (
 	"taskrun/drivers"
 )
 
-// said is what a command wrote, to be waited for.
+// said is the output of a command, which tests can wait for.
 type said struct {
 	mu     sync.Mutex
 	text   bytes.Buffer
@@ -142,7 +142,7 @@ func TestExecInATerminal(t *testing.T) {
 	// A key that sends a signal.
 	typed("trap 'echo interr''upted' INT; echo wait''ing; read x\n", "waiting")
 	typed("\x03", "interrupted")
-	typed("\nexit 7\n", "") // the first line may be for read, which goes on in some shells
+	typed("\nexit 7\n", "") // the first line may be for read, which continues in some shells
 	if result := <-done; result == nil || result.ExitCode != 7 {
 		t.Errorf("ended with %+v", result)
 	}
@@ -201,7 +201,7 @@ func TestExecEndsWith(t *testing.T) {
 				case end.says == "" && (got.err != nil || got.Signal != 9), end.says != "" && (got.err == nil || got.err.Error() != end.says):
 					t.Errorf("ended with %+v", got)
 				}
-				// That nothing of it is left is seen at the end of the fixture.
+				// The end of the fixture checks that nothing is left.
 			})
 		}
 	}
@@ -220,9 +220,9 @@ func TestExecInNoTask(t *testing.T) {
 	}
 }
 
-// What is typed for a command that does not read it does not outlive it; that
-// is seen at the end of all tests.
-func TestInputThatNobodyReads(t *testing.T) {
+// Input that a command does not read does not keep anything alive; TestMain
+// checks that.
+func TestUnreadInput(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, shell(sleeper)).ready()
 	ctx, cancel := context.WithCancel(f.ctx)
@@ -237,7 +237,7 @@ func TestInputThatNobodyReads(t *testing.T) {
 		}
 		return len(p), nil
 	})
-	time.AfterFunc(time.Second, cancel) // by then the terminal takes nothing more
+	time.AfterFunc(time.Second, cancel) // by then the terminal is full
 	result, err := f.driver.ExecTaskStreaming(ctx, f.cfg.ID, &drivers.ExecOptions{
 		Command: []string{"sleep", "1000"}, Tty: true, Stdin: flood, Stdout: io.Discard,
 	})
@@ -250,7 +250,7 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// slow takes its time for the first piece of output.
+// slow delays the first write of output.
 type slow struct {
 	got   int // bytes
 	pause time.Duration
@@ -264,8 +264,8 @@ func (s *slow) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestExecSlowReader reads most of a command's output long after the command has
-// ended.
+// TestExecSlowReader reads most of a command's output long after the command
+// has ended.
 func TestExecSlowReader(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, shell(sleeper)).ready()

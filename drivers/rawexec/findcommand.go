@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// The exit codes of a command that could not be run, as shells have them; see
+// Exit codes of a command that could not be run, as in shells; see
 // https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html#tag_19_08_02.
 const (
 	codeNotExecutable = 126
 	codeNotFound      = 127
 )
 
-// findCommand looks a command up as a shell in the task would: names with a
-// slash from the directory, others along the PATH of the environment.
+// findCommand finds a command like a shell in the task: names with a slash from
+// the directory, others along the PATH of the environment.
 func findCommand(name, dir string, env []string) (path string, code int, err error) {
 	if strings.Contains(name, "/") {
 		if !filepath.IsAbs(name) {
@@ -34,7 +34,7 @@ func findCommand(name, dir string, env []string) (path string, code int, err err
 		switch path, code, err := checkCommand(candidate); {
 		case code == 0:
 			return path, 0, nil
-		case code == codeNotExecutable && !errors.Is(err, fs.ErrPermission): // else the folder cannot be read
+		case code == codeNotExecutable && !errors.Is(err, fs.ErrPermission): // otherwise the directory cannot be read
 			denied = candidate
 		}
 	}
@@ -44,7 +44,7 @@ func findCommand(name, dir string, env []string) (path string, code int, err err
 	return "", codeNotFound, fmt.Errorf("command %q is not in the task's PATH", name)
 }
 
-// checkCommand reports whether a file can be run at all.
+// checkCommand checks whether a file can be executed.
 func checkCommand(path string) (string, int, error) {
 	info, err := os.Stat(path)
 	switch {

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// IDRange is the numbers of users or groups from First to Last.
+// IDRange is the range of user or group IDs from First to Last.
 type IDRange struct{ First, Last uint32 }
 
-// IDRanges are several of them.
+// IDRanges is a list of ranges.
 type IDRanges []IDRange
 
 // ParseIDRanges reads a list such as "0, 100-200": numbers and ranges,

@@ -5,19 +5,19 @@ import (
 	"taskrun/drivers/cgroup"
 )
 
-// EnforceMemory makes a cgroup for every task that has a memory limit, where
-// this machine lets us. Without it there are no cgroups: what they can do for
-// other tasks, package process does as well, and it takes no time.
+// EnforceMemory creates a cgroup for every task with a memory limit, if this
+// machine allows it. Otherwise tasks have no cgroups: package process does
+// without them, and is faster.
 func (d *Driver) EnforceMemory() (err error) {
 	d.groups, err = cgroup.Open()
 	return err
 }
 
-// EnforcesMemory reports whether that has succeeded.
+// EnforcesMemory reports whether EnforceMemory has succeeded.
 func (d *Driver) EnforcesMemory() bool { return d.groups != nil }
 
-// group makes the cgroup of a task, nil if it needs none. A task that is to
-// join a cgroup of the user's has the limits of that one.
+// group creates the cgroup of a task, or returns nil if it needs none. A task
+// that joins a cgroup of the user has the limits of that one.
 func (d *Driver) group(cfg *drivers.TaskConfig, c *TaskConfig) (*cgroup.Group, error) {
 	limit := cfg.Resources.MemoryLimitBytes()
 	if d.groups == nil || limit == 0 || c.CgroupV2Override != nil || c.CgroupV1Override != nil {

@@ -10,7 +10,8 @@ import (
 	"taskrun/drivers"
 )
 
-// enforced is a fixture whose driver enforces limits, if it can here.
+// enforced returns a fixture whose driver enforces limits, if this machine
+// allows it.
 func enforced(t *testing.T, config string) *fixture {
 	t.Helper()
 	f := newFixture(t, config)
@@ -50,7 +51,7 @@ func TestOOMKilled(t *testing.T) {
 	}
 }
 
-// groups are the lines of /proc/PID/cgroup that name a group of taskrun's.
+// groups returns the lines of /proc/PID/cgroup with a group of taskrun.
 func groups(t *testing.T, pid any) string {
 	t.Helper()
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%v/cgroup", pid))
@@ -66,8 +67,8 @@ func groups(t *testing.T, pid any) string {
 	return strings.Join(ours, "")
 }
 
-// All that a task starts, and commands in it, are in its group, which is gone
-// with the task.
+// Everything started by a task, and commands in it, are in its group, which is
+// removed with the task.
 func TestGroup(t *testing.T) {
 	t.Parallel()
 	f := enforced(t, shell("sleep 1000 & echo child $!; echo ready; exec sleep 1000")).ready()
@@ -95,8 +96,8 @@ func TestGroup(t *testing.T) {
 	}
 }
 
-// The group finds what bears no other sign of the task.
-func TestGroupFindsWhatHides(t *testing.T) {
+// The group finds processes without any other evidence of the task.
+func TestGroupFindsHiddenProcesses(t *testing.T) {
 	t.Parallel()
 	f := enforced(t, shell("(setsid env -i /bin/sleep 1000 &); echo ready; exec sleep 1000")).ready()
 	samples, err := f.driver.TaskStats(f.ctx, f.cfg.ID, 10*time.Millisecond)
@@ -131,9 +132,9 @@ func TestNoGroupWithoutALimitToEnforce(t *testing.T) {
 	}
 }
 
-// A start that fails leaves no group behind; that the driver could remove its
-// tree is seen at the end of the fixture.
-func TestNoGroupOfAStartThatFails(t *testing.T) {
+// A failed start leaves no group behind; the end of the fixture checks that the
+// driver could remove its tree.
+func TestNoGroupAfterAFailedStart(t *testing.T) {
 	t.Parallel()
 	f := enforced(t, `command = "orphan"`)
 	if err := os.WriteFile(f.cfg.TaskDir()+"/orphan", []byte("#!/no/such/interpreter\n"), 0o755); err != nil {

@@ -15,12 +15,12 @@ import (
 	"taskrun/engine/leaf/allocdir"
 )
 
-// lookup finds a command where Nomad does: in the task's local directory, in the
-// task directory, as an absolute path, and last in the PATH of this program
-// (that of the task makes no difference). Other than in Nomad an absolute path
-// is what it says if there is such a file: nothing in the task directory takes
-// its place. There a file counts only if none but the users, root and this
-// user could have put it there.
+// lookup finds a command where Nomad does: in the task's local directory, in
+// the task directory, as an absolute path, and finally in the PATH of this
+// program (not of the task). Unlike in Nomad, an absolute path to an existing
+// file always means that file: nothing in the task directory replaces it. There,
+// a file counts only if the users, root and this user are the only ones who
+// could have put it there.
 func lookup(taskDir, command string, users ...int) (string, error) {
 	if filepath.IsAbs(command) && isFile(command) {
 		return command, nil
@@ -52,8 +52,8 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// makeExecutable lets everybody read and execute a file inside the allocation
-// directory. Outside nothing is changed: there the file must be executable.
+// makeExecutable gives everyone permission to read and execute a file inside
+// the allocation directory. It changes nothing outside.
 func makeExecutable(allocDir, path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -79,12 +79,13 @@ func makeExecutable(allocDir, path string) error {
 	return nil
 }
 
-// forAll are the permissions to read and execute a file.
+// forAll are the permissions to read and execute a file, for everyone.
 const forAll = 0o555
 
-// allowAll changes the mode of a file of a task or of the shared directory. A
-// task may put something else in its place at any time: no link leads out, and a
-// file with another name could belong to any user.
+// allowAll changes the mode of a file of a task or of the shared directory.
+// Tasks may replace the file at any time, so it follows no link out of the
+// directory, and refuses a file with several names, which could belong to any
+// user.
 func allowAll(allocDir, name string) error {
 	dir := allocdir.At(allocDir)
 	defer func() { _ = dir.Close() }()
@@ -93,7 +94,7 @@ func allowAll(allocDir, name string) error {
 		return err
 	}
 	f, err := root.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
-	if errors.Is(err, fs.ErrPermission) && os.Geteuid() != 0 { // this user's own file
+	if errors.Is(err, fs.ErrPermission) && os.Geteuid() != 0 { // chmod works for an unreadable file of this user
 		return root.Chmod(name, forAll)
 	}
 	if err != nil {
@@ -110,7 +111,7 @@ func allowAll(allocDir, name string) error {
 	return f.Chmod(info.Mode().Perm() | forAll)
 }
 
-// within returns the path relative to dir, with links resolved, "" when it is
+// within returns the path relative to dir, with links resolved, or "" if it is
 // not below dir.
 func within(dir, path string) (string, error) {
 	dir, err := filepath.EvalSymlinks(dir)
@@ -127,8 +128,8 @@ func within(dir, path string) (string, error) {
 	return rel, nil
 }
 
-// checkDir makes sure that a task can start in a directory, for the system's
-// own error would name the command.
+// checkDir checks whether a task can start in a directory. The system's own
+// error would name the command instead.
 func checkDir(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {

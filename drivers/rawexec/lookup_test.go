@@ -56,9 +56,9 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// TestLookupThroughADirectoryOfOthers has another user put commands where the
-// task's are looked for.
-func TestLookupThroughADirectoryOfOthers(t *testing.T) {
+// TestLookupThroughAnotherUsersDirectory lets another user put commands where
+// the task's are looked up.
+func TestLookupThroughAnotherUsersDirectory(t *testing.T) {
 	t.Parallel()
 	task := t.TempDir()
 	open := filepath.Join(task, "local", "open")
@@ -97,7 +97,7 @@ func TestLookupThroughADirectoryOfOthers(t *testing.T) {
 	}
 }
 
-// Files of the allocation are made executable, others never.
+// Only files of the allocation are made executable.
 func TestMakeExecutable(t *testing.T) {
 	t.Parallel()
 	alloc, other := t.TempDir(), t.TempDir()
@@ -149,8 +149,8 @@ func TestMakeExecutable(t *testing.T) {
 	}
 }
 
-// TestMakeExecutableChangesOnlyTheTasksFile has a task put something else in the
-// place of its command.
+// TestMakeExecutableChangesOnlyTheTasksFile lets a task replace its command by
+// something else.
 func TestMakeExecutableChangesOnlyTheTasksFile(t *testing.T) {
 	t.Parallel()
 	alloc := t.TempDir()
@@ -171,7 +171,7 @@ func TestMakeExecutableChangesOnlyTheTasksFile(t *testing.T) {
 	}
 }
 
-// A folder of PATH that the user cannot look into is passed over, as shells do.
+// A directory in PATH that the user cannot search is skipped, as in shells.
 func TestFindCommandInAFolderThatIsClosed(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() == 0 {

@@ -10,16 +10,16 @@ import (
 	"taskrun/drivers/process"
 )
 
-// placement says where the kernel is to put a task's processes. It is checked
-// before the start.
+// placement is where the kernel puts a task's processes. It is checked before
+// the start.
 type placement struct {
 	cgroup *os.File   // of the v2 hierarchy, or nil
-	tasks  []*os.File // files of that name of cgroups of the v1 hierarchies
-	oom    string     // oom_score_adj, "" to leave it as it is
+	tasks  []*os.File // files named tasks in cgroups of the v1 hierarchies
+	oom    string     // oom_score_adj; "" leaves it unchanged
 }
 
-// place starts a process of the task where the task's processes have to be. On
-// error nothing of it is left.
+// place starts a process of the task in the task's cgroups. On error nothing is
+// left behind.
 func (t *task) place(run *process.Run, spec process.Spec) (*process.Process, error) {
 	where, err := t.config.placement(t.group)
 	if err != nil {
@@ -33,8 +33,8 @@ func (t *task) place(run *process.Run, spec process.Spec) (*process.Process, err
 	return run.Start(spec)
 }
 
-// placement opens what a process has to join: the cgroup of the task, if it has
-// one, or those of the user. It must be closed.
+// placement opens everything that a process has to join: the cgroup of the
+// task, if it has one, or those of the user. The caller must close it.
 func (c *TaskConfig) placement(group *cgroup.Group) (p *placement, err error) {
 	p = &placement{}
 	defer func() {
@@ -87,8 +87,8 @@ func below(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// prepare tells the kernel of a process before its command runs, so that all
-// that it starts inherits it.
+// prepare sets up a process before its command runs, so that its children
+// inherit the settings.
 func (p *placement) prepare(pid int) error {
 	if err := os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid), []byte(p.oom), 0); err != nil {
 		return fmt.Errorf("cannot set oom_score_adj to %s: %w", p.oom, reason(err))

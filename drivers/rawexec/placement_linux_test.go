@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The value holds for the command and for what it has started meanwhile.
+// The value applies to the command and to its children so far.
 func TestOOMScoreAdj(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "oom_score_adj = 567\n"+shell("sleep 1000 & echo ready $!; exec sleep 1000")).start()
@@ -24,7 +24,7 @@ func TestOOMScoreAdj(t *testing.T) {
 	}
 }
 
-// A cgroup that cannot be joined is found before the start.
+// A cgroup that cannot be joined is an error before the start.
 func TestCgroupErrors(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -45,7 +45,7 @@ func TestCgroupErrors(t *testing.T) {
 	}
 }
 
-// The value holds before the command's first instruction.
+// The value applies before the command's first instruction.
 func TestOOMScoreAdjOfTheCommand(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "oom_score_adj = 500\ncommand = \"/bin/cat\"\nargs = [\"/proc/self/oom_score_adj\"]\n").start()

@@ -12,16 +12,15 @@ import (
 // Config is the configuration of the driver, for all tasks; see
 // https://developer.hashicorp.com/nomad/docs/drivers/raw_exec#plugin-options.
 type Config struct {
-	// Disabled refuses every task. In Nomad that is the default; here it is
-	// what the user runs.
+	// Disabled refuses every task. It is the default in Nomad, but not here.
 	Disabled bool
 
-	// DeniedHostUIDs and DeniedHostGIDs are the users that no task may run as,
-	// and the groups that no user of a task may be in.
+	// DeniedHostUIDs are users that no task may run as, DeniedHostGIDs groups
+	// that no user of a task may be in.
 	DeniedHostUIDs, DeniedHostGIDs IDRanges
 
-	// DeniedEnvvars are glob patterns (* only) of environment variables that
-	// no task gets.
+	// DeniedEnvvars are glob patterns (only *) of environment variables that
+	// are removed from tasks.
 	DeniedEnvvars []string
 }
 
@@ -30,14 +29,14 @@ var configSchema = schema.Join(
 	DeniedHostIDs,
 	schema.Optional(schema.Texts, "denied_envvars"))
 
-// DeniedHostIDs are the options that keep tasks from running as some users.
+// DeniedHostIDs are the options that prevent tasks from running as some users.
 var DeniedHostIDs = schema.Optional(cty.String, "denied_host_uids", "denied_host_gids")
 
-// errDisabled is Nomad's text.
+// errDisabled is Nomad's error.
 var errDisabled = errors.New("raw_exec is disabled")
 
-// permit returns an error if no task may run as an account, or, if that is nil,
-// as this program's own user.
+// permit returns an error if tasks may not run as an account or, if that is
+// nil, as this program's user.
 func (c *Config) permit(as *account) error {
 	if len(c.DeniedHostUIDs) == 0 && len(c.DeniedHostGIDs) == 0 {
 		return nil

@@ -49,7 +49,7 @@ func TestParseIDRanges(t *testing.T) {
 	}
 }
 
-func TestPluginOptionsThatAreWrong(t *testing.T) {
+func TestWrongPluginOptions(t *testing.T) {
 	t.Parallel()
 	for options, want := range map[string]string{
 		`denied_host_uids = "5-4"`: "denied_host_uids: lower bound cannot be greater than upper bound",

@@ -14,11 +14,12 @@ import (
 // handleVersion is the version of the task handles made here.
 const handleVersion = 1
 
-// state is what a task can be found by later. All else is in its config.
+// state identifies a task for a later instance of this program, together with
+// the task's config.
 type state struct {
 	process.ID
 	StartedAt time.Time `json:"started_at"`
-	Cgroups   []string  `json:"cgroups,omitempty"` // directories of the task's cgroup
+	Cgroups   []string  `json:"cgroups,omitempty"` // directories of the task's own cgroup
 }
 
 func (t *task) handle(cfg *drivers.TaskConfig) (*drivers.TaskHandle, error) {
@@ -38,9 +39,9 @@ func (t *task) handle(cfg *drivers.TaskConfig) (*drivers.TaskHandle, error) {
 	}, nil
 }
 
-// RecoverTask finds the process of a task again, by its number and the time of
-// its start. When only the intention of a start is known it is found by the
-// NOMAD_ALLOC_ID and NOMAD_TASK_NAME that the task's environment has.
+// RecoverTask finds the process of a task by its PID and start time. If only
+// the intention to start it is known, RecoverTask searches for a process with
+// the task's NOMAD_ALLOC_ID and NOMAD_TASK_NAME.
 func (d *Driver) RecoverTask(handle *drivers.TaskHandle) error {
 	if handle == nil || handle.Config == nil {
 		return errors.New("cannot recover a task without a handle")
@@ -88,7 +89,7 @@ func (d *Driver) recover(handle *drivers.TaskHandle) (*task, error) {
 	}
 	if len(s.Cgroups) > 0 {
 		if t.group, err = cgroup.Find(s.Cgroups); err != nil {
-			t.group = nil // it is gone after the end of the task, and after a reboot
+			t.group = nil // it does not exist after the end of the task, or after a reboot
 		}
 	}
 	t.startedAt = s.StartedAt

@@ -12,7 +12,7 @@ import (
 	"taskrun/drivers/rawexec"
 )
 
-// later returns another driver, as one of a later engine.
+// later returns another driver, like that of a later engine.
 func (f *fixture) later() *rawexec.Driver {
 	f.Helper()
 	d := rawexec.New(rawexec.Config{})
@@ -25,7 +25,7 @@ func (f *fixture) later() *rawexec.Driver {
 	return d
 }
 
-// A task goes on under another driver, with all that can be done to it.
+// A task continues under another driver, with all operations.
 func TestRecover(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(*testing.T, string) *fixture{"plain": newFixture, "with a group": enforced} {
@@ -72,7 +72,7 @@ func TestRecover(t *testing.T) {
 			if err := d.DestroyTask(f.cfg.ID, false); err != nil {
 				t.Error(err)
 			}
-			f.stdout() // nothing of it lives
+			f.stdout() // none of it is running
 			if err := f.later().RecoverTask(handle); !errors.Is(err, drivers.ErrTaskNotFound) {
 				t.Errorf("when it is gone the error is %v", err)
 			}
@@ -80,7 +80,7 @@ func TestRecover(t *testing.T) {
 	}
 }
 
-// A start that was intended, and happened, is found by its environment.
+// A start that was intended, and has happened, is found by its environment.
 func TestRecoverIntended(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, shell("exit 0"))
@@ -89,14 +89,14 @@ func TestRecoverIntended(t *testing.T) {
 	if err := d.RecoverTask(intended); !errors.Is(err, drivers.ErrTaskNotFound) {
 		t.Fatalf("before it happened the error is %v", err)
 	}
-	keep := newFixture(t, shell(sleeper)).ready() // from here on orphans are this program's
+	keep := newFixture(t, shell(sleeper)).ready() // from here on, this program adopts orphans
 	defer keep.driver.DestroyTask(keep.cfg.ID, true)
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	cmd := exec.Command("sh", "-c", "setsid sh -c 'echo started; exec sleep 1000' &") // what an engine that is dead has started
+	cmd := exec.Command("sh", "-c", "setsid sh -c 'echo started; exec sleep 1000' &") // started by a dead engine
 	cmd.Env, cmd.Stdout = os.Environ(), w
 	for name, value := range f.cfg.Env {
 		cmd.Env = append(cmd.Env, name+"="+value)
@@ -125,7 +125,7 @@ func TestRecoverIntended(t *testing.T) {
 	}
 }
 
-// A number that another process has by now is nobody's task.
+// If another process has the PID by now, the task is not found.
 func TestRecoverAnotherProcess(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, shell(sleeper))

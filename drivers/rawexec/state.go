@@ -18,19 +18,18 @@ import (
 	"taskrun/drivers/taskstore"
 )
 
-// Kind is what distinguishes drivers whose tasks are processes of this machine.
+// Kind defines a driver whose tasks are processes of this machine.
 type Kind struct {
 	Name         string
 	TaskSchema   hcldec.ObjectSpec // of a task's config block
-	ConfigSchema hcldec.ObjectSpec // of those options of raw_exec that the driver has as well
+	ConfigSchema hcldec.ObjectSpec // options shared with raw_exec
 	Fingerprint  func() drivers.Fingerprint
 
-	// Decode reads a task's config block, an object, into the command that it
-	// stands for.
+	// Decode converts a task's config block, an object, to the command to run.
 	Decode func(config cty.Value, taskDir string) (*TaskConfig, error)
 
-	// Unisolated are options of a task about its isolation in Nomad, which have
-	// no effect here; nil where there is none in Nomad either.
+	// Unisolated are task options about isolation that have an effect in Nomad
+	// but not here; nil if Nomad's driver does not isolate either.
 	Unisolated []string
 }
 
@@ -39,8 +38,8 @@ var rawExec = Kind{
 	Fingerprint: func() drivers.Fingerprint { return drivers.Healthy("raw_exec") },
 }
 
-// Driver is a driver of a kind. Its methods may be called from several
-// goroutines at once. Shutdown must be called in the end.
+// Driver is a driver of a kind. Its methods are safe for concurrent use. The
+// caller must call Shutdown at the end.
 type Driver struct {
 	kind   Kind
 	config Config
@@ -51,7 +50,7 @@ type Driver struct {
 	closed sync.Once    // groups
 }
 
-// New returns the raw_exec driver, without tasks.
+// New returns a raw_exec driver without tasks.
 func New(config Config) *Driver {
 	return &Driver{kind: rawExec, config: config, run: process.NewRun()}
 }
@@ -59,10 +58,10 @@ func New(config Config) *Driver {
 // NewOf returns a driver of a kind, without tasks.
 func NewOf(kind Kind) *Driver { return &Driver{kind: kind, run: process.NewRun()} }
 
-// task is one command that was started.
+// task is a command that was started.
 type task struct {
 	name      string
-	spec      process.Spec // for the commands that are run in it; without files
+	spec      process.Spec // without files, for commands in the task
 	process   *process.Process
 	startedAt time.Time
 	exit      *taskstore.Exit
@@ -70,9 +69,9 @@ type task struct {
 	group     *cgroup.Group // nil if it needs none
 
 	mu       sync.Mutex
-	commands map[*process.Process]bool // that run in it; see command
+	commands map[*process.Process]bool // running in the task; see command
 
-	stats      sync.Mutex // serializes measuring
+	stats      sync.Mutex // serializes samples
 	sampler    procstats.Sampler
 	lastSample *drivers.TaskResourceUsage
 	sampledAt  time.Time
@@ -104,8 +103,8 @@ func (d *Driver) newTask(cfg *drivers.TaskConfig, c *TaskConfig, as *account) *t
 
 func (t *task) running() bool { return !t.exit.Ended() }
 
-// ended takes in how the command's process has ended. A task that ended badly
-// was killed for its memory if the system has killed one of its processes so.
+// ended records how the command's process ended. If it failed, and the kernel
+// killed one of its processes for memory, the task was out of memory.
 func (t *task) ended(status process.Status, at time.Time) {
 	t.exit.Set(drivers.ExitResult{
 		ExitCode: status.ExitCode, Signal: status.Signal, Err: status.Err,
@@ -113,15 +112,15 @@ func (t *task) ended(status process.Status, at time.Time) {
 	}, at)
 }
 
-// census is the last look at all processes, for all tasks: a thousand of them
-// are measured with one.
+// census is the latest survey of all processes. A thousand tasks share one
+// survey.
 type census struct {
 	mu    sync.Mutex
 	at    time.Time
 	trees map[*process.Process][]int
 }
 
-// removeGroup removes a cgroup, if there is one, with all that is in it.
+// removeGroup removes a cgroup, if there is one, with its processes.
 func removeGroup(g *cgroup.Group, patience time.Duration) error {
 	if g == nil {
 		return nil
@@ -129,7 +128,8 @@ func removeGroup(g *cgroup.Group, patience time.Duration) error {
 	return g.Remove(patience)
 }
 
-// reason returns an error without the operation and the path that os adds.
+// reason returns an error without the operation and the path that package os
+// adds.
 func reason(err error) error {
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		return pathErr.Err

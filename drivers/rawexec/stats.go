@@ -9,12 +9,12 @@ import (
 	"taskrun/drivers/process"
 )
 
-// fresh is how long a look at the system, or at a task, serves everybody who
-// asks. A CPU's use over less time than that would be little but rounding.
+// fresh is how long a survey or a sample is reused. CPU usage over a shorter
+// time would be mostly rounding errors.
 const fresh = 200 * time.Millisecond
 
-// TaskStats reports what the processes of a task use, with those of commands that
-// run in it.
+// TaskStats samples the usage of a task's processes, including those of
+// commands that run in it.
 func (d *Driver) TaskStats(ctx context.Context, id string, interval time.Duration) (<-chan *drivers.TaskResourceUsage, error) {
 	t, err := d.tasks.Get(id)
 	if err != nil {
@@ -23,7 +23,7 @@ func (d *Driver) TaskStats(ctx context.Context, id string, interval time.Duratio
 	return t.exit.Sample(ctx, interval, func() *drivers.TaskResourceUsage { return t.sample(d) }), nil
 }
 
-// sample measures the task, or returns what was measured just now.
+// sample measures the task, or returns a recent sample.
 func (t *task) sample(d *Driver) *drivers.TaskResourceUsage {
 	t.stats.Lock()
 	defer t.stats.Unlock()
@@ -42,14 +42,15 @@ func (d *Driver) pidsOf(t *task) []int {
 	for command := range t.commands {
 		pids = append(pids, trees[command]...)
 	}
-	if t.group != nil { // it knows them all
+	if t.group != nil { // the cgroup knows all of them
 		pids = append(pids, t.group.Processes()...)
 	}
 	slices.Sort(pids)
 	return slices.Compact(pids)
 }
 
-// look returns which processes there are, of a moment after a time.
+// look returns the processes of each task, from a survey that is not older than
+// the given time.
 func (c *census) look(run *process.Run, after time.Time) map[*process.Process][]int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

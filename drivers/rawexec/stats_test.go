@@ -15,7 +15,7 @@ import (
 	"taskrun/drivers"
 )
 
-// A first sample comes at once, then one every interval, until the end.
+// A first sample is sent at once, then one every interval, until the end.
 func TestStats(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, shell("(setsid sleep 1000 &); sleep 1000 & echo ready; while :; do :; done")).ready()
@@ -23,7 +23,7 @@ func TestStats(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for { // until the children are themselves and time has passed
+	for { // until the children have executed sleep and time has passed
 		u, ok := <-samples
 		if !ok {
 			t.Fatal("the samples ended before the task")
@@ -69,7 +69,7 @@ func TestStatsEndWithTheirContext(t *testing.T) {
 	}
 }
 
-// What runs in a task by exec counts as its own.
+// Processes run by exec count as the task's.
 func TestStatsOfCommands(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, shell(sleeper)).ready()
@@ -107,7 +107,7 @@ func TestStatsOfCommands(t *testing.T) {
 
 func TestPeakMemory(t *testing.T) {
 	t.Parallel()
-	var own unix.Rusage // less than this program had cannot be told from that
+	var own unix.Rusage // a smaller size could not be distinguished from this program's
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &own); err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 // killWait is how long a process may take to end after SIGKILL.
 const killWait = 15 * time.Second
 
-// start starts the command of a task. Nothing is left behind when it fails.
+// start starts the command of a task. On error nothing is left behind.
 func (d *Driver) start(cfg *drivers.TaskConfig) (*task, error) {
 	c, err := d.decode(cfg)
 	if err != nil {
@@ -80,7 +80,7 @@ func (t *task) stop(ctx context.Context, timeout time.Duration, sig syscall.Sign
 	return t.kill()
 }
 
-// kill kills the process and all that it started, and waits for their end.
+// kill kills the process and its descendants, and waits for their end.
 func (t *task) kill() error {
 	if err := t.process.Kill(); err != nil {
 		return err
@@ -88,7 +88,7 @@ func (t *task) kill() error {
 	if !t.exit.Await(context.Background(), killWait) {
 		return fmt.Errorf("process did not exit after %v", killWait)
 	}
-	<-t.process.Gone() // which takes no longer than killing may
+	<-t.process.Gone() // limited by the time that killing may take
 	return nil
 }
 

@@ -19,10 +19,10 @@ import (
 	"taskrun/drivers/rawexec"
 )
 
-// patience is how long anything may take.
+// patience limits every wait.
 const patience = 30 * time.Second
 
-// fixture is one task of a driver of its own.
+// fixture is a task with its own driver.
 type fixture struct {
 	*testing.T
 	ctx    context.Context
@@ -57,7 +57,7 @@ func (f *fixture) start() *fixture {
 	return f
 }
 
-// ready starts the task and returns when it has written "ready".
+// ready starts the task and waits until it has written "ready".
 func (f *fixture) ready() *fixture {
 	f.Helper()
 	f.start()
@@ -67,7 +67,8 @@ func (f *fixture) ready() *fixture {
 	return f
 }
 
-// mustFail starts the task in vain, with an error that has all the parts.
+// mustFail checks that starting the task fails, with an error that contains all
+// parts.
 func (f *fixture) mustFail(parts ...string) {
 	f.Helper()
 	_, _, err := f.driver.StartTask(f.ctx, f.cfg)
@@ -97,7 +98,7 @@ func (f *fixture) result() *drivers.ExitResult {
 	return result
 }
 
-// stdout returns what the task has written when nothing of it lives.
+// stdout returns the output of the task once none of its processes is running.
 func (f *fixture) stdout() string {
 	f.Helper()
 	stdout, stderr, err := f.output.All(f.ctx)
@@ -124,12 +125,12 @@ func (f *fixture) pid() int {
 }
 
 // How a task ends, by itself or stopped; the codes are those that Nomad
-// reports for the same.
+// reports.
 func TestResult(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		script string
-		stop   string        // the signal to stop it with, "" to let it end
+		stop   string        // signal to stop it with; "": let it end
 		grace  time.Duration // before it is killed
 		code   int
 		signal int
@@ -159,7 +160,7 @@ func TestResult(t *testing.T) {
 			if result := f.result(); result.ExitCode != c.code || result.Signal != c.signal || result.Err != nil || result.OOMKilled {
 				t.Errorf("the result is %+v, not code %d, signal %d", result, c.code, c.signal)
 			}
-			f.stdout() // all that had it have ended
+			f.stdout() // all processes that had it open have ended
 		})
 	}
 }
@@ -175,7 +176,7 @@ func TestStopWithUnknownSignal(t *testing.T) {
 	}
 }
 
-// A signal goes to the command's process alone.
+// A signal is sent only to the command's process.
 func TestSignal(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, shell(`trap "echo main; kill -9 \$child; wait; exit" USR1
@@ -194,7 +195,7 @@ func TestSignal(t *testing.T) {
 
 func TestProcess(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, shell(`cat; pwd; echo ready; exec sleep 1000`)).ready() // cat ends, for there is nothing to read
+	f := newFixture(t, shell(`cat; pwd; echo ready; exec sleep 1000`)).ready() // cat ends because its input is empty
 	pid := f.pid()
 	if session, err := unix.Getsid(pid); err != nil || session != pid {
 		t.Errorf("process %d is in session %d: %v", pid, session, err)
@@ -251,7 +252,7 @@ func TestWorkDir(t *testing.T) {
 	}
 }
 
-// A start that cannot succeed says why, as the user knows things.
+// The error of an impossible start is in terms that a user knows.
 func TestStartErrors(t *testing.T) {
 	t.Parallel()
 	const failed = "failed to launch command with executor: "

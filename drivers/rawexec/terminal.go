@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openTerminal returns a terminal: our end, which is written and read, and the
-// end of a command.
+// openTerminal returns both ends of a terminal: ours for input and output, and
+// theirs for the command.
 func openTerminal() (ours, theirs *os.File, err error) {
 	ptmx, theirs, err := pty.Open()
 	if err != nil {
@@ -26,8 +26,8 @@ func openTerminal() (ours, theirs *os.File, err error) {
 	return ours, theirs, nil
 }
 
-// setSize tells a terminal its size. One that has no command any more needs
-// none, so no error is of interest.
+// setSize sets the size of a terminal. It ignores errors, because the command
+// may have ended.
 func setSize(terminal *os.File, s api.TerminalSize) {
 	conn, err := terminal.SyscallConn()
 	if err != nil {
@@ -38,9 +38,8 @@ func setSize(terminal *os.File, s api.TerminalSize) {
 	})
 }
 
-// terminalClosed reports whether reading from a terminal failed because nobody
-// has it open on the other side any more: Linux says EIO where others have an
-// end of file.
+// terminalClosed reports whether a read from a terminal failed because no
+// process has the other side open. Linux returns EIO for that, not EOF.
 func terminalClosed(err error) bool {
 	return errors.Is(err, syscall.EIO) || errors.Is(err, fs.ErrClosed)
 }

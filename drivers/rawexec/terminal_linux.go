@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// interruptible returns the terminal as a file whose Close ends reads and
-// writes that are under way, and closes the other. Package pty makes one that
-// blocks: a write to a command that does not read would never end.
+// interruptible returns the terminal as a file whose Close ends pending reads
+// and writes, and closes ptmx. A file of package pty blocks: a write to a
+// command that does not read would never end.
 func interruptible(ptmx *os.File) (*os.File, error) {
 	fd, err := unix.FcntlInt(ptmx.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {

@@ -4,5 +4,5 @@ package rawexec
 
 import "os"
 
-// interruptible: the kernel's queue does not take terminals everywhere.
+// interruptible returns the file: not every kernel can poll terminals.
 func interruptible(ptmx *os.File) (*os.File, error) { return ptmx, nil }

@@ -14,9 +14,9 @@ type account struct {
 	credential *syscall.Credential
 }
 
-// lookupAccount finds a user by name, nil for "". As in Nomad a number is no
-// name. The group with number 0 is not among the supplementary groups, even if
-// the user is in it.
+// lookupAccount finds a user by name; it returns nil for "". As in Nomad, a
+// name is never taken as a UID. Supplementary groups do not include group 0,
+// even if the user is in it.
 func lookupAccount(name string) (*account, error) {
 	if name == "" {
 		return nil, nil
@@ -54,7 +54,7 @@ func parseID(text string) (uint32, error) {
 	return uint32(id), nil
 }
 
-// uids returns the account's user if there is one.
+// uids returns the account's UID, if there is an account.
 func (a *account) uids() []int {
 	if a == nil {
 		return nil
@@ -66,8 +66,8 @@ func (a *account) env() map[string]string {
 	return map[string]string{"HOME": a.HomeDir, "USER": a.Username, "LOGNAME": a.Username}
 }
 
-// ids returns the numbers of the account's user and groups; those of this
-// program when it is nil.
+// ids returns the UID and the GIDs of the account or, if it is nil, of this
+// program.
 func (a *account) ids() (uid uint32, gids []uint32, err error) {
 	if a != nil {
 		return a.credential.Uid, append([]uint32{a.credential.Gid}, a.credential.Groups...), nil

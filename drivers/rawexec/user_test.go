@@ -10,7 +10,7 @@ import (
 
 const identify = "command = \"/bin/sh\"\nwork_dir = \"/\"\nargs = [\"-c\", \"id -u; id -g; id -G; echo $USER $LOGNAME $HOME\"]\n"
 
-// A task that runs as another user has that user's identity and no other.
+// A task that runs as another user has only that user's identity.
 func TestUser(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -22,7 +22,7 @@ func TestUser(t *testing.T) {
 	}
 	f := newFixture(t, identify)
 	f.cfg.User = "nobody"
-	f.cfg.Env["HOME"] = os.Getenv("HOME") // as a task inherits it
+	f.cfg.Env["HOME"] = os.Getenv("HOME") // inherited by the task
 	f.start().result()
 	words := strings.Fields(f.stdout())
 	groups := words[2 : len(words)-3]
@@ -55,7 +55,7 @@ func TestUserWithEnvironmentOfTheJob(t *testing.T) {
 
 func TestUnknownUser(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"no-such-user", "65534"} { // a number is no name, as in Nomad
+	for _, name := range []string{"no-such-user", "65534"} { // as in Nomad, a UID is not a name
 		f := newFixture(t, identify)
 		f.cfg.User = name
 		f.mustFail(fmt.Sprintf("failed driver config validation: failed to identify user %q: user: unknown user %s", name, name))

@@ -8,8 +8,8 @@ import (
 	"taskrun/drivers"
 )
 
-// Exit is the end of one task: it is set once, for all that wait. Waiting needs no
-// goroutine. All methods may be called from several goroutines at once.
+// Exit is the end of a task. It is set once, and waiting for it needs no
+// goroutine. All methods are safe for concurrent use.
 type Exit struct {
 	done chan struct{}
 
@@ -24,7 +24,8 @@ func NewExit() *Exit {
 	return &Exit{done: make(chan struct{}), waiters: map[chan *drivers.ExitResult]func() bool{}}
 }
 
-// Set records that the task ended at a time. Only the first call counts.
+// Set records that the task ended at the given time. Only the first call
+// counts.
 func (e *Exit) Set(result drivers.ExitResult, at time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -40,7 +41,7 @@ func (e *Exit) Set(result drivers.ExitResult, at time.Time) {
 	e.waiters = nil
 }
 
-// Done is closed when the task has ended.
+// Done returns a channel that is closed when the task has ended.
 func (e *Exit) Done() <-chan struct{} { return e.done }
 
 // Wait implements Driver.WaitTask.
@@ -77,9 +78,9 @@ func (e *Exit) Ended() bool {
 	}
 }
 
-// tell sends the result to a waiter. The caller holds mu.
+// tell sends the result to a waiter. The caller must hold mu.
 func (e *Exit) tell(ch chan *drivers.ExitResult) {
-	result := e.result // a copy for each
+	result := e.result // a copy for each waiter
 	ch <- &result
 	close(ch)
 }

@@ -1,5 +1,5 @@
-// Package taskstore keeps the tasks of a driver: which there are, and how each
-// ended. It never starts or stops anything.
+// Package taskstore keeps the tasks of a driver and how each of them ended. It
+// never starts or stops anything.
 package taskstore
 
 import (
@@ -10,13 +10,13 @@ import (
 )
 
 // Store maps task IDs to a driver's own record of a task. The zero value is
-// empty and ready. All methods may be called from several goroutines at once.
+// empty and ready. All methods are safe for concurrent use.
 type Store[T any] struct {
 	tasks sync.Map // by ID: *T; nil while the task starts
 }
 
-// Reserve reserves an ID for a task that is about to start, so that a second start
-// with it fails. Put or Remove must follow.
+// Reserve reserves an ID for a task that is about to start, so that a second
+// start with it fails. Call Put or Remove afterwards.
 func (s *Store[T]) Reserve(id string) error {
 	if _, taken := s.tasks.LoadOrStore(id, (*T)(nil)); taken {
 		return fmt.Errorf("task with ID %q already started", id)

@@ -46,7 +46,7 @@ func TestStore(t *testing.T) {
 	}
 }
 
-func TestExitIsToldToAll(t *testing.T) {
+func TestExitWakesAllWaiters(t *testing.T) {
 	t.Parallel()
 	e := taskstore.NewExit()
 	at := time.Unix(1, 0)
@@ -58,7 +58,7 @@ func TestExitIsToldToAll(t *testing.T) {
 				if result := <-ch; result == nil || result.ExitCode != 3 {
 					t.Errorf("the result is %+v", result)
 				} else {
-					result.ExitCode = 4 // it is the receiver's own
+					result.ExitCode = 4 // it belongs to the receiver
 				}
 			}
 		})

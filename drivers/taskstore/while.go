@@ -32,8 +32,8 @@ func (e *Exit) Context(ctx context.Context) (context.Context, context.CancelFunc
 	return ctx, cancel
 }
 
-// Sample implements drivers.StatsCollector with measure, which returns nil if the
-// usage is unknown. A slow reader gets the latest sample.
+// Sample implements drivers.StatsCollector with measure, which returns nil if
+// the usage is unknown. A slow reader gets the latest sample.
 func (e *Exit) Sample(ctx context.Context, interval time.Duration, measure func() *drivers.TaskResourceUsage) <-chan *drivers.TaskResourceUsage {
 	if interval <= 0 {
 		interval = time.Second // Nomad's default

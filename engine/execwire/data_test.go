@@ -6,9 +6,9 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// Messages with nothing but data, of which a session has thousands, take the
-// short way.
-func TestDataTakesTheShortWay(t *testing.T) {
+// Messages with only data, the most frequent ones of a session, bypass
+// encoding/json.
+func TestDataMessagesSkipJSON(t *testing.T) {
 	t.Parallel()
 	text, err := AppendInput(nil, &api.ExecStreamingInput{Stdin: &api.ExecStreamingIOOperation{Data: []byte("data")}})
 	if err != nil {

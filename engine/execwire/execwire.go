@@ -1,10 +1,10 @@
-// Package execwire reads and writes the messages of a command's session, the
-// JSON of api.ExecStreamingInput and api.ExecStreamingOutput.
+// Package execwire reads and writes the messages of an exec session, the JSON
+// of api.ExecStreamingInput and api.ExecStreamingOutput.
 //
-// Almost all that goes over the wire is data in one of two shapes,
-// {"stdout":{"data":"…"}} and {"stdin":{"data":"…"}}. Those are written and
-// read here without encoding/json, which is several times as slow; whatever
-// else there is, and what is in another order or has spaces, goes through it.
+// Most messages have one of two shapes, {"stdout":{"data":"…"}} and
+// {"stdin":{"data":"…"}}. Those are encoded without encoding/json, which takes
+// several times as long. It handles all other messages, and those with spaces
+// or another order of keys.
 package execwire
 
 import (
@@ -62,7 +62,7 @@ func ParseOutput(text []byte) (*api.ExecStreamingOutput, error) {
 	return m, json.Unmarshal(text, m)
 }
 
-// isData reports whether data is all that there is to say.
+// isData reports whether the message has nothing but data.
 func isData(op *api.ExecStreamingIOOperation) bool {
 	return op != nil && len(op.Data) > 0 && !op.Close
 }
@@ -78,8 +78,8 @@ func appendJSON(dst []byte, m any) ([]byte, error) {
 	return append(dst, text...), err
 }
 
-// parseData takes a message apart that has nothing but data. What is wrong with
-// one that is not, encoding/json shall say.
+// parseData returns the data of a message that contains nothing else. It leaves
+// all other messages, including invalid ones, to encoding/json.
 func parseData(text []byte, head string) ([]byte, bool) {
 	text, ok := bytes.CutPrefix(text, []byte(head))
 	if !ok {
@@ -87,7 +87,7 @@ func parseData(text []byte, head string) ([]byte, bool) {
 	}
 	text, ok = bytes.CutSuffix(text, []byte(tail))
 	if !ok || bytes.IndexByte(text, '\n') >= 0 || bytes.IndexByte(text, '\r') >= 0 {
-		return nil, false // base64 may have lines, a string of JSON may not
+		return nil, false // base64 may contain line breaks, a JSON string may not
 	}
 	data := make([]byte, base64.StdEncoding.DecodedLen(len(text)))
 	n, err := base64.StdEncoding.Decode(data, text)

@@ -16,7 +16,7 @@ func data(text string) *api.ExecStreamingIOOperation {
 
 var closed = &api.ExecStreamingIOOperation{Close: true}
 
-// TestWrittenAsJSON: what is written is what encoding/json writes.
+// TestWrittenAsJSON compares written messages with those of encoding/json.
 func TestWrittenAsJSON(t *testing.T) {
 	for _, m := range []*api.ExecStreamingInput{
 		{},
@@ -54,7 +54,7 @@ func expectJSON(t *testing.T, m any, got []byte, err error) {
 	}
 }
 
-// FuzzParse: what is read is what encoding/json reads, and so are the errors.
+// FuzzParse compares parsed messages and errors with those of encoding/json.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		`{"stdin":{"data":"YQ=="}}`, `{"stdout":{"data":"YWJj"}}`, `{"stderr":{"data":""}}`,

@@ -9,20 +9,20 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// Alloc is what is known of an allocation.
+// Alloc is the state of an allocation.
 type Alloc struct {
 	*event.Alloc
 	Status, Description string
-	Replaces            *Alloc        // the failed allocation in whose place this one runs
-	Replacement         *Alloc        // nil as long as there is none
-	Retry               time.Duration // until a failed one is replaced; negative when it will not be
-	Tasks               []*Task       // in the order of the job
-	ended               int           // which one to end it was, from 1; 0: it has not
-	Failure             *Failure      // the first; nil as long as there is none
+	Replaces            *Alloc        // the failed allocation that this one replaces
+	Replacement         *Alloc        // nil while there is none
+	Retry               time.Duration // until a failed one is replaced; negative if it is not
+	Tasks               []*Task       // in the order of the job file
+	ended               int           // it was the n-th to end; 0: still running
+	Failure             *Failure      // the first one; nil while there is none
 	Healthy             *bool         // nil before there is a verdict
-	Evaluation          string        // ID of the one because of which it was placed
+	Evaluation          string        // ID of the evaluation that placed it
 	Services            []event.Service
-	Checks              []event.Check // what each says now
+	Checks              []event.Check // latest result of each check
 	Created, Modified   uint64        // indexes
 
 	byName  map[string]*Task
@@ -33,7 +33,7 @@ type Alloc struct {
 type Failure struct {
 	Task    *Task
 	Time    time.Time
-	Waiting []Wait // who had not run yet, and why
+	Waiting []Wait // tasks that had not run yet, and why
 }
 
 // Last returns the allocation at the end of a chain of replacements.
@@ -44,7 +44,8 @@ func (a *Alloc) Last() *Alloc {
 	return a
 }
 
-// Replacements is how many allocations ran in this place before.
+// Replacements returns how many allocations this one has replaced, directly and
+// indirectly.
 func (a *Alloc) Replacements() (n int) {
 	for ; a.Replaces != nil; a = a.Replaces {
 		n++
@@ -57,22 +58,22 @@ func (a *Alloc) Ended() bool {
 	return a.Status == api.AllocClientStatusComplete || a.Status == api.AllocClientStatusFailed
 }
 
-// Stopped reports whether the allocation is complete because it was told to end.
+// Stopped reports whether the allocation is complete because it was stopped.
 func (a *Alloc) Stopped() bool {
 	return a.Status == api.AllocClientStatusComplete && slices.ContainsFunc(a.Tasks, (*Task).Stopped)
 }
 
-// Awaits reports whether another allocation is yet to run in its place.
+// Awaits reports whether the allocation has ended and will be replaced.
 func (a *Alloc) Awaits() bool { return a.Ended() && a.Retry >= 0 && a.Replacement == nil }
 
 // FailingCheck is a check that keeps allocations from being healthy.
 type FailingCheck struct {
 	event.Check
-	Allocs []*Alloc // in which it did not pass
+	Allocs []*Alloc // where it did not pass
 }
 
 // FailingChecks returns the checks that do not pass in allocations whose
-// deployment waits for them or has failed, each once.
+// deployment waits for them or has failed. Each check appears once.
 func (r *Run) FailingChecks() (failing []*FailingCheck) {
 	for _, a := range r.Final() {
 		d := r.Deployment(a.Job)
@@ -95,7 +96,7 @@ func (r *Run) FailingChecks() (failing []*FailingCheck) {
 	return failing
 }
 
-// offers takes in that a service is registered, or is no more.
+// offers records that a service was registered or deregistered.
 func (a *Alloc) offers(s event.Service) {
 	a.Services = slices.DeleteFunc(a.Services, func(o event.Service) bool { return o.ID == s.ID })
 	if s.Registered {
@@ -103,7 +104,7 @@ func (a *Alloc) offers(s event.Service) {
 	}
 }
 
-// checked takes in what a check says.
+// checked records the result of a check.
 func (a *Alloc) checked(c event.Check) {
 	for i, o := range a.Checks {
 		if o.Service == c.Service && o.Check == c.Check {
@@ -114,6 +115,6 @@ func (a *Alloc) checked(c event.Check) {
 	a.Checks = append(a.Checks, c)
 }
 
-// Failed reports whether the allocation counts as failed: it has failed, and
-// so has whatever ran in its place.
+// Failed reports whether the allocation counts as failed: it failed, and so did
+// every replacement.
 func (a *Alloc) Failed() bool { return a.Last().Status == api.AllocClientStatusFailed }

@@ -9,16 +9,16 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// Weight says what a task event means to a user.
+// Weight is the importance of a task event for a user.
 type Weight int
 
 const (
 	// Ordinary events belong to the life of every task.
 	Ordinary Weight = iota
-	// Setback is an event after which the task has to begin again or to end.
+	// Setback is an event after which the task has to start again or end.
 	Setback
-	// Trouble is an event that says that something went wrong, whether or not
-	// it fails the task.
+	// Trouble is an event about an error, even if the error does not fail the
+	// task.
 	Trouble
 )
 
@@ -32,8 +32,8 @@ var weights = map[string]Weight{
 	api.TaskSiblingFailed:          Setback,
 }
 
-// Weigh returns the weight of an event that the task has just had. An exit code
-// is no trouble where the task was told to end.
+// Weigh returns the weight of the task's latest event. An exit code is no
+// trouble if the task was told to end.
 func (t *Task) Weigh(e *api.TaskEvent) Weight {
 	unclean := e.Type == api.TaskTerminated && (e.Details["exit_code"] != "0" || e.Details["signal"] != "0")
 	if event.Fails(e) || unclean && !t.Stopping() {
@@ -42,19 +42,19 @@ func (t *Task) Weigh(e *api.TaskEvent) Weight {
 	return weights[e.Type]
 }
 
-// Reason is a kind of causes.
+// Reason classifies causes.
 type Reason int
 
-// The reasons for which a task fails.
+// Reasons for the failure of a task.
 const (
-	Untold         Reason = iota // no event says why
+	Untold         Reason = iota // no event explains it
 	Exited                       // its process ended with a code or by a signal
-	NotStarted                   // its driver could not start it
-	NoCommand                    // there is no such command, or no directory to start it in
-	NoImage                      // its driver could not get its image
-	NotValid                     // its driver does not take its config block
+	NotStarted                   // the driver could not start it
+	NoCommand                    // the command, or its working directory, does not exist
+	NoImage                      // the driver could not get the image
+	NotValid                     // the driver does not accept the config block
 	NotDownloaded                // an artifact could not be downloaded
-	OtherwiseFails               // the message says why
+	OtherwiseFails               // see the message
 )
 
 var reasons = map[string]Reason{
@@ -66,13 +66,13 @@ var reasons = map[string]Reason{
 // Cause is why a task failed.
 type Cause struct {
 	Reason      Reason
-	Message     string // of the event that says so; of an exit, what the driver adds
-	Code        int    // of an exit
-	Signal      int    // that ended the process; 0: none
-	OutOfMemory bool   // so that the kernel killed it
+	Message     string // of the event that explains it; for an exit, the driver's addition
+	Code        int    // exit code
+	Signal      int    // signal that ended the process; 0: none
+	OutOfMemory bool   // the kernel killed it for that
 }
 
-// Cause returns why the task failed, as the latest of its events tells.
+// Cause returns why the task failed, from the latest event that explains it.
 func (t *Task) Cause() Cause {
 	for i, e := range slices.Backward(t.Events) {
 		switch reason := reasons[e.Type]; {

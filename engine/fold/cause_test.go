@@ -11,7 +11,7 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// The latest event that says why a task failed counts.
+// The latest event that explains the failure counts.
 func TestCause(t *testing.T) {
 	t.Parallel()
 	failed, pulling := errors.New("no"), event.Driver("Downloading image", map[string]string{"image": "x"})

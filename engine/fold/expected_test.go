@@ -6,8 +6,8 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// Jobs that others run in the name of have no allocations of their own, and a
-// group of a system job has one at most.
+// Jobs that launch others have no allocations of their own, and a group of a
+// system job has at most one.
 func TestExpected(t *testing.T) {
 	t.Parallel()
 	kind := func(kind string, change func(*api.Job)) *api.Job {

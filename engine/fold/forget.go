@@ -6,9 +6,8 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// Forget drops what an event says is forgotten, which Apply leaves alone: who
-// shows a run or keeps a record of it wants all of it, but an engine must not
-// grow.
+// Forget drops the objects that an event says are forgotten. Apply does not:
+// views and records of a run keep everything, but an engine must not grow.
 func (r *Run) Forget(e event.Event) {
 	gone, ok := e.Body.(event.Forgotten)
 	if !ok {

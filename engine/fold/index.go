@@ -2,27 +2,27 @@ package fold
 
 import "taskrun/engine/leaf/event"
 
-// FirstIndex is that of what has not changed since the run began. It is not 0:
-// clients send it back, and 0 means not to wait.
+// FirstIndex is the index of everything that has not changed since the run
+// began. It is not 0, because clients send it back, and 0 means not to wait.
 const FirstIndex = 1
 
-// Index is that of the change that an event tells of.
+// Index returns the index of the change that an event reports.
 func Index(e event.Event) uint64 { return FirstIndex + e.Seq }
 
-// Topic names objects that have an index together: those of a table, or those
-// that belong to one key.
+// Topic identifies objects that share an index: those of a table, or those with
+// one key.
 type Topic struct {
 	Table Table
 	Key   string
 }
 
-// Table is a kind of objects.
+// Table is a kind of object.
 type Table uint8
 
-// The tables. Keys are IDs, of the table's objects or, where the name says so,
-// of jobs.
+// The tables. Keys are IDs of the table's objects or, for names ending in
+// OfJob, of jobs.
 const (
-	Static Table = iota // what never changes
+	Static Table = iota // never changes
 	Jobs
 	Allocations
 	AllocationsOfJob
@@ -30,25 +30,26 @@ const (
 	DeploymentsOfJob
 	Evaluations
 	EvaluationsOfJob
-	ScaleOfJob // its counts and the orders to scale it
+	ScaleOfJob // counts and scaling events
 	Services   // by name
 	Variables  // by path
 )
 
-// Indexes are the indexes of topics: a fold as well.
+// Indexes holds the indexes of topics. Like Run, it is a fold over events.
 type Indexes struct {
 	Now       uint64
 	of        map[Topic]uint64
-	forgotten uint64 // index at which something was forgotten last
+	forgotten uint64 // index of the last Forgotten event
 }
 
-// NewIndexes returns the indexes before anything has happened.
+// NewIndexes returns the indexes before the first event.
 func NewIndexes() *Indexes {
 	return &Indexes{Now: FirstIndex, of: map[Topic]uint64{}, forgotten: FirstIndex}
 }
 
-// Of returns the index of a topic. What has none of its own has that at which
-// something was forgotten last, so that no query waits for what is gone.
+// Of returns the index of a topic. A topic without an index of its own has that
+// of the last forgotten object, so that no query waits for an object that is
+// gone.
 func (x *Indexes) Of(t Topic) uint64 {
 	if index, ok := x.of[t]; ok {
 		return index
@@ -56,8 +57,8 @@ func (x *Indexes) Of(t Topic) uint64 {
 	return x.forgotten
 }
 
-// Apply gives what an event changes its index. Changed, if it is not nil, is
-// called with each topic.
+// Apply sets the index of everything that an event changes. It calls changed,
+// if not nil, with each topic.
 func (x *Indexes) Apply(e event.Event, changed func(Topic)) {
 	x.Now = Index(e)
 	change := func(table Table, key string) {
@@ -82,7 +83,7 @@ func (x *Indexes) Apply(e event.Event, changed func(Topic)) {
 		change(Evaluations, b.ID)
 		change(EvaluationsOfJob, b.Job)
 		if b.Trigger == event.JobDeregister {
-			change(Jobs, b.Job) // a job without allocations changes in no other way
+			change(Jobs, b.Job) // a job without allocations has no other event
 			change(ScaleOfJob, b.Job)
 		}
 	case event.Variable:
@@ -111,7 +112,7 @@ func (x *Indexes) Apply(e event.Event, changed func(Topic)) {
 		change(DeploymentsOfJob, e.Alloc.Job)
 	case event.AllocStatus:
 		change(Jobs, e.Alloc.Job)
-		change(Deployments, "") // which count what they have placed
+		change(Deployments, "") // their counts of placed allocations change
 		change(DeploymentsOfJob, e.Alloc.Job)
 		if e.Alloc.Parent != "" {
 			change(Jobs, e.Alloc.Parent)
@@ -122,7 +123,7 @@ func (x *Indexes) Apply(e event.Event, changed func(Topic)) {
 	}
 }
 
-// forget drops the index of what is gone.
+// forget drops the index of a forgotten object.
 func (x *Indexes) forget(t Topic) {
 	delete(x.of, t)
 	x.forgotten = x.Now

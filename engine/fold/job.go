@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hashicorp/nomad/api"
+
 	"taskrun/engine/leaf/event"
 )
 
@@ -14,10 +16,10 @@ type Deployment struct {
 	Created, Modified uint64 // indexes
 }
 
-// Version is a version of a job.
+// Version is the state of a version of a job.
 type Version struct {
 	event.Version
-	Evaluation        string // ID of the one with which it came; empty for none
+	Evaluation        string // ID of the evaluation that came with it, or empty
 	Created, Modified uint64 // indexes
 }
 
@@ -26,14 +28,14 @@ type versionKey struct {
 	number uint64
 }
 
-// Evaluation is a change after which allocations were placed.
+// Evaluation is a change that led to the placement of allocations.
 type Evaluation struct {
 	event.Evaluation
 	Time  time.Time
 	Index uint64
 }
 
-// keptEvaluations is how many evaluations are known; older ones are forgotten.
+// keptEvaluations is how many evaluations are kept.
 const keptEvaluations = 1000
 
 func (r *Run) deployed(e event.Event, d event.Deployment) {
@@ -44,6 +46,20 @@ func (r *Run) deployed(e event.Event, d event.Deployment) {
 		}
 	}
 	r.Deployments = append(r.Deployments, &Deployment{d, e.Time, Index(e), Index(e)})
+}
+
+// deploymentGrows marks the deployment of an allocation, unless it has ended, as
+// changed by an event of the allocation: its groups count what they have placed
+// and the verdicts.
+func (r *Run) deploymentGrows(e event.Event) {
+	d := r.Deployment(e.Alloc.Job)
+	if d == nil {
+		return
+	}
+	switch d.Status {
+	case api.DeploymentStatusRunning, api.DeploymentStatusPaused:
+		d.Changed, d.Modified = e.Time, Index(e)
+	}
 }
 
 func (r *Run) registered(e event.Event, v event.Version) {
@@ -68,7 +84,7 @@ func (r *Run) evaluated(e event.Event, v event.Evaluation) {
 	}
 }
 
-// Deployment returns the latest deployment of a job; nil for none.
+// Deployment returns the latest deployment of a job, or nil.
 func (r *Run) Deployment(job string) *Deployment {
 	for _, d := range slices.Backward(r.Deployments) {
 		if d.Job == job {
@@ -78,11 +94,11 @@ func (r *Run) Deployment(job string) *Deployment {
 	return nil
 }
 
-// Version returns a version of a job; nil if it is not known.
+// Version returns a version of a job, or nil.
 func (r *Run) Version(job string, number uint64) *Version { return r.versions[versionKey{job, number}] }
 
-// Surplus returns the oldest of the given evaluations, which make room for
-// another one.
+// Surplus returns the oldest of the evaluations that of selects, which must go
+// to make room for another one.
 func (r *Run) Surplus(of func(*Evaluation) bool) (surplus []*Evaluation) {
 	for _, e := range r.Evaluations {
 		if len(surplus) == max(0, len(r.Evaluations)+1-keptEvaluations) {
@@ -95,8 +111,8 @@ func (r *Run) Surplus(of func(*Evaluation) bool) (surplus []*Evaluation) {
 	return surplus
 }
 
-// Evaluated returns the latest evaluation of a job, or of one of its
-// allocations, that there is for a reason; nil if there is none.
+// Evaluated returns the latest evaluation with a given trigger of a job or of
+// one of its allocations, or nil.
 func (r *Run) Evaluated(job, alloc string, why event.Trigger) *Evaluation {
 	for _, e := range slices.Backward(r.Evaluations) {
 		if e.Job == job && e.Alloc == alloc && e.Trigger == why {

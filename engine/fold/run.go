@@ -1,6 +1,6 @@
-// Package fold makes the state of a run of its events. It is pure: equal events
-// make equal states, wherever they come from. What shows a run, keeps a record
-// of it or decides about its end reads this state.
+// Package fold computes the state of a run from its events. It is pure: equal
+// events make equal states, wherever they come from. Views, records and
+// decisions about the end of a run read this state.
 package fold
 
 import (
@@ -16,23 +16,23 @@ import (
 // output.
 type Run struct {
 	Jobs   []*api.Job
-	Allocs []*Alloc  // by first appearance
-	Latest time.Time // of the latest event
-	// Deployments are those of all jobs, Evaluations the latest ones, each by
-	// first appearance.
+	Allocs []*Alloc  // in order of appearance
+	Latest time.Time // time of the latest event
+	// Deployments are those of all jobs, Evaluations the latest ones, both in
+	// order of appearance.
 	Deployments []*Deployment
 	Evaluations []*Evaluation
 
 	versions map[versionKey]*Version
 	byID     map[string]*Alloc
-	// heads are the first allocations of each name: canaries run beside others.
+	// heads counts the current first allocations of each name: a canary runs
+	// next to another one.
 	heads map[string]int
-	twins bool // a name has several
-	ended int  // allocations
+	twins bool // some name has several
+	ended int  // number of ended allocations
 }
 
-// New returns the state of a run after the events of its past. Its jobs are
-// canonical.
+// New returns the state of a run after past events. The jobs must be canonical.
 func New(jobs []*api.Job, past ...event.Event) *Run {
 	r := &Run{
 		Jobs: jobs, versions: make(map[versionKey]*Version), byID: make(map[string]*Alloc), heads: make(map[string]int),
@@ -43,7 +43,7 @@ func New(jobs []*api.Job, past ...event.Event) *Run {
 	return r
 }
 
-// Apply folds an event in. Output changes nothing.
+// Apply adds an event. Output changes nothing.
 func (r *Run) Apply(e event.Event) {
 	r.Latest = e.Time
 	switch body := e.Body.(type) {
@@ -69,7 +69,7 @@ func (r *Run) applyToAlloc(e event.Event) {
 	case event.AllocStatus:
 		r.became(e, body)
 	case event.AllocHealth:
-		r.Alloc(e.Alloc).Healthy = &body.Healthy
+		r.judged(e, body)
 	case event.Service:
 		r.Alloc(e.Alloc).offers(body)
 	case event.Check:
@@ -90,13 +90,24 @@ func (r *Run) became(e event.Event, body event.AllocStatus) {
 	if old := r.byID[body.Replaces]; old != nil && old != a {
 		a.Replaces, old.Replacement, old.Modified = old, a, Index(e)
 	}
+	if !a.counted {
+		r.deploymentGrows(e) // by an allocation that is placed
+	}
 	r.count(a)
 }
 
-// Find returns what is known of an allocation; nil if it is not part of the run.
+func (r *Run) judged(e event.Event, body event.AllocHealth) {
+	a := r.Alloc(e.Alloc)
+	if a.Healthy == nil || *a.Healthy != body.Healthy {
+		r.deploymentGrows(e)
+	}
+	a.Healthy = &body.Healthy
+}
+
+// Find returns an allocation of the run by ID, or nil.
 func (r *Run) Find(id string) *Alloc { return r.byID[id] }
 
-// count takes in that an allocation is there, or has ended.
+// count counts an allocation that has appeared or ended.
 func (r *Run) count(a *Alloc) {
 	if !a.counted {
 		a.counted = true
@@ -111,8 +122,7 @@ func (r *Run) count(a *Alloc) {
 	}
 }
 
-// Task returns what is known of the task that an event is about, which must
-// have an allocation.
+// Task returns the task of an event, which must have an allocation.
 func (r *Run) Task(e event.Event) *Task {
 	a := r.Alloc(e.Alloc)
 	if t := a.byName[e.Task]; t != nil {
@@ -121,8 +131,8 @@ func (r *Run) Task(e event.Event) *Task {
 	return a.add(e.Task, nil)
 }
 
-// Alloc returns what is known of an allocation, which from now on is part of the
-// run.
+// Alloc returns the state of an allocation, and adds it to the run if it is
+// new.
 func (r *Run) Alloc(id *event.Alloc) *Alloc {
 	if a := r.byID[id.ID]; a != nil {
 		return a
@@ -154,9 +164,9 @@ func (r *Run) group(id *event.Alloc) *api.TaskGroup {
 	return nil
 }
 
-// Final returns the allocations that nothing has replaced. Of those that had
-// one name beside each other, as canaries do, the ones that live count or else
-// the last to end.
+// Final returns the allocations that nothing has replaced. If several have the
+// same name, like canaries, the running ones count, or else the last one to
+// end.
 func (r *Run) Final() []*Alloc {
 	var final []*Alloc
 	for _, a := range r.Allocs {
@@ -184,8 +194,8 @@ func (r *Run) FirstFailure() *Failure {
 	return first
 }
 
-// Status is how a job of a run that is over has ended: complete, failed or
-// stopped. A failure counts although the job was stopped.
+// Status returns how a job of an ended run has ended: complete, failed or
+// stopped. A failure counts even if the job was stopped.
 func (r *Run) Status(job string, stopped bool) string {
 	for _, a := range r.Final() {
 		if a.Of(job) && a.Status == api.AllocClientStatusFailed {
@@ -198,11 +208,11 @@ func (r *Run) Status(job string, stopped bool) string {
 	return api.AllocClientStatusComplete
 }
 
-// Expected is how many allocations the jobs of the run have at a time.
+// Expected returns how many allocations the jobs of the run have at a time.
 func (r *Run) Expected() (n int) {
 	for _, j := range r.Jobs {
 		if j.IsPeriodic() || j.IsParameterized() {
-			continue // the jobs they launch come later
+			continue // the jobs that they launch come later
 		}
 		for _, g := range j.TaskGroups {
 			n += Instances(j, g)
@@ -211,8 +221,8 @@ func (r *Run) Expected() (n int) {
 	return n
 }
 
-// Instances is how many allocations of a group run at a time: this machine is
-// the only node, so a group of a system job has one.
+// Instances returns how many allocations of a group run at a time. This machine
+// is the only node, so a group of a system job has one.
 func Instances(j *api.Job, g *api.TaskGroup) int {
 	if *j.Type == api.JobTypeSystem || *j.Type == api.JobTypeSysbatch {
 		return min(*g.Count, 1)

@@ -8,8 +8,8 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// A canary that failed does not count when what it stood beside goes on, nor
-// does what was stopped for a canary.
+// A canary that failed does not count if the allocation next to it goes on, nor
+// does one that was stopped for a canary.
 func TestFinalOfCanaries(t *testing.T) {
 	t.Parallel()
 	m := New(nil)
@@ -42,7 +42,7 @@ func TestFinalOfCanaries(t *testing.T) {
 	check("at the end", "canary")
 }
 
-// What counts is the earliest failure of an allocation that nothing replaced.
+// The earliest failure of an allocation without a replacement counts.
 func TestFirstFailure(t *testing.T) {
 	t.Parallel()
 	m := New(nil)

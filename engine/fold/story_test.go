@@ -16,8 +16,8 @@ import (
 
 var began = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 
-// story returns n events of a run, at random. Allocations are replaced when they
-// have failed, so that there are about as many at any time.
+// story returns n random events of a run. Failed allocations are replaced, so
+// their number stays about the same.
 func story(random *rand.Rand, n int) (events []event.Event) {
 	type living struct {
 		*event.Alloc
@@ -75,9 +75,10 @@ func story(random *rand.Rand, n int) (events []event.Event) {
 	return events
 }
 
-// Equal events make equal states, however they are dealt out; and what is on
-// disk makes the state that the bus makes, but for indexes, which are not there.
-func TestTheStateFollowsFromTheEvents(t *testing.T) {
+// Equal events make equal states, however they are split; and the events on
+// disk make the same state as those of the bus, except for indexes, which are
+// not stored.
+func TestStateFollowsEvents(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -115,8 +116,8 @@ func TestTheStateFollowsFromTheEvents(t *testing.T) {
 	}
 }
 
-// A state from which all allocations are forgotten but those that live does not
-// grow, nor do its indexes.
+// A state that forgets all ended allocations does not grow, and neither do its
+// indexes.
 func TestForgetting(t *testing.T) {
 	t.Parallel()
 	run, indexes := New(nil), NewIndexes()

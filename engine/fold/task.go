@@ -11,21 +11,21 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// keptEvents is how many events of a task are kept, as in Nomad.
+// keptEvents is how many events are kept for each task, as in Nomad.
 const keptEvents = 10
 
-// Task is what is known of a task.
+// Task is the state of a task.
 type Task struct {
 	Alloc *Alloc
 	Name  string
 	event.TaskState
 
-	Started  time.Time // first
-	Running  time.Time // since when, if it is running
-	Finished time.Time // when it became dead
+	Started  time.Time // first start
+	Running  time.Time // since when it is running; zero if it is not
+	Finished time.Time // when it died
 	Events   []Happened
 
-	spec *api.Task // nil for a task that is in no job
+	spec *api.Task // nil if the task is in no job
 }
 
 // Happened is a task event and its time.
@@ -63,8 +63,8 @@ func (t *Task) changed(at time.Time, s event.TaskState) {
 	}
 }
 
-// Took is how long the task has run, from its first start to its end or to a
-// time, restarts included; 0 when it never started.
+// Took returns how long the task has run, including restarts: from its first
+// start to its end, or to now. It is 0 if the task never started.
 func (t *Task) Took(now time.Time) time.Duration {
 	switch {
 	case t.Started.IsZero():
@@ -75,7 +75,7 @@ func (t *Task) Took(now time.Time) time.Duration {
 	return t.Finished.Sub(t.Started)
 }
 
-// Stopping reports whether the task was told to end since its latest start.
+// Stopping reports whether the task was told to stop since its latest start.
 func (t *Task) Stopping() bool {
 	for _, e := range slices.Backward(t.Events) {
 		switch e.Type {
@@ -88,8 +88,8 @@ func (t *Task) Stopping() bool {
 	return false
 }
 
-// Stopped reports whether the task was told to end before its work was done: it
-// was killed, and not because what it accompanies had ended.
+// Stopped reports whether the task was killed before its work was done. A task
+// that is killed because the tasks it accompanies have ended was not.
 func (t *Task) Stopped() (killed bool) {
 	for _, e := range slices.Backward(t.Events) {
 		switch e.Type {
@@ -104,7 +104,7 @@ func (t *Task) Stopped() (killed bool) {
 	return killed
 }
 
-// Poststop reports whether the task runs only when all others have ended.
+// Poststop reports whether the task runs only after all others have ended.
 func (t *Task) Poststop() bool {
 	hook, _ := t.lifecycle()
 	return hook == api.TaskLifecycleHookPoststop

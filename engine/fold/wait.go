@@ -6,24 +6,24 @@ import "github.com/hashicorp/nomad/api"
 type Wait struct {
 	Task  *Task
 	For   Awaited
-	Tasks []string // the tasks it waits for; empty when it waits for none
+	Tasks []string // the tasks it waits for; empty: none
 }
 
-// Awaited is what a task waits for.
+// Awaited is the event that a task waits for.
 type Awaited uint8
 
-// What tasks wait for.
+// Events that tasks wait for.
 const (
 	ItsStart Awaited = iota
 	ItsRestart
-	PrestartEnd  // of prestart tasks
-	SidecarStart // of prestart sidecars
-	MainStart    // of main tasks
+	PrestartEnd  // end of prestart tasks
+	SidecarStart // start of prestart sidecars
+	MainStart    // start of main tasks
 )
 
-// waiting returns the pending tasks of an allocation, by the order of
-// lifecycles: prestart, main, poststart. Poststop tasks do not count: they are
-// meant to wait. See
+// waiting returns the pending tasks of an allocation in lifecycle order:
+// prestart, main, poststart. Poststop tasks are supposed to wait and do not
+// count. See
 // https://developer.hashicorp.com/nomad/docs/job-specification/lifecycle.
 func waiting(a *Alloc) []Wait {
 	var prestart, sidecars, mains []string
@@ -59,7 +59,7 @@ func waiting(a *Alloc) []Wait {
 	return waits
 }
 
-// lifecycle returns the task's hook, "" for a main task, and its sidecar flag.
+// lifecycle returns the task's hook ("" for a main task) and its sidecar flag.
 func (t *Task) lifecycle() (hook string, sidecar bool) {
 	if t.spec == nil || t.spec.Lifecycle == nil {
 		return "", false

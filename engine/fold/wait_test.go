@@ -37,7 +37,7 @@ func TestWaitingTasksNameWhatTheyWaitFor(t *testing.T) {
 	migrate, proxy, web := []string{"migrate"}, []string{"proxy"}, []string{"web"}
 	for _, c := range []struct {
 		name   string
-		states map[string]event.TaskState // pending where there is none
+		states map[string]event.TaskState // pending if missing
 		want   []wait
 	}{
 		{

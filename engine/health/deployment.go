@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// The statuses of a deployment, as in Nomad.
+// Statuses of a deployment, as in Nomad.
 const (
 	DeploymentRunning    = "running"
 	DeploymentPaused     = "paused"
@@ -17,8 +17,8 @@ const (
 )
 
 // Deployment follows the groups of a version of a job until all their
-// allocations are healthy, or one group has failed to get there. It is a value
-// for one goroutine; time is an argument.
+// allocations are healthy, or one group has failed. It is not safe for
+// concurrent use, and time is an argument.
 //
 // It can be stored as JSON.
 type Deployment struct {
@@ -26,33 +26,33 @@ type Deployment struct {
 	Status      string
 	Description string
 	Groups      map[string]*DeploymentGroup
-	// Revert: a group has failed that is to go back to a stable version then.
+	// Revert is true if a group has failed that reverts to a stable version.
 	Revert bool `json:",omitempty"`
 }
 
 // DeploymentGroup is a group that takes part in a deployment.
 type DeploymentGroup struct {
 	Desired   int
-	Placed    int           `json:",omitempty"` // allocations, also those in the place of others
+	Placed    int           `json:",omitempty"` // allocations placed, including replacements
 	Healthy   []string      // IDs of allocations
 	Unhealthy []string      `json:",omitempty"`
-	Progress  time.Duration // 0: the first unhealthy allocation fails it
-	Deadline  time.Time     // for the next one to become healthy
+	Progress  time.Duration // 0: the first unhealthy allocation fails the group
+	Deadline  time.Time     // for the next allocation to become healthy
 
-	Canaries    int  `json:",omitempty"` // that are to be healthy before anything else happens
-	Promoted    bool `json:",omitempty"` // they were
+	Canaries    int  `json:",omitempty"` // they must become healthy before anything else happens
+	Promoted    bool `json:",omitempty"` // the canaries were promoted
 	AutoPromote bool `json:",omitempty"`
 	AutoRevert  bool `json:",omitempty"`
 }
 
-// Deploys reports whether a canonicalised group takes part in deployments: it
-// is of a job that goes on, and has an update block.
+// Deploys reports whether a canonicalized group takes part in deployments: its
+// job does not end by itself, and it has an update block.
 func Deploys(jobType string, g *api.TaskGroup) bool {
 	return (jobType == api.JobTypeService || jobType == api.JobTypeSystem) && g.Update != nil && *g.Update.MaxParallel > 0
 }
 
-// ByHand returns the first group of a canonicalised job that takes part in
-// deployments, and whose health somebody has to tell; empty for none.
+// ByHand returns the first group of a canonicalized job that takes part in
+// deployments and leaves its health to the user, or "".
 func ByHand(job *api.Job) string {
 	for _, g := range job.TaskGroups {
 		if Deploys(*job.Type, g) && *g.Update.HealthCheck == "manual" {
@@ -62,8 +62,8 @@ func ByHand(job *api.Job) string {
 	return ""
 }
 
-// NewDeployment returns the deployment of a canonicalised job, without
-// canaries; nil when no group of the job takes part in one.
+// NewDeployment returns the deployment of a canonicalized job, without
+// canaries, or nil if no group takes part in deployments.
 func NewDeployment(job *api.Job, now time.Time) *Deployment {
 	d := &Deployment{Status: DeploymentRunning, Groups: map[string]*DeploymentGroup{}}
 	if job.Version != nil {
@@ -86,17 +86,17 @@ func NewDeployment(job *api.Job, now time.Time) *Deployment {
 	return d
 }
 
-// Active reports whether the deployment goes on.
+// Active reports whether the deployment is in progress.
 func (d *Deployment) Active() bool {
 	return d.Status == DeploymentRunning || d.Status == DeploymentPaused
 }
 
-// Canarying reports whether the group's canaries are waited for, or for the
-// word that they are good.
+// Canarying reports whether the group waits for its canaries to become healthy
+// or to be promoted.
 func (g *DeploymentGroup) Canarying() bool { return g.Canaries > 0 && !g.Promoted }
 
-// Canarying reports whether a deployment that runs waits for canaries, or for
-// the word that they are good.
+// Canarying reports whether an active deployment waits for canaries to become
+// healthy or to be promoted.
 func (d *Deployment) Canarying() bool {
 	for _, g := range d.Groups {
 		if d.Status == DeploymentRunning && g.Canarying() {
@@ -106,7 +106,7 @@ func (d *Deployment) Canarying() bool {
 	return false
 }
 
-// describe says what a deployment that runs waits for.
+// describe sets the description of an active deployment.
 func (d *Deployment) describe() {
 	waiting, byItself := false, true
 	for _, g := range d.Groups {
@@ -124,8 +124,8 @@ func (d *Deployment) describe() {
 	}
 }
 
-// Report takes in the verdict on an allocation of a group, perhaps once more.
-// Replaced tells that another one will run in its place.
+// Report records the verdict on an allocation of a group, which may be a
+// repeated one. Replaced says that the allocation will be replaced.
 func (d *Deployment) Report(group, alloc string, v Verdict, replaced bool, now time.Time) {
 	g := d.Groups[group]
 	if !d.Active() || g == nil {
@@ -157,8 +157,8 @@ func without(list []string, s string) []string {
 	return slices.DeleteFunc(list, func(other string) bool { return other == s })
 }
 
-// Tick fails the deployment when a group made no progress for too long, and
-// returns when to look again; zero: no more.
+// Tick fails the deployment if a group made no progress for too long. It
+// returns when to call it again, or zero.
 func (d *Deployment) Tick(now time.Time) (again time.Time) {
 	if d.Status != DeploymentRunning {
 		return time.Time{}
@@ -181,7 +181,8 @@ func (d *Deployment) Tick(now time.Time) (again time.Time) {
 	return again
 }
 
-// awaited is how many allocations have to become healthy by themselves.
+// awaited returns how many allocations still have to become healthy by
+// themselves.
 func (g *DeploymentGroup) awaited() int {
 	if g.Canarying() {
 		return g.Canaries
@@ -196,7 +197,7 @@ func (d *Deployment) fail(why string, revert bool) {
 // Cancel ends the deployment because its job is stopped.
 func (d *Deployment) Cancel() { d.cancel("Cancelled because job is stopped") }
 
-// Supersede ends the deployment because there is another version of the job.
+// Supersede ends the deployment because the job has a newer version.
 func (d *Deployment) Supersede() { d.cancel("Cancelled due to newer version of job") }
 
 func (d *Deployment) cancel(why string) {
@@ -205,7 +206,7 @@ func (d *Deployment) cancel(why string) {
 	}
 }
 
-// finish ends the deployment when everything is as it should be.
+// finish ends the deployment if all its groups are done.
 func (d *Deployment) finish() {
 	for _, g := range d.Groups {
 		if len(g.Healthy) < g.Desired || g.Canarying() {

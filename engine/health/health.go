@@ -16,14 +16,14 @@ import (
 
 // Policy is how health is measured.
 type Policy struct {
-	MinHealthyTime  time.Duration // that all tasks must run, and checks must pass
-	HealthyDeadline time.Duration // from the beginning of the watch
-	Checks          bool          // services' checks count
+	MinHealthyTime  time.Duration // all tasks must have run, and checks passed, for that long
+	HealthyDeadline time.Duration // since the start of the watch
+	Checks          bool          // checks of services count
 }
 
-// PolicyOf reads the policy of a canonicalised group. False: the group's
-// health is not watched, because its job is one that ends, has no deployments,
-// or leaves the verdict to a person.
+// PolicyOf reads the policy of a canonicalized group. It returns false if the
+// group's health is not watched: its job ends by itself, has no deployments, or
+// leaves the verdict to the user.
 func PolicyOf(jobType string, g *api.TaskGroup) (p Policy, ok bool) {
 	u := g.Update
 	if jobType != api.JobTypeService && jobType != api.JobTypeSystem || u == nil || *u.MaxParallel == 0 ||
@@ -37,7 +37,7 @@ func PolicyOf(jobType string, g *api.TaskGroup) (p Policy, ok bool) {
 	}, true
 }
 
-// Task is what the rules need to know of a task.
+// Task is the state of a task that the rules use.
 type Task struct {
 	Name     string
 	Stage    lifecycle.Stage
@@ -47,7 +47,7 @@ type Task struct {
 	Finished bool
 }
 
-// Verdict is what is known of an allocation's health.
+// Verdict is the health of an allocation.
 type Verdict uint8
 
 // The verdicts. All but Unknown are final.
@@ -60,16 +60,15 @@ const (
 // String returns the verdict in a word.
 func (v Verdict) String() string { return [...]string{"unknown", "healthy", "unhealthy"}[v] }
 
-// Watch follows an allocation until the verdict. The zero value is of no use;
-// begin with Begin.
+// Watch follows an allocation until the verdict. Create it with Begin.
 type Watch struct {
 	Policy   Policy
 	Deadline time.Time
 
 	Started time.Time // latest start of any task
-	Tasks   time.Time // since when all tasks run; zero while they do not
-	Checks  time.Time // since when all checks pass
-	Ended   int       // poststart tasks that have ended well
+	Tasks   time.Time // since when all tasks are running; zero if they are not
+	Checks  time.Time // since when all checks pass; zero if they do not
+	Ended   int       // number of poststart tasks that ended successfully
 }
 
 // Begin starts a watch.
@@ -77,9 +76,9 @@ func Begin(p Policy, now time.Time) Watch {
 	return Watch{Policy: p, Deadline: now.Add(p.HealthyDeadline)}
 }
 
-// Step takes in what the tasks and checks do now and returns the watch to go
-// on with, the verdict and, while that is Unknown, when to look again at the
-// latest. Passing tells that every check passes; without checks it is true.
+// Step returns the watch after the current state of tasks and checks, the
+// verdict and, while that is Unknown, the latest time for the next call.
+// Passing says that every check passes; it is true if there are none.
 func (w Watch) Step(tasks []Task, passing bool, now time.Time) (next Watch, v Verdict, again time.Time) {
 	all, latest, ended := true, time.Time{}, 0
 	for _, t := range tasks {
@@ -95,7 +94,7 @@ func (w Watch) Step(tasks []Task, passing bool, now time.Time) (next Watch, v Ve
 			latest = t.Started
 		}
 	}
-	if ended < w.Ended { // for Nomad a task that is started once more stays finished
+	if ended < w.Ended { // for Nomad, a task that is started again stays finished
 		return w, Unhealthy, time.Time{}
 	}
 	w.Ended = ended
@@ -128,7 +127,8 @@ func (w Watch) Step(tasks []Task, passing bool, now time.Time) (next Watch, v Ve
 	return w, Unknown, again
 }
 
-// goodAt is when the allocation will be healthy if nothing changes; zero: never.
+// goodAt returns when the allocation will be healthy if nothing changes, or
+// zero for never.
 func (w Watch) goodAt() time.Time {
 	if w.Tasks.IsZero() || w.Checks.IsZero() && w.Policy.Checks {
 		return time.Time{}
@@ -140,9 +140,9 @@ func (w Watch) goodAt() time.Time {
 	return since.Add(w.Policy.MinHealthyTime)
 }
 
-// Blame returns what Nomad says of each task, by name, when the verdict was
-// Unhealthy. It blames every task that is not dead, also one that has run for
-// long enough while checks failed.
+// Blame returns Nomad's message about each task, by name, after an Unhealthy
+// verdict. It blames every task that is not dead, even one that ran long enough
+// while checks failed.
 func (w Watch) Blame(tasks []Task) map[string]string {
 	blamed := map[string]string{}
 	for _, t := range tasks {

@@ -10,7 +10,7 @@ import (
 	"taskrun/engine/lifecycle"
 )
 
-// moment is what a watched allocation looks like from some time on.
+// moment is the state of a watched allocation from a time on.
 type moment struct {
 	at      time.Duration
 	tasks   []Task
@@ -173,7 +173,7 @@ func TestDeployment(t *testing.T) {
 	}
 }
 
-func TestWhoHasNoDeployment(t *testing.T) {
+func TestJobsWithoutDeployment(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*api.Job){
 		"batch": func(j *api.Job) { j.Type = new("batch") },
@@ -191,7 +191,7 @@ func TestWhoHasNoDeployment(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeDoneAnyMore(t *testing.T) {
+func TestOrdersAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	d := &Deployment{Status: DeploymentSuccessful}
 	for want, err := range map[string]error{

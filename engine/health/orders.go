@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// What cannot be done to a deployment that has ended, in Nomad's words.
+// Errors of orders for a deployment that has ended, in Nomad's words.
 var (
 	errNoPromote   = errors.New("can't promote terminal deployment")
 	errNoPause     = errors.New("can't pause terminal deployment")
@@ -17,8 +17,8 @@ var (
 	errNoSetHealth = errors.New("can't set health of allocations for a terminal deployment")
 )
 
-// Promote takes the canaries of some groups, or of all with none named, for
-// good: what they stand for goes on everywhere.
+// Promote promotes the canaries of the given groups, or of all groups if none
+// is given: the rollout continues with their version.
 func (d *Deployment) Promote(groups []string, now time.Time) error {
 	if !d.Active() {
 		return errNoPromote
@@ -51,8 +51,8 @@ func (d *Deployment) Promote(groups []string, now time.Time) error {
 	return nil
 }
 
-// promoteItself promotes canaries that are all healthy, when every group wants
-// that.
+// promoteItself promotes the canaries if all are healthy and every group has
+// auto_promote.
 func (d *Deployment) promoteItself(now time.Time) {
 	canarying := false
 	for _, g := range d.Groups {
@@ -65,12 +65,12 @@ func (d *Deployment) promoteItself(now time.Time) {
 		canarying = true
 	}
 	if canarying && d.Status == DeploymentRunning {
-		_ = d.Promote(nil, now) // they are healthy
+		_ = d.Promote(nil, now) // the canaries are healthy
 	}
 }
 
-// Pause has the deployment place nothing more, or go on. Its deadlines then
-// start again.
+// Pause pauses or resumes the deployment. A pause stops placements and restarts
+// the deadlines.
 func (d *Deployment) Pause(pause bool, now time.Time) error {
 	switch {
 	case !d.Active() && pause:
@@ -92,7 +92,7 @@ func (d *Deployment) Pause(pause bool, now time.Time) error {
 	return nil
 }
 
-// Fail ends the deployment because somebody wants it.
+// Fail marks the deployment as failed because a user wants it.
 func (d *Deployment) Fail() error {
 	if !d.Active() {
 		return errNoFail
@@ -105,8 +105,8 @@ func (d *Deployment) Fail() error {
 	return nil
 }
 
-// CheckSetHealth says why nobody may tell the deployment that allocations are
-// healthy, or not.
+// CheckSetHealth returns an error if the deployment has ended, and its health
+// cannot be set any more.
 func (d *Deployment) CheckSetHealth() error {
 	if !d.Active() {
 		return errNoSetHealth
@@ -114,7 +114,7 @@ func (d *Deployment) CheckSetHealth() error {
 	return nil
 }
 
-// SetCanaries has the deployment begin with canaries of a group.
+// SetCanaries makes the deployment start with n canaries of a group.
 func (d *Deployment) SetCanaries(group string, n int) {
 	if g := d.Groups[group]; g != nil {
 		g.Canaries = n

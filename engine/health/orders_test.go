@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The orders to a deployment, told by what becomes of it.
+// The orders to a deployment, described by their effect.
 func TestOrders(t *testing.T) {
 	t.Parallel()
 	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -106,7 +106,7 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// The groups that an order is about have their time once more, and no others.
+// An order renews the deadlines of its groups, and of no others.
 func TestOrdersMoveDeadlines(t *testing.T) {
 	t.Parallel()
 	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -135,7 +135,7 @@ func TestOrdersMoveDeadlines(t *testing.T) {
 	}
 }
 
-// What fails a deployment reverts it when a group that failed wants that.
+// A failed deployment is reverted if a failed group has auto_revert.
 func TestRevert(t *testing.T) {
 	t.Parallel()
 	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -157,7 +157,7 @@ func TestRevert(t *testing.T) {
 	}
 }
 
-// Tick says when the next deadline passes, of the groups that are waited for.
+// Tick returns the next deadline of the groups that still wait.
 func TestTick(t *testing.T) {
 	t.Parallel()
 	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

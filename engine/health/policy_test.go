@@ -7,8 +7,8 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// The health of groups that take part in deployments is watched, unless
-// somebody tells it.
+// The health of groups that take part in deployments is watched, unless the
+// user sets it.
 func TestPolicyOf(t *testing.T) {
 	t.Parallel()
 	group := func(name, how string, parallel int) *api.TaskGroup {

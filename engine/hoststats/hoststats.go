@@ -1,5 +1,5 @@
-// Package hoststats measures what a machine has and uses, as Nomad's clients
-// tell it of themselves.
+// Package hoststats measures the resources of a machine and their usage, like
+// Nomad's client does.
 package hoststats
 
 import (
@@ -8,25 +8,25 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// Sampler measures. The use of CPUs is that since the sample before, in the
-// first one that since the machine was started. The zero Sampler is ready.
+// Sampler takes samples. CPU usage is measured since the previous sample, or
+// since boot for the first one. The zero Sampler is ready to use.
 type Sampler struct {
 	mu   sync.Mutex
 	last map[string]times
 }
 
-// times is what a CPU has spent, in any unit.
+// times is the time that a CPU has spent, in any unit.
 type times struct{ user, system, idle, all float64 }
 
-// Sample measures now. Of disks it knows the one that a directory is on. The
-// error is errors.ErrUnsupported where there is no way to measure.
+// Sample takes a sample. It includes only the disk with the given directory.
+// The error is errors.ErrUnsupported if this system cannot be measured.
 func (s *Sampler) Sample(dir string) (*api.HostStats, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sample(dir)
 }
 
-// used returns what a CPU was used for since the sample before, in percent.
+// used returns the usage of a CPU since the previous sample, in percent.
 func (s *Sampler) used(cpu string, now times) *api.HostCPUStats {
 	before := s.last[cpu]
 	if s.last == nil {
@@ -34,7 +34,7 @@ func (s *Sampler) used(cpu string, now times) *api.HostCPUStats {
 	}
 	s.last[cpu] = now
 	all := now.all - before.all
-	if all <= 0 { // nothing has happened since
+	if all <= 0 { // no time has passed
 		return &api.HostCPUStats{CPU: cpu, Idle: 100}
 	}
 	percent := func(now, before float64) float64 { return max(0, 100*(now-before)/all) }

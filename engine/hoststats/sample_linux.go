@@ -35,7 +35,7 @@ func (s *Sampler) sample(dir string) (*api.HostStats, error) {
 	return stats, err
 }
 
-// memory reads meminfo; see proc_meminfo(5).
+// memory parses meminfo; see proc_meminfo(5).
 func memory(proc fs.FS) (*api.HostMemoryStats, error) {
 	text, err := fs.ReadFile(proc, "meminfo")
 	if err != nil {
@@ -45,7 +45,7 @@ func memory(proc fs.FS) (*api.HostMemoryStats, error) {
 	for line := range strings.Lines(string(text)) {
 		name, value, _ := strings.Cut(line, ":")
 		if fields := strings.Fields(value); len(fields) > 0 {
-			n, _ := strconv.ParseUint(fields[0], 10, 54) // 0 for what is no number
+			n, _ := strconv.ParseUint(fields[0], 10, 54) // 0 if it is not a number
 			known[name] = n << 10
 		}
 	}
@@ -54,8 +54,8 @@ func memory(proc fs.FS) (*api.HostMemoryStats, error) {
 	return m, nil
 }
 
-// cpus reads stat, a line for each CPU: user, nice, system, idle, iowait, irq,
-// softirq, steal; see proc_stat(5).
+// cpus parses stat, which has a line for each CPU: user, nice, system, idle,
+// iowait, irq, softirq, steal; see proc_stat(5).
 func (s *Sampler) cpus(proc fs.FS) (list []*api.HostCPUStats, err error) {
 	text, err := fs.ReadFile(proc, "stat")
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *Sampler) cpus(proc fs.FS) (list []*api.HostCPUStats, err error) {
 	return list, nil
 }
 
-// disk measures the file system that a directory is on.
+// disk measures the file system that contains a directory.
 func disk(proc fs.FS, dir string) (*api.HostDiskStats, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
@@ -99,7 +99,8 @@ func disk(proc fs.FS, dir string) (*api.HostDiskStats, error) {
 	return d, err
 }
 
-// mounted finds what a directory is on; see proc_pid_mountinfo(5).
+// mounted finds the file system that contains a directory; see
+// proc_pid_mountinfo(5).
 func mounted(proc fs.FS, dir string) (device, point string, err error) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return "", "", err

@@ -22,7 +22,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-func TestCPUsAreMeasuredSinceTheSampleBefore(t *testing.T) {
+func TestCPUUsageSincePreviousSample(t *testing.T) {
 	t.Parallel()
 	var s Sampler
 	for _, step := range []struct {
@@ -47,7 +47,7 @@ func TestMounted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	proc := fstest.MapFS{"self/mountinfo": file("1 0 8:1 / / rw - ext4 /dev/root rw\n" +
-		"2 1 0:5 / /tm rw - tmpfs nothing rw\n" + // which only begins like it
+		"2 1 0:5 / /tm rw - tmpfs nothing rw\n" + // only a prefix of it
 		"3 1 0:6 / " + dir + " rw shared:1 - tmpfs own rw\n4 1 0:7 / " + dir + "/below rw - tmpfs below rw\n")}
 	device, point, err := mounted(proc, dir)
 	if device != "own" || point != dir || err != nil {

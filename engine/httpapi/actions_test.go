@@ -12,7 +12,7 @@ import (
 	"taskrun/drivers"
 )
 
-// serveActions runs a task with an action, and tells which commands run.
+// serveActions runs a task with an action, and sends the commands that run.
 func serveActions(t *testing.T) (f *fixture, alloc *api.Allocation, ran <-chan []string) {
 	t.Helper()
 	task := newTask("main", "run_for", "1h")

@@ -152,7 +152,7 @@ func TestMonitor(t *testing.T) {
 	}
 }
 
-func TestGarbageAndWhatIsRefused(t *testing.T) {
+func TestRefusedGarbageCollection(t *testing.T) {
 	t.Parallel()
 	f := serve(t, newJob("ended", "batch", newTask("e")), newJob("runs", "batch", newTask("r", "run_for", "1h")))
 	id := f.running("r").ID

@@ -10,8 +10,8 @@ import (
 	"taskrun/engine/httpapi"
 )
 
-// A signal goes to one task or to all, and an answer names each that has not
-// got it.
+// A signal is sent to one task or to all, and the response names each task that
+// did not get it.
 func TestSignals(t *testing.T) {
 	t.Parallel()
 	lame := newTask("lame", "run_for", "1h", "signal_error", "no ears")
@@ -67,7 +67,7 @@ func TestRestarts(t *testing.T) {
 	restarts(2, 3)
 }
 
-// A command is not run in a task that does not run.
+// A task that is not running cannot run a command.
 func TestExecInATaskThatDoesNotRun(t *testing.T) {
 	t.Parallel()
 	last := newTask("last", "run_for", "1h")
@@ -88,7 +88,7 @@ func TestExecInATaskThatDoesNotRun(t *testing.T) {
 	}
 }
 
-// The parameter run stops the whole run, as Ctrl-C does, or kills it.
+// The parameter run stops the whole run, like Ctrl-C, or kills it.
 func TestStopTheRun(t *testing.T) {
 	t.Parallel()
 	for how, kill := range map[string]bool{"stop": false, "kill": true} {

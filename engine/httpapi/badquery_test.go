@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Lists whose filter, page or order cannot be read are refused, each of them.
+// A list with an invalid filter, page or order is refused.
 func TestBadQueries(t *testing.T) {
 	t.Parallel()
 	f := serve(t, newJob("web", "service", newTask("t", "run_for", "1h")))
@@ -15,7 +15,7 @@ func TestBadQueries(t *testing.T) {
 		"jobs", "allocations", "evaluations", "deployments", "nodes", "vars", "namespaces", "job/web/allocations", "node/" + nodeID + "/allocations",
 	} {
 		for _, query := range []string{"index=x", "wait=x"} {
-			if path == "namespaces" { // of which there is one, for good
+			if path == "namespaces" { // there is exactly one
 				continue
 			}
 			if a := f.do("GET", "/v1/"+path+"?"+query, nil); a.StatusCode != http.StatusBadRequest {
@@ -33,7 +33,7 @@ func TestBadQueries(t *testing.T) {
 			t.Errorf("%s with a bad page: %d", path, a.StatusCode)
 		}
 	}
-	// A prefix is one whatever its dashes and its case are.
+	// Dashes and case do not matter in a prefix.
 	for _, prefix := range []string{id[:8], strings.ToUpper(id[:10]), strings.ReplaceAll(id, "-", "")} {
 		a := f.do("GET", "/v1/allocations?prefix="+prefix, nil)
 		if body := readAll(t, a.Body); a.StatusCode != http.StatusOK || !strings.Contains(body, id) {
@@ -42,7 +42,7 @@ func TestBadQueries(t *testing.T) {
 	}
 }
 
-// A variable that cannot be is refused, and is not there.
+// An invalid variable is refused, and not stored.
 func TestBadVariables(t *testing.T) {
 	t.Parallel()
 	f := serve(t)

@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// An engine looks like a cluster of one to those who ask.
+// An engine looks like a cluster of one node.
 func TestAClusterOfOne(t *testing.T) {
 	t.Parallel()
 	f := serve(t, newJob("job", "service", newTask("t", "run_for", "1h")))
@@ -53,7 +53,7 @@ func TestDeploymentsAndScaling(t *testing.T) {
 	}
 }
 
-// What is wrong with a job is the answer, not an error.
+// Errors in a job are part of the response, not errors of the request.
 func TestValidateJob(t *testing.T) {
 	t.Parallel()
 	f := serve(t)

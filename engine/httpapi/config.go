@@ -10,10 +10,10 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// Order is what a client wants done with a job.
+// Order is the purpose of a request with a job.
 type Order = jobs.Order
 
-// The orders whose jobs are checked.
+// Orders whose jobs are checked.
 const (
 	OrderRegister = jobs.OrderRegister
 	OrderPlan     = jobs.OrderPlan
@@ -21,19 +21,19 @@ const (
 	OrderDispatch = jobs.OrderDispatch
 )
 
-// Config is what a server tells of its surroundings.
+// Config describes a server and its surroundings.
 type Config struct {
-	Node      *taskenv.Node // of which nothing may be written any more
+	Node      *taskenv.Node // read only
 	Version   string        // of taskrun
-	DataDir   string        // where the runs are
+	DataDir   string        // directory of the runs
 	Preflight jobs.Preflight
 	// Keys verify the tokens of workload identities that tasks send.
 	Keys *workload.Keyring
-	// Sources is what the jobs were made of, by ID, where that is known.
+	// Sources are the sources of the jobs, by ID, if known.
 	Sources map[string]*api.JobSubmission
 	// StopRun, if set, stops or kills everything that the engine runs.
 	StopRun func(kill bool)
-	// Linger is how long clients that follow output may take, when the server
-	// ends, to read the rest of it; less than a second means that.
+	// Linger is how long clients that follow output may go on reading when the
+	// server ends; less than a second counts as one second.
 	Linger time.Duration
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// A job with a count that no machine has room for is refused wherever it comes
-// in, before anything is done for each of its allocations.
-func TestCountsThatAreTooLarge(t *testing.T) {
+// A job with an impossible count is refused at every endpoint, before any work
+// for each of its allocations.
+func TestTooLargeCounts(t *testing.T) {
 	t.Parallel()
 	const huge = 2_000_000_000
 	job := func(change func(*api.Job)) *api.Job {
@@ -59,7 +59,7 @@ func TestCountsThatAreTooLarge(t *testing.T) {
 	f.undisturbed()
 }
 
-// Counts that a client has preserved count as well.
+// Preserved counts are checked, too.
 func TestPreservedCounts(t *testing.T) {
 	t.Parallel()
 	f := serveUnderFire(t)

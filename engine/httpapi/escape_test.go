@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// A task that puts something else in the place of a file, again and again,
-// never gets a client to read what is outside.
-func TestFilesThatChangeWhileTheyAreRead(t *testing.T) {
+// A task that repeatedly replaces a file by something else can never make a
+// client read a file outside.
+func TestFilesChangedDuringReads(t *testing.T) {
 	t.Parallel()
 	f, id, dir := withFiles(t)
 	flip := filepath.Join(dir, "t/local/flip")
@@ -51,7 +51,7 @@ func TestFilesThatChangeWhileTheyAreRead(t *testing.T) {
 	}
 }
 
-// Paths in whatever spelling, and directories that hold secrets.
+// Paths in any spelling, and secrets directories.
 func TestPathsThatEscape(t *testing.T) {
 	t.Parallel()
 	f, id, dir := withFiles(t)

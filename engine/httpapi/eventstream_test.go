@@ -10,7 +10,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// frames returns the event stream as Nomad's client reads it.
+// frames returns the event stream of Nomad's client.
 func (f *fixture) frames(ctx context.Context, topics map[api.Topic][]string, index uint64) <-chan *api.Events {
 	f.Helper()
 	frames, err := f.client.EventStream().Stream(ctx, topics, index, nil)
@@ -20,7 +20,7 @@ func (f *fixture) frames(ctx context.Context, topics map[api.Topic][]string, ind
 	return frames
 }
 
-// next returns the next event of a stream that is wanted.
+// next returns the next wanted event of a stream.
 func (f *fixture) next(ctx context.Context, frames <-chan *api.Events, wanted func(api.Event) bool) api.Event {
 	f.Helper()
 	for {
@@ -38,9 +38,9 @@ func (f *fixture) next(ctx context.Context, frames <-chan *api.Events, wanted fu
 	}
 }
 
-// A client hears of a job, its evaluation and its allocation in that order,
-// and of what becomes of the allocation, though it comes late.
-func TestEventStreamTellsAJobsLife(t *testing.T) {
+// A client receives the events of a job, its evaluation and its allocation in
+// that order, and later ones of the allocation, even if it connects late.
+func TestEventStreamOfAJob(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -70,7 +70,7 @@ func TestEventStreamTellsAJobsLife(t *testing.T) {
 	}
 }
 
-// One hears only of what it asked for.
+// A client receives only the topics that it requests.
 func TestEventStreamTopics(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -90,10 +90,10 @@ func TestEventStreamTopics(t *testing.T) {
 	}
 }
 
-// firstEvents is an index that comes after those of a job's registration.
+// firstEvents is an index after those of a job's registration.
 const firstEvents = 4
 
-// What is still to come is not waited for: the last event comes once more.
+// A future index is not waited for: the last event is sent again.
 func TestEventStreamFromAnIndex(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -101,7 +101,7 @@ func TestEventStreamFromAnIndex(t *testing.T) {
 	f := serve(t, newJob("job", "service", newTask("t", "run_for", "1h")))
 	f.running("t")
 	all := func(api.Event) bool { return true }
-	f.next(ctx, f.frames(ctx, nil, 0), func(e api.Event) bool { // later than the first by two indexes at least
+	f.next(ctx, f.frames(ctx, nil, 0), func(e api.Event) bool { // at least two indexes after the first
 		return e.Topic == api.TopicAllocation && e.Index > firstEvents
 	})
 	first := f.next(ctx, f.frames(ctx, nil, 0), all)
@@ -133,7 +133,7 @@ func TestEventStreamBeginsWithAHeartbeat(t *testing.T) {
 	}
 }
 
-// A service comes and goes on the event stream, as it was offered.
+// A service appears on the event stream when it is registered and deregistered.
 func TestServicesOnTheEventStream(t *testing.T) {
 	t.Parallel()
 	f := serve(t)

@@ -25,7 +25,7 @@ import (
 // command is a command of a fake driver.
 type command func(ctx context.Context, o *drivers.ExecOptions) (*drivers.ExitResult, error)
 
-// serveExec serves a job whose task runs a command when one is asked for.
+// serveExec serves a job whose task runs a command on demand.
 func serveExec(t testing.TB, c command) (*fixture, *api.Allocation) {
 	t.Helper()
 	f := serve(t, newJob("job", "batch", newTask("main", "run_for", "1h")))
@@ -60,7 +60,7 @@ func TestExec(t *testing.T) {
 	}
 }
 
-func TestExecTellsTheSizeOfTheTerminal(t *testing.T) {
+func TestExecSendsTheTerminalSize(t *testing.T) {
 	t.Parallel()
 	f, alloc := serveExec(t, func(ctx context.Context, o *drivers.ExecOptions) (*drivers.ExitResult, error) {
 		select {
@@ -82,7 +82,7 @@ func TestExecTellsTheSizeOfTheTerminal(t *testing.T) {
 	}
 }
 
-func TestExecTellsWhatIsWrong(t *testing.T) {
+func TestExecErrors(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("é", 100)
 	f, alloc := serveExec(t, func(context.Context, *drivers.ExecOptions) (*drivers.ExitResult, error) {
@@ -138,7 +138,7 @@ func (f *fixture) dial(path string) *websocket.Conn {
 
 const sleepPath = `/exec?task=main&tty=false&command=["sleep"]`
 
-// sleep is a command that runs until it is killed, and tells of both.
+// sleep is a command that runs until it is killed, and reports both.
 func sleep(started, killed chan<- struct{}) command {
 	return func(ctx context.Context, _ *drivers.ExecOptions) (*drivers.ExitResult, error) {
 		started <- struct{}{}
@@ -157,7 +157,7 @@ func (f *fixture) receive(ch <-chan struct{}, what string) {
 	}
 }
 
-func TestClientThatVanishesTakesItsCommandAlong(t *testing.T) {
+func TestLostClientKillsItsCommand(t *testing.T) {
 	t.Parallel()
 	started, killed := make(chan struct{}, 1), make(chan struct{}, 1)
 	f, alloc := serveExec(t, sleep(started, killed))
@@ -166,7 +166,7 @@ func TestClientThatVanishesTakesItsCommandAlong(t *testing.T) {
 		"with a close frame": func(c *websocket.Conn) error { return c.WriteMessage(websocket.CloseMessage, nil) },
 		"with nonsense":      func(c *websocket.Conn) error { return c.WriteMessage(websocket.TextMessage, []byte("{")) },
 		"with a flood": func(c *websocket.Conn) error {
-			_ = c.WriteMessage(websocket.TextMessage, make([]byte, 2<<20)) // may fail: it is cut off
+			_ = c.WriteMessage(websocket.TextMessage, make([]byte, 2<<20)) // may fail: the connection is cut
 			return nil
 		},
 	} {
@@ -179,8 +179,8 @@ func TestClientThatVanishesTakesItsCommandAlong(t *testing.T) {
 	}
 }
 
-// A client that has gone away with much of its input unread is seen, too.
-func TestClientThatVanishesWithInputUnread(t *testing.T) {
+// A client that is gone is detected even if much of its input is unread.
+func TestLostClientWithUnreadInput(t *testing.T) {
 	t.Parallel()
 	started, killed := make(chan struct{}, 1), make(chan struct{}, 1)
 	f, alloc := serveExec(t, sleep(started, killed))
@@ -193,7 +193,7 @@ func TestClientThatVanishesWithInputUnread(t *testing.T) {
 	if err := conn.SetWriteDeadline(time.Now().Add(time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	for err == nil { // until the server takes no more
+	for err == nil { // until the server accepts no more
 		err = conn.WriteMessage(websocket.TextMessage, input)
 	}
 	_ = conn.Close()
@@ -222,7 +222,7 @@ func TestServerEndsSessions(t *testing.T) {
 	}
 }
 
-// A client that does not read must not hold up the end of the server.
+// A client that does not read must not delay the end of the server.
 func TestServerEndsSessionsOfClientsThatDoNotRead(t *testing.T) {
 	t.Parallel()
 	started := make(chan struct{}, 1)
@@ -257,7 +257,8 @@ func TestExecFromAWebPageIsRefused(t *testing.T) {
 	}
 }
 
-// BenchmarkExecOutput measures what Nomad's client gets of a command's output.
+// BenchmarkExecOutput measures the output of a command that Nomad's client
+// receives.
 func BenchmarkExecOutput(b *testing.B) {
 	chunk := make([]byte, 64<<10)
 	f, alloc := serveExec(b, func(_ context.Context, o *drivers.ExecOptions) (*drivers.ExitResult, error) {
@@ -290,8 +291,8 @@ func BenchmarkExec(b *testing.B) {
 	}
 }
 
-// Shutdown tells that a command does not end, and Serve why it cannot listen.
-func TestServerThatCannotEnd(t *testing.T) {
+// Shutdown reports a command that does not end, and Serve why it cannot listen.
+func TestServerCannotEnd(t *testing.T) {
 	t.Parallel()
 	started, free := make(chan struct{}, 1), make(chan struct{})
 	f, alloc := serveExec(t, func(context.Context, *drivers.ExecOptions) (*drivers.ExitResult, error) {

@@ -8,7 +8,7 @@ import (
 	"taskrun/engine/httpapi/tracker"
 )
 
-// Die closes a listener as the death of its process does: the socket stays.
+// Die closes a listener like the death of its process: the socket stays.
 func Die(l net.Listener) { _ = l.(*ownListener).Listener.Close() }
 
 // ReadPaths returns the paths of all GET routes; a star stands for an ID.

@@ -12,7 +12,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// withFiles runs a job, and puts files into the directory of its allocation.
+// withFiles runs a job, and puts files into its allocation directory.
 func withFiles(t *testing.T) (f *fixture, id, dir string) {
 	t.Helper()
 	f = serve(t, newJob("job", "batch", newTask("t", "run_for", "1h")))
@@ -39,7 +39,7 @@ func withFiles(t *testing.T) (f *fixture, id, dir string) {
 	return f, id, dir
 }
 
-func TestFilesThatMayNotBeRead(t *testing.T) {
+func TestForbiddenFiles(t *testing.T) {
 	t.Parallel()
 	f, id, dir := withFiles(t)
 	for _, what := range []string{"ls", "stat", "cat", "readat", "stream"} {
@@ -112,14 +112,14 @@ func TestFiles(t *testing.T) {
 			t.Errorf("%s: %d %q, want %q", query, resp.StatusCode, body, want)
 		}
 	}
-	// A task's file is no page.
+	// A task's file is never served as a page.
 	resp := f.do("GET", "/v1/client/fs/cat/"+id+"?path=t/local/page.html", nil)
 	if kind := resp.Header.Get("Content-Type"); kind != "application/octet-stream" || resp.Header.Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("a page is sent as %q", kind)
 	}
 }
 
-// What is followed grows, is emptied, and goes away.
+// A followed file grows, is truncated, and is removed.
 func TestStreamFile(t *testing.T) {
 	t.Parallel()
 	f, id, dir := withFiles(t)
@@ -165,8 +165,8 @@ func TestStreamFile(t *testing.T) {
 	}
 }
 
-// Files that cannot be read say so, and a client sees that a stream lives.
-func TestFilesThatCannotBeRead(t *testing.T) {
+// Unreadable files are errors, and a client sees that a stream is alive.
+func TestUnreadableFiles(t *testing.T) {
 	t.Parallel()
 	f, id, dir := withFiles(t)
 	local := filepath.Join(dir, "t/local")
@@ -211,8 +211,8 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// Where the files are gone there is nothing to be read.
-func TestFilesThatAreGone(t *testing.T) {
+// If the files are gone, nothing can be read.
+func TestMissingFiles(t *testing.T) {
 	t.Parallel()
 	f, id, dir := withFiles(t)
 	if err := os.RemoveAll(filepath.Join(dir, "alloc", "logs")); err != nil {

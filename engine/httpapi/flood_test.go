@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// over is how many connections are some more than a listener takes.
+// over returns a few more connections than a listener accepts.
 func (f *fixture) over() int {
 	f.Helper()
 	var limit syscall.Rlimit
@@ -21,17 +21,17 @@ func (f *fixture) over() int {
 	return int(min(max(limit.Cur/8, 64), 4096) + 100)
 }
 
-// flood opens more connections than a listener takes. Each sends a text.
+// flood opens more connections than a listener accepts. Each one sends a text.
 func (f *fixture) flood(network, addr, text string) {
 	f.Helper()
 	for range f.over() {
-		_, _ = io.WriteString(f.connect(network, addr), text) // a connection that is refused needs no more
+		_, _ = io.WriteString(f.connect(network, addr), text) // a refused connection needs no more
 	}
 }
 
-// crowd opens more connections of clients that may give orders than a listener
-// takes. It checks that the last one is refused. Each is answered before the
-// next: a port drops clients whose token it could not read yet.
+// crowd opens more connections of authorized clients than a listener accepts,
+// and checks that the last one is refused. It waits for each response before
+// the next: a port drops clients whose token it has not read yet.
 func (f *fixture) crowd(network, addr, token string) (open []net.Conn) {
 	f.Helper()
 	if token != "" {
@@ -56,7 +56,7 @@ func (f *fixture) crowd(network, addr, token string) (open []net.Conn) {
 func TestTooManyConnections(t *testing.T) {
 	t.Parallel()
 	f := serveUnderFire(t)
-	f.undisturbed() // which has connected
+	f.undisturbed() // it opens a connection, too
 	addr, token := f.serveTCP()
 	open := append(f.crowd("unix", f.path, ""), f.crowd("tcp", addr, token)...)
 	f.undisturbed()
@@ -90,8 +90,7 @@ func TestTooManyConnections(t *testing.T) {
 	}
 }
 
-// served checks that a client with the token is served, on a connection of its
-// own.
+// served checks that a client with the token is served, on its own connection.
 func (f *fixture) served(addr, token string) {
 	f.Helper()
 	client, err := api.NewClient(&api.Config{Address: "http://" + addr, SecretID: token})
@@ -104,7 +103,7 @@ func (f *fixture) served(addr, token string) {
 	}
 }
 
-// Connections without the token keep nobody out, whatever they do.
+// Connections without the token cannot lock clients out, whatever they do.
 func TestFloodAtThePort(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -114,7 +113,7 @@ func TestFloodAtThePort(t *testing.T) {
 		"chunks to come": "PUT /v1/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n",
 		"a wrong token":  "PUT /v1/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Nomad-Token: x\r\nContent-Length: 100\r\n\r\n{",
 	} {
-		t.Run(name, func(t *testing.T) { // one after another: each opens thousands of connections
+		t.Run(name, func(t *testing.T) { // not parallel: each opens thousands of connections
 			f := serveUnderFire(t)
 			addr, token := f.serveTCP()
 			f.flood("tcp", addr, text)
@@ -124,12 +123,12 @@ func TestFloodAtThePort(t *testing.T) {
 	}
 }
 
-// A client with the token is served while ten thousand connections come in.
+// A client with the token is served while ten thousand connections arrive.
 func TestEndlessFloodAtThePort(t *testing.T) {
 	t.Parallel()
 	f := serveUnderFire(t)
 	addr, token := f.serveTCP()
-	const width = 200 // connections that are open at a time
+	const width = 200 // concurrent connections
 	var open []net.Conn
 	for i := range 10_000 {
 		conn := f.connect("tcp", addr)

@@ -15,14 +15,14 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// timeless takes deadlines, as connections do.
+// timeless accepts deadlines, like connections.
 type timeless struct{ *httptest.ResponseRecorder }
 
 func (timeless) SetReadDeadline(time.Time) error  { return nil }
 func (timeless) SetWriteDeadline(time.Time) error { return nil }
 
-// FuzzServe sends whatever to a server: it must answer, with a status of the
-// API, and without a success for what is not there.
+// FuzzServe sends arbitrary requests to a server: it must respond, with a
+// status of the API, and without claiming success for missing objects.
 func FuzzServe(f *testing.F) {
 	e := engine.New(engine.Config{DataDir: f.TempDir(), Drivers: map[string]drivers.Driver{}, Node: &taskenv.Node{}})
 	s := httpapi.New(e, httpapi.Config{Node: &taskenv.Node{ID: nodeID, Region: "global"}, Preflight: rules(&taskenv.Node{})})
@@ -61,7 +61,7 @@ func FuzzServe(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, method, path, query, body string) {
 		r := httptest.NewRequest(http.MethodGet, "http://127.0.0.1/", strings.NewReader(body))
-		// A query that blocks is none of a stranger's faults: it must not here.
+		// A blocking query is legitimate, but must not block here.
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		r = r.WithContext(ctx)
@@ -73,7 +73,7 @@ func FuzzServe(f *testing.F) {
 		default:
 			t.Errorf("status %d", w.Code)
 		}
-		there := path == "/v1/client/stats" || strings.HasPrefix(path, "/v1/job/") // to stop what is not there is nothing
+		there := path == "/v1/client/stats" || strings.HasPrefix(path, "/v1/job/") // stopping a missing job is a no-op
 		if w.Code == http.StatusOK && !there && (strings.HasPrefix(path, "/v1/client/") || method == "DELETE") {
 			t.Errorf("a success of what cannot be: %s", w.Body)
 		}

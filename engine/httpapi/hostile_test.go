@@ -16,8 +16,8 @@ import (
 	"taskrun/engine"
 )
 
-// serveUnderFire runs a job that goes on whatever happens, and one that can be
-// dispatched: tasks must still be started.
+// serveUnderFire runs a job that keeps running, and one that can be dispatched:
+// it must remain possible to start tasks.
 func serveUnderFire(t *testing.T) *fixture {
 	t.Helper()
 	parent := newJob("parent", "batch", newTask("child", "run_for", "1h"))
@@ -28,7 +28,7 @@ func serveUnderFire(t *testing.T) *fixture {
 	return f
 }
 
-// undisturbed checks that the run goes on, and that a task can be started.
+// undisturbed checks that the run goes on, and that a task can start.
 func (f *fixture) undisturbed() {
 	f.Helper()
 	if _, _, err := f.engine.Dispatch("parent", engine.Dispatch{}); err != nil {
@@ -46,7 +46,7 @@ func (f *fixture) undisturbed() {
 	}
 }
 
-// connect opens a connection without saying anything.
+// connect opens a connection without sending anything.
 func (f *fixture) connect(network, addr string) net.Conn {
 	f.Helper()
 	conn, err := new(net.Dialer).DialContext(f.Context(), network, addr)
@@ -89,7 +89,7 @@ func TestMalformedRequests(t *testing.T) {
 		"an order that is a GET": "GET /v1/system/gc HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
 	} {
 		conn := f.connect("unix", f.path)
-		go func() { _, _ = io.WriteString(conn, text) }() // who is cut off cannot say everything
+		go func() { _, _ = io.WriteString(conn, text) }() // a client that is cut off cannot send everything
 		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err != nil {
 			if !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) && !strings.Contains(err.Error(), "reset") {
@@ -106,7 +106,7 @@ func TestMalformedRequests(t *testing.T) {
 }
 
 // A websocket that is opened and never used costs a command, and nothing else.
-func TestWebsocketsThatStay(t *testing.T) {
+func TestOpenWebsockets(t *testing.T) {
 	t.Parallel()
 	started, killed := make(chan struct{}, 100), make(chan struct{}, 100)
 	f := serveUnderFire(t)

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// Texts that become large in memory, or that would be looked into where there
-// is nothing, are refused before they are.
-func TestJobsThatAreTooMuch(t *testing.T) {
+// Texts that need much memory, or contain nulls that would be dereferenced, are
+// refused before that.
+func TestTooManyJobs(t *testing.T) {
 	t.Parallel()
 	f := serveUnderFire(t)
 	wrap := func(groups string) string { return `{"Job":{"ID":"job","TaskGroups":[` + groups + `]}}` }

@@ -62,7 +62,7 @@ func TestEvaluateJob(t *testing.T) {
 	job.TaskGroups = append(job.TaskGroups, failing)
 	job.Canonicalize()
 	f := serve(t, job, parent)
-	// What has failed is replaced each time, and fails again.
+	// A failed allocation is replaced each time, and fails again.
 	seen := map[string]bool{}
 	for range 2 {
 		f.untilStatus("failed")

@@ -15,29 +15,29 @@ import (
 
 const (
 	// descriptorsPer is the number of descriptors of the process for each
-	// connection of a listener: a stream has a file open as well, and the tasks
-	// need theirs.
+	// connection of a listener: a stream also has a file open, and the tasks
+	// need their own.
 	descriptorsPer = 8
 	minConnections = 64
 	maxConnections = 4096
-	// refusal is the answer to a connection over the limit.
+	// refusal is the response to a connection over the limit.
 	refusal = "HTTP/1.1 429 Too Many Requests\r\nContent-Type: text/plain; charset=utf-8\r\n" +
 		"Connection: close\r\nContent-Length: 31\r\n\r\n" + tooMany
 	tooMany = "Too many concurrent connections"
-	// refusalTime is how long a connection over the limit has for its request,
-	// and again for the answer. A client on a busy machine needs a while.
+	// refusalTime is the time for the request of a connection over the limit,
+	// and again for the response. A client on a busy machine needs a while.
 	refusalTime = 2 * time.Second
-	// refusals is how many connections over the limit are answered at a time
-	// after they have sent a request: an earlier answer confuses some clients.
+	// refusals is how many connections over the limit may send their request
+	// first at a time: an earlier response confuses some clients.
 	refusals = 64
-	// maxStrangers is how many connections a port has at most that have not sent
-	// its token yet.
+	// maxStrangers limits the connections of a port that have not sent its
+	// token yet.
 	maxStrangers = 512
-	// strangerTime is how long such a connection lasts, whatever it sends.
+	// strangerTime is the lifetime of such a connection.
 	strangerTime = 5 * time.Second
 )
 
-// connections is how many connections a listener may have at a time.
+// connections returns the limit of a listener's concurrent connections.
 func connections() int {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
@@ -46,23 +46,23 @@ func connections() int {
 	return int(min(max(limit.Cur/descriptorsPer, minConnections), maxConnections))
 }
 
-// limitedListener has a limited number of connections at a time. Each listener
-// has a limit of its own: a crowd at a port takes nothing from the socket.
+// limitedListener limits its concurrent connections. Each listener has its own
+// limit, so a crowd at a port does not affect the socket.
 //
-// Connections of a port with a token begin as strangers, which have slots of
-// their own and short lives. When these slots are taken a new connection takes
-// the oldest stranger's: connecting first keeps no client out.
-// With the first request that carries the token a connection gets one of the
-// other slots, and no stranger can take that.
+// Connections of a port with a token start as strangers, which have separate
+// slots and a short life. If these slots are full, a new connection replaces
+// the oldest stranger, so nobody can lock clients out by connecting first. The
+// first request with the token moves a connection to one of the other slots,
+// which strangers cannot take.
 type limitedListener struct {
 	net.Listener
 	slots    chan struct{}
 	refusing chan struct{}
 	refused  sync.WaitGroup
 
-	guarded      bool // clients have to send a token
+	guarded      bool // clients must send a token
 	mu           sync.Mutex
-	strangers    []*limitedConn // the oldest first
+	strangers    []*limitedConn // oldest first
 	maxStrangers int
 }
 
@@ -74,7 +74,7 @@ func withLimit(l net.Listener, n int) *limitedListener {
 	}
 }
 
-// Accept passes over the connections that are over the limit.
+// Accept skips connections over the limit.
 func (l *limitedListener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
@@ -93,10 +93,10 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 	}
 }
 
-// meet lets a stranger in, in the place of the oldest one if need be.
+// meet accepts a stranger, which replaces the oldest one if there are too many.
 func (l *limitedListener) meet(conn net.Conn) *limitedConn {
 	c := &limitedConn{Conn: conn, listener: l, until: time.Now().Add(strangerTime)}
-	_ = conn.SetDeadline(c.until) // a connection that fails is closed when it is read
+	_ = conn.SetDeadline(c.until) // a failed connection is closed when it is read
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.strangers) == l.maxStrangers {
@@ -106,7 +106,7 @@ func (l *limitedListener) meet(conn net.Conn) *limitedConn {
 	return c
 }
 
-// refuse answers a connection that is over the limit, without waiting for it.
+// refuse responds to a connection over the limit, without blocking.
 func (l *limitedListener) refuse(conn net.Conn) {
 	answer := func() {
 		if conn.SetDeadline(time.Now().Add(refusalTime)) == nil {
@@ -119,23 +119,23 @@ func (l *limitedListener) refuse(conn net.Conn) {
 		l.refused.Go(func() {
 			defer func() { <-l.refusing }()
 			if conn.SetDeadline(time.Now().Add(refusalTime)) == nil {
-				_, _ = conn.Read(make([]byte, 4096)) // the request, whatever it is
+				_, _ = conn.Read(make([]byte, 4096)) // any request
 			}
 			answer()
 		})
 	default:
-		answer() // a fresh socket has room for it
+		answer() // the buffer of a new socket has room for it
 	}
 }
 
 type connKey struct{}
 
-// keepConn makes a connection known to its requests.
+// keepConn stores a connection in the context of its requests.
 func keepConn(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, conn)
 }
 
-// admit gives the connection of a request that may be answered a slot for good.
+// admit gives the connection of an authorized request a permanent slot.
 func admit(r *http.Request) error {
 	if c, ok := r.Context().Value(connKey{}).(*limitedConn); ok && !c.admit() {
 		return rest.Fail(http.StatusTooManyRequests, tooMany)
@@ -143,17 +143,17 @@ func admit(r *http.Request) error {
 	return nil
 }
 
-// standing is what a connection counts as.
+// standing is the state of a connection.
 type standing int
 
 const (
-	stranger standing = iota // it has not sent the token yet
-	admitted                 // it has one of the listener's slots
-	gone                     // it counts no longer
+	stranger standing = iota // has not sent the token yet
+	admitted                 // has one of the listener's slots
+	gone                     // closed, and has no slot
 )
 
-// limitedConn gives its slot back when it is closed. As long as it is a
-// stranger, no deadline of it is later than its end.
+// limitedConn releases its slot when it is closed. The deadlines of a stranger
+// are never later than the end of its life.
 type limitedConn struct {
 	net.Conn
 	listener *limitedListener
@@ -161,8 +161,8 @@ type limitedConn struct {
 	until    time.Time
 }
 
-// admit takes a slot of the listener, and lifts the deadlines of a stranger. It
-// reports whether the connection has a slot.
+// admit takes a slot of the listener, and removes the deadlines of a stranger.
+// It reports whether the connection has a slot.
 func (c *limitedConn) admit() bool {
 	c.listener.mu.Lock()
 	defer c.listener.mu.Unlock()
@@ -179,7 +179,7 @@ func (c *limitedConn) admit() bool {
 	}
 }
 
-// leave takes a stranger off the list. The listener is locked.
+// leave removes a stranger from the list. The listener must be locked.
 func (c *limitedConn) leave() {
 	l := c.listener
 	if i := slices.Index(l.strangers, c); i >= 0 {
@@ -187,14 +187,14 @@ func (c *limitedConn) leave() {
 	}
 }
 
-// dismiss ends a stranger. The listener is locked.
+// dismiss closes a stranger. The listener must be locked.
 func (c *limitedConn) dismiss() {
 	c.leave()
 	c.standing = gone
 	_ = c.Conn.Close()
 }
 
-// Close ends the connection, however often it is called.
+// Close closes the connection. It may be called more than once.
 func (c *limitedConn) Close() error {
 	c.listener.mu.Lock()
 	switch c.standing {
@@ -209,7 +209,7 @@ func (c *limitedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite lets a client read the answer before its connection is cut.
+// CloseWrite lets a client read the response before its connection is cut.
 func (c *limitedConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -222,17 +222,17 @@ func (c *limitedConn) SetDeadline(t time.Time) error {
 	return c.within(t, c.Conn.SetDeadline)
 }
 
-// SetReadDeadline sets the deadline of reading.
+// SetReadDeadline sets the read deadline.
 func (c *limitedConn) SetReadDeadline(t time.Time) error {
 	return c.within(t, c.Conn.SetReadDeadline)
 }
 
-// SetWriteDeadline sets the deadline of writing.
+// SetWriteDeadline sets the write deadline.
 func (c *limitedConn) SetWriteDeadline(t time.Time) error {
 	return c.within(t, c.Conn.SetWriteDeadline)
 }
 
-// within sets a deadline that is no later than a stranger's end.
+// within sets a deadline, limited to the end of a stranger's life.
 func (c *limitedConn) within(t time.Time, set func(time.Time) error) error {
 	c.listener.mu.Lock()
 	defer c.listener.mu.Unlock()

@@ -27,8 +27,8 @@ func (f *fixture) sorted(path string, key func(map[string]any) string) {
 	}
 }
 
-// Lists are sorted by ID when a prefix is given, and by age otherwise, and in
-// the other order with reverse.
+// Lists are sorted by ID if a prefix is given, and by age otherwise, and in
+// reverse order on request.
 func TestOrderOfLists(t *testing.T) {
 	t.Parallel()
 	f := servePages(t)
@@ -76,11 +76,11 @@ func TestOrderOfLists(t *testing.T) {
 	}
 }
 
-// Allocations and evaluations whose IDs begin alike are listed by their IDs.
+// Allocations and evaluations with the same prefix are listed by their IDs.
 func TestPrefixesOfIDs(t *testing.T) {
 	t.Parallel()
 	job := newJob("job", "service", newTask("t", "run_for", "1h"))
-	job.TaskGroups[0].Count = new(17) // two of which begin with the same digit
+	job.TaskGroups[0].Count = new(17) // two of them have the same first digit
 	f := serve(t, job)
 	f.running("t")
 	for range 17 {
@@ -100,14 +100,14 @@ func TestPrefixesOfIDs(t *testing.T) {
 	}
 }
 
-// What is known of allocations that have ended is kept as long as they are.
+// Data about ended allocations is kept as long as they are.
 func TestManyAllocations(t *testing.T) {
 	t.Parallel()
 	parent := newJob("parent", "batch", newTask("t"))
 	parent.ParameterizedJob = &api.ParameterizedJobConfig{}
 	parent.Canonicalize()
 	f := serve(t, parent)
-	const many = 70 // after 64 those that the engine has forgotten are dropped
+	const many = 70 // after 64, forgotten ones are dropped
 	for range many {
 		if _, _, err := f.client.Jobs().Dispatch("parent", nil, nil, "", nil); err != nil {
 			t.Fatal(err)

@@ -22,7 +22,7 @@ func TestLogs(t *testing.T) {
 	f := serve(t, newJob("job", "batch", newTask("main", "run_for", "1h", "stdout_string", "one\ntwo\n", "stderr_string", "oops\n")))
 	alloc := f.running("main").ID
 	f.untilOutput(alloc, "main", 8)
-	f.appendOutput("main.stdout.0", "\x00\xff\xfe\n") // what no job file can say
+	f.appendOutput("main.stdout.0", "\x00\xff\xfe\n") // not possible in a job file
 	f.appendOutput("main.stdout.1", "last")           // as if the first file were full
 	text := "one\ntwo\n\x00\xff\xfe\nlast"
 	for name, tt := range map[string]struct{ query, want string }{
@@ -67,7 +67,7 @@ func (f *fixture) appendOutput(file, text string) {
 	}
 }
 
-// readFrames reads frames as Nomad's client does.
+// readFrames reads frames like Nomad's client.
 func readFrames(t *testing.T, r io.Reader) string {
 	t.Helper()
 	var got []byte
@@ -169,7 +169,7 @@ func TestLogsThatAreDisabled(t *testing.T) {
 	}
 }
 
-// What the job keeps off the disk can be followed as it comes.
+// Output that is not kept on disk can be followed from now on.
 func TestFollowingLogsThatAreDisabled(t *testing.T) {
 	t.Parallel()
 	task := newTask("main", "run_for", "1h", "stdout_string", "tick\n", "stdout_repeat", 1_000_000, "stdout_repeat_duration", "5ms")
@@ -186,7 +186,7 @@ func TestFollowingLogsThatAreDisabled(t *testing.T) {
 	}
 }
 
-// A follower that reads the files itself learns when they may have grown.
+// A follower that reads the files itself is notified when they may have grown.
 func TestSilentLogs(t *testing.T) {
 	t.Parallel()
 	f := serve(t, newJob("job", "batch", newTask("main", "run_for", "1h",
@@ -204,12 +204,11 @@ func TestSilentLogs(t *testing.T) {
 	}
 }
 
-// A client that reads slowly gets the rest when the run has ended, if the server
-// may linger.
+// A slow client gets the rest after the end of the run, if the server lingers.
 func TestServerLingersForFollowers(t *testing.T) {
 	t.Parallel()
 	line := strings.Repeat("x", 1023) + "\n"
-	const lines = 8 << 10 // more than any socket holds
+	const lines = 8 << 10 // more than any socket buffers
 	f := serveWith(t, func(cfg *httpapi.Config) { cfg.Linger = patience }, newJob("job", "batch",
 		newTask("main", "run_for", "1h", "stdout_string", line, "stdout_repeat", lines-1, "stdout_repeat_duration", "0s")))
 	alloc := f.running("main").ID
@@ -217,7 +216,7 @@ func TestServerLingersForFollowers(t *testing.T) {
 	f.untilOutput(alloc, "main", lines<<10)
 	ended := make(chan error, 1)
 	go func() { ended <- f.server.Shutdown(context.Background()) }()
-	for alive := true; alive; { // until nobody is let in any more
+	for alive := true; alive; { // until connections are refused
 		conn, err := net.Dial("unix", f.path)
 		if alive = err == nil; alive {
 			_ = conn.Close()

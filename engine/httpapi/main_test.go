@@ -32,16 +32,16 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience bounds every wait of a test for something that has to happen.
+// patience limits every wait of a test.
 const patience = 20 * time.Second
 
 const nodeID = "0f3c1c4e-6b7e-8d0e-9d55-1f0a2e5b7c11"
 
-// fakeDriver is the mock driver, with commands that are functions of the test.
+// fakeDriver is the mock driver with commands defined by the test.
 type fakeDriver struct {
 	drivers.Driver
 	exec func(context.Context, *drivers.ExecOptions) (*drivers.ExitResult, error)
-	uses *drivers.TaskResourceUsage // by every task
+	uses *drivers.TaskResourceUsage // usage of every task
 }
 
 func (d *fakeDriver) TaskStats(context.Context, string, time.Duration) (<-chan *drivers.TaskResourceUsage, error) {
@@ -73,7 +73,7 @@ type fixture struct {
 	events *event.Subscription
 }
 
-// rules is a preflight that knows Nomad's rules alone.
+// rules is a preflight with Nomad's rules only.
 func rules(node *taskenv.Node) func(httpapi.Order, *api.Job) jobspec.Diagnostics {
 	return func(order httpapi.Order, job *api.Job) jobspec.Diagnostics {
 		if order == httpapi.OrderDispatch {
@@ -149,7 +149,7 @@ func serveWith(t testing.TB, change func(*httpapi.Config), jobs ...*api.Job) *fi
 	return f
 }
 
-// socketDir is a directory whose path is short, which t.TempDir's need not be.
+// socketDir returns a directory with a short path, unlike t.TempDir.
 func socketDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "taskrun") //nolint:usetesting // too long for a socket
@@ -197,8 +197,8 @@ func (f *fixture) alloc(id string) *api.Allocation {
 	return a
 }
 
-// evaluation returns the one because of which an allocation was placed, when
-// the server has heard of that.
+// evaluation returns the evaluation that placed an allocation, once the server
+// knows it.
 func (f *fixture) evaluation(alloc string) string {
 	f.Helper()
 	for index := uint64(0); ; {
@@ -213,14 +213,14 @@ func (f *fixture) evaluation(alloc string) string {
 	}
 }
 
-// answer is an HTTP response whose body is closed with the test.
+// answer is an HTTP response whose body is closed at the end of the test.
 type answer struct {
 	StatusCode int
 	Header     http.Header
 	Body       io.ReadCloser
 }
 
-// do sends a request, with pairs of a header's name and value.
+// do sends a request; header has alternating names and values.
 func (f *fixture) do(method, path string, body io.Reader, header ...string) *answer {
 	f.Helper()
 	ctx, cancel := context.WithTimeout(f.Context(), patience)
@@ -243,13 +243,14 @@ func (f *fixture) do(method, path string, body io.Reader, header ...string) *ans
 	return &answer{resp.StatusCode, resp.Header, resp.Body}
 }
 
-// get returns what a GET request is answered with.
+// get returns the response to a GET request.
 func get[T any](f *fixture, path string) T {
 	f.Helper()
 	return follow(f, path, func(T) bool { return true })
 }
 
-// follow repeats a GET request, as a blocking query, until enough has changed.
+// follow repeats a GET request as a blocking query until enough accepts the
+// response.
 func follow[T any](f *fixture, path string, enough func(T) bool) (v T) {
 	f.Helper()
 	ctx, cancel := context.WithTimeout(f.Context(), patience)
@@ -267,7 +268,7 @@ func follow[T any](f *fixture, path string, enough func(T) bool) (v T) {
 	}
 }
 
-// newJob returns a canonical job of one group, g, with these tasks.
+// newJob returns a canonical job with one group, g, and these tasks.
 func newJob(id, jobType string, tasks ...*api.Task) *api.Job {
 	g := api.NewTaskGroup("g", 1)
 	g.Tasks = tasks
@@ -278,8 +279,8 @@ func newJob(id, jobType string, tasks ...*api.Task) *api.Job {
 	return job
 }
 
-// newTask returns a task for the mock driver. Options are pairs of a name of
-// the mock driver's and a value.
+// newTask returns a task for the mock driver. config has alternating names and
+// values of the mock driver's options.
 func newTask(name string, config ...any) *api.Task {
 	t := api.NewTask(name, "mock_driver")
 	t.Config = map[string]any{}

@@ -16,7 +16,7 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// The agent tells of itself, and of a pool of its own.
+// The agent describes itself and its own node pool.
 func TestAgent(t *testing.T) {
 	t.Parallel()
 	f := serveWith(t, func(c *httpapi.Config) {
@@ -60,7 +60,7 @@ func TestAgent(t *testing.T) {
 	}
 }
 
-// Metrics are what tasks use, and how many allocations there are.
+// Metrics include the usage of tasks and the number of allocations.
 func TestMetricsOfTasks(t *testing.T) {
 	t.Parallel()
 	f := serve(t)

@@ -12,9 +12,8 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// The log tells of everything that happens to a job, each thing with its level,
-// its module and its names.
-func TestMonitorTellsOfEverything(t *testing.T) {
+// The log contains every event of a job, each with its level, module and names.
+func TestMonitorReportsAllEvents(t *testing.T) {
 	t.Parallel()
 	f := serve(t)
 	lines := json.NewDecoder(f.do("GET", "/v1/agent/monitor?plain=true&log_json=true&log_level=TRACE", nil).Body)
@@ -32,7 +31,7 @@ func TestMonitorTellsOfEverything(t *testing.T) {
 	if err := f.engine.Submit(good, bad); err != nil {
 		t.Fatal(err)
 	}
-	type pairs map[string]string // names of a line, and what their values contain
+	type pairs map[string]string // names in a line, and parts of their values
 	type line struct {
 		head string // level, module and message
 		pairs
@@ -77,8 +76,7 @@ func TestMonitorTellsOfEverything(t *testing.T) {
 	await()
 }
 
-// A level leaves out those below it, and a client can name the node and the
-// server that it talks to.
+// A level omits those below it, and a client can name the node and the server.
 func TestMonitorLevels(t *testing.T) {
 	t.Parallel()
 	f := serve(t)
@@ -112,7 +110,7 @@ func TestMonitorLevels(t *testing.T) {
 	}
 }
 
-// Heartbeats of the log are empty frames, and none in a plain log.
+// Heartbeats of the log are empty frames; a plain log has none.
 func TestMonitorHeartbeats(t *testing.T) {
 	t.Parallel()
 	f := serve(t)
@@ -128,7 +126,7 @@ func TestMonitorHeartbeats(t *testing.T) {
 	alloc := f.running("t").ID
 	frames := f.do("GET", "/v1/client/fs/logs/"+alloc+"?task=t&type=stdout&silent=true&follow=true", nil)
 	dec := json.NewDecoder(frames.Body)
-	for beat.FileEvent = "first"; !beat.IsHeartbeat(); { // one that says that there may be output comes first
+	for beat.FileEvent = "first"; !beat.IsHeartbeat(); { // a frame that only says that there may be output comes first
 		beat = api.StreamFrame{}
 		if err := dec.Decode(&beat); err != nil {
 			t.Fatal(err)

@@ -17,7 +17,7 @@ func TestNodeShowsItsDrivers(t *testing.T) {
 	if err != nil || len(nodes) != 1 {
 		t.Fatalf("%d nodes, %v", len(nodes), err)
 	}
-	for _, name := range []string{"mock_driver", "raw_exec"} { // of which the second is the first here
+	for _, name := range []string{"mock_driver", "raw_exec"} { // the node has both
 		for _, d := range []any{node.Drivers[name], nodes[0].Drivers[name]} {
 			if d == nil {
 				t.Errorf("there is no driver %s", name)

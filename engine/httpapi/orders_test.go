@@ -13,7 +13,7 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// An order whose body or query cannot be read is refused, and nothing happens.
+// An order with an invalid body or query is refused, and has no effect.
 func TestUnreadableOrders(t *testing.T) {
 	t.Parallel()
 	f := serve(t, deployable(1, "a", func(u *api.UpdateStrategy) { u.MinHealthyTime = new(time.Hour) }))
@@ -60,8 +60,8 @@ func TestUnreadableOrders(t *testing.T) {
 	}
 }
 
-// The node shows what was measured of the machine, in the units of each field,
-// and the event with which it began.
+// The node shows the measurements of the machine, in the unit of each field,
+// and its first event.
 func TestNodeShowsTheMachine(t *testing.T) {
 	t.Parallel()
 	f := serveWith(t, func(c *httpapi.Config) {

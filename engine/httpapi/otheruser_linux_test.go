@@ -10,16 +10,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nobody is a user that is not root, whatever his name.
+// nobody is a UID other than root.
 const nobody = 65534
 
-// asNobody asks a server for its jobs as another user of this machine does: by
-// a thread that is nobody's, and ends with the goroutine.
+// asNobody requests the jobs from a server as another user of this machine, in
+// a thread that ends with the goroutine.
 func asNobody(path string) (answer string, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		runtime.LockOSThread() // for good
+		runtime.LockOSThread() // never unlocked
 		const same = ^uintptr(0)
 		if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, same, nobody, same); errno != 0 {
 			err = errno
@@ -49,8 +49,8 @@ func ask(path string) (string, error) {
 	return string(buf[:max(n, 0)]), errors.Join(err, writeErr)
 }
 
-// Another user does not get to the socket; and if somebody has loosened its
-// modes and those of its directory, he gets no answer.
+// Another user cannot reach the socket, and gets no response even if the modes
+// of the socket and its directory were changed.
 func TestAnotherUser(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root, to be another user")

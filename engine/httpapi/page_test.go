@@ -53,7 +53,7 @@ func TestFilters(t *testing.T) {
 	for filter, want := range map[string]string{
 		`ID == "b"`:       "b",
 		`Type != "batch"`: "b",
-		`ParentID == "" and ParameterizedJob is not nil`: "c", // the nomad command's, for dispatch
+		`ParentID == "" and ParameterizedJob is not nil`: "c", // used by the nomad command for dispatch
 		`Periodic is not nil`:                            "",  // and for periodic force
 		`Meta.team == "red"`:                             "a",
 		`Meta.team is not empty`:                         "a",
@@ -77,8 +77,9 @@ func TestFilters(t *testing.T) {
 	}
 }
 
-// What cannot be read, or would take too long to read, is refused in no time.
-func TestFiltersThatAreRefused(t *testing.T) {
+// A filter that is invalid, or would take too long to parse, is refused at
+// once.
+func TestRefusedFilters(t *testing.T) {
 	t.Parallel()
 	f := servePages(t)
 	for name, filter := range map[string]string{
@@ -101,8 +102,8 @@ func TestFiltersThatAreRefused(t *testing.T) {
 	}
 }
 
-// A list is the same whether it is read at once or page by page, forward or
-// back, by whatever key it is sorted.
+// A list is the same whether it is read at once or page by page, in either
+// order, sorted by any key.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	f := servePages(t)
@@ -133,8 +134,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// The page behind an object that is gone begins with the next one.
-func TestPageBehindWhatIsGone(t *testing.T) {
+// The page after a deleted object starts with the next one.
+func TestPageAfterADeletedObject(t *testing.T) {
 	t.Parallel()
 	f := servePages(t)
 	jobs, _, err := f.client.Jobs().List(&api.QueryOptions{NextToken: "aa"})

@@ -6,22 +6,22 @@ import (
 	"sync"
 )
 
-// ownListener accepts connections of this user and of root only, should the
-// modes of socket and directory ever have been loosened.
+// ownListener accepts only connections of this user and of root, even if the
+// modes of the socket and its directory were changed.
 type ownListener struct {
 	net.Listener
 	path   string
 	remove sync.Once
 }
 
-// Close ends the listener and removes its socket, once: the name may be
-// another's by then.
+// Close closes the listener and removes its socket. It removes the socket only
+// once: later, the name may belong to another one.
 func (l *ownListener) Close() error {
-	l.remove.Do(func() { _ = os.Remove(l.path) }) // one that is gone is gone
+	l.remove.Do(func() { _ = os.Remove(l.path) }) // it may be gone already
 	return l.Listener.Close()
 }
 
-// Accept passes over the connections of others.
+// Accept skips the connections of other users.
 func (l *ownListener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()

@@ -8,7 +8,7 @@ import (
 )
 
 // A job that only launches others is dead once it is stopped, and a query that
-// waits for a change of it learns that.
+// waits for a change of it returns.
 func TestStopOfAPeriodicJobIsAChange(t *testing.T) {
 	t.Parallel()
 	job := newJob("job", "batch", newTask("t"))
@@ -52,7 +52,7 @@ func TestForcePeriodic(t *testing.T) {
 		t.Errorf("it runs as %q", alloc.Job)
 	}
 	var placed []*api.AllocationListStub
-	for index := uint64(0); len(placed) == 0; { // the server hears of events as this test does: when it comes to that
+	for index := uint64(0); len(placed) == 0; { // the server receives events concurrently with this test
 		list, meta, err := f.client.Evaluations().Allocations(id, &api.QueryOptions{WaitIndex: index, WaitTime: patience})
 		if err != nil || index > 0 && meta.LastIndex == index {
 			t.Fatalf("at index %d there is nothing: %v", index, err)

@@ -35,12 +35,12 @@ func TestPlanJob(t *testing.T) {
 	}
 }
 
-// What leaves the allocations running is done, at once.
+// An update that leaves the allocations running is done at once.
 func TestRegisterInPlace(t *testing.T) {
 	t.Parallel()
 	f := serve(t, newJob("job", "service", newTask("t", "run_for", "1h")))
 	alloc := f.running("t")
-	f.evaluation(alloc.ID) // the index is that of the registration from now on
+	f.evaluation(alloc.ID) // from now on, the index is that of the registration
 	job := newJob("job", "service", newTask("t", "run_for", "1h"))
 	job.Priority = new(70)
 	before, _, err := f.client.Jobs().Info("job", nil)
@@ -64,14 +64,14 @@ func TestRegisterInPlace(t *testing.T) {
 	if a := f.alloc(alloc.ID); a.ClientStatus != "running" || a.DesiredStatus != "run" {
 		t.Errorf("the allocation is %s, wanted to %s", a.ClientStatus, a.DesiredStatus)
 	}
-	// The same once more is no new version.
+	// The same version again is no new version.
 	if _, _, err := f.client.Jobs().Register(job, nil); err != nil {
 		t.Error(err)
 	}
 	if again, _, err := f.client.Jobs().Info("job", nil); err != nil || *again.Version != 1 {
 		t.Errorf("version %d, %v", *again.Version, err)
 	}
-	// An allocation that is placed later is of the new version.
+	// An allocation that is placed later has the new version.
 	if _, err := f.client.Allocations().Stop(f.alloc(alloc.ID), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -80,8 +80,8 @@ func TestRegisterInPlace(t *testing.T) {
 	}
 }
 
-// What a run cannot do is refused, and said.
-func TestWhatARunRefuses(t *testing.T) {
+// Orders that a run does not support are refused with a reason.
+func TestRefusedOrders(t *testing.T) {
 	t.Parallel()
 	f := serve(t, newJob("job", "service", newTask("t", "run_for", "1h")))
 	job := newJob("job", "batch", newTask("t", "run_for", "1h"))
@@ -121,7 +121,8 @@ func TestWhatARunRefuses(t *testing.T) {
 	}
 }
 
-// The plan of a periodic job names its next launch, and without diff no fields.
+// The plan of a periodic job contains its next launch, and without diff no
+// fields.
 func TestPlanOfAPeriodicJob(t *testing.T) {
 	t.Parallel()
 	job := func(spec string) *api.Job {
@@ -146,8 +147,8 @@ func TestPlanOfAPeriodicJob(t *testing.T) {
 	}
 }
 
-// The namespace of a request is the job's, as with the -namespace flag of the
-// nomad command and a job file that names none.
+// The namespace of a request is that of the job, as with the -namespace flag of
+// the nomad command and a job file without a namespace.
 func TestRegisterInTheNamespaceOfTheRequest(t *testing.T) {
 	t.Parallel()
 	job := func() *api.Job { return newJob("job", "service", newTask("t", "run_for", "1h")) }

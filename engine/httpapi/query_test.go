@@ -21,8 +21,8 @@ func TestBlockingQueryIsAnsweredByTheChange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What is published just after the state was read counts as a change, too:
-	// go on until nothing is.
+	// An event published just after the state was read is a change, too: repeat
+	// until there is none.
 	for changed := true; changed; {
 		last := meta.LastIndex
 		_, meta, err = f.client.Allocations().Info(id, &api.QueryOptions{WaitIndex: last, WaitTime: 20 * time.Millisecond})
@@ -83,7 +83,7 @@ func TestServerEndsBlockingQueries(t *testing.T) {
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
-		_, _, _ = f.client.Jobs().List(&api.QueryOptions{WaitIndex: 1}) // for five minutes
+		_, _, _ = f.client.Jobs().List(&api.QueryOptions{WaitIndex: 1}) // would wait for five minutes
 	}()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -122,7 +122,7 @@ func TestJobsArePagedByID(t *testing.T) {
 	}
 }
 
-// A dispatch with a token is one, however often it is asked for.
+// Dispatches with the same token are one, however often they are requested.
 func TestDispatchOptions(t *testing.T) {
 	t.Parallel()
 	parent := newJob("param", "batch", newTask("main", "run_for", "1h"))
@@ -157,7 +157,7 @@ func TestDispatchOptions(t *testing.T) {
 	}
 }
 
-// Lists show as much of allocations and nodes as is asked for.
+// Lists contain the requested parts of allocations and nodes.
 func TestFlagsOfLists(t *testing.T) {
 	t.Parallel()
 	f := serve(t, newJob("job", "batch", newTask("main", "run_for", "1h")))
@@ -258,7 +258,7 @@ func TestReplacedAllocation(t *testing.T) {
 		s, ok := e.Body.(event.AllocStatus)
 		return ok && s.Status == "failed" && s.Retry >= 0
 	}).Alloc
-	f.untilJobIs("job", "pending") // that is: waits for the replacement
+	f.untilJobIs("job", "pending") // it waits for the replacement
 	next := f.until(func(e event.Event) bool {
 		s, ok := e.Body.(event.AllocStatus)
 		return ok && s.Replaces == failed.ID && s.Status == "failed"

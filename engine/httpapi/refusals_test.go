@@ -10,8 +10,9 @@ import (
 	"taskrun/engine/httpapi"
 )
 
-// answers sends requests, each as METHOD PATH [BODY], and compares the answers
-// with STATUS BODY. An answer may go on where the wanted one ends with "…".
+// answers sends requests, each METHOD PATH [BODY], and compares the responses
+// with STATUS BODY. A response may continue where the expected one ends with
+// "…".
 func (f *fixture) answers(t *testing.T, calls map[string]string) {
 	t.Helper()
 	for call, want := range calls {
@@ -25,8 +26,8 @@ func (f *fixture) answers(t *testing.T, calls map[string]string) {
 	}
 }
 
-// A request that names what is not there, or whose query or body makes no
-// sense, is refused, and nothing happens.
+// A request for a missing object, or with an invalid query or body, is refused,
+// and has no effect.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	cron := newJob("cron", "batch", newTask("c"))
@@ -213,11 +214,11 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// The index that a client enforces is that of the job that it has seen.
+// The enforced index is that of the job that the client has seen.
 func TestEnforcedIndex(t *testing.T) {
 	t.Parallel()
 	f := serve(t, newJob("job", "service", newTask("t", "run_for", "1h")))
-	f.evaluation(f.running("t").ID) // the index is that of the registration from now on
+	f.evaluation(f.running("t").ID) // from now on, the index is that of the registration
 	shown, _, err := f.client.Jobs().Info("job", nil)
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// arrivals is a listener at which connections arrive that a test makes.
+// arrivals is a listener whose connections come from the test.
 type arrivals chan net.Conn
 
 func (a arrivals) Accept() (net.Conn, error) {
@@ -23,13 +23,13 @@ func (a arrivals) Accept() (net.Conn, error) {
 func (arrivals) Close() error   { return nil }
 func (arrivals) Addr() net.Addr { return &net.UnixAddr{} }
 
-// A connection over the limit is answered after its request, also when that is
-// slow to come and the answer is slow to be read: a client that is answered
-// before it has asked sees a broken pipe. One that never asks is cut off.
+// A connection over the limit gets its response after its request, even if both
+// sides are slow: a client that gets a response before its request sees a
+// broken pipe. A connection without a request is cut.
 func TestRefusalWaitsForTheRequest(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		asks, reads time.Duration // after it has connected, after it has asked
+		asks, reads time.Duration // delays after connecting, and after the request
 		answered    bool
 	}{
 		"at once":     {0, 0, true},

@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// deployable returns a version of a service: what it runs depends on a value.
+// deployable returns a version of a service that depends on a value.
 func deployable(count int, value string, change func(*api.UpdateStrategy)) *api.Job {
 	job := newJob("job", "service", newTask("t", "run_for", "1h"))
 	g := job.TaskGroups[0]
@@ -22,7 +22,7 @@ func deployable(count int, value string, change func(*api.UpdateStrategy)) *api.
 
 func asIs(*api.UpdateStrategy) {}
 
-// deployed waits, as clients do, until a deployment is as it should be.
+// deployed waits, like clients, until a deployment is as expected.
 func (f *fixture) deployed(id string, enough func(*api.Deployment) bool) *api.Deployment {
 	f.Helper()
 	index := uint64(0)
@@ -63,8 +63,8 @@ func (f *fixture) deploymentOf(evaluation string) string {
 	return e.DeploymentID
 }
 
-// A job goes from version to version as its update block says, and a client
-// sees that.
+// A job is updated from version to version according to its update block, which
+// a client can follow.
 func TestRollOut(t *testing.T) {
 	t.Parallel()
 	f := serve(t, deployable(2, "a", asIs))
@@ -117,7 +117,7 @@ func TestRollOut(t *testing.T) {
 	}
 }
 
-func TestOrdersToADeployment(t *testing.T) {
+func TestDeploymentOrders(t *testing.T) {
 	t.Parallel()
 	f := serve(t, deployable(2, "a", asIs))
 	first := f.running("t")
@@ -233,7 +233,7 @@ func TestScale(t *testing.T) {
 	}
 }
 
-// A canary offers its services with the tags for that, until it is promoted.
+// A canary registers its services with the canary tags until it is promoted.
 func TestServicesOfCanaries(t *testing.T) {
 	t.Parallel()
 	job := func(value string) *api.Job {

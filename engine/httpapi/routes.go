@@ -22,19 +22,18 @@ import (
 	"taskrun/engine/httpapi/variables"
 )
 
-// route is a path that is served. A star in it stands for an ID, which may
-// contain slashes.
+// route is a served path. A star stands for an ID, which may contain slashes.
 type route struct {
 	method, path string
 	handler      rest.Handler
 }
 
-// routes returns all that is served. Paths are matched decoded, in this order.
-// A job whose ID ends like a path of the table can therefore not be reached,
-// which is so in Nomad as well.
+// routes returns the table of routes. Decoded paths are matched in this order,
+// so a job whose ID ends like a path in the table cannot be reached, as in
+// Nomad.
 func routes(run *render.Run, cfg *Config) []route {
-	// all reads what changes with any object of a table, one what changes with the
-	// object, or with those of the job, that the path names.
+	// all reads data that changes with any object of a table, one data that
+	// changes with the object, or the job, that the path names.
 	one := func(table fold.Table, get rest.Get) rest.Handler {
 		return rest.Read(func(ctx context.Context, id string, after uint64, limit time.Duration) uint64 {
 			return run.Engine.State().Wait(ctx, fold.Topic{Table: table, Key: id}, after, limit)
@@ -164,7 +163,7 @@ func routes(run *render.Run, cfg *Config) []route {
 	}
 }
 
-// find returns the route of a path, and the ID in it.
+// find returns the route of a path and the ID in the path.
 func find(routes []route, method, path string) (found *route, id string, err error) {
 	err = rest.ErrNotFound
 	for i := range routes {
@@ -181,7 +180,8 @@ func find(routes []route, method, path string) (found *route, id string, err err
 	return nil, "", err
 }
 
-// match returns what the pattern's star, if it has one, stands for in a path.
+// match returns the part of a path that matches the pattern's star, if there is
+// one.
 func match(pattern, path string) (id string, ok bool) {
 	before, after, star := strings.Cut(pattern, "*")
 	if !star {

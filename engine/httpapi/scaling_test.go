@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// Policies are those of groups and tasks, found by job, type and ID.
+// Policies of groups and tasks are found by job, type and ID.
 func TestScalingPolicies(t *testing.T) {
 	t.Parallel()
 	policy := func(kind string) *api.ScalingPolicy {
@@ -46,7 +46,8 @@ func TestScalingPolicies(t *testing.T) {
 	}
 }
 
-// A deployment counts allocations that are set healthy and unhealthy by hand.
+// A deployment counts allocations that are marked as healthy and unhealthy by
+// hand.
 func TestHealthInTheScaleStatus(t *testing.T) {
 	t.Parallel()
 	job := deployable(3, "a", func(u *api.UpdateStrategy) { u.HealthCheck, u.MaxParallel = new("manual"), new(3) })

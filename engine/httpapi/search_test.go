@@ -11,7 +11,7 @@ import (
 	"taskrun/engine/httpapi"
 )
 
-// A fuzzy search finds the parts of jobs, at most twenty of a kind.
+// A fuzzy search finds the parts of jobs, at most twenty of each kind.
 func TestFuzzySearch(t *testing.T) {
 	t.Parallel()
 	task := newTask("server", "run_for", "1h")

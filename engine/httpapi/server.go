@@ -1,14 +1,15 @@
 // Package httpapi serves a running engine as Nomad's HTTP API
 // (https://developer.hashicorp.com/nomad/api-docs), so that the nomad command,
-// its Go client and every tool built on them work against a local run.
+// its Go client and all tools built on them work with a local run.
 //
-// This package decides which requests are let in, and has the table of routes. Each resource is served by a
-// package below, which knows no other resource: it reads a request with rest,
-// asks the engine and tracker, and describes what they have with render. A new
-// path is a method of its resource's Handler and a row in routes.go.
+// This package decides which requests are accepted, and has the table of
+// routes. Each resource is served by a package below, which knows no other
+// resource: it reads a request with rest, queries the engine and tracker, and
+// describes the result with render. A new path is a method of its resource's
+// Handler and a row in routes.go.
 //
-// What is not served is not found; nothing answers with a success that did not
-// happen.
+// A path that is not served is not found; no response claims a success that did
+// not happen.
 package httpapi
 
 import (
@@ -28,23 +29,22 @@ import (
 	"taskrun/engine/leaf/workload"
 )
 
-// What a client may send, and how slowly.
+// Limits of the size and time of requests.
 const (
 	maxHeader  = 64 << 10 // bytes
 	headerTime = 10 * time.Second
 	idleTime   = 2 * time.Minute
 )
 
-// answerTime is how long what is being answered may take when the server ends.
+// answerTime is how long pending responses may take when the server ends.
 const answerTime = time.Second
 
-// Server serves an engine. Its methods may be called from several goroutines
-// at once.
+// Server serves an engine. Its methods are safe for concurrent use.
 type Server struct {
 	engine *engine.Engine
 	cfg    Config
 	http   http.Server
-	ctx    context.Context // done: streams and sessions are to end
+	ctx    context.Context // done: streams and sessions end
 	cancel context.CancelCauseFunc
 
 	routes  []route
@@ -57,7 +57,7 @@ type Server struct {
 }
 
 // New returns a server of an engine, and follows the engine's events from then
-// on: call it before Submit. It must be shut down.
+// on: call it before Submit. The caller must call Shutdown.
 func New(e *engine.Engine, cfg Config) *Server {
 	if cfg.Keys == nil {
 		cfg.Keys = workload.NewKeyring()
@@ -75,14 +75,15 @@ func New(e *engine.Engine, cfg Config) *Server {
 		ConnContext:       keepConn,
 
 		DisableGeneralOptionsHandler: true,                       // there are no options
-		ErrorLog:                     log.New(io.Discard, "", 0), // what clients do wrong is no output of a run
+		ErrorLog:                     log.New(io.Discard, "", 0), // errors of clients are not part of a run's output
 	}
 	return s
 }
 
-// Serve answers what comes in until Shutdown, which makes it return nil. It
-// closes the listener. That must be one that only the user can reach, such as
-// Listen returns, or one of ListenTCP: a client that is answered can run commands. It may be called for several listeners.
+// Serve serves connections until Shutdown, which makes it return nil. It closes
+// the listener. The listener must admit only the user, like that of Listen or
+// ListenTCP: clients can run commands. Serve may be called for several
+// listeners.
 func (s *Server) Serve(l net.Listener) error {
 	limited := withLimit(l, connections())
 	defer limited.refused.Wait()
@@ -92,10 +93,9 @@ func (s *Server) Serve(l net.Listener) error {
 	return nil
 }
 
-// ServeTask answers what a task asks at its socket, until the listener is
-// closed: with the rights of the workload identity whose token a request
-// carries, and with none if there is no token. When it returns no connection is
-// left.
+// ServeTask serves a task at its socket until the listener is closed. A request
+// has the rights of the workload identity whose token it carries, and none
+// without a token. When ServeTask returns, no connection is left.
 func (s *Server) ServeTask(l net.Listener) {
 	t := &taskListener{limitedListener: withLimit(l, connectionsPerTask), open: map[net.Conn]bool{}}
 	_ = s.http.Serve(t)
@@ -104,7 +104,7 @@ func (s *Server) ServeTask(l net.Listener) {
 	t.refused.Wait()
 }
 
-// context is that of the requests which a listener lets in.
+// context returns the context of the requests of a listener.
 func (s *Server) context(l net.Listener) context.Context {
 	if limited, ok := l.(*limitedListener); ok {
 		l = limited.Listener
@@ -119,9 +119,9 @@ func (s *Server) context(l net.Listener) context.Context {
 	}
 }
 
-// Shutdown ends the server: it accepts no connections, commands end at once, and
-// other answers within a second or as long as they may linger. It
-// returns when nothing of it is left, or with an error when ctx ends first.
+// Shutdown ends the server: it accepts no connections, commands end at once,
+// and other responses within a second, or as long as they may linger. It
+// returns when nothing is left, or with an error when ctx ends first.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.cancel(rest.ErrShutdown)
 	err := s.shutdownHTTP(ctx)
@@ -163,7 +163,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// begin adds a request to those that Shutdown waits for, unless it waits already.
+// begin adds a request to those that Shutdown waits for, unless Shutdown has
+// started to wait.
 func (s *Server) begin() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,15 +176,15 @@ func (s *Server) begin() bool {
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
 	if r.Body != http.NoBody {
-		// Before anything refuses the request: net/http reads the rest of the
-		// body then, and would wait for it.
+		// Before anything refuses the request: net/http then reads the rest of
+		// the body, and would wait for it.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(rest.BodyTime))
 	}
 	caller, err := callerOf(r, s.cfg.Keys, s.engine)
 	if err != nil {
 		return err
 	}
-	if caller == nil { // else no page can be at the other end of the socket
+	if caller == nil { // otherwise the client cannot be a web page
 		if err := refusePages(r); err != nil {
 			return err
 		}
@@ -210,9 +211,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
 	return route.handler(req)
 }
 
-// refusePages refuses what only a web page sends: a page must not be able to look
-// into a run or start a process, not even by a name that resolves to this
-// machine.
+// refusePages refuses requests that only web pages send: a page must not be
+// able to read a run or start a process, not even through a name that resolves
+// to this machine.
 func refusePages(r *http.Request) error {
 	host, _, err := net.SplitHostPort(r.Host)
 	if err != nil {

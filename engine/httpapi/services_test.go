@@ -12,7 +12,7 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// serveServices runs two jobs in two namespaces, which offer a service of one
+// serveServices runs two jobs in two namespaces, with a service of the same
 // name, and waits until all four instances are registered. It returns the
 // allocation of the first job.
 func serveServices(t *testing.T) (f *fixture, alloc string) {
@@ -35,7 +35,7 @@ func serveServices(t *testing.T) (f *fixture, alloc string) {
 			alloc = e.Alloc.ID
 		}
 	}
-	for _, name := range []string{"api", "db"} { // the server hears of events as this test does
+	for _, name := range []string{"api", "db"} { // the server receives events concurrently with this test
 		follow(f, "/v1/service/"+name, func(list []*api.ServiceRegistration) bool { return list[0].CreateIndex > 1 })
 	}
 	return f, alloc
@@ -70,8 +70,8 @@ func TestServicesAreListed(t *testing.T) {
 	}
 }
 
-// The instances of a service, a job or an allocation are listed by their IDs,
-// with the indexes of their service.
+// The instances of a service, a job or an allocation are sorted by ID, with the
+// indexes of their service.
 func TestInstancesAreListed(t *testing.T) {
 	t.Parallel()
 	f, alloc := serveServices(t)
@@ -105,8 +105,8 @@ func TestInstancesAreListed(t *testing.T) {
 	}
 }
 
-// A key chooses the same instances as long as they are there, and other keys
-// choose others.
+// A key chooses the same instances as long as they exist, and other keys choose
+// others.
 func TestChosenInstances(t *testing.T) {
 	t.Parallel()
 	f, _ := serveServices(t)
@@ -117,7 +117,7 @@ func TestChosenInstances(t *testing.T) {
 		return ids
 	}
 	first, rank := map[string]bool{}, map[string][]string{}
-	for i := range 32 { // that one of three is chosen by all is as good as impossible
+	for i := range 32 { // it is practically impossible that all keys choose the same one of three
 		key := fmt.Sprint("key-", i)
 		rank[key] = choose(9, key)
 		if len(rank[key]) != 3 {

@@ -23,8 +23,8 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// pipes is a listener whose connections are in memory and have no room: what
-// is written waits until it is read.
+// pipes is a listener whose connections are in memory and unbuffered: a write
+// waits until it is read.
 type pipes struct {
 	accept chan net.Conn
 	closed chan struct{}
@@ -46,7 +46,7 @@ func (p *pipes) Close() error {
 
 func (*pipes) Addr() net.Addr { return &net.UnixAddr{} }
 
-// dial connects and says something.
+// dial connects and sends a text.
 func (p *pipes) dial(text string) net.Conn {
 	client, server := net.Pipe()
 	p.accept <- server
@@ -62,8 +62,8 @@ func (talkative) ExecTaskStreaming(_ context.Context, _ string, o *drivers.ExecO
 	return &drivers.ExitResult{}, err
 }
 
-// served serves a job with a task that fails once a second and another one, in
-// virtual time.
+// served serves a job with a task that fails once per second and another one,
+// in virtual time.
 func served(t *testing.T, play func(s *Server, p *pipes)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -106,7 +106,7 @@ func served(t *testing.T, play func(s *Server, p *pipes)) {
 
 const hostLine = "Host: 127.0.0.1\r\n"
 
-// Who takes his time to say what he wants is cut off.
+// A client that sends its request too slowly is cut off.
 func TestSlowRequests(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -133,7 +133,7 @@ func TestSlowRequests(t *testing.T) {
 	}
 }
 
-// A header that comes byte by byte is not waited for longer.
+// A header that arrives byte by byte gets no more time.
 func TestDrippingRequest(t *testing.T) {
 	t.Parallel()
 	served(t, func(_ *Server, p *pipes) {
@@ -150,8 +150,8 @@ func TestDrippingRequest(t *testing.T) {
 	})
 }
 
-// Unread answers are dropped, and so are clients that read no events.
-func TestAnswersThatNobodyReads(t *testing.T) {
+// Unread responses are dropped, and so are clients that read no events.
+func TestUnreadResponses(t *testing.T) {
 	t.Parallel()
 	for path, within := range map[string]time.Duration{
 		"/v1/job/job": rest.ReadTime, "/v1/event/stream": events.LineTime, "/v1/metrics?format=prometheus": rest.ReadTime,
@@ -174,7 +174,7 @@ func TestAnswersThatNobodyReads(t *testing.T) {
 }
 
 // A client that reads events too slowly is cut off before too many are queued.
-func TestAReaderOfEventsWhoFallsBehind(t *testing.T) {
+func TestSlowReaderOfEvents(t *testing.T) {
 	t.Parallel()
 	served(t, func(s *Server, p *pipes) {
 		r := bufio.NewReader(p.dial("GET /v1/event/stream HTTP/1.1\r\n" + hostLine + "\r\n"))

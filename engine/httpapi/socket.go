@@ -20,15 +20,15 @@ import (
 
 const (
 	suffix = ".sock"
-	// maxPath is how long the path of a socket may be, in bytes: darwin's
-	// sun_path has 104 with the final zero.
+	// maxPath is the maximum length of a socket's path, in bytes: sun_path on
+	// macOS has 104, including the final zero.
 	maxPath = 103
-	// connectTime is how long a live engine may take to accept.
+	// connectTime is how long a running engine may take to accept a connection.
 	connectTime = time.Second
 )
 
-// SocketName names the socket of a run: <job>-<pid>, with what a client could
-// not put into an address (unix://…) replaced.
+// SocketName returns the name of a run's socket: <job>-<pid>, without
+// characters that are invalid in an address (unix://…).
 func SocketName(job string, pid int) string {
 	job = strings.Map(func(r rune) rune {
 		switch {
@@ -41,8 +41,8 @@ func SocketName(job string, pid int) string {
 	return strings.TrimLeft(job, ".") + "-" + strconv.Itoa(pid)
 }
 
-// PID returns the process that serves a socket, by the socket's name; 0 when the
-// name is none of SocketName.
+// PID returns the process that serves a socket, from the socket's name, or 0 if
+// the name is not one of SocketName.
 func PID(path string) int {
 	name := strings.TrimSuffix(filepath.Base(path), suffix)
 	pid, err := strconv.Atoi(name[strings.LastIndexByte(name, '-')+1:])
@@ -52,10 +52,10 @@ func PID(path string) int {
 	return pid
 }
 
-// Listen makes a socket for the user alone, in a directory for the user alone,
-// and returns it with its path. A long name is shortened, at its beginning, to
-// what a socket's path may be. A socket that a dead engine left is replaced;
-// one that is listened to is an error.
+// Listen creates a socket in a directory, both accessible only to the user, and
+// returns it with its path. If the path would be too long, the beginning of the
+// name is cut off. It replaces the socket of a dead engine; if a process
+// listens at the socket, it returns an error.
 func Listen(dir, name string) (net.Listener, string, error) {
 	path, err := socketPath(dir, name)
 	if err != nil {
@@ -78,8 +78,8 @@ func Listen(dir, name string) (net.Listener, string, error) {
 	return l, path, nil
 }
 
-// listen gives the socket its name when it can be connected to: before, Find
-// would take it for one that a dead engine left.
+// listen gives the socket its name only once it accepts connections: earlier,
+// Find would take it for the socket of a dead engine.
 func listen(path string) (net.Listener, error) {
 	unnamed := filepath.Join(filepath.Dir(path), "."+strconv.Itoa(os.Getpid()))
 	if err := os.Remove(unnamed); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -89,8 +89,8 @@ func listen(path string) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.(*net.UnixListener).SetUnlinkOnClose(false) // by the name that it had
-	err = os.Chmod(unnamed, 0o600)                // until here the directory has kept others away
+	l.(*net.UnixListener).SetUnlinkOnClose(false) // it would use the temporary name
+	err = os.Chmod(unnamed, 0o600)                // until here, the directory has kept others away
 	if err == nil {
 		err = whileLocked(filepath.Dir(path), func() error { return os.Rename(unnamed, path) })
 	}
@@ -105,19 +105,19 @@ func socketPath(dir, name string) (string, error) {
 		return "", fmt.Errorf("%q cannot be the name of a socket", name)
 	}
 	room := maxPath - len(filepath.Join(dir, suffix))
-	if room < min(len(name), 16) { // less would not tell one from another
+	if room < min(len(name), 16) { // a shorter name would not be distinctive
 		return "", errors.New("the path is too long for a socket")
 	}
 	return filepath.Join(dir, name[max(0, len(name)-room):]+suffix), nil
 }
 
-// probe reports whether a process listens to a socket, and removes one that no
-// process listens to.
+// probe reports whether a process listens at a socket, and removes a socket
+// without one.
 func probe(path string) (alive bool, err error) {
 	if alive, dead, err := dial(path); !dead {
 		return alive, err
 	}
-	// A new engine of the same run may have taken the name meanwhile.
+	// A new engine of the same run may have taken the name.
 	err = whileLocked(filepath.Dir(path), func() error {
 		var dead bool
 		if alive, dead, err = dial(path); !dead {
@@ -131,10 +131,11 @@ func probe(path string) (alive bool, err error) {
 	return alive, err
 }
 
-// dial reports whether a process listens to a socket, or has died that did.
+// dial reports whether a process listens at a socket, or the process that did
+// is dead.
 func dial(path string) (alive, dead bool, err error) {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		return false, false, nil // as for nearly every new run, and ten times as fast
+		return false, false, nil // the case of nearly every new run, and ten times as fast
 	}
 	conn, err := net.DialTimeout("unix", path, connectTime)
 	switch {
@@ -151,8 +152,8 @@ func dial(path string) (alive, dead bool, err error) {
 	}
 }
 
-// whileLocked calls f while no other process changes the names in a directory of
-// sockets.
+// whileLocked calls f while no other process can change the names in a
+// directory of sockets.
 func whileLocked(dir string, f func() error) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -171,8 +172,8 @@ func whileLocked(dir string, f func() error) error {
 	return f()
 }
 
-// Find returns the paths of the sockets in a directory that an engine listens
-// to, sorted, and removes the others. No directory is no error.
+// Find returns the sorted paths of the sockets in a directory at which an
+// engine listens, and removes the others. A missing directory is no error.
 func Find(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -11,7 +11,7 @@ import (
 	"taskrun/engine/httpapi"
 )
 
-// An engine that is too busy to accept is alive.
+// An engine that is too busy to accept a connection is alive.
 func TestABusyEngineIsAlive(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(socketDir(t), "web-1.sock")
@@ -23,7 +23,7 @@ func TestABusyEngineIsAlive(t *testing.T) {
 	if err := errors.Join(syscall.Bind(fd, &syscall.SockaddrUnix{Name: path}), syscall.Listen(fd, 0)); err != nil {
 		t.Fatal(err)
 	}
-	conn, err := net.Dial("unix", path) // takes the only place
+	conn, err := net.Dial("unix", path) // takes the only place in the queue
 	if err != nil {
 		t.Fatal(err)
 	}

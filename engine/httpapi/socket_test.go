@@ -26,7 +26,7 @@ func listen(t *testing.T, dir, name string) (net.Listener, string) {
 	return l, path
 }
 
-// leave leaves a socket as an engine does that was killed.
+// leave leaves a socket like a killed engine.
 func leave(t *testing.T, path string) {
 	t.Helper()
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
@@ -39,7 +39,7 @@ func leave(t *testing.T, path string) {
 	}
 }
 
-func TestListenIsForTheUserAlone(t *testing.T) {
+func TestListenIsPrivate(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(socketDir(t), "a", "taskrun")
 	l, path := listen(t, dir, "web-1")
@@ -80,7 +80,7 @@ func TestListenReplacesAStaleSocket(t *testing.T) {
 	listen(t, dir, "web-1")
 }
 
-func TestListenRefusesADirectoryOfOthers(t *testing.T) {
+func TestListenRefusesAnotherUsersDirectory(t *testing.T) {
 	t.Parallel()
 	dir := socketDir(t)
 	if err := os.Chmod(dir, 0o755); err != nil {
@@ -130,7 +130,7 @@ func TestFind(t *testing.T) {
 	_, a := listen(t, dir, "a-1")
 	dead := filepath.Join(dir, "dead-3.sock")
 	leave(t, dead)
-	other := filepath.Join(dir, "notes.sock") // no socket
+	other := filepath.Join(dir, "notes.sock") // not a socket
 	if err := os.WriteFile(other, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestSocketName(t *testing.T) {
 }
 
 // A run that is just starting is not taken for one that has ended.
-func TestFindLeavesSocketsThatBegin(t *testing.T) {
+func TestFindKeepsNewSockets(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(socketDir(t), "taskrun")
 	stop := make(chan struct{})
@@ -210,7 +210,7 @@ func TestPIDOfASocket(t *testing.T) {
 }
 
 // What is no engine's, and cannot be removed, is an error.
-func TestListenTellsWhatIsInItsPlace(t *testing.T) {
+func TestListenReportsObstacles(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		make       func(path string) error

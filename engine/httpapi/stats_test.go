@@ -13,8 +13,8 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// What tasks use is told as a real agent tells it: the driver uses what the
-// recorded one did, and the answer is the recorded one.
+// The usage of tasks is in the form of a real agent: the driver reports the
+// recorded usage, and the response is the recorded one.
 func TestStatsOnTheWire(t *testing.T) {
 	t.Parallel()
 	var recorded struct {
@@ -25,7 +25,7 @@ func TestStatsOnTheWire(t *testing.T) {
 		}
 	}
 	readFile(t, "testdata/alloc-stats.json", &recorded)
-	delete(recorded.Body.Tasks, "setup") // it has ended, and uses nothing
+	delete(recorded.Body.Tasks, "setup") // it has ended, and has no usage
 
 	f := serve(t)
 	f.driver.uses = &drivers.TaskResourceUsage{Processes: 1}
@@ -64,7 +64,7 @@ func TestStats(t *testing.T) {
 		MemoryStats: &api.MemoryStats{RSS: 7, Measured: []string{"RSS"}}, CpuStats: &api.CpuStats{Percent: 2, Measured: []string{"Percent"}},
 	}
 	f.driver.uses.Timestamp = 99
-	left := 2 // tasks that do not run yet
+	left := 2 // tasks that are not running yet
 	alloc := f.until(func(e event.Event) bool {
 		if s, ok := e.Body.(event.TaskState); ok && s.State == "running" {
 			left--

@@ -18,7 +18,7 @@ func (f *fixture) ended(id string) {
 	})
 }
 
-// One job is stopped, the other goes on.
+// One job is stopped, the other one goes on.
 func TestStopJob(t *testing.T) {
 	t.Parallel()
 	f := serve(t, newJob("a", "service", newTask("t-a", "run_for", "1h")), newJob("b", "service", newTask("t-b", "run_for", "1h")))
@@ -39,11 +39,11 @@ func TestStopJob(t *testing.T) {
 	if err != nil || len(jobs) != 2 || !jobs[0].Stop || jobs[1].Stop || jobs[1].Status != "running" {
 		t.Errorf("jobs %+v, %v", jobs, err)
 	}
-	// Nothing to stop any more; with purge it is forgotten.
+	// There is nothing to stop any more; with purge the job is forgotten.
 	if evaluation, _, err := f.client.Jobs().Deregister("a", true, nil); err != nil || evaluation != "" {
 		t.Errorf("stopped again: %q, %v", evaluation, err)
 	}
-	for deadline := time.Now().Add(patience); ; { // the job may still be at its very end
+	for deadline := time.Now().Add(patience); ; { // the job may still be ending
 		jobs, _, err := f.client.Jobs().List(&api.QueryOptions{Prefix: "a"})
 		if err == nil && len(jobs) == 0 {
 			break
@@ -57,7 +57,7 @@ func TestStopJob(t *testing.T) {
 	}
 }
 
-// Another allocation takes the place of one that is stopped.
+// A stopped allocation is replaced.
 func TestStopAllocation(t *testing.T) {
 	t.Parallel()
 	f := serve(t, newJob("job", "service", newTask("t", "run_for", "1h")))
@@ -86,8 +86,8 @@ func TestStopAllocation(t *testing.T) {
 	}
 }
 
-// A batch job's allocation that is stopped, as the nomad command does it, is
-// replaced if its group is rescheduled at all.
+// A batch job's allocation, stopped like the nomad command does it, is replaced
+// if its group is rescheduled at all.
 func TestStopAllocationOfABatchJob(t *testing.T) {
 	t.Parallel()
 	job := newJob("job", "batch", newTask("t", "run_for", "1h"))

@@ -31,8 +31,8 @@ func guardedPort(t *testing.T, play func(s *Server, p *pipes)) {
 	})
 }
 
-// A connection that does not send the token is cut off soon, whatever it sends
-// and however slowly it reads.
+// A connection that does not send the token is soon cut, whatever it sends and
+// however slowly it reads.
 func TestStrangersHaveShortLives(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -66,7 +66,7 @@ func TestStrangersHaveShortLives(t *testing.T) {
 	}
 }
 
-// A header that comes byte by byte ends no later.
+// A header that arrives byte by byte gets no more time.
 func TestStrangersThatDrip(t *testing.T) {
 	t.Parallel()
 	guardedPort(t, func(_ *Server, p *pipes) {
@@ -83,8 +83,8 @@ func TestStrangersThatDrip(t *testing.T) {
 	})
 }
 
-// Requests with the token may take as long as they would at the socket.
-func TestTheTokenLiftsTheDeadlines(t *testing.T) {
+// Requests with the token have the same time limits as at the socket.
+func TestTokenRemovesDeadlines(t *testing.T) {
 	t.Parallel()
 	guardedPort(t, func(_ *Server, p *pipes) {
 		conn := p.dial("GET /v1/agent/self HTTP/1.1\r\n" + hostLine + tokenLine + "\r\n")
@@ -119,7 +119,7 @@ func TestTheTokenLiftsTheDeadlines(t *testing.T) {
 	})
 }
 
-// A session with the token goes on for as long as its command does.
+// A session with the token lasts as long as its command.
 func TestSessionsAtThePort(t *testing.T) {
 	t.Parallel()
 	guardedPort(t, func(s *Server, p *pipes) {

@@ -8,8 +8,8 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// A summary counts the allocations of each group by their state, and the
-// children of a parameterized job by theirs.
+// A summary counts the allocations of each group by state, and the children of
+// a parameterized job by theirs.
 func TestSummaries(t *testing.T) {
 	t.Parallel()
 	group := func(name string, task *api.Task) *api.TaskGroup {
@@ -55,7 +55,7 @@ func TestSummaries(t *testing.T) {
 			t.Errorf("%s: %+v", id, got)
 		}
 	}
-	if n := get[api.AgentSelf](f, "/v1/agent/self").Stats["client"]["num_allocations"]; n != "3" { // one of them a child
+	if n := get[api.AgentSelf](f, "/v1/agent/self").Stats["client"]["num_allocations"]; n != "3" { // one of them is of a child
 		t.Errorf("%s allocations live, want 3", n)
 	}
 }

@@ -15,19 +15,18 @@ import (
 	"taskrun/engine/leaf/workload"
 )
 
-// connectionsPerTask is how many connections a task may have to its socket at a
-// time.
+// connectionsPerTask limits the concurrent connections of a task to its socket.
 const connectionsPerTask = 16
 
-// caller is the task that a request comes from.
+// caller is the task that sends a request.
 type caller struct {
 	claims workload.Claims
 	group  string
-	job    string // of its allocation; claims name the parent
+	job    string // the allocation's job; claims name the parent
 	engine *engine.Engine
 }
 
-// taskListener closes its connections with itself.
+// taskListener closes its connections when it is closed.
 type taskListener struct {
 	*limitedListener
 
@@ -47,7 +46,7 @@ type taskConn struct {
 func (l *taskListener) Accept() (net.Conn, error) {
 	conn, err := l.limitedListener.Accept()
 	if err != nil {
-		_ = l.Close() // with all connections, also when the server has not asked for that
+		_ = l.Close() // also closes all connections, even if the server did not
 		return nil, err
 	}
 	l.mu.Lock()
@@ -85,8 +84,8 @@ func (c *taskConn) Close() error {
 
 type taskKey struct{}
 
-// callerOf returns the task whose token a request at the socket of a task
-// carries; nil for a request of the user.
+// callerOf returns the task whose token a request at a task's socket carries,
+// or nil for a request of the user.
 func callerOf(r *http.Request, keys *workload.Keyring, e *engine.Engine) (*caller, error) {
 	if r.Context().Value(taskKey{}) == nil {
 		return nil, nil
@@ -106,13 +105,13 @@ func callerOf(r *http.Request, keys *workload.Keyring, e *engine.Engine) (*calle
 	return &caller{claims: claims, group: a.Group, job: *a.Job.ID, engine: e}, nil
 }
 
-// callerRights tell what a task may read: what Nomad's default policy for
-// workloads allows, and its own job. The rest is denied.
+// callerRights decide what a task may read: what Nomad's default policy for
+// workloads allows, and its own job. Everything else is denied.
 var callerRights = map[string]func(*caller, *rest.Request) bool{
 	"/v1/services":  anything,
 	"/v1/service/*": anything,
 
-	"/v1/vars": anything, // the list leaves out what it may not read
+	"/v1/vars": anything, // the list omits unreadable ones
 	"/v1/var/*": func(c *caller, r *rest.Request) bool {
 		return c.mayRead(cmp.Or(r.Query.Get("namespace"), api.DefaultNamespace), r.ID)
 	},
@@ -135,7 +134,7 @@ var callerRights = map[string]func(*caller, *rest.Request) bool{
 	"/v1/client/allocation/*/stats":  (*caller).ownsAlloc,
 }
 
-// may reports whether a task may do what it asks for.
+// may reports whether a task may send a request.
 func (c *caller) may(route string, r *rest.Request) bool {
 	allowed := callerRights[route]
 	return r.Method == http.MethodGet && allowed != nil && allowed(c, r)
@@ -143,7 +142,7 @@ func (c *caller) may(route string, r *rest.Request) bool {
 
 func anything(*caller, *rest.Request) bool { return true }
 
-// mayRead reports whether a variable belongs to the task.
+// mayRead reports whether a task may read a variable.
 func (c *caller) mayRead(namespace, path string) bool {
 	job := "nomad/jobs/" + c.claims.Job
 	group := job + "/" + c.group

@@ -17,7 +17,7 @@ import (
 	"taskrun/engine/leaf/workload"
 )
 
-// taskAPI is a server with the socket of a task, whose identity has a token.
+// taskAPI is a server at the socket of a task whose identity has a token.
 type taskAPI struct {
 	*fixture
 	keys     *workload.Keyring
@@ -27,7 +27,8 @@ type taskAPI struct {
 	served   chan struct{}
 }
 
-// serveTask runs the jobs "own" and "other", and serves a task of the first.
+// serveTask runs the jobs "own" and "other", and serves a task of the first
+// one.
 func serveTask(t *testing.T) *taskAPI {
 	t.Helper()
 	keys := workload.NewKeyring()
@@ -49,7 +50,7 @@ func serveTask(t *testing.T) *taskAPI {
 	return a
 }
 
-// token is that of an identity of the task.
+// token returns a token for an identity of the task.
 func (a *taskAPI) token(id *api.WorkloadIdentity) string {
 	a.Helper()
 	job, _, err := a.client.Jobs().Info("own", nil)
@@ -63,7 +64,7 @@ func (a *taskAPI) token(id *api.WorkloadIdentity) string {
 	return token
 }
 
-// ask sends a request as curl --unix-socket does, with any name for the host.
+// ask sends a request like curl --unix-socket, with an arbitrary host name.
 func (a *taskAPI) ask(method, path string, header http.Header) (status int, body string) {
 	a.Helper()
 	conn, err := net.Dial("unix", a.path)
@@ -91,7 +92,7 @@ func (a *taskAPI) ask(method, path string, header http.Header) (status int, body
 	return resp.StatusCode, string(text)
 }
 
-// TestTaskAPI asks for everything that there is.
+// TestTaskAPI requests everything.
 func TestTaskAPI(t *testing.T) {
 	t.Parallel()
 	a := serveTask(t)
@@ -168,7 +169,7 @@ func TestTaskAPI(t *testing.T) {
 	}
 }
 
-// allocOf returns the allocation of a job when there is one.
+// allocOf returns the allocation of a job once there is one.
 func (f *fixture) allocOf(job string) string {
 	f.Helper()
 	stubs, _, err := f.client.Jobs().Allocations(job, false, nil)
@@ -178,7 +179,7 @@ func (f *fixture) allocOf(job string) string {
 	return stubs[0].ID
 }
 
-// TestTaskAPIWantsALiveIdentity sends what is no token of a task that lives.
+// TestTaskAPIWantsALiveIdentity sends tokens that are not of a running task.
 func TestTaskAPIWantsALiveIdentity(t *testing.T) {
 	t.Parallel()
 	a := serveTask(t)
@@ -211,7 +212,7 @@ func TestTaskAPIWantsALiveIdentity(t *testing.T) {
 }
 
 // TestTaskAPIEndsWithItsTask holds connections when the listener is closed, and
-// more than a task may have.
+// opens more than a task may have.
 func TestTaskAPIEndsWithItsTask(t *testing.T) {
 	t.Parallel()
 	a := serveTask(t)

@@ -12,20 +12,20 @@ import (
 	"taskrun/engine/httpapi/rest"
 )
 
-// tokenListener accepts connections of any program of this machine; what they
-// ask for is answered only with its token.
+// tokenListener accepts connections of any program on this machine; requests
+// need its token.
 type tokenListener struct {
 	net.Listener
 	token string
 }
 
 // ListenTCP listens at a port of this machine, such as 127.0.0.1:4646 or, for
-// any free one, 127.0.0.1:0. It returns the token, another one each time, that a
-// client has to send with every request, as Nomad's do with NOMAD_TOKEN: other
-// users of the machine and pages in a browser can connect as well.
+// any free port, 127.0.0.1:0. It returns a new token, which clients must send
+// with every request, like Nomad's clients do with NOMAD_TOKEN: other users of
+// the machine and pages in a browser can connect, too.
 //
-// Addresses that other machines could reach are refused, and so are names,
-// which could come to mean one.
+// It refuses addresses that other machines could reach. It also refuses names,
+// which could later resolve to one.
 func ListenTCP(addr string) (l net.Listener, token string, err error) {
 	at, err := netip.ParseAddrPort(addr)
 	switch {
@@ -43,8 +43,8 @@ func ListenTCP(addr string) (l net.Listener, token string, err error) {
 
 type tokenKey struct{}
 
-// checkToken refuses a request that lacks the token of its listener, if that
-// has one.
+// checkToken refuses a request without the token of its listener, if the
+// listener has one.
 func checkToken(r *http.Request) error {
 	want, ok := r.Context().Value(tokenKey{}).(string)
 	if !ok {
@@ -56,7 +56,8 @@ func checkToken(r *http.Request) error {
 	return nil
 }
 
-// sentToken returns the token of a request, where Nomad's clients put it.
+// sentToken returns the token of a request, from the places where Nomad's
+// clients put it.
 func sentToken(r *http.Request) string {
 	if token := r.Header.Get("X-Nomad-Token"); token != "" {
 		return token

@@ -45,9 +45,9 @@ func (f *fixture) serveTCP() (addr, token string) {
 	return l.Addr().String(), token
 }
 
-// Without the token a client learns nothing and changes nothing; nor does a
-// page, even one that has got hold of it.
-func TestTCPTakesTheToken(t *testing.T) {
+// Without the token a client can read and change nothing; neither can a web
+// page, even with the token.
+func TestTCPAcceptsTheToken(t *testing.T) {
 	t.Parallel()
 	f := serve(t, newJob("job", "service", newTask("t", "run_for", "1h")))
 	alloc := f.running("t")
@@ -103,7 +103,7 @@ func TestTCPTakesTheToken(t *testing.T) {
 	}
 }
 
-// Nomad's own client gets in by its token, and needs none at the socket.
+// Nomad's own client uses its token, and needs none at the socket.
 func TestTCPServesNomadsClient(t *testing.T) {
 	t.Parallel()
 	f := serve(t, newJob("job", "service", newTask("t", "run_for", "1h")))

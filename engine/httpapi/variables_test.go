@@ -56,7 +56,7 @@ func TestVariables(t *testing.T) {
 	if _, err := variables.CheckedDelete("nomad/jobs/web", created.ModifyIndex, nil); !errors.As(err, &conflict) {
 		t.Errorf("a removal of what has changed: %v", err)
 	}
-	for range 2 { // one that is not there is gone
+	for range 2 { // deleting a missing one succeeds
 		if _, err := variables.Delete("nomad/jobs/web", nil); err != nil {
 			t.Error(err)
 		}
@@ -69,9 +69,9 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// Who waits for a variable hears of its change, and nobody but its readers of
-// what is in it.
-func TestAChangedVariableIsToldOf(t *testing.T) {
+// A query that waits for a variable returns when it changes, and only readers
+// of the variable can see its items.
+func TestVariableChangeIsPublished(t *testing.T) {
 	t.Parallel()
 	f, variables := serveVariables(t)
 	_, meta, err := variables.List(nil)
@@ -112,8 +112,8 @@ func TestAChangedVariableIsToldOf(t *testing.T) {
 	}
 }
 
-// A template waits for a variable until somebody puts it.
-func TestTemplatesReadWhatIsPut(t *testing.T) {
+// A template waits for a variable until it is stored.
+func TestTemplatesReadStoredVariables(t *testing.T) {
 	t.Parallel()
 	task := newTask("main", "run_for", "1h")
 	task.Templates = []*api.Template{{
@@ -129,7 +129,7 @@ func TestTemplatesReadWhatIsPut(t *testing.T) {
 	}
 }
 
-func TestVariablesThatAreRefused(t *testing.T) {
+func TestRefusedVariables(t *testing.T) {
 	t.Parallel()
 	f, _ := serveVariables(t)
 	for name, tt := range map[string]struct {
@@ -159,7 +159,7 @@ func TestVariablesThatAreRefused(t *testing.T) {
 	}
 }
 
-// A variable is read and changed at the port with the token, and not without.
+// A variable can be read and changed at the port only with the token.
 func TestVariablesAtThePort(t *testing.T) {
 	t.Parallel()
 	f, variables := serveVariables(t)
@@ -180,7 +180,7 @@ func TestVariablesAtThePort(t *testing.T) {
 		{"", "GET", "/v1/var/app/db", "", 403, false},
 		{"", "GET", "/v1/vars", "", 403, false},
 		{token[1:], "GET", "/v1/var/app/db", "", 403, false},
-		{"", "PUT", "/v1/var/app/db?cas=0", `{"Items":{}}`, 403, false}, // a conflict would tell the value
+		{"", "PUT", "/v1/var/app/db?cas=0", `{"Items":{}}`, 403, false}, // a conflict would reveal the value
 		{"", "PUT", "/v1/var/app/db", `{"Items":{}}`, 403, false},
 		{"", "DELETE", "/v1/var/app/db", "", 403, false},
 		{token, "PUT", "/v1/var/app/db", `{"Items":{"password":"s3cr3t"}}`, 200, true},
@@ -202,7 +202,7 @@ func TestVariablesAtThePort(t *testing.T) {
 	}
 }
 
-// Only /v1/var answers with the value of a variable.
+// Only responses of /v1/var contain the value of a variable.
 func TestValuesAreReadInOnePlace(t *testing.T) {
 	t.Parallel()
 	task := newTask("main", "run_for", "1h")

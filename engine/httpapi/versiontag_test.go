@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// A version with a tag is found by it, and stays however many come after it.
+// A version with a tag is found by it, and kept however many follow.
 func TestVersionTags(t *testing.T) {
 	t.Parallel()
 	job := func(n int) *api.Job {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A web page gets at nothing, not even one that knows the token and where to
-// connect to: not by a websocket, a form or a name of its own.
+// A web page can reach nothing, even if it knows the token and the address: not
+// by a websocket, a form or a host name of its own.
 func TestPagesWithTheToken(t *testing.T) {
 	t.Parallel()
 	f := serveUnderFire(t)

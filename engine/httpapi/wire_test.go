@@ -17,7 +17,7 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// exchange is one recorded request to a real agent and its answer.
+// exchange is a recorded request to a real agent and its response.
 type exchange struct {
 	Request struct {
 		Method, Path string
@@ -31,10 +31,10 @@ type exchange struct {
 // recordedAlloc is the allocation of the recordings.
 const recordedAlloc = "7f5775a9-9340-2f1a-6f37-61f8f32236ed"
 
-// recordedEvaluation is the one because of which it was placed.
+// recordedEvaluation is the evaluation that placed it.
 const recordedEvaluation = "69b4f9a2-ff7e-8f4f-1d98-8d45e5ae1eeb"
 
-// differs says why the values of some keys are not compared.
+// differs explains why the values of some keys are not compared.
 var differs = map[string]string{
 	"Config":             "the tasks are mocks",
 	"Events":             "those of mocks; the engine's own tests compare them",
@@ -72,8 +72,8 @@ var differs = map[string]string{
 	"Data":               "the output of mocks",
 }
 
-// missing are recorded keys that the types of Nomad's client do not have, so
-// that no client reads them.
+// missing lists recorded keys that the types of Nomad's client lack, so no
+// client reads them.
 var missing = []string{
 	".TaskLifecycles", ".ReservedCores", ".SecretsMB", ".CSIPluginConfig",
 	".Paused", ".DesiredTransition", ".AutoPromote", ".EvalPriority", ".Services[0].Namespace",
@@ -94,7 +94,7 @@ func TestRecorded(t *testing.T) {
 			path = strings.ReplaceAll(path, recordedEvaluation, evaluation)
 			method := want.Request.Method
 			if method == "POST" {
-				method = "PUT" // as Nomad's client has it; forms of web pages have POST
+				method = "PUT" // like Nomad's client; web forms use POST
 			}
 			got := f.do(method, path, bytes.NewReader(want.Request.Body))
 			if got.StatusCode != want.Status {
@@ -119,8 +119,8 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// recordings are in an order in which orders come last, and what ends a task
-// after what needs one that runs.
+// recordings returns recordings in an order in which orders come last, and
+// those that end a task after those that need it running.
 func recordings(t *testing.T) []string {
 	t.Helper()
 	names, err := filepath.Glob("testdata/wire/*.json")
@@ -168,8 +168,8 @@ func compareHeader(t *testing.T, name, want, got string) {
 	}
 }
 
-// compare checks that got has all that want has. null in either is a value
-// that is not there.
+// compare checks that got contains everything in want. null in either counts as
+// missing.
 func compare(t *testing.T, path string, want, got any) {
 	t.Helper()
 	switch want := want.(type) {
@@ -209,8 +209,8 @@ func compare(t *testing.T, path string, want, got any) {
 	}
 }
 
-// The recorded frame is one object with the end of its data as offset.
-func TestLogFrameIsLikeTheRecordedOne(t *testing.T) {
+// The recorded frame is one object whose offset is the end of its data.
+func TestLogFrameMatchesTheRecording(t *testing.T) {
 	t.Parallel()
 	var recorded struct{ Body api.StreamFrame }
 	readFile(t, "testdata/wire/logs-frames.json", &recorded)
@@ -225,7 +225,7 @@ func TestLogFrameIsLikeTheRecordedOne(t *testing.T) {
 	}
 }
 
-// untilOutput waits until a task's stdout can be read to a length.
+// untilOutput waits until a task's stdout has a length.
 func (f *fixture) untilOutput(alloc, task string, length int) {
 	f.Helper()
 	resp := f.do("GET", "/v1/client/fs/logs/"+alloc+"?follow=true&plain=true&type="+event.Stdout.String()+"&task="+task, nil)

@@ -2,9 +2,9 @@ package lifecycle
 
 import "github.com/hashicorp/nomad/api"
 
-// Alloc is the machine that decides what the tasks of an allocation do. Its
-// inputs are what happened, its effects are orders; the caller carries them
-// out, in its own time.
+// Alloc is the state machine that decides what the tasks of an allocation do.
+// Its inputs are events, its effects are orders, which the caller carries out in
+// its own time.
 //
 //	                  Stop, Overdue, or a cause to kill
 //	┌────────┐ Prepared ┌──────┐ ────────────────▶ ┌───────────┐ ReadyToKill ┌─────────┐
@@ -12,7 +12,7 @@ import "github.com/hashicorp/nomad/api"
 //	└───┬────┘          └──┬───┘                   └─────┬─────┘             └──┬──────┘
 //	    │ SetupFailed      │ all but poststop            │ KillAtOnce           │ wave after
 //	    ▼                  ▼ tasks are dead              ▼                      ▼ wave (Cancel)
-//	 (Cancel all)       released: what is dead stays dead, poststop tasks run
+//	 (Cancel all)       released: dead tasks stay dead, poststop tasks run
 type Alloc struct {
 	tasks []Member
 	tally Tally
@@ -20,37 +20,37 @@ type Alloc struct {
 
 	prepared bool
 	kill     *kill
-	stopped  bool // by an order
-	blamed   bool // the tasks were told of a cause
+	stopped  bool // ordered to stop
+	blamed   bool // the tasks were told the cause
 	released bool
 	overdue  bool
 	atOnce   bool
-	ended    int // tasks
+	ended    int // number of tasks
 	effects  []Effect
 }
 
-// Member is a task of an allocation as the machine sees it.
+// Member is a task of an allocation in the state machine.
 type Member struct {
 	Task
 	Waiting   bool // at its gate
-	Parked    bool // dead, but it could be started again
-	Cancelled bool // it was told to end for good
-	Ended     bool // it will never run again
-	told      bool // that it is killed
-	awaited   bool // its end, by the wave of a kill
+	Parked    bool // dead, but able to start again
+	Cancelled bool // told to end for good
+	Ended     bool // will never run again
+	told      bool // told that it is killed
+	awaited   bool // the current wave waits for its end
 }
 
-// kill is the killing of tasks, wave after wave. In Nomad an order to stop and
-// a cause each kill the tasks, side by side: when there are both, every task is
-// told twice.
+// kill kills tasks, wave after wave. In Nomad, an order to stop and a cause
+// kill the tasks independently: if both happen, every task is told twice.
 type kill struct {
-	waves   [][]int // still to begin
-	twice   bool    // there are both
-	awaited int     // tasks of the wave that was begun last, which have not ended
+	waves   [][]int // waves that have not started
+	twice   bool    // there are both an order and a cause
+	awaited int     // tasks of the latest wave that have not ended
 	ready   bool    // Prekill was answered
 }
 
-// NewAlloc returns the machine of an allocation none of whose tasks has begun.
+// NewAlloc returns the state machine of an allocation whose tasks have not
+// started.
 func NewAlloc(tasks []Task) *Alloc {
 	a := &Alloc{tally: TallyOf(tasks), tasks: make([]Member, len(tasks))}
 	for i, t := range tasks {
@@ -59,7 +59,7 @@ func NewAlloc(tasks []Task) *Alloc {
 	return a
 }
 
-// Next takes in what happened and returns what is to be done, in order. The
+// Next processes an input and returns the resulting orders, in sequence. The
 // slice is valid until the next call.
 func (a *Alloc) Next(in Input) []Effect {
 	a.effects = a.effects[:0]
@@ -88,7 +88,7 @@ func (a *Alloc) take(in Input) {
 		a.tally.Change(in.Task, before, m.Task)
 	case Parks:
 		a.tasks[in.Task].Parked = true
-		if a.state == StateInit && a.kill == nil { // it ended while all are to start again
+		if a.state == StateInit && a.kill == nil { // it ended while all tasks start again
 			a.reviveTask(in.Task)
 		}
 	case Ends:
@@ -129,7 +129,7 @@ func (a *Alloc) take(in Input) {
 	}
 }
 
-// settle draws the consequences that follow from the state of all tasks.
+// settle applies the rules that depend on the state of all tasks.
 func (a *Alloc) settle() {
 	if cause, sibling := KillCause(&a.tally); cause != NoCause && !a.blamed && (a.kill == nil || a.stopped && !a.overdue && !a.atOnce) {
 		a.blamed = true
@@ -155,8 +155,8 @@ func (a *Alloc) settle() {
 	}
 }
 
-// open lets a task through if it waits and its gate is open. Once the tasks are
-// to be killed only poststop tasks start.
+// open starts a task if it waits and its gate is open. During a kill, only
+// poststop tasks start.
 func (a *Alloc) open(i int) {
 	m := &a.tasks[i]
 	if m.Waiting && a.state.Open(m.Stage) && (a.kill == nil || m.Stage == Poststop) {
@@ -172,8 +172,9 @@ func (a *Alloc) cancel(i int) {
 	}
 }
 
-// release lets the dead be dead: no order can start them any more. An
-// allocation that ends by itself is prepared for that as if it were killed.
+// release makes the end of dead tasks final: no order can start them any more.
+// An allocation that ends by itself gets the same preparation as one that is
+// killed.
 func (a *Alloc) release() {
 	a.released = true
 	if a.kill == nil {
@@ -187,7 +188,7 @@ func (a *Alloc) release() {
 	}
 }
 
-// newKill replaces the kill that is under way, if there is one.
+// newKill replaces the current kill, if there is one.
 func (a *Alloc) newKill(waves [][]int) {
 	a.kill = &kill{waves: waves}
 	for i := range a.tasks {
@@ -195,8 +196,8 @@ func (a *Alloc) newKill(waves [][]int) {
 	}
 }
 
-// beginKill prepares to kill all tasks but poststop ones, or joins the kill that
-// is under way.
+// beginKill prepares to kill all tasks except poststop ones, or joins the
+// current kill.
 func (a *Alloc) beginKill() {
 	switch {
 	case a.kill == nil:
@@ -207,8 +208,8 @@ func (a *Alloc) beginKill() {
 	}
 }
 
-// joinKill tells the tasks of the present wave once more. What comes before a
-// kill does not hold up a second one.
+// joinKill tells the tasks of the current wave a second time. The second kill
+// does not wait for a preparation.
 func (a *Alloc) joinKill() {
 	a.kill.twice, a.kill.ready = true, true
 	for i := range a.tasks {
@@ -218,8 +219,8 @@ func (a *Alloc) joinKill() {
 	}
 }
 
-// killOverdue is beginKill when max_run_duration has passed: nothing may go on
-// then, so poststop tasks are killed as well, and first.
+// killOverdue is beginKill after max_run_duration: nothing may go on, so
+// poststop tasks are killed, too, and first.
 func (a *Alloc) killOverdue() {
 	if a.overdue {
 		return
@@ -242,7 +243,7 @@ func (a *Alloc) poststop() (tasks []int) {
 	return tasks
 }
 
-// advanceKill begins the next wave when the last one has ended.
+// advanceKill starts the next wave when the last one has ended.
 func (a *Alloc) advanceKill() {
 	k := a.kill
 	for k != nil && k.ready && k.awaited == 0 && len(k.waves) > 0 {
@@ -265,14 +266,14 @@ func (a *Alloc) advanceKill() {
 	}
 }
 
-// MayRestart reports whether the tasks may still be started again by order.
+// MayRestart reports whether an order can still start the tasks again.
 func (a *Alloc) MayRestart() bool { return a.prepared && a.kill == nil && !a.released }
 
 // Stopped reports whether the allocation was ordered to stop.
 func (a *Alloc) Stopped() bool { return a.stopped }
 
-// Blamed reports whether tasks are being killed for a cause. Nomad looks at
-// nothing else meanwhile.
+// Blamed reports whether tasks are being killed for a cause. Meanwhile Nomad
+// ignores everything else.
 func (a *Alloc) Blamed() bool { return a.blamed && !a.tally.Done() }
 
 // Ended reports whether every task has ended for good.
@@ -288,20 +289,21 @@ func (a *Alloc) Status() (status, description string) {
 	return Status(&a.tally)
 }
 
-// OverdueReason is the description of an allocation that ran for longer than
-// max_run_duration, and what its tasks are told.
+// OverdueReason is the description of an allocation that exceeded
+// max_run_duration, and the message to its tasks.
 const OverdueReason = "allocation exceeded max_run_duration"
 
-// IsOverdue reports whether the allocation is killed because its time is up.
+// IsOverdue reports whether the allocation is being killed because it exceeded
+// max_run_duration.
 func (a *Alloc) IsOverdue() bool { return a.overdue }
 
-// State returns where the allocation is in its life.
+// State returns the allocation's state.
 func (a *Alloc) State() State { return a.state }
 
 // Tally returns the tally of the tasks.
 func (a *Alloc) Tally() *Tally { return &a.tally }
 
-// Tasks returns the tasks as they are now.
+// Tasks returns the current state of the tasks.
 func (a *Alloc) Tasks() []Task {
 	tasks := make([]Task, len(a.tasks))
 	for i := range a.tasks {
@@ -310,7 +312,7 @@ func (a *Alloc) Tasks() []Task {
 	return tasks
 }
 
-// reviveAll wakes the dead, unless all tasks are on their way already.
+// reviveAll starts the dead tasks again, unless all tasks are already starting.
 func (a *Alloc) reviveAll() {
 	if a.state != StateInit || !a.MayRestart() {
 		return

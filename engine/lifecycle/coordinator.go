@@ -30,7 +30,7 @@ const (
 	StatePoststart
 	StateWaitAlloc
 	StatePoststop
-	states // their number
+	states // the number of states
 )
 
 var stateNames = [states]string{"init", "prestart", "main", "poststart", "wait_alloc", "poststop"}
@@ -38,7 +38,7 @@ var stateNames = [states]string{"init", "prestart", "main", "poststart", "wait_a
 // String returns Nomad's name of the state.
 func (s State) String() string { return stateNames[s] }
 
-// gates tells which stages may start tasks in which state.
+// gates says which stages may start tasks in which state.
 var gates = [states][stages]bool{
 	StatePrestart:  {PrestartEphemeral: true, PrestartSidecar: true},
 	StateMain:      {PrestartSidecar: true, Main: true},
@@ -50,8 +50,8 @@ var gates = [states][stages]bool{
 // Open reports whether tasks of the stage may start.
 func (s State) Open(stage Stage) bool { return gates[s][stage] }
 
-// Next returns the state that follows from what the tasks do now. It goes as
-// far as it can: Next(Next(s, t), t) is Next(s, t).
+// Next returns the state that follows from the state of the tasks. It goes as
+// far as possible: Next(Next(s, t), t) equals Next(s, t).
 func Next(s State, t *Tally) State {
 	if t.Done() {
 		return StatePoststop

@@ -1,6 +1,6 @@
 package lifecycle
 
-// Input is what happened. Task is an index where it concerns one task.
+// Input is an event. Task is the index of the task that it concerns, if any.
 type Input struct {
 	Kind   InputKind
 	Task   int
@@ -8,27 +8,27 @@ type Input struct {
 	Failed bool  // of Changed
 }
 
-// InputKind says what happened.
+// InputKind is the kind of an event.
 type InputKind uint8
 
 // The inputs.
 const (
-	Prepared    InputKind = iota // what comes before the first task is done
-	SetupFailed                  // or has failed
+	Prepared    InputKind = iota // the preparation before the first task is done
+	SetupFailed                  // the preparation has failed
 	Waits                        // a task waits at its gate
-	Changed                      // a task is in a phase now
-	Parks                        // a dead task waits whether it is started again
+	Changed                      // a task has entered a phase
+	Parks                        // a dead task waits for a possible new start
 	Ends                         // a task will never run again
-	Stop                         // somebody wants the allocation to end
-	Overdue                      // its time is up
-	KillAtOnce                   // there is no time for grace
+	Stop                         // an order to stop the allocation
+	Overdue                      // max_run_duration has passed
+	KillAtOnce                   // no time is left for a graceful end
 	ReadyToKill                  // the answer to Prekill
-	RestartAll                   // all tasks are to start again: no gate is open until they are pending
-	ReviveAll                    // after RestartAll: those that run were told
-	Restored                     // the machine is one of Restore, and what drives it is ready
+	RestartAll                   // all tasks start again: the gates stay closed until all are pending
+	ReviveAll                    // after RestartAll: the running tasks were told
+	Restored                     // the machine was restored, and its driver is ready
 )
 
-// Effect is an order. Task is an index where it concerns one task.
+// Effect is an order. Task is the index of the task that it concerns, if any.
 type Effect struct {
 	Kind    EffectKind
 	Task    int
@@ -36,25 +36,23 @@ type Effect struct {
 	Sibling int   // of Blame: the index of the failed task
 }
 
-// EffectKind says what is to be done.
+// EffectKind is the kind of an order.
 type EffectKind uint8
 
 // The effects.
 const (
-	// Prekill: do what comes before a group of tasks is killed, then answer
-	// with ReadyToKill.
+	// Prekill: prepare to kill tasks, then answer with ReadyToKill.
 	Prekill EffectKind = iota
-	// Retire: do the same when no task is left that could be killed. It needs
-	// no answer.
+	// Retire: do the same when no tasks are left to kill. It needs no answer.
 	Retire
 	// Blame: tell a task why it will be killed.
 	Blame
 	// Tell: tell a task that it is killed.
 	Tell
-	// Cancel: have a task end for good.
+	// Cancel: make a task end for good.
 	Cancel
-	// Start: let a task through its gate, once.
+	// Start: let a task through its gate once.
 	Start
-	// Revive: have a parked task start again.
+	// Revive: start a parked task again.
 	Revive
 )

@@ -2,24 +2,23 @@ package lifecycle
 
 import "slices"
 
-// Cause is why the tasks that still live must be killed.
+// Cause is why the running tasks must be killed.
 type Cause uint8
 
 // The causes.
 const (
-	// NoCause: they may go on.
+	// NoCause: the tasks may go on.
 	NoCause Cause = iota
 	// SiblingFailed: a task has failed for good.
 	SiblingFailed
-	// LeaderDead: the leader has ended well.
+	// LeaderDead: the leader has ended successfully.
 	LeaderDead
 	// MainTasksDead: only sidecars are left.
 	MainTasksDead
 )
 
-// KillCause tells whether, and why, the living tasks must be killed, and the
-// index of the failed sibling. Poststop tasks neither count nor are they
-// killed.
+// KillCause returns why the running tasks must be killed, if they must, and the
+// index of the failed sibling. Poststop tasks do not count and are not killed.
 func KillCause(t *Tally) (cause Cause, sibling int) {
 	live := 0
 	for stage := range Poststop {
@@ -39,9 +38,9 @@ func KillCause(t *Tally) (cause Cause, sibling int) {
 	}
 }
 
-// KillWaves returns the order in which tasks are killed, as indexes into
-// tasks: the leader alone, then all but sidecars, then the sidecars. The next
-// wave begins when the last one is dead. Poststop tasks are in none.
+// KillWaves returns the order in which tasks are killed, as indexes into tasks:
+// first the leader, then all others except sidecars, then the sidecars. A wave
+// starts when the previous one is dead. Poststop tasks are in none.
 func KillWaves(tasks []Task) [][]int {
 	var leader, others, sidecars []int
 	for i, t := range tasks {

@@ -220,8 +220,8 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// TestTells drives the killing of a leader, a follower and a sidecar, and shows
-// the orders that each input leads to.
+// TestTells kills a leader, a follower and a sidecar, and shows the orders that
+// follow each input.
 func TestTells(t *testing.T) {
 	t.Parallel()
 	group := tasks(Task{Name: "leader", Leader: true}, Task{Name: "follower"}, Task{Name: "side", Stage: PrestartSidecar})

@@ -11,22 +11,22 @@ import (
 	"taskrun/engine/restart"
 )
 
-// walks is how many random lives of allocations TestModel goes through.
+// walks is the number of random lives of allocations in TestModel.
 const walks = 100_000
 
-// sim is a task of the model. It does what the runner's tasks do, without
-// doing anything.
+// sim is a task of the model. It reports like the runner's tasks, without
+// running anything.
 type sim struct {
 	policy  restart.Policy
 	tracker restart.Tracker
 	place   place
-	token   bool // let through the gate
+	token   bool // let through its gate
 	revived bool
-	asked   bool // to start again
+	asked   bool // told to start again
 	starts  int  // since the last RestartAll
 }
 
-// place is where a task of the model is in its life.
+// place is the state of a task in the model.
 type place uint8
 
 const (
@@ -45,15 +45,15 @@ type model struct {
 	rng    *rand.Rand
 	tasks  []*sim
 	now    time.Time
-	asked  int  // Prekill without an answer
-	atOnce bool // every task was cancelled, whatever its stage
+	asked  int  // unanswered Prekill effects
+	atOnce bool // every task was canceled, regardless of its stage
 	told   map[int]int
 	blamed map[int]bool
 	trace  strings.Builder
-	taken  map[string]int // edges
+	taken  map[string]int // edges that were taken
 
-	// interrupt tells whether the machine is restored before a step;
-	// interrupted hears of it, and whether all is as it was.
+	// interrupt says whether the machine is restored before a step; interrupted
+	// is then called with whether the state is the same.
 	interrupt   func(step int) bool
 	interrupted func(asItWas bool)
 }
@@ -81,7 +81,7 @@ func newModel(seed uint64, taken map[string]int) *model {
 	return m
 }
 
-// walk lives one life and returns what broke a rule.
+// walk plays one life and returns the violation of a rule.
 func (m *model) walk() error {
 	for step := 0; !m.Ended(); step++ {
 		if m.interrupt != nil && m.interrupt(step) {
@@ -107,7 +107,7 @@ func (m *model) walk() error {
 	return m.atTheEnd()
 }
 
-// moves returns what may happen next.
+// moves returns the possible next moves.
 func (m *model) moves(step int) (moves []func() error) {
 	add := func(f func() error) { moves = append(moves, f) }
 	input := func(kind InputKind) func() error { return func() error { return m.input(Input{Kind: kind}) } }
@@ -146,7 +146,7 @@ func (m *model) moves(step int) (moves []func() error) {
 	return moves
 }
 
-// restartAll wakes the dead and restarts what runs, as the runner does.
+// restartAll revives dead tasks and restarts running ones, like the runner.
 func (m *model) restartAll() error {
 	may := m.MayRestart()
 	if err := m.input(Input{Kind: RestartAll}); err != nil || !may {
@@ -159,7 +159,7 @@ func (m *model) restartAll() error {
 	return m.input(Input{Kind: ReviveAll})
 }
 
-// taskMove returns what the i-th task can do next; nil: it waits.
+// taskMove returns the next move of the i-th task; nil: it waits.
 func (m *model) taskMove(i int) func() error {
 	t, cancelled := m.tasks[i], m.Alloc.tasks[i].Cancelled
 	die := func() error { t.place = dead; return m.become(i, Dead, false) }
@@ -215,7 +215,7 @@ func (m *model) start(i int) error {
 	return m.become(i, Running, false)
 }
 
-// decide ends a run of the i-th task as its restart policy says.
+// decide ends a run of the i-th task according to its restart policy.
 func (m *model) decide(i int, end restart.End) error {
 	t := m.tasks[i]
 	var d restart.Decision
@@ -234,7 +234,7 @@ func (m *model) become(i int, p Phase, failed bool) error {
 	return m.input(Input{Kind: Changed, Task: i, Phase: p, Failed: failed})
 }
 
-// input feeds the machine and checks each of its orders.
+// input sends an input to the machine and checks each of its orders.
 func (m *model) input(in Input) error {
 	before := m.State()
 	for _, e := range m.Next(in) {
@@ -288,7 +288,7 @@ func (m *model) order(e Effect) error {
 // blamedOnce reports whether there was a cause to kill.
 func (m *model) blamedOnce() bool { return len(m.blamed) > 0 }
 
-// checkStart checks that a task may start when the others are as they are.
+// checkStart checks that a task may start in the current state of the others.
 func (m *model) checkStart(i int) error {
 	self := m.Alloc.tasks[i]
 	if self.Phase != Pending || self.Cancelled {
@@ -331,7 +331,7 @@ func (m *model) checkCancel(i int) error {
 	return nil
 }
 
-// atTheEnd checks what must hold when every task has ended.
+// atTheEnd checks the rules for the end of every task.
 func (m *model) atTheEnd() error {
 	failed := false
 	for i, t := range m.Alloc.tasks {
@@ -352,7 +352,7 @@ func (m *model) atTheEnd() error {
 	return nil
 }
 
-// TestModel lives many random lives and checks the rules that hold in all of
+// TestModel plays many random lives and checks the rules that apply to all of
 // them, that every edge of the tables was taken, and that the same seed leads
 // to the same life.
 func TestModel(t *testing.T) {
@@ -396,7 +396,7 @@ func hash(m *model) uint64 {
 	return h.Sum64()
 }
 
-// The model refuses what each rule forbids, so that its walks would notice a
+// The model detects violations of each rule, so its walks would notice a
 // machine that breaks one.
 func TestModelCatchesBrokenRules(t *testing.T) {
 	t.Parallel()
@@ -407,7 +407,7 @@ func TestModelCatchesBrokenRules(t *testing.T) {
 	for name, c := range map[string]struct {
 		tasks []member
 		order Effect
-		valid []member // with which the same order is right
+		valid []member // with which the same order is correct
 	}{
 		"a main task starts beside a prestart task": {
 			[]member{{PrestartEphemeral, Running}, {Main, Pending}},
@@ -459,9 +459,9 @@ func TestModelCatchesBrokenRules(t *testing.T) {
 	}
 }
 
-// Only a parked task is revived, and a life in which nothing can happen any
-// more is an error: some are, when the failure of a sibling is ignored.
-func TestModelCatchesLivesThatStop(t *testing.T) {
+// Only a parked task is revived, and a life without further moves is an error:
+// that happens if the failure of a sibling is ignored.
+func TestModelCatchesStuckTasks(t *testing.T) {
 	t.Parallel()
 	m := newModel(1, map[string]int{})
 	m.prepared = true

@@ -5,13 +5,12 @@ import (
 	"slices"
 )
 
-// Memory is what must be remembered of an allocation, besides its tasks, for
-// Restore to go on with it.
+// Memory is the state of an allocation that Restore needs, besides its tasks.
 type Memory struct {
 	State    State `json:"state"`
 	Prepared bool  `json:"prepared,omitempty"`
 	Killing  bool  `json:"killing,omitempty"`
-	Ready    bool  `json:"ready,omitempty"` // to kill: Prekill was answered
+	Ready    bool  `json:"ready,omitempty"` // Prekill was answered
 	Stopped  bool  `json:"stopped,omitempty"`
 	Blamed   bool  `json:"blamed,omitempty"`
 	Overdue  bool  `json:"overdue,omitempty"`
@@ -19,14 +18,14 @@ type Memory struct {
 	Released bool  `json:"released,omitempty"`
 }
 
-// Mark is what must be remembered of a task, besides its phase.
+// Mark is the state of a task that Restore needs, besides its phase.
 type Mark struct {
 	Cancelled bool `json:"cancelled,omitempty"`
-	Told      bool `json:"told,omitempty"` // that it is killed
+	Told      bool `json:"told,omitempty"` // told that it is killed
 	Ended     bool `json:"ended,omitempty"`
 }
 
-// Memory returns what must be remembered of the allocation.
+// Memory returns the allocation's state for Restore.
 func (a *Alloc) Memory() Memory {
 	return Memory{
 		State: a.state, Prepared: a.prepared, Killing: a.kill != nil, Ready: a.kill != nil && a.kill.ready,
@@ -34,19 +33,19 @@ func (a *Alloc) Memory() Memory {
 	}
 }
 
-// Mark returns what must be remembered of a task.
+// Mark returns a task's state for Restore.
 func (a *Alloc) Mark(i int) Mark {
 	m := &a.tasks[i]
 	return Mark{Cancelled: m.Cancelled, Told: m.told, Ended: m.Ended}
 }
 
-// Restore returns the machine of an allocation whose driver has died, from
-// what was remembered; marks are those of the tasks, in the same order.
+// Restore returns the state machine of an allocation whose engine has died. The
+// marks are in the order of tasks.
 //
-// The first input must be Restored. Then each task tells where it is: one that
-// was about to start waits at its gate, one that is dead parks. Before
-// Prepared came, the preparation begins again. In StateInit, while all tasks
-// start again, the driver ends those that run.
+// The first input must be Restored. Then each task reports where it is: one
+// that was about to start waits at its gate, a dead one parks. If Prepared was
+// not reached, the preparation starts again. In StateInit, while all tasks
+// start again, the caller stops those that are still running.
 func Restore(tasks []Task, marks []Mark, m Memory) *Alloc {
 	a := NewAlloc(tasks)
 	a.state, a.prepared, a.released = m.State, m.Prepared, m.Released
@@ -64,8 +63,8 @@ func Restore(tasks []Task, marks []Mark, m Memory) *Alloc {
 	return a
 }
 
-// restoreKill goes on with the killing of tasks: a wave was begun when its
-// tasks were cancelled, and is awaited until they have ended.
+// restoreKill resumes the killing of tasks. A wave has started if its tasks are
+// canceled, and is over when they have ended.
 func (a *Alloc) restoreKill(ready bool) {
 	waves := KillWaves(a.Tasks())
 	if a.overdue {

@@ -8,11 +8,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// forget drops the machine, restores it from what is stored, and takes the
-// tasks to where they were. It returns what broke a rule, and whether all is
-// as it was: a task that was let through its gate and had not started is kept
-// from starting when its gate is closed by now, and of several outstanding
-// answers one is asked for.
+// forget drops the machine, restores it from the stored state, and puts the
+// tasks where they were. It returns a violation of a rule, and whether the
+// state is the same: a task that was let through its gate and had not started
+// cannot start if its gate has closed, and only one of several pending answers
+// is requested again.
 func (m *model) forget() (same bool, err error) {
 	same = true
 	asked := m.asked
@@ -57,15 +57,15 @@ func (m *model) forget() (same bool, err error) {
 			return false, err
 		}
 	}
-	// A second kill may await what the first one had not.
+	// A second kill may wait for tasks for which the first one had not waited.
 	if k := before.kill; k != nil && len(k.waves)+len(m.kill.waves) > 0 && (k.awaited != m.kill.awaited || len(k.waves) != len(m.kill.waves)) {
 		same = false
 	}
 	return same && asked == m.asked, nil
 }
 
-// TestModelForgets lives lives during which the machine is restored over and
-// over: no rule may break.
+// TestModelForgets plays lives during which the machine is restored repeatedly:
+// no rule may be broken.
 func TestModelForgets(t *testing.T) {
 	t.Parallel()
 	taken := map[string]int{}
@@ -81,8 +81,8 @@ func TestModelForgets(t *testing.T) {
 	}
 }
 
-// TestModelForgetsNothing restores the machine at every step of many lives,
-// one step each time: the life goes on and ends as it would have without.
+// TestModelForgetsNothing restores the machine at every step of many lives, one
+// step each time: the life must end as it would have otherwise.
 func TestModelForgetsNothing(t *testing.T) {
 	t.Parallel()
 	compared := map[bool]int{}
@@ -112,7 +112,7 @@ func TestModelForgetsNothing(t *testing.T) {
 	}
 }
 
-// outcome is how a life ended, and how often each task ran.
+// outcome returns how a life ended, and how many times each task ran.
 func (m *model) outcome() (lines []string) {
 	status, description := m.Status()
 	lines = append(lines, fmt.Sprintf("%v: %s: %s", m.State(), status, description))

@@ -19,7 +19,7 @@ const (
 	PoststartEphemeral
 	PoststartSidecar
 	Poststop
-	stages // their number
+	stages // the number of stages
 )
 
 var stageNames = [stages]string{
@@ -32,7 +32,8 @@ func (s Stage) String() string { return stageNames[s] }
 // Sidecar reports whether tasks of the stage live as long as the main tasks.
 func (s Stage) Sidecar() bool { return s == PrestartSidecar || s == PoststartSidecar }
 
-// StageOf returns the stage of a task with this lifecycle block; nil is Main.
+// StageOf returns the stage of a task with the given lifecycle block; nil is
+// Main.
 func StageOf(l *api.TaskLifecycle) Stage {
 	if l == nil {
 		return Main
@@ -55,7 +56,7 @@ func StageOf(l *api.TaskLifecycle) Stage {
 	}
 }
 
-// Phase is where a task is in its own life.
+// Phase is the state of a task.
 type Phase uint8
 
 // The phases, which are Nomad's task states.
@@ -68,7 +69,7 @@ const (
 // String returns Nomad's name of the task state.
 func (p Phase) String() string { return [...]string{"pending", "running", "dead"}[p] }
 
-// Task is what the rules need to know of a task.
+// Task is the state of a task that the rules use.
 type Task struct {
 	Name   string
 	Stage  Stage
@@ -77,5 +78,5 @@ type Task struct {
 	Failed bool
 }
 
-// Successful reports whether the task has ended well.
+// Successful reports whether the task has ended successfully.
 func (t Task) Successful() bool { return t.Phase == Dead && !t.Failed }

@@ -2,8 +2,8 @@ package lifecycle
 
 import "github.com/hashicorp/nomad/api"
 
-// Status returns the allocation's client status and its description, from all
-// tasks, poststop ones included.
+// Status returns the allocation's client status and its description, computed
+// from all tasks including poststop ones.
 func Status(t *Tally) (status, description string) {
 	var failed, running, pending int
 	for _, c := range t.counts {

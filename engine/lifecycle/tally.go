@@ -1,11 +1,12 @@
 package lifecycle
 
-// Tally is what the rules need to know of all tasks of an allocation together.
-// It follows the tasks one change at a time, so that a rule costs the same for
-// ten thousand tasks as for one. The zero value is a tally of no tasks.
+// Tally counts the states of an allocation's tasks. It is updated one change at
+// a time, so that a rule takes as long for ten thousand tasks as for one. The
+// zero value counts no tasks.
 type Tally struct {
 	counts [stages]struct{ pending, running, succeeded, failed int }
-	// leaders that ended well, and failed tasks that are not poststop.
+	// leaders that ended successfully, and failed tasks other than poststop
+	// ones.
 	leaders int
 	failed  []bool // by index
 }
@@ -19,7 +20,7 @@ func TallyOf(tasks []Task) Tally {
 	return t
 }
 
-// Change takes in that the i-th task has changed.
+// Change records a change of the i-th task.
 func (t *Tally) Change(i int, before, after Task) {
 	t.add(i, before, -1)
 	t.add(i, after, 1)
@@ -48,7 +49,7 @@ func (t *Tally) add(i int, task Task, n int) {
 
 func (t *Tally) live(stage Stage) int { return t.counts[stage].pending + t.counts[stage].running }
 
-// firstFailed is the index of the first failed task; -1 for none.
+// firstFailed returns the index of the first failed task, or -1.
 func (t *Tally) firstFailed() int {
 	for i, failed := range t.failed {
 		if failed {
@@ -58,7 +59,7 @@ func (t *Tally) firstFailed() int {
 	return -1
 }
 
-// Done reports whether every task but poststop ones is dead.
+// Done reports whether every task except poststop ones is dead.
 func (t *Tally) Done() bool {
 	for stage := range Poststop {
 		if t.live(stage) > 0 {
@@ -68,7 +69,7 @@ func (t *Tally) Done() bool {
 	return true
 }
 
-// Waiting is how many tasks but poststop ones are pending.
+// Waiting returns how many tasks except poststop ones are pending.
 func (t *Tally) Waiting() (n int) {
 	for _, c := range t.counts[:Poststop] {
 		n += c.pending
@@ -76,7 +77,7 @@ func (t *Tally) Waiting() (n int) {
 	return n
 }
 
-// Dead is how many tasks of any stage are dead.
+// Dead returns how many tasks of any stage are dead.
 func (t *Tally) Dead() (n int) {
 	for _, c := range t.counts {
 		n += c.succeeded + c.failed
@@ -84,7 +85,7 @@ func (t *Tally) Dead() (n int) {
 	return n
 }
 
-// Live is how many tasks of any stage are not dead.
+// Live returns how many tasks of any stage are not dead.
 func (t *Tally) Live() (n int) {
 	for stage := range stages {
 		n += t.live(stage)

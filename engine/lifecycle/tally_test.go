@@ -2,7 +2,7 @@ package lifecycle
 
 import "testing"
 
-// A tally counts what waits, lives and is dead, as tasks change.
+// A tally counts waiting, living and dead tasks through changes.
 func TestTally(t *testing.T) {
 	t.Parallel()
 	list := []Task{

@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// A group's policy is read as it is; without one nothing is replaced.
+// A group's policy is read literally; without one, nothing is replaced.
 func TestReschedulePolicyOf(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -35,7 +35,7 @@ func TestReschedulePolicyOf(t *testing.T) {
 	}
 }
 
-// A delay that is as long as the interval leaves no attempt in it.
+// If a delay is as long as the interval, no attempt fits into the interval.
 func TestDelaysAsLongAsTheInterval(t *testing.T) {
 	t.Parallel()
 	failed := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -48,8 +48,8 @@ func TestDelaysAsLongAsTheInterval(t *testing.T) {
 	}
 }
 
-// Of a limited policy the replacements of its interval are remembered, of an
-// unlimited one the last few.
+// A limited policy remembers the replacements in its interval, an unlimited one
+// the last few.
 func TestKeep(t *testing.T) {
 	t.Parallel()
 	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -81,7 +81,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// A task's policy is that of its block, and of its place in the group.
+// A task's policy depends on its block and its place in the group.
 func TestPolicyOf(t *testing.T) {
 	t.Parallel()
 	task := &api.Task{RestartPolicy: &api.RestartPolicy{Attempts: new(3), Interval: new(time.Hour), Delay: new(time.Second), Mode: new("delay")}}

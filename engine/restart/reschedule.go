@@ -6,7 +6,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// ReschedulePolicy tells when a failed allocation is replaced. The zero value
+// ReschedulePolicy says when a failed allocation is replaced. The zero value
 // never replaces one.
 type ReschedulePolicy struct {
 	Attempts  int
@@ -17,8 +17,8 @@ type ReschedulePolicy struct {
 	Unlimited bool
 }
 
-// ReschedulePolicyOf reads the policy of a canonicalised group; nil, as system
-// jobs have it, never replaces an allocation.
+// ReschedulePolicyOf reads the policy of a canonicalized group. A nil policy,
+// as in system jobs, never replaces an allocation.
 func ReschedulePolicyOf(r *api.ReschedulePolicy) ReschedulePolicy {
 	if r == nil {
 		return ReschedulePolicy{}
@@ -40,7 +40,7 @@ func value[T any](p *T) (v T) {
 	return v
 }
 
-// Replacement is one time that an allocation was replaced.
+// Replacement records one replacement of an allocation.
 type Replacement struct {
 	Time  time.Time
 	Delay time.Duration
@@ -49,9 +49,8 @@ type Replacement struct {
 // keptUnlimited is how many replacements an unlimited policy remembers.
 const keptUnlimited = 5
 
-// Next tells whether an allocation that failed at a time is replaced, and
-// after which delay, when it stands in the place of others that were replaced
-// before.
+// Next returns whether, and after which delay, an allocation that failed at the
+// given time is replaced, after the earlier replacements.
 func (p ReschedulePolicy) Next(failed time.Time, earlier []Replacement) (delay time.Duration, ok bool) {
 	if p.Attempts <= 0 && !p.Unlimited {
 		return 0, false
@@ -69,7 +68,7 @@ func (p ReschedulePolicy) Next(failed time.Time, earlier []Replacement) (delay t
 	return delay, recent < p.Attempts && delay < p.Interval
 }
 
-// Keep returns what is remembered of replacements once r happened.
+// Keep returns the replacements to remember after r.
 func (p ReschedulePolicy) Keep(earlier []Replacement, r Replacement) []Replacement {
 	kept := append([]Replacement(nil), earlier...)
 	if p.Unlimited {

@@ -1,6 +1,6 @@
 // Package restart decides whether a task that ended is started again, and
-// whether an allocation that failed is replaced. It is pure: time and chance
-// are arguments.
+// whether an allocation that failed is replaced. It is pure: time and random
+// numbers are arguments.
 //
 // The rules are those of Nomad's restart and reschedule blocks,
 // https://developer.hashicorp.com/nomad/docs/job-specification/restart and
@@ -14,7 +14,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// The reasons, in Nomad's words.
+// Reasons, in Nomad's words.
 const (
 	ReasonNoRestarts    = "Policy allows no restarts"
 	ReasonUnrecoverable = "Error was unrecoverable"
@@ -28,12 +28,12 @@ type Policy struct {
 	Interval time.Duration
 	Delay    time.Duration
 	Mode     string // api.RestartPolicyModeFail or api.RestartPolicyModeDelay
-	// OnSuccess tells whether a task that ended well is started again.
+	// OnSuccess says whether a task that ended successfully is started again.
 	OnSuccess bool
 }
 
-// OnSuccess reports whether a task that ended well is started again: services
-// are, batch tasks are not, and a lifecycle hook decides for itself.
+// OnSuccess reports whether a task that ended successfully is started again:
+// services are, batch tasks are not, and a lifecycle hook decides for itself.
 func OnSuccess(jobType string, l *api.TaskLifecycle) bool {
 	if l != nil {
 		switch l.Hook {
@@ -46,7 +46,7 @@ func OnSuccess(jobType string, l *api.TaskLifecycle) bool {
 	return jobType != api.JobTypeBatch && jobType != api.JobTypeSysbatch
 }
 
-// PolicyOf reads the policy of a canonicalised task.
+// PolicyOf reads the policy of a canonicalized task.
 func PolicyOf(jobType string, task *api.Task) Policy {
 	r := task.RestartPolicy
 	return Policy{
@@ -58,55 +58,56 @@ func PolicyOf(jobType string, task *api.Task) Policy {
 	}
 }
 
-// End is how a task's latest run ended, or failed to begin.
+// End is how the latest run of a task ended, or failed to start.
 type End struct {
-	// Killed: the task was told to end for good.
+	// Killed is true if the task was told to end for good.
 	Killed bool
-	// Requested: somebody asked for a restart that is no failure.
+	// Requested is true for a restart that was ordered and is no failure.
 	Requested bool
-	// StartError: the task could not be started; Recoverable tells whether
-	// another try makes sense.
+	// StartError is true if the task could not be started. Recoverable says
+	// whether to try again.
 	StartError, Recoverable bool
-	// Successful: the task ended with code 0, no signal and no error.
+	// Successful is true if the task ended with code 0, no signal and no error.
 	Successful bool
 }
 
-// Action is what is to be done with a task that ended.
+// Action is what happens to a task that ended.
 type Action uint8
 
 // The actions.
 const (
-	// Finish: it is dead and has not failed.
+	// Finish: the task is dead and has not failed.
 	Finish Action = iota
-	// Fail: it is dead and has failed.
+	// Fail: the task is dead and has failed.
 	Fail
-	// Killed: it is dead, as ordered.
+	// Killed: the task is dead, as ordered.
 	Killed
-	// Restart: it is started again after Delay.
+	// Restart: the task is started again after Delay.
 	Restart
 )
 
 // String returns the action's name.
 func (a Action) String() string { return [...]string{"finish", "fail", "killed", "restart"}[a] }
 
-// Decision is what follows from an End.
+// Decision is the consequence of an End.
 type Decision struct {
 	Action Action
 	Delay  time.Duration
 	Reason string
-	// WithinPolicy: it is one of the restarts that the policy allows at once.
+	// WithinPolicy is true for a restart that the policy allows without a
+	// further delay.
 	WithinPolicy bool
 }
 
 // Tracker counts the restarts of a task within the policy's interval.
 type Tracker struct {
-	Count int       // of runs that ended in the interval
-	Start time.Time // of the interval
+	Count int       // runs that ended in the interval
+	Start time.Time // start of the interval
 }
 
-// Decide returns what follows when a task ended at now, and the tracker to go
-// on with. Chance, in [0,1), spreads the delay by up to a quarter. The order
-// of the rules is Nomad's: the first that applies wins.
+// Decide returns the decision about a task that ended at now, and the tracker
+// for the next call. Chance, in [0,1), adds up to a quarter to the delay. The
+// rules are tried in Nomad's order; the first that applies wins.
 func (t Tracker) Decide(p Policy, end End, now time.Time, chance float64) (Tracker, Decision) {
 	switch {
 	case end.Killed:

@@ -55,7 +55,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-func TestAttemptsAreOneLessThanRuns(t *testing.T) {
+func TestAttemptsCountRestarts(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	p := Policy{Attempts: 3, Interval: time.Hour, Delay: time.Second, Mode: "fail"}
@@ -106,7 +106,7 @@ func TestRescheduleDelays(t *testing.T) {
 	second := time.Second
 	for name, tt := range map[string]struct {
 		policy ReschedulePolicy
-		want   []time.Duration // of consecutive failures, each right after its start
+		want   []time.Duration // after consecutive failures, each right after its start
 	}{
 		"none": {ReschedulePolicy{}, nil},
 		"constant, limited": {
@@ -148,7 +148,7 @@ func TestRescheduleDelays(t *testing.T) {
 	}
 }
 
-func TestRescheduleStartsAnewAfterAQuietTime(t *testing.T) {
+func TestRescheduleRestartsAfterAQuietTime(t *testing.T) {
 	t.Parallel()
 	p := ReschedulePolicy{Unlimited: true, Delay: 5 * time.Second, Function: "exponential", MaxDelay: 30 * time.Second}
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

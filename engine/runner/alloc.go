@@ -1,12 +1,12 @@
 // Package runner runs one allocation: its tasks in the order of their
 // lifecycle, each through its starts and ends.
 //
-// Who owns what: the goroutine of Alloc.Run owns the state of every task, the
-// coordinator and the order of killing. Each task has a goroutine that takes
-// it through hooks, driver and restarts, owns everything that concerns only
-// the task's present run, and reports to the allocation what happened. The
-// allocation never waits for a task; a task waits for the allocation only at
-// its gate and when it is dead.
+// The goroutine of Alloc.Run owns the state of every task, the coordinator and
+// the order of killing. Each task has a goroutine that calls hooks and driver
+// and handles restarts. It owns everything that concerns only the task's
+// current run, and reports events to the allocation. The allocation never waits
+// for a task. A task waits for the allocation only at its gate and when it is
+// dead.
 package runner
 
 import (
@@ -29,56 +29,57 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// Config is what an allocation is made of. All of it is read only.
+// Config describes an allocation. It is read only.
 type Config struct {
 	Alloc    *event.Alloc
 	Index    int
-	Job      *api.Job // canonicalised
+	Job      *api.Job // canonicalized
 	Group    *api.TaskGroup
-	Dir      string // of the allocation; made by a hook
-	Replaces string // ID of the failed allocation in whose place this one runs
-	// Evaluation is the ID of the one because of which it was placed.
+	Dir      string // the allocation's directory, made by a hook
+	Replaces string // ID of the failed allocation that this one replaces
+	// Evaluation is the ID of the evaluation that placed it.
 	Evaluation string
-	Sticky     string // link to the allocation whose data this one goes on with, or empty
-	// Deployment is the ID of the deployment that the allocation's health is
-	// for; empty for none.
+	Sticky     string // link to the allocation whose data this one takes over, or empty
+	// Deployment is the ID of the deployment that waits for the allocation's
+	// health, or empty.
 	Deployment string
-	Canary     bool // of that deployment, and not promoted
+	Canary     bool // placed by that deployment as a canary and not promoted
 
 	Drivers        map[string]drivers.Driver
 	Hooks          hooks.Catalog
 	Node           *taskenv.Node
 	HostEnv        []string
-	Ports          []taskenv.Port            // of the group
-	TaskPorts      map[string][]taskenv.Port // of tasks, by their deprecated networks
-	Cores          map[string]taskenv.Cores  // of tasks that ask for some
+	Ports          []taskenv.Port            // ports of the group
+	TaskPorts      map[string][]taskenv.Port // ports of tasks with their own (deprecated) networks
+	Cores          map[string]taskenv.Cores  // cores of tasks that request some
 	MaxKillTimeout time.Duration
 	Chance         chance.Source
 
 	Bus *event.Bus
-	// Recorder publishes, and perhaps stores, what happens; nil: to the Bus.
+	// Recorder publishes events, and stores them if it is durable. If nil, they
+	// go to the Bus.
 	Recorder *store.Recorder
-	// Retry tells when the allocation will be replaced if it failed at a time;
-	// negative when it will not be.
+	// Retry returns the delay before the allocation is replaced if it failed at
+	// the given time. It is negative if it is not replaced.
 	Retry func(failed time.Time) time.Duration
-	// OnVerdict is told whether the allocation is healthy, once that is
-	// decided. It must not wait.
+	// OnVerdict receives the verdict on the allocation's health. It must not
+	// block.
 	OnVerdict func(health.Verdict)
 }
 
 // Result is how an allocation ended.
 type Result struct {
 	Status string    // complete or failed
-	Failed time.Time // when its last task ended
+	Failed time.Time // end of its last task
 }
 
-// Update is a new version of a job that leaves its allocation running: the
-// same tasks, with other settings around them.
+// Update is a new version of a job that leaves the tasks of an allocation
+// running and changes their settings.
 type Update struct {
-	Job   *api.Job // canonicalised, read only
+	Job   *api.Job // canonicalized, read only
 	Group *api.TaskGroup
-	// Deployment is what Config has; with another one than before the
-	// allocation has to show again that it is healthy.
+	// Deployment is as in Config. If it changes, the allocation has to become
+	// healthy again.
 	Deployment string
 	Canary     bool
 }
@@ -90,57 +91,58 @@ type Alloc struct {
 	tasks []*task
 	hooks []hooks.AllocHook
 
-	// inbox carries what tasks and hooks report: functions that the owner
-	// runs.
+	// inbox carries reports of tasks and hooks as functions, which the owner
+	// calls.
 	inbox    chan func()
-	over     chan struct{} // closed when the inbox is no longer read
+	over     chan struct{} // closed when nothing reads the inbox any more
 	recorder *store.Recorder
 	stop     chan struct{}
 	stopOnce sync.Once
-	hard     context.Context // done: no time for grace is left
-	leaving  context.Context // done: tasks are left to themselves
+	hard     context.Context // done: no time left for a graceful end
+	leaving  context.Context // done: tasks are left running
 	leave    context.CancelFunc
 	updates  updates
 
 	created time.Time
-	network *drivers.NetworkIsolation // of the group; set before tasks start
+	network *drivers.NetworkIsolation // network of the group; set before tasks start
 
-	// Owned by Run, and written with mu held where State reads it.
+	// Owned by Run. Fields that State reads are written with mu held.
 	mu          sync.Mutex
 	turn        turn
 	machine     *lifecycle.Alloc
-	gone        int // tasks that have ended or were left
+	gone        int // number of tasks that have ended or were left
 	left        int
-	stored      allocRecord // last
-	restored    bool        // from what an earlier engine has stored
+	stored      allocRecord // the last record stored
+	restored    bool        // restored from the records of an earlier engine
 	failure     error       // why that failed
 	ended       bool        // Run has returned, perhaps in an earlier engine
-	forced      string      // description; the allocation has failed, whatever its tasks say
+	forced      string      // description of a failure that the tasks do not show
 	status      string
 	description string
-	updating    bool // hooks take in an update
+	updating    bool // hooks are applying an update
 	revivals    revivals
 	health      allocHealth
 	modified    time.Time
 	children    sync.WaitGroup
-	looking     sync.WaitGroup // tasks that drivers may find again
+	looking     sync.WaitGroup // tasks that drivers may still find
 }
 
-// allocRecord is what is stored of an allocation, besides its tasks.
+// allocRecord is the stored record of an allocation, besides its tasks.
 type allocRecord struct {
 	Created     time.Time        `json:"created"`
 	Status      string           `json:"status"`
 	Description string           `json:"description"`
 	Machine     lifecycle.Memory `json:"machine"`
 	Health      health.Verdict   `json:"health,omitempty"`
-	Deployment  string           `json:"deployment,omitempty"` // that it is for
+	Deployment  string           `json:"deployment,omitempty"` // deployment that the verdict is for
 	Watching    bool             `json:"watching,omitempty"`
 	Watch       health.Watch     `json:"watch,omitzero"`
 	Forced      string           `json:"forced,omitempty"`
 	Over        bool             `json:"over,omitempty"` // Run has returned
 }
 
-// revivals are the dead tasks that are to start again and have not yet told.
+// revivals counts the dead tasks that will start again but have not reported it
+// yet.
 type revivals struct {
 	count int
 	over  chan struct{} // closed when count is zero again
@@ -153,16 +155,16 @@ func (r *revivals) add() {
 	r.count++
 }
 
-// remove takes in that a dead task has told of its new start, or will not start.
+// remove counts a dead task that has reported its new start, or will not start.
 func (r *revivals) remove() {
 	if r.count--; r.count == 0 {
 		close(r.over)
 	}
 }
 
-// updates holds the newest version of the job that was not taken in yet.
+// updates holds the newest version of the job that is not applied yet.
 type updates struct {
-	ready chan struct{} // of capacity 1
+	ready chan struct{} // capacity 1
 
 	mu     sync.Mutex
 	newest *Update
@@ -171,43 +173,45 @@ type updates struct {
 // allocHealth is the owner's view of the allocation's health.
 type allocHealth struct {
 	alloc     *Alloc
-	watch     *health.Watch  // nil: it is not watched
-	timer     *time.Timer    // when the watch wants to be looked at, without a change
+	watch     *health.Watch  // nil: the health is not watched
+	timer     *time.Timer    // when to check the watch if nothing changes before
 	verdict   health.Verdict // written with the allocation's mu held
-	unchecked bool           // a check of a service does not pass
+	unchecked bool           // a check of a service is not passing
 }
 
-// turn is all that comes of one thing that happened to the allocation. It is
-// committed at once, and only then carried out: whatever the allocation does,
-// it has told, and stored, why.
+// turn collects the consequences of one input to the allocation. They are
+// committed together, before anything is carried out, so that everything the
+// allocation does was published, and stored, first.
 type turn struct {
 	change  store.Change
 	orders  []lifecycle.Effect
-	verdict bool            // on the allocation's health, to be passed on
-	answers []chan struct{} // closed when it is over
-	tasks   []*task         // that are to be stored
+	verdict bool            // a verdict on the allocation's health to pass on
+	answers []chan struct{} // closed when the turn is over
+	tasks   []*task         // tasks to store
 }
 
-// Config returns what the allocation is made of.
+// Config returns the allocation's configuration.
 func (a *Alloc) Config() Config {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.cfg
 }
 
-// Stop orders the allocation to end as `nomad alloc stop` would: kill signals,
-// grace, then poststop tasks. It returns at once and may be called often.
+// Stop stops the allocation like `nomad alloc stop`: kill signals, grace
+// periods, then poststop tasks. It does not wait, and may be called more than
+// once.
 func (a *Alloc) Stop() { a.stopOnce.Do(func() { close(a.stop) }) }
 
-// Leave ends Run and leaves the tasks running as they are, for an engine to
-// come. It returns at once.
+// Leave ends Run and leaves the tasks running for a later engine. It does not
+// wait.
 func (a *Alloc) Leave() { a.leave() }
 
-// Over reports whether a restored allocation had ended: Run does nothing then.
+// Over reports whether a restored allocation had already ended. Run then does
+// nothing.
 func (a *Alloc) Over() bool { return a.ended }
 
-// Found returns when drivers have found the tasks of a restored allocation
-// again, as far as they will.
+// Found waits until drivers have found the tasks of a restored allocation, or
+// have failed to.
 func (a *Alloc) Found() { a.looking.Wait() }
 
 func (a *Alloc) task(name string) *task {
@@ -219,7 +223,7 @@ func (a *Alloc) task(name string) *task {
 	return nil
 }
 
-// State returns a copy of the allocation's state. It may be called at any
+// State returns a copy of the allocation's state. It is safe to call at any
 // time.
 func (a *Alloc) State() State {
 	a.mu.Lock()
@@ -238,59 +242,59 @@ func (a *Alloc) State() State {
 	return s
 }
 
-// task is one task of an allocation over all its starts.
+// task is a task of an allocation, through all its starts.
 type task struct {
 	alloc  *Alloc
-	index  int // in the group
+	index  int // index in the group
 	name   string
 	job    atomic.Pointer[jobSpec]
 	stage  lifecycle.Stage
-	policy restart.Policy // of the version that the allocation began with
+	policy restart.Policy // from the version that the allocation started with
 	driver drivers.Driver
 
-	// killed is done when the task must end for good; cancel makes it so.
+	// killed is done when the task must end for good; cancel cancels it.
 	killed context.Context
 	cancel context.CancelFunc
-	gate   chan struct{} // a token for one start
+	gate   chan struct{} // receives a token for each start
 
 	inlet inlet
 	env   taskEnv
-	// revive takes a task that is parked the reason why it is started again.
+	// revive receives the reason for starting a parked task again.
 	revive chan string
 
 	// Owned by the allocation.
 	state    api.TaskState // written with the allocation's mu held
 	exitCode *int
-	handle   string // the driver's ID while the task runs
-	// overLimit is the driver's ID of the last start that had too much memory.
+	handle   string // the driver's ID while the task is running
+	// overLimit is the driver's ID of the last start that exceeded its memory.
 	overLimit string
-	reached   progress // of the run
-	touched   bool     // in this turn
-	failed    bool     // by a hook, which has cancelled it
-	gone      bool     // nothing more is to come of it
-	told      []string // by hooks since anything else happened
-	repeats   []string // of told, from an earlier engine, not to be told again
+	reached   progress // progress of the task's run
+	touched   bool     // changed in this turn
+	failed    bool     // failed by a hook, which has canceled it
+	gone      bool     // the task reports nothing more
+	told      []string // events of hooks since the last other event
+	repeats   []string // events of told that an earlier engine has recorded and that hooks may repeat
 
 	// Owned by run.
 	hooks      taskHooks
-	recovering bool      // the task may run since an earlier engine
+	recovering bool      // an earlier engine may have started the task
 	left       bool      // see isLeft
-	lookedFor  sync.Once // the driver was asked for it
+	lookedFor  sync.Once // the driver was asked to find it
 	output     hooks.Output
 	progress   progress
-	id         string // of the driver's task
+	id         string // ID of the driver's task
 	started    *drivers.TaskHandle
 	network    *drivers.Network
 }
 
-// jobSpec is the part of a version of the job that concerns a task.
+// jobSpec is the part of a job's version that concerns a task.
 type jobSpec struct {
 	job   *api.Job
 	group *api.TaskGroup
 	task  *api.Task
 }
 
-// taskHooks calls the hooks of a task and keeps what they have given it.
+// taskHooks calls the hooks of a task and keeps what they return.
 type taskHooks struct {
 	task       *task
 	list       []*taskHook
@@ -298,19 +302,20 @@ type taskHooks struct {
 	identities map[string]string // tokens, by name
 }
 
-// spec is the task as the newest version of the job has it.
+// spec returns the task as defined in the newest version of the job.
 func (t *task) spec() *api.Task { return t.job.Load().task }
 
-// killTimeout is how long the task may take to end once it was told to.
+// killTimeout is how long the task may take to end after its kill signal.
 func (t *task) killTimeout() time.Duration {
 	return min(*t.spec().KillTimeout, t.alloc.cfg.MaxKillTimeout)
 }
 
 func (t *task) isKilled() bool { return t.killed.Err() != nil }
 
-// isLeft reports whether the task is to be left to itself, which a task that is
-// killed before is not. Only run may ask, and the answer stays true: a kill that
-// comes later is for the next engine, as nothing here watches the task any more.
+// isLeft reports whether the engine leaves the task running, which it does not
+// if the task was killed before. Only run may call it. Once true, it stays
+// true: nothing watches the task any more, and a later kill is up to the next
+// engine.
 func (t *task) isLeft() bool {
 	t.left = t.left || t.alloc.leaving.Err() != nil && !t.isKilled()
 	return t.left
@@ -318,7 +323,7 @@ func (t *task) isLeft() bool {
 
 func (t *task) looked() { t.lookedFor.Do(t.alloc.looking.Done) }
 
-// leaves takes in that nothing more is to come of the task.
+// leaves records that the task reports nothing more.
 func (t *task) leaves() {
 	t.gone = true
 	t.alloc.gone++

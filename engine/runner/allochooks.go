@@ -39,8 +39,8 @@ func newAllocHooks(a *Alloc) []hooks.AllocHook {
 	return list
 }
 
-// finish calls what is to be done at the end, and gives it up in time when the
-// allocation is killed.
+// finish calls f at the end of the allocation. After a kill it waits for f only
+// for a limited time.
 func (a *Alloc) finish(what string, f func()) {
 	err := within(a.hard.Done(), func() error { f(); return nil })
 	if err != nil {
@@ -55,7 +55,7 @@ func (a *Alloc) prekill() {
 }
 
 func (a *Alloc) postrun() {
-	// What is cleaned up must be, even when there is no time left.
+	// The cleanup must happen even when no time is left.
 	ctx := context.WithoutCancel(a.hard)
 	for h := range phases[hooks.AllocPostrun](a.hooks) {
 		if err := h.Postrun(ctx); err != nil {
@@ -64,8 +64,8 @@ func (a *Alloc) postrun() {
 	}
 }
 
-// Destroy removes what is left of an allocation that has ended. It may be
-// called without Run.
+// Destroy removes the remains of an allocation that has ended. It works without
+// Run.
 func (a *Alloc) Destroy(ctx context.Context) error {
 	var failures []error
 	for h := range phases[hooks.AllocDestroy](a.hooks) {

@@ -25,7 +25,7 @@ func (a *Alloc) commit() {
 	t.answers = t.answers[:0]
 }
 
-// store adds what has changed in this turn to what is stored.
+// store adds the changes of this turn to the records.
 func (a *Alloc) store() {
 	if !a.recorder.Durable() {
 		return
@@ -58,7 +58,7 @@ func newAllocRecord(a *Alloc) allocRecord {
 
 func (a *Alloc) carryOut(e lifecycle.Effect) {
 	switch e.Kind {
-	case lifecycle.Blame, lifecycle.Tell: // was carried out when it was told
+	case lifecycle.Blame, lifecycle.Tell: // carried out when it was published
 	case lifecycle.Prekill:
 		a.children.Go(func() {
 			a.prekill()

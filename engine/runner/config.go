@@ -7,8 +7,8 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// networkManager is the driver of the group's tasks that must make its network;
-// nil when there is none.
+// networkManager returns the driver of the group's tasks that must create its
+// network, or nil.
 func networkManager(tasks []*task) drivers.NetworkManager {
 	for _, t := range tasks {
 		if m, ok := t.driver.(drivers.NetworkManager); ok && t.driver.Capabilities().MustInitiateNetwork {
@@ -18,15 +18,16 @@ func networkManager(tasks []*task) drivers.NetworkManager {
 	return nil
 }
 
-// enterNetwork tells the task of the network that its group has. Before run.
+// enterNetwork gives the task the network of its group. Call it before run.
 func (t *task) enterNetwork() {
 	if n := t.alloc.network; n != nil && n.IP != "" {
 		t.env.change().SetNetworkStatus(n.Interface, n.IP)
 	}
 }
 
-// isolation is the network that the task is started in. Only tasks of the
-// driver that made it can be; the others stay on that of the machine.
+// isolation returns the network in which the task starts. Only tasks of the
+// driver that created it can join it; the others use the network of the
+// machine.
 func (t *task) isolation() *drivers.NetworkIsolation {
 	if n := t.alloc.network; n != nil && n.Driver == t.driver.Info().Name {
 		return n
@@ -34,9 +35,9 @@ func (t *task) isolation() *drivers.NetworkIsolation {
 	return nil
 }
 
-// Granted returns what a task gets of what it asks for. Cores decide its CPU,
-// and memory_max counts with oversubscription only.
-// See https://developer.hashicorp.com/nomad/docs/job-specification/resources.
+// Granted returns the resources that a task gets. Cores determine its CPU, and
+// memory_max has an effect only with oversubscription. See
+// https://developer.hashicorp.com/nomad/docs/job-specification/resources.
 func (c *Config) Granted(t *api.Task) (out drivers.Resources) {
 	r := t.Resources
 	if r == nil {
@@ -67,7 +68,7 @@ func (c *Config) info() taskenv.AllocInfo {
 	return taskenv.AllocInfo{ID: c.Alloc.ID, Name: c.Alloc.Name, Index: c.Index}
 }
 
-// env is the environment of the allocation itself.
+// env returns the environment of the allocation itself.
 func (c *Config) env() *taskenv.Env {
 	return taskenv.NewBuilder(c.Node, c.info(), c.Job, c.Group, nil).SetClientDir(c.Dir).SetPorts(c.Ports).Build()
 }
@@ -90,14 +91,15 @@ func (c *Config) taskEnv(t *api.Task, isolation drivers.FSIsolation) *taskenv.Bu
 	return b
 }
 
-// The directories of a task whose file system is not that of the machine.
+// Directories of a task with a file system of its own.
 const (
 	isolatedAlloc   = "/alloc"
 	isolatedLocal   = "/local"
 	isolatedSecrets = "/secrets"
 )
 
-// dnsOf is how the tasks of a group resolve names, nil if as the machine does.
+// dnsOf returns how the tasks of a group resolve names; nil means like the
+// machine.
 func dnsOf(g *api.TaskGroup) *drivers.DNS {
 	if len(g.Networks) == 0 || g.Networks[0].DNS == nil {
 		return nil

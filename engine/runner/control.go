@@ -12,8 +12,8 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// DriverEvent adds what its driver says of a task to the task's events. What
-// it says of a task that is not of this allocation is dropped.
+// DriverEvent adds a driver's event about a task to the task's events. It drops
+// events about tasks that are not in this allocation.
 func (a *Alloc) DriverEvent(e drivers.TaskEvent) {
 	t := a.task(e.TaskName)
 	if t == nil {
@@ -40,7 +40,7 @@ func (a *Alloc) DriverEvent(e drivers.TaskEvent) {
 	t.emit(told)
 }
 
-// Signal sends a signal, by Nomad's name, to a running task.
+// Signal sends a signal, given by Nomad's name, to a running task.
 func (a *Alloc) Signal(name, signal string) error {
 	t := a.task(name)
 	if t == nil {
@@ -49,7 +49,8 @@ func (a *Alloc) Signal(name, signal string) error {
 	return t.signal(event.Signaling(signal), signal)
 }
 
-// signal sends a signal to the task if it runs; why is the event about it.
+// signal sends a signal to the task if it is running. why is the event that
+// explains it.
 func (t *task) signal(why *api.TaskEvent, signal string) error {
 	if _, err := drivers.ParseSignal(signal); err != nil {
 		return err
@@ -70,7 +71,7 @@ func (t *task) signal(why *api.TaskEvent, signal string) error {
 	return signaler.SignalTask(handle, signal)
 }
 
-// control is what a hook may order its task to do; see hooks.Control.
+// control executes the orders of a hook for its task; see hooks.Control.
 type control struct{ t *task }
 
 func (c control) Restart(ctx context.Context, why *api.TaskEvent) error {

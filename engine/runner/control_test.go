@@ -14,9 +14,10 @@ import (
 	"taskrun/hooks"
 )
 
-// TestAHookActsOnItsTask has a hook signal, restart and fail its task, change
-// what templates put into the environment, and be refused when nothing runs.
-func TestAHookActsOnItsTask(t *testing.T) {
+// TestHookActsOnItsTask checks that a hook can signal, restart and fail its
+// task and change its template variables, and is refused if the task is not
+// running.
+func TestHookActsOnItsTask(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var seen []string

@@ -17,8 +17,8 @@ import (
 	"taskrun/hooks"
 )
 
-// What a driver says of a task becomes an event of the task, at its own time and
-// with its error; of a task that there is not, nothing is told.
+// A driver's event becomes an event of its task, with its time and error;
+// events about unknown tasks are dropped.
 func TestDriverEvents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -69,8 +69,8 @@ func TestDriverEvents(t *testing.T) {
 	})
 }
 
-// A hook restarts one task, or all that run, because of a failure: that counts
-// against the restart policy.
+// A hook restarts one task, or all running ones, because of a failure, which
+// counts against the restart policy.
 func TestRestartByAHook(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"t", ""} {
@@ -113,8 +113,8 @@ func TestRestartByAHook(t *testing.T) {
 	}
 }
 
-// An allocation that had ended tells its verdict once more when it is restored,
-// if there was one, and does nothing else.
+// A restored allocation that had ended reports its verdict again, if there was
+// one, and does nothing else.
 func TestVerdictOfAnEndedAllocation(t *testing.T) {
 	t.Parallel()
 	for _, verdict := range []health.Verdict{health.Unknown, health.Healthy, health.Unhealthy} {

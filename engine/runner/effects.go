@@ -10,10 +10,11 @@ import (
 	"taskrun/engine/lifecycle"
 )
 
-// happens tells the machine what has happened. What it wants to be told is
-// told at once, its other orders are carried out at the end of the turn.
+// happens passes an input to the machine. The events that the machine wants to
+// tell are applied at once; its other orders are carried out at the end of the
+// turn.
 func (a *Alloc) happens(in lifecycle.Input) {
-	if a.failure != nil { // nothing goes on
+	if a.failure != nil { // the allocation does not go on
 		return
 	}
 	for _, e := range a.machine.Next(in) {
@@ -36,7 +37,7 @@ func (a *Alloc) happens(in lifecycle.Input) {
 	}
 }
 
-// happens tells the machine what has happened to the task.
+// happens passes an input about the task to the machine.
 func (t *task) happens(kind lifecycle.InputKind) {
 	t.alloc.happens(lifecycle.Input{Kind: kind, Task: t.index})
 }
@@ -53,7 +54,7 @@ func causeEvent(e lifecycle.Effect, tasks []*task) *api.TaskEvent {
 }
 
 // apply adds an event to the task and, unless state is empty, changes its
-// state. For the allocation's goroutine.
+// state. Only the allocation's goroutine calls it.
 func (t *task) apply(state string, e *api.TaskEvent) {
 	before, after := t.state, advance(t.state, state, e, time.Now())
 	t.told, t.repeats = nil, nil
@@ -77,13 +78,13 @@ func (t *task) apply(state string, e *api.TaskEvent) {
 	}
 }
 
-// report tells the allocation of an event and a change of state.
+// report reports an event and a change of state to the allocation.
 func (t *task) report(state string, e *api.TaskEvent) {
 	t.alloc.post(func() { t.apply(state, e) })
 }
 
-// emit adds an event of a hook. What a hook has told before an engine died, and
-// tells again when the next engine calls it, is not told twice.
+// emit adds an event of a hook. If an earlier engine has recorded the event,
+// and the hook repeats it for this one, it is dropped.
 func (t *task) emit(e *api.TaskEvent) {
 	t.alloc.post(func() {
 		text := e.Type + ": " + e.DisplayMessage

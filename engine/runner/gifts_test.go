@@ -19,8 +19,8 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// What a hook gave for a task's first start is there for the second one, though
-// the hook gave nothing then; a new answer takes the place of the old one.
+// A hook's contributions to the first start remain for the second one if the
+// hook returns nothing then; a new response replaces them.
 func TestMountsAndDevicesStay(t *testing.T) {
 	t.Parallel()
 	type answer struct {
@@ -64,7 +64,7 @@ func TestMountsAndDevicesStay(t *testing.T) {
 	}
 }
 
-// networker is a driver that makes the networks of its groups.
+// networker is a driver that creates the networks of its groups.
 type networker struct {
 	listener
 	name string
@@ -88,7 +88,7 @@ func (*networker) CreateNetwork(context.Context, *drivers.NetworkRequest) (*driv
 }
 func (*networker) DestroyNetwork(context.Context, *drivers.NetworkIsolation) error { return nil }
 
-// networkHook sets the network of a group, as the network hook does.
+// networkHook sets the network of a group, like the network hook.
 type networkHook struct {
 	hooks.Alloc
 	network *drivers.NetworkIsolation
@@ -100,9 +100,8 @@ func (h *networkHook) Prerun(context.Context) error {
 	return nil
 }
 
-// The driver that must make the network of a group is handed to the hook that
-// has it made. Its tasks are started in it, and those of other drivers are not;
-// all of them are told its address.
+// The hook gets the driver that creates the network of a group. Only tasks of
+// that driver are started in it; all tasks get its address.
 func TestGroupNetwork(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -153,7 +152,7 @@ func TestGroupNetwork(t *testing.T) {
 	})
 }
 
-// Without a driver that must make it, nobody makes the network of a group.
+// Without a driver for it, the network of a group is not created.
 func TestNoNetworkManager(t *testing.T) {
 	t.Parallel()
 	s := newSetting(t, mockTask(map[string]any{"run_for": "1s"}, 0), nil)
@@ -169,8 +168,8 @@ func TestNoNetworkManager(t *testing.T) {
 	}
 }
 
-// A restart that is given up on tells so, for each task whose old run had not
-// ended; tasks that do not run do not count.
+// A restart that is given up reports each task whose old run has not ended;
+// tasks that are not running do not count.
 func TestRestartGivenUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -207,8 +206,8 @@ func TestRestartGivenUp(t *testing.T) {
 	})
 }
 
-// Secrets can be referred to and are no variables; a token of Vault is one when
-// the task wants it to be. What comes later takes the place of what was before.
+// Secrets are available to references but not as variables; a Vault token is a
+// variable if the task wants it. Later values replace earlier ones.
 func TestSecretsAndTokens(t *testing.T) {
 	t.Parallel()
 	for _, env := range []bool{true, false} {
@@ -238,7 +237,7 @@ func TestSecretsAndTokens(t *testing.T) {
 				return nil
 			}}
 			early := &recorder{name: "early", prestart: func(_ context.Context, req *hooks.PrestartRequest, _ *hooks.PrestartResponse) error {
-				_ = req.Env.Map() // as it is before
+				_ = req.Env.Map() // builds the environment before the change
 				return nil
 			}}
 			task := mockTask(map[string]any{"run_for": "1s", "exit_code": 1}, 1)
@@ -252,7 +251,7 @@ func TestSecretsAndTokens(t *testing.T) {
 	}
 }
 
-// A verdict that is ordered takes the place of the watch, and is passed on.
+// A verdict by order replaces the watch, and is passed on.
 func TestVerdictByOrder(t *testing.T) {
 	t.Parallel()
 	for verdict, healthy := range map[health.Verdict]bool{health.Healthy: true, health.Unhealthy: false} {
@@ -264,7 +263,7 @@ func TestVerdictByOrder(t *testing.T) {
 			result := s.run(t.Context())
 			synctest.Wait()
 			s.alloc.SetHealth(verdict)
-			pass(30 * time.Minute) // the watch would have had its own by now
+			pass(30 * time.Minute) // the watch would have decided by now
 			if h := s.alloc.State().Healthy; h == nil || *h != healthy {
 				t.Errorf("the verdict is %v, want %v", h, healthy)
 			}

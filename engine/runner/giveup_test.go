@@ -14,8 +14,8 @@ import (
 	"taskrun/hooks"
 )
 
-// stuck is a hook, of tasks or of the allocation, that in one phase does not
-// return before it is released, whatever its context says.
+// stuck is a hook, of tasks or of the allocation, that does not return from one
+// phase until it is released, even if its context ends.
 type stuck struct {
 	phase   string
 	release <-chan struct{}
@@ -71,14 +71,14 @@ func (s stuckDriver) DestroyTask(id string, force bool) error {
 	return s.Driver.DestroyTask(id, force)
 }
 
-// TestNothingThatIsStuckHoldsTheAllocation has each phase of hooks and driver
-// never return: when the allocation is stopped the tasks' hooks are given up, and
-// when it is killed all is.
-func TestNothingThatIsStuckHoldsTheAllocation(t *testing.T) {
+// TestStuckHooksDoNotBlockTheAllocation uses a hook or driver that never
+// returns, in each phase: after a stop the tasks' hooks are given up, and after
+// a kill everything is.
+func TestStuckHooksDoNotBlockTheAllocation(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		phase   string
-		stopped bool // it ends when it is stopped
+		stopped bool // it ends after a stop
 	}{
 		{"prestart", true},
 		{"poststart", true},
@@ -144,7 +144,7 @@ func TestNothingThatIsStuckHoldsTheAllocation(t *testing.T) {
 	}
 }
 
-// said returns the texts of all events of tasks and notices so far.
+// said returns the texts of all task events and notices so far.
 func (s *setting) said() (texts []string) {
 	for s.events.Ready() {
 		e, ok := s.events.Next(context.Background())

@@ -15,16 +15,16 @@ import (
 	"taskrun/hooks"
 )
 
-// giveUpTime is how long a hook or a driver may take to return when its task, or
-// the allocation, was killed. Nothing waits for it any longer.
+// giveUpTime is how long a hook or a driver may take to return after its task,
+// or the allocation, was killed. After that, nothing waits for it.
 const giveUpTime = 5 * time.Second
 
 // errGivenUp is the error of a hook that has not returned.
 var errGivenUp = fmt.Errorf("it has not returned %v after the kill", giveUpTime)
 
-// within returns the result of f, or errGivenUp when f has not returned
-// giveUpTime after killed was closed, or after the call if that is later. What
-// f has a hold of is then its own.
+// within returns the result of f, or errGivenUp if f has not returned
+// giveUpTime after killed was closed (or after the call, if that is later). An
+// f that was given up keeps running, and keeps what it uses.
 func within(killed <-chan struct{}, f func() error) error {
 	result := make(chan error, 1)
 	go func() { result <- f() }()
@@ -43,15 +43,15 @@ func within(killed <-chan struct{}, f func() error) error {
 	}
 }
 
-// taskHook is a hook and what it left behind in earlier calls.
+// taskHook is a hook and the state it left behind in earlier calls.
 type taskHook struct {
 	hooks.TaskHook
 	gifts
 	givenUp atomic.Bool // it has not returned
 }
 
-// call calls a phase of the hook. One that was given up is not called again: it
-// is still busy.
+// call calls a phase of the hook. A hook that was given up is still busy and is
+// not called again.
 func (h *taskHook) call(killed context.Context, phase func() error) error {
 	if h.givenUp.Load() {
 		return nil
@@ -63,7 +63,7 @@ func (h *taskHook) call(killed context.Context, phase func() error) error {
 	return err
 }
 
-// gifts is what a hook has given its task, in the form in which it is stored.
+// gifts is what a hook has given its task, in the stored form.
 type gifts struct {
 	Done    bool              `json:"done,omitempty"`
 	State   map[string]string `json:"state,omitempty"`
@@ -73,7 +73,7 @@ type gifts struct {
 	Secrets map[string]string `json:"secrets,omitempty"`
 }
 
-// phases returns the hooks that have a phase, in their order.
+// phases returns the hooks that implement a phase, in order.
 func phases[H any](list []hooks.AllocHook) iter.Seq[H] {
 	return func(yield func(H) bool) {
 		for _, h := range list {
@@ -84,7 +84,7 @@ func phases[H any](list []hooks.AllocHook) iter.Seq[H] {
 	}
 }
 
-// hookFailure returns the event about the error of a hook.
+// hookFailure returns the event for the error of a hook.
 func hookFailure(h *taskHook, err error) *api.TaskEvent {
 	if own, ok := errors.AsType[*hooks.EventError](err); ok {
 		return own.Event
@@ -92,7 +92,7 @@ func hookFailure(h *taskHook, err error) *api.TaskEvent {
 	return event.HookFailed(h.Name(), err)
 }
 
-// startFailure is why a task could not be started.
+// startFailure explains why a task could not be started.
 type startFailure struct {
 	event       *api.TaskEvent
 	recoverable bool

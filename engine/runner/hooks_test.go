@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// journal records, in order, which phase of which hook was called.
+// journal records the calls of phases of hooks, in order.
 type journal struct {
 	mu    sync.Mutex
 	lines []string
@@ -111,7 +111,7 @@ func (r *allocRecorder) Update(context.Context, *api.Job, *api.TaskGroup) error 
 	return r.fail["update"]
 }
 
-// silence is the hook that gives a task an output nobody reads.
+// silence is the hook that gives a task an output without a reader.
 type silence struct{ drivers.Output }
 
 func (silence) Name() string { return "silence" }
@@ -128,7 +128,7 @@ type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }
 
-// pass lets virtual time go by.
+// pass lets virtual time pass.
 func pass(d time.Duration) { <-time.After(d) }
 
 // setting is an allocation of one task with recorded hooks.
@@ -230,7 +230,7 @@ func TestEveryPhaseOfEveryHookInOrder(t *testing.T) {
 	})
 }
 
-func TestWhatAHookGivesStays(t *testing.T) {
+func TestGiftsOfAHookRemain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var states []map[string]string
@@ -266,7 +266,8 @@ func TestWhatAHookGivesStays(t *testing.T) {
 		if diff := cmp.Diff([]map[string]string{nil, {"n": "1"}, {"n": "2"}}, states); diff != "" {
 			t.Errorf("states (-want +got):\n%s", diff)
 		}
-		// The second response had no variables, which takes the first's away.
+		// The second response had no variables, which removes those of the
+		// first.
 		want := []string{`1 once "" token true`, `1 each "" token true`, `1 once "" token true`}
 		if diff := cmp.Diff(want, seen); diff != "" {
 			t.Errorf("seen (-want +got):\n%s", diff)
@@ -274,13 +275,13 @@ func TestWhatAHookGivesStays(t *testing.T) {
 	})
 }
 
-func TestHooksThatFail(t *testing.T) {
+func TestFailingHooks(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
 	for name, tt := range map[string]struct {
 		fail      map[string]error
 		allocFail map[string]error
-		events    []string // that must be there, in order
+		events    []string // required events, in order
 		starts    bool
 	}{
 		"prestart, for good": {
@@ -360,7 +361,8 @@ func TestUpdate(t *testing.T) {
 		}
 		synctest.Wait()
 		lines := s.take()
-		// Versions that come fast are taken in together, the last one always.
+		// Versions in quick succession are applied together, but always the
+		// last one.
 		if len(lines) < 2 || lines[len(lines)-1] != "a update to 9s" || lines[0] != "alloc update" {
 			t.Errorf("hooks were told: %q", lines)
 		}

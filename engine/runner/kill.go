@@ -9,20 +9,19 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// stopRetries are the pauses after failed attempts to stop a task, as Nomad
-// makes them.
+// stopRetries are Nomad's pauses after failed attempts to stop a task.
 var stopRetries = [...]time.Duration{5 * time.Second, 20 * time.Second, 80 * time.Second, 2 * time.Minute, 2 * time.Minute}
 
-// runEnd is how one run of a task ended.
+// runEnd is how a run of a task ended.
 type runEnd struct {
 	result  *drivers.ExitResult // nil when the driver lost the task
-	killed  bool                // it was to end for good
-	killErr error               // what went wrong with that
-	restart bool                // it was to be started again, which is no failure
-	left    bool                // it goes on without us
+	killed  bool                // it was told to end for good
+	killErr error               // an error while killing it
+	restart bool                // it was told to restart, which is no failure
+	left    bool                // it goes on without this engine
 }
 
-// wait waits for the end of the task's run, which an order may hasten.
+// wait waits for the end of the task's run. An order can end it early.
 func (t *task) wait() runEnd {
 	defer t.inlet.refuse()
 	for {
@@ -30,7 +29,7 @@ func (t *task) wait() runEnd {
 		if end.result == nil || !errors.Is(end.result.Err, drivers.ErrPluginShutdown) {
 			return end
 		}
-		// The driver went away, not the task: find it again.
+		// The driver went away, but the task may still run: find it again.
 		if r, ok := t.driver.(drivers.Recoverer); !ok || r.RecoverTask(t.started) != nil {
 			end.result = nil
 			return end
@@ -38,7 +37,7 @@ func (t *task) wait() runEnd {
 	}
 }
 
-// ending is a started task that may be stopped.
+// ending stops a started task.
 type ending struct {
 	*task
 	ended <-chan *drivers.ExitResult
@@ -53,7 +52,7 @@ func (t *task) waitOnce() runEnd {
 	switch {
 	case t.isKilled():
 		return e.kill()
-	case t.progress.Restarting: // by the order of an earlier engine
+	case t.progress.Restarting: // ordered under an earlier engine
 		result, _ := e.stopToRestart()
 		return runEnd{result: result, restart: !t.progress.Failure}
 	}
@@ -72,8 +71,8 @@ func (t *task) waitOnce() runEnd {
 	return e.kill()
 }
 
-// restart tells that the task restarts and stops it when the request says so,
-// or at once when the engine leaves. Further requests are refused: two that
+// restart reports that the task restarts, and stops it when the request says
+// so, or at once when the engine leaves. It refuses further requests: two that
 // each hold some of the tasks would wait for each other.
 func (e ending) restart(req *restartRequest) runEnd {
 	e.inlet.refuse()
@@ -108,8 +107,8 @@ func (e ending) stopToRestart() (*drivers.ExitResult, error) {
 	return e.stop()
 }
 
-// shutdownDelay waits for the task's shutdown_delay, and returns the result if
-// the task ends meanwhile.
+// shutdownDelay waits for the task's shutdown_delay. It returns the result if
+// the task ends before that.
 func (e ending) shutdownDelay() *drivers.ExitResult {
 	d := e.spec().ShutdownDelay
 	if d <= 0 {
@@ -137,14 +136,14 @@ func (e ending) shutdownDelay() *drivers.ExitResult {
 	return nil
 }
 
-// stop has the driver stop the task, again if that fails, and returns the
+// stop tells the driver to stop the task, retries on errors, and returns the
 // task's result.
 func (e ending) stop() (*drivers.ExitResult, error) {
 	grace := e.killTimeout()
 	if e.progress.Stopping.IsZero() {
 		e.progress.Stopping = time.Now()
 		e.save(func() {})
-	} else { // an earlier engine began
+	} else { // an earlier engine has started to stop it
 		grace = max(0, grace-time.Since(e.progress.Stopping))
 	}
 	var failure error

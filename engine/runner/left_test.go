@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// A kill that comes after a task was left must not make its run believe that
-// it has ended: the task still runs, and the next engine has to end it.
-func TestALeftTaskStaysLeftWhenItIsKilled(t *testing.T) {
+// If a task is killed after it was left, its run must not believe that it has
+// ended: it is still running, and the next engine has to stop it.
+func TestKillOfALeftTaskHasNoEffect(t *testing.T) {
 	t.Parallel()
 	for name, killedFirst := range map[string]bool{"left first": false, "killed first": true} {
 		t.Run(name, func(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"taskrun/engine/restart"
 )
 
-// run takes the task through its life and returns when it will never run
-// again, or is left to itself.
+// run takes the task through its life. It returns when the task will never run
+// again, or is left running.
 func (t *task) run() {
 	for again := (recovery{t}).resume(); ; {
 		for again {
@@ -37,7 +37,7 @@ func (t *task) run() {
 	t.hooks.stop()
 	t.alloc.post(func() {
 		select {
-		case <-t.revive: // it was killed before it could start again
+		case <-t.revive: // killed before it could start again
 			t.alloc.revivals.remove()
 		default:
 		}
@@ -47,14 +47,15 @@ func (t *task) run() {
 	})
 }
 
-// leave leaves the task as it is, for an engine to come.
+// leave leaves the task running for a later engine.
 func (t *task) leave() {
 	t.hooks.shutdown()
 	t.alloc.post(func() { t.leaves(); t.alloc.left++ })
 }
 
-// park waits, dead, for the end of the allocation. It reports whether the task
-// is to be started again, because the whole allocation is, and why.
+// park waits, with the task dead, for the end of the allocation. It reports
+// whether the task should start again, because the whole allocation does, and
+// why.
 func (t *task) park() (reason string, revived bool) {
 	t.alloc.post(func() { t.happens(lifecycle.Parks) })
 	select {

@@ -16,7 +16,7 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// eater is the mock driver with tasks that have had some memory.
+// eater is the mock driver with tasks that have used memory.
 type eater struct {
 	*mock.Driver
 	rss, peak int64
@@ -42,8 +42,8 @@ func (d *eater) WaitTask(ctx context.Context, id string) (<-chan *drivers.ExitRe
 	return ended, nil
 }
 
-// TaskStats tells of two processes, of which one is large, and shares its
-// memory with the other.
+// TaskStats reports two processes; one is large, and shares its memory with the
+// other.
 func (d *eater) TaskStats(context.Context, string, time.Duration) (<-chan *drivers.TaskResourceUsage, error) {
 	process := &api.ResourceUsage{MemoryStats: &api.MemoryStats{RSS: uint64(d.rss)}, CpuStats: &api.CpuStats{Percent: 25}}
 	u := &drivers.TaskResourceUsage{Processes: 2}
@@ -57,8 +57,8 @@ func (d *eater) TaskStats(context.Context, string, time.Duration) (<-chan *drive
 
 const mib = 1 << 20
 
-// A task that exceeds its memory limit is reported once per start, whether that
-// shows while it runs or at its end.
+// A task that exceeds its memory limit is reported once per start, whether it
+// is noticed while the task is running or at its end.
 func TestMemoryAboveTheLimit(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

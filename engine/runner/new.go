@@ -12,7 +12,7 @@ import (
 	"taskrun/engine/store"
 )
 
-// New returns an allocation. It does nothing until Run.
+// New returns an allocation, which does nothing before Run.
 func New(cfg Config) *Alloc {
 	a := &Alloc{
 		cfg:     cfg,

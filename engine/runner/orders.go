@@ -12,20 +12,20 @@ import (
 	"taskrun/hooks"
 )
 
-// The reasons of restarts, in Nomad's words.
+// Reasons of restarts, in Nomad's words.
 const (
 	reasonTask    = "User requested task to restart"
 	reasonRunning = "User requested running tasks to restart"
 	reasonAll     = "User requested all tasks to restart"
 )
 
-// restarts are requests to all tasks of an allocation, in their order.
+// restarts are requests to all tasks of an allocation, in order.
 type restarts struct {
 	alloc    *Alloc
 	requests []*restartRequest
 }
 
-// finish lets the tasks stop, and waits until they have.
+// finish lets the tasks stop, and waits for them.
 func (r restarts) finish(ctx context.Context) error {
 	for _, req := range r.requests {
 		close(req.begin)
@@ -39,7 +39,7 @@ func (r restarts) finish(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
-// requestRestarts asks each task to restart, if it runs.
+// requestRestarts asks each running task to restart.
 func requestRestarts(a *Alloc, reason string, failure bool) restarts {
 	r := restarts{alloc: a}
 	for _, t := range a.tasks {
@@ -50,9 +50,9 @@ func requestRestarts(a *Alloc, reason string, failure bool) restarts {
 	return r
 }
 
-// RestartTask restarts a running task, and returns when its old run has ended.
+// RestartTask restarts a running task, and returns once its old run has ended.
 // A restart because of a failure, such as an unhealthy check, counts against
-// the restart policy; an empty reason is that of a user's order.
+// the restart policy. An empty reason means a user's order.
 func (a *Alloc) RestartTask(ctx context.Context, name, reason string, failure bool) error {
 	t := a.task(name)
 	if t == nil {
@@ -67,10 +67,10 @@ func (a *Alloc) RestartTask(ctx context.Context, name, reason string, failure bo
 	return req.await(ctx, a.over)
 }
 
-// Restart restarts the tasks that run or, with all, also those that have
-// ended, in the order of their lifecycle. It returns when the old runs have
-// ended. As in Nomad, no task stops before every task has told that it
-// restarts: the verdict on the allocation's health sees the others running.
+// Restart restarts the running tasks or, with all, also those that have ended,
+// in the order of their lifecycle. It returns once the old runs have ended. As
+// in Nomad, all tasks report their restart before any of them stops, so the
+// verdict on the allocation's health does not see the first ones stop.
 func (a *Alloc) Restart(ctx context.Context, all bool) error {
 	reason := reasonRunning
 	if all {
@@ -83,7 +83,7 @@ func (a *Alloc) Restart(ctx context.Context, all bool) error {
 	for h := range phases[hooks.AllocPreTaskRestart](a.hooks) {
 		h.PreTaskRestart(ctx)
 	}
-	a.shutdownDelay() // the group's applies here as well
+	a.shutdownDelay() // the group's delay applies here, too
 	if all {
 		a.ask(func() { a.happens(lifecycle.Input{Kind: lifecycle.RestartAll}) })
 	}
@@ -98,9 +98,8 @@ func (a *Alloc) Restart(ctx context.Context, all bool) error {
 	return restarts.finish(ctx)
 }
 
-// awaitRevived waits until the tasks that had ended have told that they start
-// again, or that they do not. Those that are left to another engine tell
-// nothing.
+// awaitRevived waits until the tasks that had ended have reported that they
+// start again, or do not. Tasks that are left to another engine report nothing.
 func (a *Alloc) awaitRevived(ctx context.Context) {
 	var revived chan struct{}
 	if !a.ask(func() { revived = a.revivals.over }) || revived == nil {
@@ -114,8 +113,8 @@ func (a *Alloc) awaitRevived(ctx context.Context) {
 	}
 }
 
-// shutdownDelay waits for the group's shutdown_delay, but no longer than there
-// are tasks.
+// shutdownDelay waits for the group's shutdown_delay, or until there are no
+// tasks.
 func (a *Alloc) shutdownDelay() {
 	d := a.Config().Group.ShutdownDelay
 	if d == nil || *d <= 0 {

@@ -18,11 +18,11 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// plain is a driver that can do no more than every driver must.
+// plain is a driver without any optional interface.
 type plain struct{ drivers.Driver }
 
-// stubborn is a driver whose tasks cannot be stopped at first, or at all, nor
-// waited for.
+// stubborn is a driver whose tasks cannot be stopped at first, or at all, or
+// cannot be waited for.
 type stubborn struct {
 	drivers.Driver
 	failures int // of StopTask; negative: all
@@ -49,7 +49,7 @@ func (d *stubborn) WaitTask(ctx context.Context, id string) (<-chan *drivers.Exi
 	return d.Driver.WaitTask(ctx, id)
 }
 
-// A command runs in a task that runs, and a signal reaches it; the errors are
+// A command runs in a running task, and a signal reaches it; the errors are
 // Nomad's.
 func TestOrdersForOneTask(t *testing.T) {
 	t.Parallel()
@@ -100,9 +100,9 @@ func TestOrdersForOneTask(t *testing.T) {
 	})
 }
 
-// A task that cannot be stopped is told to again, after pauses as Nomad makes
-// them; one that is killed for good is destroyed then.
-func TestStopsThatFail(t *testing.T) {
+// Stopping a task is repeated after Nomad's pauses; a task that is killed for
+// good is destroyed in the end.
+func TestFailedStops(t *testing.T) {
 	t.Parallel()
 	sec := func(n ...int) (out []time.Duration) {
 		for _, n := range n {
@@ -150,9 +150,9 @@ func TestStopsThatFail(t *testing.T) {
 	}
 }
 
-// A task whose driver goes away and comes back runs on; with one that cannot
-// find it again, or cannot wait for it, it is lost, which is a failure.
-func TestDriversThatGoAway(t *testing.T) {
+// A task survives if its driver goes away and comes back; if the driver cannot
+// find it, or cannot wait for it, it is lost, which is a failure.
+func TestLostDrivers(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		driver func(drivers.Driver) drivers.Driver
@@ -184,7 +184,7 @@ func TestDriversThatGoAway(t *testing.T) {
 	}
 }
 
-// The code of a task that a signal has ended is 128 and the signal.
+// The exit code of a task that a signal has ended is 128 plus the signal.
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	for _, tt := range [][3]int{{0, 0, 0}, {3, 0, 3}, {0, 9, 137}, {3, 9, 3}} {
@@ -205,7 +205,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// isolated is a driver whose tasks have a file system of their own.
+// isolated is a driver whose tasks have their own file system.
 type isolated struct {
 	listener
 	kind drivers.FSIsolation
@@ -217,8 +217,8 @@ func (d *isolated) Capabilities() drivers.Capabilities {
 	return c
 }
 
-// The environment names directories as the task sees them, and has the
-// variables of the machine unless the task comes from an image.
+// The environment has directories as the task sees them, and the variables of
+// the machine unless the task comes from an image.
 func TestEnvironmentOfIsolatedTasks(t *testing.T) {
 	t.Parallel()
 	for kind, tt := range map[drivers.FSIsolation]struct{ inside, host bool }{
@@ -291,9 +291,9 @@ func TestLastEvent(t *testing.T) {
 	}
 }
 
-// Hooks of the allocation publish, say whether its checks pass, and tell of
-// failed updates and removals.
-func TestWhatAllocHooksSay(t *testing.T) {
+// Hooks of the allocation publish events, report whether its checks pass, and
+// report failed updates and removals.
+func TestAllocHookMessages(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newSetting(t, mockTask(map[string]any{"run_for": "1h"}, 0), map[string]error{"update": errBroken, "destroy": errBroken, "postrun": errBroken})

@@ -6,35 +6,35 @@ import (
 	"taskrun/engine/restart"
 )
 
-// step is how far a task has come on its way from one start to the next.
+// step is how far a task has come between two starts.
 type step string
 
 const (
-	stepNew     step = ""        // it is to be started
-	stepDelay   step = "delay"   // likewise, but not before progress.Until
-	stepIntent  step = "intent"  // its driver is starting it
+	stepNew     step = ""        // to be started
+	stepDelay   step = "delay"   // to be started after progress.Until
+	stepIntent  step = "intent"  // the driver is starting it
 	stepStarted step = "started" // it runs
-	stepEnded   step = "ended"   // it has ended as progress.End says, which was not dealt with yet
-	stepDone    step = "done"    // it is not started again, unless the allocation is
+	stepEnded   step = "ended"   // ended as in progress.End, which is not handled yet
+	stepDone    step = "done"    // not started again, unless the allocation is
 )
 
-// progress is where a task is in its run, with all that it needs to go on from
-// there.
+// progress is where a task is in its run, with everything needed to continue
+// from there.
 type progress struct {
 	Step    step            `json:"step,omitempty"`
 	Tracker restart.Tracker `json:"tracker"`
-	// Until is the end of the delay that is under way: before the next start
-	// or, while the task runs, before it is stopped.
+	// Until is the end of the current delay: before the next start or, while
+	// the task is running, before it is stopped.
 	Until time.Time `json:"until,omitzero"`
-	// Stopping is when the driver was told first to stop the task.
+	// Stopping is when the driver was first told to stop the task.
 	Stopping time.Time `json:"stopping,omitzero"`
-	// Restarting: the task is stopped by an order to start it again, and not
-	// for good. Failure: which counts like a failure.
+	// Restarting is true while the task is stopped in order to start again.
+	// Failure is true if that restart counts as a failure.
 	Restarting bool        `json:"restarting,omitempty"`
 	Failure    bool        `json:"failure,omitempty"`
 	End        restart.End `json:"end,omitzero"`
 	KillError  string      `json:"kill_error,omitempty"`
 }
 
-// next is the progress with which a step begins.
+// next returns the progress at the start of a step.
 func (p progress) next(s step) progress { return progress{Step: s, Tracker: p.Tracker} }

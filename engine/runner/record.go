@@ -13,7 +13,7 @@ import (
 	"taskrun/engine/store"
 )
 
-// The keys below which all that is left to do for an allocation is stored.
+// Prefixes of the keys under which the state of an allocation is stored.
 const (
 	allocKey  = "alloc"
 	taskKey   = "task"
@@ -24,7 +24,7 @@ const (
 
 func (t *task) key(kind string) store.Key { return store.KeyOf(kind, t.alloc.cfg.Alloc.ID, t.name) }
 
-// Forget adds to a change that nothing of an allocation is stored any more.
+// Forget adds the deletion of all records of an allocation to a change.
 func Forget(c *store.Change, id string) {
 	for _, kind := range []string{allocKey, taskKey, startKey, handleKey, hooksKey} {
 		c.DropAll(store.KeyOf(kind, id))
@@ -32,7 +32,7 @@ func Forget(c *store.Change, id string) {
 	c.ForgetAlloc(id)
 }
 
-// taskRecord is what is stored of a task over all its starts.
+// taskRecord is the stored record of a task, through all its starts.
 type taskRecord struct {
 	State     api.TaskState  `json:"state"`
 	ExitCode  *int           `json:"exit_code,omitempty"`
@@ -44,10 +44,11 @@ type taskRecord struct {
 	Told      []string       `json:"told,omitempty"`
 }
 
-// startRecord is what is stored of a start of a task before it happens.
+// startRecord is the stored record of a start of a task, written before it
+// happens.
 type startRecord struct {
 	drivers.TaskConfig
-	// These replace fields of the TaskConfig that have no form on disk.
+	// These replace fields of the TaskConfig that cannot be stored as they are.
 	Env      map[string]store.Text
 	Config   json.RawMessage
 	Output   *struct{} `json:",omitempty"`
@@ -62,7 +63,8 @@ func newStartRecord(cfg *drivers.TaskConfig) (*startRecord, error) {
 	return &startRecord{TaskConfig: *cfg, Env: texts[store.Text](cfg.Env), Config: config}, nil
 }
 
-// config is what the task was, or was to be, started with, but for its output.
+// config returns the config with which the task was started, or was about to
+// be, without its output.
 func (r *startRecord) config() (*drivers.TaskConfig, error) {
 	cfg := r.TaskConfig
 	cfg.Env = texts[string](r.Env)
@@ -71,7 +73,7 @@ func (r *startRecord) config() (*drivers.TaskConfig, error) {
 	return &cfg, err
 }
 
-// texts converts the values of a map; nil stays nil.
+// texts converts the values of a map. It returns nil for nil.
 func texts[To, From ~string](m map[string]From) map[string]To {
 	if m == nil {
 		return nil
@@ -83,7 +85,7 @@ func texts[To, From ~string](m map[string]From) map[string]To {
 	return out
 }
 
-// handleRecord is what is stored of a start of a task when it has happened.
+// handleRecord is the stored record of a start that has happened.
 type handleRecord struct {
 	Version     int               `json:"version"`
 	State       drivers.TaskState `json:"state"`
@@ -91,7 +93,7 @@ type handleRecord struct {
 	Network     *drivers.Network  `json:"network,omitempty"`
 }
 
-// hooksRecord is what is stored of a task's hooks.
+// hooksRecord is the stored record of a task's hooks.
 type hooksRecord struct {
 	Hooks      map[string]gifts  `json:"hooks"`
 	VaultToken string            `json:"vault_token,omitempty"`

@@ -10,7 +10,7 @@ import (
 	"taskrun/drivers"
 )
 
-func TestHowATaskWasStartedComesBack(t *testing.T) {
+func TestStartRecordRoundTrip(t *testing.T) {
 	t.Parallel()
 	want := &drivers.TaskConfig{
 		ID: "a/t/1", AllocID: "a", JobID: "j", JobName: "j", GroupName: "g", Name: "t", Namespace: "default",
@@ -53,8 +53,8 @@ func TestHowATaskWasStartedComesBack(t *testing.T) {
 	}
 }
 
-// TestEveryFieldOfATaskConfigIsStored fails when a field is added that JSON
-// cannot hold.
+// TestEveryFieldOfATaskConfigIsStored fails if a new field cannot be stored as
+// JSON.
 func TestEveryFieldOfATaskConfigIsStored(t *testing.T) {
 	t.Parallel()
 	replaced := map[string]bool{"Env": true, "Config": true, "Output": true, "Unwanted": true}

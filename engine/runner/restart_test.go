@@ -17,29 +17,28 @@ import (
 	"taskrun/hooks"
 )
 
-// named is a task that runs for an hour unless it is told otherwise.
+// named returns a task that runs for an hour by default.
 func named(name, runFor string, lifecycle *api.TaskLifecycle) *api.Task {
 	t := mockTask(map[string]any{"run_for": runFor}, 0)
 	t.Name, t.Lifecycle = name, lifecycle
 	return t
 }
 
-// renew makes the allocation again, with other tasks and what else has changed
-// in its config.
+// renew creates the allocation again, with other tasks and the changed config.
 func (s *setting) renew(tasks ...*api.Task) {
 	s.config.Group.Tasks = tasks
 	s.config.Job.Canonicalize()
 	s.alloc = runner.New(s.config)
 }
 
-// run runs the allocation until hard ends, and returns how it ended.
+// run runs the allocation until hard ends, and returns its result.
 func (s *setting) run(hard context.Context) <-chan runner.Result {
 	result := make(chan runner.Result, 1)
 	go func() { result <- s.alloc.Run(hard) }()
 	return result
 }
 
-// told returns all events of tasks so far, as "TASK TYPE".
+// told returns all task events so far, as "TASK TYPE".
 func (s *setting) told() (lines []string) {
 	for s.events.Ready() {
 		e, ok := s.events.Next(context.Background())
@@ -53,7 +52,7 @@ func (s *setting) told() (lines []string) {
 	return lines
 }
 
-// of returns what lines say of one task.
+// of returns the lines about one task.
 func of(lines []string, task string) (what []string) {
 	for _, line := range lines {
 		if text, ok := strings.CutPrefix(line, task+" "); ok {
@@ -82,14 +81,14 @@ func (h after) factory(info hooks.Task) hooks.TaskHook {
 	return h
 }
 
-// holding is an allocation all of whose tasks are to restart. The task "late"
-// has not told of it: it is released from its start, or it is killed, before.
+// holding is an allocation whose tasks are all restarting. The task "late" has
+// not reported it yet: it is blocked in its start, or was killed before.
 type holding struct {
 	*setting
 	kill    context.CancelFunc // hard
 	release func()
 	cancel  context.CancelCauseFunc // of the order
-	ordered chan error              // gets the answer to the order
+	ordered chan error              // receives the answer to the order
 	result  <-chan runner.Result
 }
 
@@ -119,9 +118,9 @@ func newHolding(t *testing.T) *holding {
 	return h
 }
 
-// No task stops before the last one has told that it restarts. Meanwhile a task
-// that holds takes no further order to restart. When nothing more will come of
-// the last one, or of the order, the others go on.
+// No task stops before the last one has reported its restart. Meanwhile a
+// waiting task accepts no other order to restart. If the last task, or the
+// order, will not come, the others go on.
 func TestRestartOfAllHolds(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
@@ -129,7 +128,7 @@ func TestRestartOfAllHolds(t *testing.T) {
 		do     func(*holding)
 		order  string // its error
 		first  []string
-		silent bool // the last task has still told nothing
+		silent bool // the last task has reported nothing yet
 		ends   string
 	}{
 		"until all have told": {
@@ -193,10 +192,10 @@ func TestRestartOfAllHolds(t *testing.T) {
 	}
 }
 
-// A task that has ended tells that it starts again before those that run stop.
+// A task that has ended reports its new start before the running ones stop.
 func TestRestartOfAllRevivesFirst(t *testing.T) {
 	t.Parallel()
-	for range 20 { // the order would depend on chance
+	for range 20 { // the order would be random
 		synctest.Test(t, func(t *testing.T) {
 			s := newSetting(t, mockTask(nil, 0), nil)
 			s.renew(named("init", "1s", &api.TaskLifecycle{Hook: api.TaskLifecycleHookPrestart}), named("main", "1h", nil))
@@ -223,12 +222,12 @@ func TestRestartOfAllRevivesFirst(t *testing.T) {
 	}
 }
 
-// Orders that come at once do not wait for each other, whatever else ends the
+// Concurrent orders do not wait for each other, whatever else ends the
 // allocation meanwhile.
 func TestRestartsOfAllAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*runner.Alloc){"stop": (*runner.Alloc).Stop, "leave": (*runner.Alloc).Leave} {
-		for range 20 { // chance decides which task hears of which order first
+		for range 20 { // the order in which tasks receive the orders is random
 			synctest.Test(t, func(t *testing.T) {
 				s := newSetting(t, mockTask(nil, 0), nil)
 				s.renew(named("init", "1s", &api.TaskLifecycle{Hook: api.TaskLifecycleHookPrestart}), named("a", "1h", nil), named("b", "1h", nil))
@@ -262,8 +261,8 @@ func TestRestartsOfAllAtOnce(t *testing.T) {
 	}
 }
 
-// Who restarts a task hears of it when the task is given up.
-func TestRestartOfATaskThatIsGivenUp(t *testing.T) {
+// An order to restart a task returns when the task is given up.
+func TestRestartOfAGivenUpTask(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})

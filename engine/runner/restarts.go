@@ -11,28 +11,28 @@ import (
 	"taskrun/hooks"
 )
 
-// The answers to an order that cannot be carried out, in Nomad's words.
+// Errors of orders that cannot be carried out, in Nomad's words.
 var (
 	ErrTaskNotRunning = hooks.ErrNotRunning
 	ErrUnknownTask    = errors.New("Task not found") //nolint:staticcheck // Nomad's words
 	ErrAllocEnded     = errors.New("restart of an alloc that should not run")
 )
 
-// restartRequest asks a running task to end and start again.
+// restartRequest asks a running task to stop and start again.
 type restartRequest struct {
 	event   *api.TaskEvent
-	failure bool          // the restart counts, as an exit would
-	taken   chan struct{} // closed when the task has told of it
+	failure bool          // the restart counts like an exit
+	taken   chan struct{} // closed when the task has reported the restart
 	begin   chan struct{} // closed when the task may stop
-	done    chan error    // gets one answer, when the old run has ended
+	done    chan error    // receives one answer, when the old run has ended
 }
 
 func newRestart(why *api.TaskEvent, failure bool) *restartRequest {
 	return &restartRequest{event: why, failure: failure, taken: make(chan struct{}), begin: make(chan struct{}), done: make(chan error, 1)}
 }
 
-// awaitTaken waits until the task has told that it restarts, or does not. over
-// is closed when the allocation is.
+// awaitTaken waits until the task has reported the restart, or has refused it.
+// over is closed at the end of the allocation.
 func (req *restartRequest) awaitTaken(ctx context.Context, over <-chan struct{}) {
 	select {
 	case <-req.taken:
@@ -43,7 +43,8 @@ func (req *restartRequest) awaitTaken(ctx context.Context, over <-chan struct{})
 	}
 }
 
-// await waits for the answer to a request. A task that was given up has none.
+// await waits for the answer to a request. A task that was given up never
+// answers.
 func (req *restartRequest) await(ctx context.Context, over <-chan struct{}) error {
 	select {
 	case err := <-req.done:
@@ -52,22 +53,22 @@ func (req *restartRequest) await(ctx context.Context, over <-chan struct{}) erro
 	case <-ctx.Done():
 	}
 	select {
-	case err := <-req.done: // it had been answered before
+	case err := <-req.done: // it was answered before that
 		return err
 	default:
 		return cmp.Or(context.Cause(ctx), ErrTaskNotRunning)
 	}
 }
 
-// inlet is where a task takes requests while it runs. At most one waits.
+// inlet takes requests for a running task, one at a time.
 type inlet struct {
-	requests chan *restartRequest // of capacity 1
+	requests chan *restartRequest // capacity 1
 
 	mu   sync.Mutex
 	open bool
 }
 
-// offer hands the task a request, or refuses it.
+// offer passes a request to the task, or refuses it.
 func (in *inlet) offer(req *restartRequest) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -75,7 +76,7 @@ func (in *inlet) offer(req *restartRequest) {
 		select {
 		case in.requests <- req:
 			return
-		default: // one is under way
+		default: // another request is in progress
 		}
 	}
 	req.done <- ErrTaskNotRunning
@@ -87,7 +88,7 @@ func (in *inlet) accept() {
 	in.open = true
 }
 
-// refuse takes no more requests, and answers one that came too late.
+// refuse closes the inlet, and refuses a request that came too late.
 func (in *inlet) refuse() {
 	in.mu.Lock()
 	defer in.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"taskrun/engine/store"
 )
 
-// recoverTask has the driver find the task again.
+// recoverTask tells the driver to find the task.
 func (t *task) recoverTask() error {
 	defer t.looked()
 	d, ok := t.driver.(drivers.Recoverer)
@@ -28,13 +28,13 @@ func (t *task) recoverTask() error {
 	return d.RecoverTask(t.started)
 }
 
-// proceed begins the first turn of a restored allocation.
+// proceed starts the first turn of a restored allocation.
 func (a *Alloc) proceed() {
 	a.happens(lifecycle.Input{Kind: lifecycle.Restored})
 	a.turn.verdict = a.health.verdict != health.Unknown
 	memory := a.machine.Memory()
 	if memory.Prepared && !memory.Killing && memory.State == lifecycle.StateInit {
-		for _, t := range a.tasks { // some may not know yet that all start again
+		for _, t := range a.tasks { // some may not know yet that all of them start again
 			if t.progress.Step == stepStarted && !t.progress.Restarting {
 				req := newRestart(event.RestartSignaled(reasonAll), false)
 				close(req.begin)
@@ -43,15 +43,14 @@ func (a *Alloc) proceed() {
 		}
 	}
 	switch {
-	case a.stored.Deployment != a.cfg.Deployment: // the new one came while there was no engine
+	case a.stored.Deployment != a.cfg.Deployment: // the deployment changed while there was no engine
 		a.health.renew()
 	case a.stored.Watching:
 		a.health.watch, a.health.timer = new(a.stored.Watch), time.NewTimer(0)
 	}
 }
 
-// resume goes on with the task where it is, and reports whether it is to be
-// started.
+// resume continues with the task where it is, and reports whether to start it.
 func (t recovery) resume() bool {
 	if t.recovering {
 		defer func() { t.recovering = false; t.looked() }()
@@ -73,7 +72,7 @@ func (t recovery) resume() bool {
 	}
 }
 
-// reattach finds the task that the driver was starting, or had started, and
+// reattach finds the task that the driver has started, or was starting, and
 // follows it. It reports whether the task must be started again.
 func (t recovery) reattach() bool {
 	failure := t.hooks.prestart()
@@ -94,8 +93,8 @@ func (t recovery) reattach() bool {
 	return t.follow()
 }
 
-// lost deals with a task that the driver cannot find. It reports whether the
-// task is to be started again, which does not count as a restart.
+// lost handles a task that the driver cannot find. It reports whether to start
+// the task again, which does not count as a restart.
 func (t recovery) lost(err error) bool {
 	_ = t.driver.DestroyTask(t.id, true)
 	t.inlet.refuse()
@@ -113,9 +112,9 @@ func (t recovery) lost(err error) bool {
 	return true
 }
 
-// Restore returns an allocation that an earlier engine has left, as cfg's
-// Recorder knows it. Run goes on with it: tasks that run are followed, nothing
-// is done or told a second time. One of which nothing was stored begins.
+// Restore returns an allocation of an earlier engine, from the records of cfg's
+// Recorder. Run continues it: running tasks are followed, and nothing is done
+// or reported twice. An allocation without records starts from the beginning.
 //
 // An allocation that cannot be restored fails when it is run.
 func Restore(cfg Config) *Alloc {
@@ -140,7 +139,7 @@ func Restore(cfg Config) *Alloc {
 	return a
 }
 
-// restore takes the allocation to where it was.
+// restore brings the allocation into its recorded state.
 func (a *Alloc) restore(records []taskRecord) {
 	r := &a.stored
 	a.created, a.modified = r.Created, r.Created
@@ -169,10 +168,10 @@ func (a *Alloc) restore(records []taskRecord) {
 	}
 }
 
-// recovery takes a task to where an earlier engine has left it.
+// recovery brings a task into the state that an earlier engine has left.
 type recovery struct{ *task }
 
-// load reads what is stored of the task.
+// load reads the records of the task.
 func (t recovery) load(r *taskRecord) error {
 	a := t.alloc
 	var given hooksRecord

@@ -14,8 +14,8 @@ import (
 	"taskrun/engine/store"
 )
 
-// An allocation of which something stored cannot be read fails, and says what;
-// it is never run as if nothing had been stored.
+// An allocation with an unreadable record fails, and says why; it never runs as
+// if there were no record.
 func TestUnreadableRecords(t *testing.T) {
 	t.Parallel()
 	object := map[string]any{}
@@ -62,8 +62,8 @@ func TestUnreadableRecords(t *testing.T) {
 	}
 }
 
-// An engine dies as soon as it is stored that all tasks are to start again,
-// before any task has heard of it. They start again under the next engine.
+// An engine dies as soon as the restart of all tasks is stored, before any task
+// has heard of it. They restart under the next engine.
 func TestDeathBeforeTasksHearOfARestart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestDeathBeforeTasksHearOfARestart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.driver = mock.New() // on which the task runs on as it did when the engine died
+		s.driver = mock.New() // here the task goes on as it did when the engine died
 		s.config.Recorder, s.config.Drivers["mock_driver"] = second, s.driver
 		s.alloc = runner.Restore(s.config)
 		result = s.run(t.Context())

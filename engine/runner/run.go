@@ -13,15 +13,15 @@ import (
 	"taskrun/hooks"
 )
 
-// Run runs the allocation and returns when every task has ended for good, or
-// was left. When ctx ends, what still runs is killed without grace.
+// Run runs the allocation. It returns when every task has ended for good, or
+// was left running. When ctx ends, it kills the running tasks without grace.
 func (a *Alloc) Run(ctx context.Context) Result {
 	a.hard = ctx
 	defer func() { _ = a.dir.Close() }()
 	switch {
 	case a.ended:
 		if a.health.verdict != health.Unknown {
-			a.health.passOn() // once more: who was told may have died of it
+			a.health.passOn() // again: the program may have died before OnVerdict returned
 		}
 		return a.result()
 	case a.failure != nil:
@@ -35,7 +35,7 @@ func (a *Alloc) Run(ctx context.Context) Result {
 		}
 		a.health.begin()
 	}
-	prerun := a.hooks // also when tasks run already
+	prerun := a.hooks // even if tasks are already running
 	if a.restored && (a.stored.Status == api.AllocClientStatusFailed || a.stored.Status == api.AllocClientStatusComplete) {
 		prerun = nil
 	}
@@ -74,10 +74,10 @@ func (a *Alloc) Run(ctx context.Context) Result {
 		a.commit()
 	}
 	close(a.over)
-	if !givenUp { // else it has been waited for
+	if !givenUp { // otherwise it was waited for already
 		a.finish("remaining", a.children.Wait)
 	}
-	if a.restored { // no task will be looked for any more
+	if a.restored { // drivers look for no more tasks
 		for _, t := range a.tasks {
 			t.looked()
 		}
@@ -96,8 +96,8 @@ func (a *Alloc) Run(ctx context.Context) Result {
 	return a.result()
 }
 
-// prerun calls the hooks before the first task and reports how that went. It
-// runs beside the owner, since a hook may take its time.
+// prerun calls the hooks that precede the first task, and reports the result.
+// It runs in its own goroutine, because a hook may take long.
 func (a *Alloc) prerun(called []hooks.AllocHook) {
 	var failure error
 	for h := range phases[hooks.AllocPrerun](called) {
@@ -127,7 +127,7 @@ func (a *Alloc) prerun(called []hooks.AllocHook) {
 	})
 }
 
-// giveUp ends the tasks that a hook or a driver has kept from ending. It reports
+// giveUp ends the tasks that a hook or a driver keeps from ending. It reports
 // whether there were any.
 func (a *Alloc) giveUp() (late bool) {
 	for _, t := range a.tasks {
@@ -144,7 +144,7 @@ func (a *Alloc) giveUp() (late bool) {
 	return late
 }
 
-// Fail ends the allocation, instead of Run, as one that cannot run.
+// Fail ends an allocation that cannot run. It replaces Run.
 func (a *Alloc) Fail(why string) Result {
 	a.forced = why
 	a.publishStatus()
@@ -154,8 +154,8 @@ func (a *Alloc) Fail(why string) Result {
 	return a.result()
 }
 
-// failRestored ends an allocation that cannot go on, with those of its tasks
-// that still run.
+// failRestored ends an allocation that cannot continue, and kills its running
+// tasks.
 func (a *Alloc) failRestored() Result {
 	for _, t := range a.tasks {
 		_ = within(a.hard.Done(), func() error {
@@ -195,8 +195,8 @@ func (a *Alloc) publishStatus() {
 	a.publish("", body)
 }
 
-// finishedAt is when the last task ended; if none has run, when the allocation
-// last changed.
+// finishedAt returns when the last task ended or, if none has run, when the
+// allocation last changed.
 func finishedAt(tasks []*task, modified time.Time) (last time.Time) {
 	for _, t := range tasks {
 		if t.state.FinishedAt.After(last) {

@@ -9,8 +9,8 @@ import (
 	"taskrun/engine/lifecycle"
 )
 
-// keptEvents is how many events a task's state holds, as in Nomad. The whole
-// history goes over the bus.
+// keptEvents is how many events a task's state keeps, as in Nomad. The bus
+// carries all of them.
 const keptEvents = 10
 
 // Nomad's names of the task states.
@@ -20,9 +20,8 @@ const (
 	dead    = "dead"
 )
 
-// advance returns the task state that follows when an event (or nil) happens
-// and the task changes to a state (or, if empty, does not). A task that was
-// dead and is started again has not finished, which differs from Nomad.
+// advance returns the task state after an event (or nil) and a change of state
+// (or ""). Unlike in Nomad, a dead task that starts again has no finish time.
 func advance(s api.TaskState, state string, e *api.TaskEvent, now time.Time) api.TaskState {
 	if e != nil {
 		s.Failed = s.Failed || event.Fails(e)
@@ -31,7 +30,7 @@ func advance(s api.TaskState, state string, e *api.TaskEvent, now time.Time) api
 			s.LastRestart = time.Unix(0, e.Time)
 		}
 		first := max(0, len(s.Events)+1-keptEvents)
-		s.Events = append(s.Events[first:len(s.Events):len(s.Events)], e) // a copy: the old ones may be in use
+		s.Events = append(s.Events[first:len(s.Events):len(s.Events)], e) // a copy: others may be reading the old ones
 	}
 	if state == "" || state == s.State {
 		return s
@@ -48,7 +47,7 @@ func advance(s api.TaskState, state string, e *api.TaskEvent, now time.Time) api
 	return s
 }
 
-// phase is the state as the rules of the lifecycle know it.
+// phase converts a task state for package lifecycle.
 func phase(s api.TaskState) lifecycle.Phase {
 	switch s.State {
 	case running:
@@ -65,15 +64,15 @@ type State struct {
 	Status      string // pending, running, complete or failed
 	Description string
 	Tasks       map[string]*api.TaskState
-	// Healthy is the verdict on the allocation's deployment; nil before there
-	// is one.
+	// Healthy is the verdict of the allocation's deployment, or nil.
 	Healthy *bool
-	// Created is when the allocation was made, Modified when it last changed.
+	// Created is when the allocation was created, Modified when it last
+	// changed.
 	Created, Modified time.Time
 }
 
-// LastEvent is when a task ended last or, while none has, when the allocation
-// last changed. Nomad counts the delay of a reschedule from it.
+// LastEvent returns when the last task ended or, if none has, when the
+// allocation last changed. Nomad counts the delay of a reschedule from it.
 func (s State) LastEvent() (last time.Time) {
 	for _, t := range s.Tasks {
 		if t.FinishedAt.After(last) {

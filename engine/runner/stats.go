@@ -9,10 +9,10 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// watchMemory tells, once for every start of the task, that it has had more
-// memory than its job allows where nobody enforces that. Nothing watches for
-// it: what is known comes with the end of the task and with the samples that
-// somebody asks for. A peak of 0 is unknown.
+// watchMemory publishes an event, once for every start of the task, if the task
+// has used more memory than its job allows and nothing enforces the limit. The
+// peaks come from the end of the task and from samples that clients request;
+// there is no sampling of its own. A peak of 0 is unknown.
 func (t *task) watchMemory(handle string, peak int64) {
 	limit := t.granted().MemoryLimitBytes()
 	if limit == 0 || peak <= limit {
@@ -30,8 +30,8 @@ func (t *task) watchMemory(handle string, peak int64) {
 	})
 }
 
-// largest is the memory of the largest process of a sample, in bytes. Pages
-// that processes share are counted for each, so their sum proves nothing.
+// largest returns the memory of the largest process of a sample, in bytes. The
+// sum would count shared pages several times.
 func largest(s *drivers.TaskResourceUsage) (rss int64) {
 	for _, u := range s.Pids {
 		if u.MemoryStats != nil {
@@ -41,8 +41,8 @@ func largest(s *drivers.TaskResourceUsage) (rss int64) {
 	return rss
 }
 
-// Stats returns what the running tasks use now, by task; with a name only that
-// task. Tasks whose driver cannot tell are left out.
+// Stats returns the current usage of the running tasks by task, or of one task
+// if name is not empty. It omits tasks whose driver has no statistics.
 func (a *Alloc) Stats(ctx context.Context, name string) map[string]*drivers.TaskResourceUsage {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -60,9 +60,9 @@ func (a *Alloc) Stats(ctx context.Context, name string) map[string]*drivers.Task
 		if !ok {
 			continue
 		}
-		samples, err := d.TaskStats(ctx, handle, time.Hour) // the first one comes at once
+		samples, err := d.TaskStats(ctx, handle, time.Hour) // the first sample comes at once
 		if err != nil {
-			continue // it has ended meanwhile
+			continue // the task has ended
 		}
 		select {
 		case s, ok := <-samples:
@@ -76,14 +76,14 @@ func (a *Alloc) Stats(ctx context.Context, name string) map[string]*drivers.Task
 	return usage
 }
 
-// withTicks adds how much of the CPU's speed a sample stands for, in MHz,
-// unless the driver has measured it.
+// withTicks adds a sample's CPU usage in MHz, unless the driver has measured
+// it.
 func withTicks(node *taskenv.Node, s *drivers.TaskResourceUsage) *drivers.TaskResourceUsage {
 	cpu := s.ResourceUsage.CpuStats
 	if cpu == nil || cpu.TotalTicks != 0 || node == nil {
 		return s
 	}
-	sample, resources, ticks := *s, *s.ResourceUsage, *cpu // others have the same sample
+	sample, resources, ticks := *s, *s.ResourceUsage, *cpu // the sample is shared with others
 	ticks.TotalTicks = cpu.Percent / 100 * node.CoreMHz()
 	resources.CpuStats, sample.ResourceUsage = &ticks, &resources
 	return &sample

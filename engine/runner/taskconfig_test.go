@@ -14,7 +14,7 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// listener is the mock driver, and remembers what it was to start.
+// listener is the mock driver, and records the configs of its starts.
 type listener struct {
 	*mock.Driver
 	last *drivers.TaskConfig
@@ -25,7 +25,7 @@ func (d *listener) StartTask(ctx context.Context, cfg *drivers.TaskConfig) (*dri
 	return d.Driver.StartTask(ctx, cfg)
 }
 
-func TestWhatADriverIsTold(t *testing.T) {
+func TestTaskConfigForTheDriver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		gpu := drivers.Device{HostPath: "/dev/gpu", TaskPath: "/dev/gpu", Permissions: "rw"}

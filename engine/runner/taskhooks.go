@@ -36,7 +36,7 @@ func newTaskHooks(t *task) taskHooks {
 	return taskHooks{task: t, list: list}
 }
 
-// prestart calls the hooks before a start, until one fails.
+// prestart calls the hooks that precede a start, until one fails.
 func (hs *taskHooks) prestart() *startFailure {
 	t := hs.task
 	for _, h := range hs.list {
@@ -55,7 +55,7 @@ func (hs *taskHooks) prestart() *startFailure {
 		}
 		var resp hooks.PrestartResponse
 		ctx := t.killed
-		if t.recovering { // it is to be watched until its end, also when it is killed
+		if t.recovering { // the hook watches the task until its end, even if it is killed
 			ctx = context.WithoutCancel(ctx)
 		}
 		if err := h.call(t.killed, func() error { return pre.Prestart(ctx, &req, &resp) }); err != nil {
@@ -69,7 +69,7 @@ func (hs *taskHooks) prestart() *startFailure {
 	return nil
 }
 
-// take keeps what a hook gave the task.
+// take stores a hook's response for the task.
 func (hs *taskHooks) take(h *taskHook, resp *hooks.PrestartResponse) {
 	t, before := hs.task, h.gifts
 	h.Done, h.State, h.Env = resp.Done, resp.State, resp.Env
@@ -95,8 +95,8 @@ func (hs *taskHooks) take(h *taskHook, resp *hooks.PrestartResponse) {
 	}
 }
 
-// addTokens puts tokens into the environment and reports whether there were
-// new ones.
+// addTokens adds tokens to the environment. It reports whether any of them were
+// new.
 func (hs *taskHooks) addTokens(vault string, identities map[string]string) (added bool) {
 	if vault != "" && vault != hs.vault {
 		hs.vault, added = vault, true
@@ -125,7 +125,7 @@ func (hs *taskHooks) save() {
 	hs.task.save(func() { hs.task.put(hooksKey, record) })
 }
 
-// restore gives the task again what its hooks gave it.
+// restore gives the task the recorded results of its hooks.
 func (hs *taskHooks) restore(r hooksRecord) {
 	for _, h := range hs.list {
 		if h.gifts = r.Hooks[h.Name()]; len(h.Env) > 0 {
@@ -153,7 +153,7 @@ func (hs *taskHooks) poststart() {
 		}
 	}
 	each(hs, func(h hooks.TaskPoststart) func() error {
-		own := req // which one that is given up keeps
+		own := req // a hook that is given up keeps its copy
 		own.Env = t.env.snapshot()
 		return func() error { return h.Poststart(t.killed, &own) }
 	})
@@ -177,8 +177,8 @@ func (hs *taskHooks) stop() {
 	})
 }
 
-// update has the hooks take in a new version of the job, unless the task is to
-// end anyway.
+// update passes a new version of the job to the hooks, unless the task is
+// ending.
 func (hs *taskHooks) update() {
 	t := hs.task
 	if t.isKilled() {
@@ -200,9 +200,8 @@ func (hs *taskHooks) shutdown() {
 	}
 }
 
-// each calls a phase of every hook that has it, and shows the error of one: it
-// cannot keep the task from going on. The call is prepared by the caller's
-// goroutine.
+// each calls a phase of every hook that implements it. An error is published
+// but does not stop the task. prepare runs on the caller's goroutine.
 func each[H any](hs *taskHooks, prepare func(H) func() error) {
 	for _, h := range hs.list {
 		if phase, ok := h.TaskHook.(H); ok {

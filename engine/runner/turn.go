@@ -7,15 +7,16 @@ import (
 	"taskrun/engine/store"
 )
 
-// publish adds an event of the allocation, or of one of its tasks.
+// publish adds an event of the allocation or of one of its tasks.
 func (a *Alloc) publish(task string, body event.Body) {
 	a.turn.change.Add(newEvent(time.Now(), a.cfg.Alloc, task, body))
 }
 
-// publishNow publishes an event out of turn. It may be called at any time.
+// publishNow publishes an event outside of a turn. It is safe to call at any
+// time.
 func (a *Alloc) publishNow(at time.Time, task string, body event.Body) {
 	switch body.(type) {
-	case event.Output, event.Progress: // one has files of its own, the other is not kept
+	case event.Output, event.Progress: // output has its own files; progress is not kept
 		a.cfg.Bus.PublishAt(at, a.cfg.Alloc, task, body)
 		return
 	}
@@ -35,8 +36,8 @@ func newEvent(at time.Time, alloc *event.Alloc, task string, body event.Body) ev
 	return event.Event{Time: at, Alloc: alloc, Task: task, Body: body}
 }
 
-// ask has the owner run f and waits until the turn is over; false: the
-// allocation is over, and f was not run.
+// ask makes the owner run f, and waits for the end of the turn. If it returns
+// false, the allocation is over and f did not run.
 func (a *Alloc) ask(f func()) bool {
 	done := make(chan struct{})
 	select {
@@ -48,8 +49,8 @@ func (a *Alloc) ask(f func()) bool {
 	}
 }
 
-// post hands a report to the owner; when the allocation is over it is dropped.
-// What is to be stored is stored when it returns.
+// post makes the owner run f, and returns once its changes are stored. If the
+// allocation is over, f does not run.
 func (a *Alloc) post(f func()) {
 	if a.recorder.Durable() {
 		a.ask(f)
@@ -63,7 +64,7 @@ func (a *Alloc) post(f func()) {
 
 func (t *task) publish(body event.Body) { t.alloc.publish(t.name, body) }
 
-// touch has the task stored at the end of the turn.
+// touch marks the task to be stored at the end of the turn.
 func (t *task) touch() {
 	if a := t.alloc; a.recorder.Durable() && !t.touched {
 		t.touched = true
@@ -71,15 +72,15 @@ func (t *task) touch() {
 	}
 }
 
-// put adds a value of the task to the turn.
+// put adds a record of the task to the turn.
 func (t *task) put(kind string, value any) {
 	if t.alloc.recorder.Durable() {
 		t.alloc.turn.change.Put(t.key(kind), value)
 	}
 }
 
-// advance has the task get to where p says, and the allocation take in, in the
-// same turn, what that means.
+// advance sets the task's progress and passes its meaning to the allocation, in
+// one turn.
 func (t *task) advance(p progress, mean func()) {
 	t.progress = p
 	t.alloc.post(func() {
@@ -89,17 +90,17 @@ func (t *task) advance(p progress, mean func()) {
 	})
 }
 
-// move has the task begin a step, and the allocation take in what that means.
+// move starts a step of the task, and passes its meaning to the allocation.
 func (t *task) move(s step, mean func()) { t.advance(t.progress.next(s), mean) }
 
-// save stores where the task is, which means nothing to the allocation.
+// save stores the task's progress without an effect on the allocation.
 func (t *task) save(mean func()) {
 	if t.alloc.recorder.Durable() {
 		t.advance(t.progress, mean)
 	}
 }
 
-// dropStart forgets how the task was started.
+// dropStart deletes the record of the task's start.
 func (t *task) dropStart() {
 	if t.alloc.recorder.Durable() {
 		t.alloc.turn.change.Drop(t.key(startKey))

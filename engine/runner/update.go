@@ -10,10 +10,11 @@ import (
 	"taskrun/hooks"
 )
 
-// Update changes the job under the running allocation. It returns at once; of
-// several versions that come fast only the newest is taken in. The group's and
-// the tasks' shutdown_delay and max_run_duration count at once, kill_timeout
-// for what is said at once, and all else from a task's next start.
+// Update changes the job of the running allocation. It does not wait; if
+// several versions come in quick succession, only the newest is applied. The
+// shutdown_delay of the group and the tasks and max_run_duration take effect at
+// once, kill_timeout for later kills, and everything else with a task's next
+// start.
 func (a *Alloc) Update(u Update) {
 	a.updates.mu.Lock()
 	a.updates.newest = &u
@@ -24,11 +25,11 @@ func (a *Alloc) Update(u Update) {
 	}
 }
 
-// update takes in the newest version, and has the hooks do so. The hooks run
-// beside the owner, one update after another.
+// update applies the newest version and passes it to the hooks. The hooks run
+// in their own goroutine, one update after another.
 func (a *Alloc) update(deadline *time.Timer) {
 	if a.updating {
-		return // it comes back when the last update is through
+		return // called again after the last update
 	}
 	a.updates.mu.Lock()
 	u := a.updates.newest
@@ -60,7 +61,7 @@ func (a *Alloc) update(deadline *time.Timer) {
 		a.updateHooks(u)
 		a.post(func() {
 			a.updating = false
-			select { // another may have come meanwhile
+			select { // another update may have arrived
 			case a.updates.ready <- struct{}{}:
 			default:
 			}
@@ -79,7 +80,7 @@ func (a *Alloc) updateHooks(u *Update) {
 	}
 }
 
-// overdueTimer fires at a time; it never does if that is zero.
+// overdueTimer returns a timer that fires at a time, or never if that is zero.
 func overdueTimer(at time.Time) *time.Timer {
 	timer := time.NewTimer(time.Until(at))
 	if at.IsZero() {
@@ -88,8 +89,8 @@ func overdueTimer(at time.Time) *time.Timer {
 	return timer
 }
 
-// overdueAt is when max_run_duration has passed since an allocation was made;
-// zero without one.
+// overdueAt returns when max_run_duration ends for an allocation created at the
+// given time, or zero without that limit.
 func overdueAt(g *api.TaskGroup, created time.Time) time.Time {
 	if d := g.MaxRunDuration; d != nil && *d > 0 {
 		return created.Add(*d)

@@ -17,7 +17,7 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// notices returns the texts of the notices that were published.
+// notices returns the texts of the published notices.
 func notices(sub *event.Subscription) (texts []string) {
 	for sub.Ready() {
 		e, ok := sub.Next(context.Background())
@@ -33,7 +33,8 @@ func notices(sub *event.Subscription) (texts []string) {
 
 const keptAgain = "the state of the run is kept again"
 
-// wantNews fails unless there was this one notice since the last look, or none.
+// wantNews fails unless exactly this notice, or none if it is empty, was
+// published since the last call.
 func wantNews(t *testing.T, sub *event.Subscription, when, want string) {
 	t.Helper()
 	got := notices(sub)
@@ -42,8 +43,8 @@ func wantNews(t *testing.T, sub *event.Subscription, when, want string) {
 	}
 }
 
-// TestStateIsWrittenAgain takes the directory of the state away and brings it
-// back: both are told once, and the state is written although nothing happens.
+// TestStateIsWrittenAgain removes the directory of the state and restores it:
+// both are reported once, and the state is written even without an event.
 func TestStateIsWrittenAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -80,15 +81,15 @@ func TestStateIsWrittenAgain(t *testing.T) {
 			synctest.Wait()
 			wantNews(t, sub, "all is well", "")
 		}
-		// The notices, of which the last is not stored, have numbers as well.
+		// The notices, the last of which is not stored, are also numbered.
 		if _, last, err := reopen(t, r, dir).Past(); last != 11 || err != nil {
 			t.Errorf("the last event is %d, %v", last, err)
 		}
 	})
 }
 
-// TestClosedRecorderWritesNoMore closes a recorder that fails: it neither tries
-// again nor writes what is committed later.
+// TestClosedRecorderWritesNoMore closes a recorder that fails: it neither
+// retries nor writes later commits.
 func TestClosedRecorderWritesNoMore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -115,11 +116,12 @@ func TestClosedRecorderWritesNoMore(t *testing.T) {
 	})
 }
 
-// unwritable has the history refuse everything until the returned function is
+// unwritable makes the history refuse writes until the returned function is
 // called.
 func unwritable(t *testing.T, r *Recorder, dir string) (again func()) {
 	t.Helper()
-	// A file that is open for appending can be cut, but not be written at a place.
+	// A file opened for appending can be truncated, but not written at an
+	// offset.
 	broken, err := os.OpenFile(filepath.Join(dir, historyFile), os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +132,7 @@ func unwritable(t *testing.T, r *Recorder, dir string) (again func()) {
 	return func() { r.journal.history = whole }
 }
 
-// wantHistory fails unless the history holds what commit did with 0 up to n.
+// wantHistory fails unless the history contains the commits 0 to n.
 func wantHistory(t *testing.T, dir string, n int) {
 	t.Helper()
 	lines := strings.Split(readFile(t, dir, historyFile), "\n")
@@ -144,9 +146,9 @@ func wantHistory(t *testing.T, dir string, n int) {
 	}
 }
 
-// TestHistoryThatCannotBeWritten has three ways to get what is missing: the next
-// event, the end of the run, and another engine.
-func TestHistoryThatCannotBeWritten(t *testing.T) {
+// TestHistoryWriteFails recovers missing lines in three ways: at the next
+// event, at the end of the run, and by another engine.
+func TestHistoryWriteFails(t *testing.T) {
 	t.Parallel()
 	for name, get := range map[string]func(t *testing.T, r *Recorder, dir string, again func()) (total int){
 		"the next event": func(t *testing.T, r *Recorder, dir string, again func()) int {
@@ -177,7 +179,7 @@ func TestHistoryThatCannotBeWritten(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { // so that nothing is tried again meanwhile
+			synctest.Test(t, func(t *testing.T) { // in virtual time, so that nothing is retried meanwhile
 				bus := &event.Bus{}
 				sub := bus.Subscribe(false)
 				r, dir := create(t, bus)
@@ -214,7 +216,7 @@ func TestFrozenRecorderStillPublishes(t *testing.T) {
 }
 
 // TestStateWithoutAHistory puts a directory in the place of the history: the
-// state is of use, and stays.
+// state is still usable, and remains.
 func TestStateWithoutAHistory(t *testing.T) {
 	t.Parallel()
 	dir, path := makeState(t)
@@ -240,9 +242,9 @@ func TestStateWithoutAHistory(t *testing.T) {
 	}
 }
 
-// TestStateThatCannotBeMade puts a directory where the new file would be, and
-// where it is moved to.
-func TestStateThatCannotBeMade(t *testing.T) {
+// TestStateCreationFails puts a directory at the path of the new file, and at
+// its final path.
+func TestStateCreationFails(t *testing.T) {
 	t.Parallel()
 	for name, left := range map[string][]string{stateFile: {stateFile}, stateFile + ".new": {stateFile + ".new"}} {
 		dir := t.TempDir()
@@ -263,7 +265,7 @@ func TestStateThatCannotBeMade(t *testing.T) {
 	}
 }
 
-func TestHistoryThatCannotBeMade(t *testing.T) {
+func TestHistoryCreationFails(t *testing.T) {
 	t.Parallel()
 	var bus event.Bus
 	h := NewHistory(&bus, filepath.Join(t.TempDir(), "none"), "web")

@@ -13,8 +13,8 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// TestFullDisk runs in a process of its own: the limit on the size of files,
-// which makes a disk full within a line, is for the whole process.
+// TestFullDisk runs in a separate process: the limit of file sizes, which
+// simulates a full disk, is for the whole process.
 func TestFullDisk(t *testing.T) { //nolint:paralleltest // see above
 	const key = "STORE_FULL_DISK"
 	if os.Getenv(key) == "" {
@@ -45,7 +45,7 @@ func TestFullDisk(t *testing.T) { //nolint:paralleltest // see above
 	t.Run("state", func(t *testing.T) { stateOnAFullDisk(t, limit) })
 }
 
-// Lines that the disk takes a part of are written later, all of them.
+// Lines that were written in part are later written completely.
 func linesOnAFullDisk(t *testing.T, limit func(*testing.T, int)) {
 	path := filepath.Join(t.TempDir(), "lines")
 	l, err := openLines(path)
@@ -77,7 +77,7 @@ func linesOnAFullDisk(t *testing.T, limit func(*testing.T, int)) {
 	}
 }
 
-// The history has all lines of a change, or none.
+// The history has either all lines of a change, or none.
 func historyOnAFullDisk(t *testing.T, limit func(*testing.T, int)) {
 	dir := t.TempDir()
 	earlier := strings.Repeat("an earlier run\n", 1000) // so that the state is smaller
@@ -107,7 +107,7 @@ func historyOnAFullDisk(t *testing.T, limit func(*testing.T, int)) {
 	}
 }
 
-// A state that lacks a change is removed, and whole again with the next one.
+// A state that lacks a change is removed, and complete again with the next one.
 func stateOnAFullDisk(t *testing.T, limit func(*testing.T, int)) {
 	bus := &event.Bus{}
 	sub := bus.Subscribe(false)

@@ -1,4 +1,5 @@
-// Package store keeps on disk what outlives a run.
+// Package store keeps on disk what outlives an engine: the state and the
+// history of runs.
 package store
 
 import (
@@ -10,31 +11,32 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// historyFile is the name of a run's history in its directory: one JSON object
-// a line, as --output json shows them.
+// historyFile is the name of a run's history in its directory. Each line is a
+// JSON object, as in --output json.
 const historyFile = "events.json"
 
-// History writes all events of a run, but for the tasks' output, which has
-// files of its own.
+// History writes all events of a run except the tasks' output, which has files
+// of its own.
 type History struct {
 	sub  *event.Subscription
 	done chan error
 }
 
-// NewHistory begins to write the events of a job, and of those that run in its
-// name, to the directory of their run, until the bus or the history is closed.
-// The file is made beside the run, which does not wait for it.
+// NewHistory starts to write the events of a job and its children to the
+// directory of their run, until the bus or the history is closed. It creates
+// the file in the background; the run does not wait for it.
 func NewHistory(bus *event.Bus, runDir, job string) *History {
 	h := &History{sub: bus.Subscribe(false), done: make(chan error, 1)}
 	go func() { h.done <- h.write(filepath.Join(runDir, historyFile), job) }()
 	return h
 }
 
-// write copies events in batches: it goes to the file when no more are queued.
+// write copies events in batches, which it writes whenever no more events are
+// queued.
 func (h *History) write(path, job string) (failure error) {
 	file, err := openLines(path)
 	if err != nil {
-		h.sub.Close() // or events that are never written would pile up
+		h.sub.Close() // or unread events would pile up
 		return err
 	}
 	defer func() { failure = firstOf(failure, file.file.Close()) }()
@@ -63,7 +65,7 @@ func firstOf(a, b error) error {
 	return b
 }
 
-// Close ends the history once everything that was published is written.
+// Close ends the history after writing all published events.
 func (h *History) Close() error {
 	h.sub.Finish()
 	if err := <-h.done; err != nil {

@@ -13,44 +13,44 @@ import (
 	"taskrun/engine/leaf/allocdir"
 )
 
-// A run's directory holds its state in a directory that only the user can
-// enter: the environments of tasks, and their tokens, are in it.
+// The directory of a run's state. Only the user can enter it, because it
+// contains the environments and tokens of tasks.
 const (
 	stateDir  = allocdir.RecoveryDir
 	stateFile = "state"
 )
 
-// compactAt is how large a state file may grow, in bytes, before it is written
-// again; larger when that would not make it much smaller.
+// compactAt is the size of a state file, in bytes, from which it is rewritten,
+// unless that would not make it much smaller.
 const compactAt = 1 << 20
 
 // journal is the state file of a run, open for more records, and the history
-// that its records complete. Nothing is ever synced: what was written survives
-// the program, not the machine.
+// that goes with it. Nothing is synced: the data survives a crash of the
+// program, not of the machine.
 //
-// A record is one line and written at once. A crash in the middle
-// leaves a line without an end, which is ignored.
+// A record is one line, written at once. A crash in the middle leaves a line
+// without an end, which is ignored.
 type journal struct {
 	*state
 	path    string
 	file    *os.File // nil after a failure: the next record makes a new file
 	size    int64    // of file
 	history *os.File
-	// unwritten are lines of the history that the disk did not take. Each
-	// record has them until it does.
+	// unwritten are lines of the history that could not be written. They are
+	// part of each record until they can.
 	unwritten string
 	halt      func() bool // for tests, see Recorder.HaltWhen
 	halted    bool        // nothing is written any more
 }
 
 // HasState reports whether a run's directory holds the state of a run that can
-// be taken up again.
+// be continued.
 func HasState(runDir string) bool {
 	_, err := os.Lstat(filepath.Join(runDir, stateDir, stateFile))
 	return err == nil
 }
 
-// createJournal makes the state file of a new run, with a first record.
+// createJournal creates the state file of a new run with a first record.
 func createJournal(runDir string, first *record) (*journal, error) {
 	dir := filepath.Join(runDir, stateDir)
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -72,8 +72,8 @@ func createJournal(runDir string, first *record) (*journal, error) {
 	return j, nil
 }
 
-// openJournal opens the state file of a run that was interrupted, and completes
-// its history. A file that is of no use is set aside, which the error tells.
+// openJournal opens the state file of an interrupted run and completes its
+// history. If the file is unusable, it is set aside, and the error says so.
 func openJournal(runDir string) (*journal, error) {
 	path := filepath.Join(runDir, stateDir, stateFile)
 	text, err := os.ReadFile(path)
@@ -105,17 +105,17 @@ func openHistory(runDir string) (*os.File, error) {
 }
 
 // repairHistory writes the lines of the last record, which the history may
-// lack or have a part of.
+// contain only in part.
 func (j *journal) repairHistory() error {
 	end, err := j.history.Seek(0, io.SeekEnd)
 	if err != nil {
 		return err
 	}
-	j.at = min(j.at, end) // somebody may have made it shorter
+	j.at = min(j.at, end) // the file may have been truncated
 	return j.writeHistory(j.text)
 }
 
-// setAside renames a state file that is of no use.
+// setAside renames an unusable state file.
 func setAside(path string, fault error) error {
 	aside := path + "." + time.Now().UTC().Format("20060102T150405.000Z")
 	err := fmt.Errorf("%q %w", path, fault)
@@ -125,8 +125,8 @@ func setAside(path string, fault error) error {
 	return fmt.Errorf("%w; it was set aside as %q", err, aside)
 }
 
-// write stores a record, and takes it in even when that fails: the next one
-// then writes everything.
+// write stores a record. If that fails, the record stays in memory, and the
+// next one writes everything.
 func (j *journal) write(r *record) error {
 	if j.stops() {
 		return nil
@@ -141,7 +141,7 @@ func (j *journal) write(r *record) error {
 	return err
 }
 
-// writeRecord appends a record to the file, or makes a new one where that is
+// writeRecord appends a record to the file, or writes a new file if that is
 // better.
 func (j *journal) writeRecord(r *record) error {
 	if j.file == nil || j.size > max(compactAt, 4*j.live) {
@@ -159,8 +159,8 @@ func (j *journal) writeRecord(r *record) error {
 	return nil
 }
 
-// giveUp removes a file that lacks a record: the run must not be taken up at
-// an earlier state. The next record makes a new file.
+// giveUp removes a file that lacks a record, because the run must not continue
+// from an earlier state. The next record makes a new file.
 func (j *journal) giveUp() error { return errors.Join(j.drop(), os.Remove(j.path)) }
 
 func (j *journal) drop() error {
@@ -169,8 +169,7 @@ func (j *journal) drop() error {
 	return err
 }
 
-// compact writes a new file with what the old one comes to, and takes it into
-// use.
+// compact writes the current state to a new file, and switches to that.
 func (j *journal) compact() (err error) {
 	text, err := j.snapshot()
 	if err != nil {
@@ -194,8 +193,8 @@ func (j *journal) compact() (err error) {
 	return err
 }
 
-// writeHistory puts lines where they belong, in place of what is there: all of
-// them or none.
+// writeHistory writes lines at their place in the history, over anything that
+// is there. It writes all of them or none.
 func (j *journal) writeHistory(text string) error {
 	j.unwritten = text
 	if err := j.history.Truncate(j.at); err != nil {
@@ -210,7 +209,7 @@ func (j *journal) writeHistory(text string) error {
 	return nil
 }
 
-// stops reports whether nothing may be written any more.
+// stops reports whether writing has been halted.
 func (j *journal) stops() bool {
 	if !j.halted && j.halt != nil && j.halt() {
 		j.halted = true
@@ -228,8 +227,8 @@ func (j *journal) close() (err error) {
 	return err
 }
 
-// remove removes the state of a run that has ended. On a full disk that may make
-// room for the end of the history.
+// remove removes the state of a run that has ended. On a full disk, that may
+// make room for the rest of the history.
 func (j *journal) remove() error {
 	if j.stops() {
 		return nil

@@ -2,8 +2,8 @@ package store
 
 import "strings"
 
-// Key names something that is stored. It is made of parts, none of which holds
-// a null character: neither can the names of jobs, groups and tasks.
+// Key names a stored record. It consists of parts without null characters,
+// which names of jobs, groups and tasks cannot contain.
 type Key string
 
 const separator = "\x00"
@@ -11,10 +11,10 @@ const separator = "\x00"
 // KeyOf returns the key with these parts.
 func KeyOf(parts ...string) Key { return Key(strings.Join(parts, separator)) }
 
-// Parts returns what the key is made of.
+// Parts returns the parts of the key.
 func (k Key) Parts() []string { return strings.Split(string(k), separator) }
 
-// below reports whether the key begins with the parts of another one.
+// below reports whether the key starts with the parts of another one.
 func (k Key) below(other Key) bool {
 	rest, ok := strings.CutPrefix(string(k), string(other))
 	return ok && (rest == "" || strings.HasPrefix(rest, separator))

@@ -6,18 +6,19 @@ import (
 	"os"
 )
 
-// maxUnwritten is how much is kept, in bytes, of what could not be written yet.
+// maxUnwritten limits the lines kept in memory because they could not be
+// written, in bytes.
 const maxUnwritten = 1 << 20
 
-// lineFile is a file that gets whole lines. What a full disk does not take is
-// kept until there is room; of more than maxUnwritten the last lines.
+// lineFile is a file of whole lines. While the disk is full, it keeps the last
+// maxUnwritten bytes of lines until there is room.
 type lineFile struct {
 	file      *os.File
-	end       int64 // of what is written
+	end       int64 // of the written part
 	unwritten []byte
 }
 
-// openLines opens a file to add lines to.
+// openLines opens a file to append lines.
 func openLines(path string) (*lineFile, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -27,19 +28,19 @@ func openLines(path string) (*lineFile, error) {
 	return &lineFile{file: file, end: end}, err
 }
 
-// Write takes lines in. It does not fail.
+// Write buffers lines. It never fails.
 func (l *lineFile) Write(lines []byte) (int, error) {
 	l.unwritten = append(l.unwritten, lines...)
 	return len(lines), nil
 }
 
-// flush writes what was taken in.
+// flush writes the buffered lines.
 func (l *lineFile) flush() error {
 	if len(l.unwritten) == 0 {
 		return nil
 	}
 	if _, err := l.file.WriteAt(l.unwritten, l.end); err != nil {
-		_ = l.file.Truncate(l.end) // a part of it may be there
+		_ = l.file.Truncate(l.end) // part of it may have been written
 		l.unwritten = lastLines(l.unwritten, maxUnwritten)
 		return err
 	}
@@ -48,12 +49,12 @@ func (l *lineFile) flush() error {
 	return nil
 }
 
-// lastLines returns the last lines of a text, as many as are so long at most.
+// lastLines returns the last lines of a text that fit into length bytes.
 func lastLines[T string | []byte](text T, length int) T {
 	if len(text) <= length {
 		return text
 	}
-	text = text[len(text)-length-1:] // one more, which may be a line's end
+	text = text[len(text)-length-1:] // one more, which may be the end of a line
 	cut := bytes.IndexByte([]byte(text), '\n')
 	if cut < 0 {
 		return text[len(text):]

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What a full disk does not take is written when there is room.
+// Lines that did not fit are written when there is room.
 func TestLinesOutliveAFullDisk(t *testing.T) {
 	t.Parallel()
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)

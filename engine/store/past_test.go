@@ -25,7 +25,7 @@ func create(t *testing.T, bus *event.Bus) (r *Recorder, dir string) {
 	return r, dir
 }
 
-// reopen returns the recorder that takes up the run of another one.
+// reopen returns a recorder that continues another one's run.
 func reopen(t *testing.T, r *Recorder, dir string) *Recorder {
 	t.Helper()
 	if err := r.Close(); err != nil {
@@ -39,7 +39,7 @@ func reopen(t *testing.T, r *Recorder, dir string) *Recorder {
 	return back
 }
 
-// commitEvents commits each event on its own.
+// commitEvents commits each event separately.
 func commitEvents(r *Recorder, events ...event.Event) {
 	for _, e := range events {
 		var c Change
@@ -54,7 +54,7 @@ func put(r *Recorder, key Key, value any) {
 	r.Commit(c)
 }
 
-// ofEachKind returns events of which none replaces another one.
+// ofEachKind returns events that do not replace each other.
 func ofEachKind(round int) []event.Event {
 	other := &event.Alloc{Job: "web", Group: "g", Name: "web.g[1]", ID: "2"}
 	word := fmt.Sprint(round)
@@ -79,8 +79,8 @@ func ofEachKind(round int) []event.Event {
 }
 
 // TestLatestOfEachKindIsRemembered commits three rounds of events: the last
-// round comes back, and the first event of each allocation, of each deployment
-// and of the run.
+// round is remembered, and the first event of each allocation, of each
+// deployment and of the run.
 func TestLatestOfEachKindIsRemembered(t *testing.T) {
 	t.Parallel()
 	r, dir := create(t, &event.Bus{})
@@ -144,7 +144,7 @@ func TestForgottenAllocLeavesTheOthers(t *testing.T) {
 	}
 }
 
-func TestPastThatCannotBeRead(t *testing.T) {
+func TestUnreadablePast(t *testing.T) {
 	t.Parallel()
 	for want, value := range map[string]any{
 		`cannot read what is stored as ["event" "x"]`: "text",
@@ -256,7 +256,7 @@ func TestEmptyChangeWritesNothing(t *testing.T) {
 	}
 }
 
-// TestChangeIsReused adds one of each to a change and makes it nothing again.
+// TestChangeIsReused adds one item of each kind to a change and resets it.
 func TestChangeIsReused(t *testing.T) {
 	t.Parallel()
 	var c Change

@@ -14,30 +14,28 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// Recorder publishes what happens in a run. One that is durable stores it
-// first, with what a later engine needs to take up the run when this one dies:
-// whatever anybody has heard of was stored. Its methods may be called from
-// several goroutines at once.
+// Recorder publishes the events of a run. A durable one first stores them, with
+// everything that a later engine needs to continue the run: nothing is
+// published that is not stored. Its methods are safe for concurrent use.
 type Recorder struct {
 	bus *event.Bus
 
-	mu      sync.Mutex // taken while the bus is locked, never the other way round
+	mu      sync.Mutex // may be locked while the bus is locked, never the other way round
 	journal *journal   // nil: not durable
 	failing bool
-	again   *time.Timer // tries to write while that fails; nil at first
+	again   *time.Timer // retries failed writes; nil at first
 	ended   bool
 }
 
-// againTime is the time between two attempts to write what could not be
-// written, when nothing else happens.
+// againTime is the interval between attempts to write after a failure, when
+// nothing else happens.
 const againTime = time.Second
 
 // NewRecorder returns a recorder that only publishes.
 func NewRecorder(bus *event.Bus) *Recorder { return &Recorder{bus: bus} }
 
-// Create returns the durable recorder of a new run, which has this directory.
-// It keeps the history of the run as well. First is stored from the beginning.
-// It must be closed.
+// Create returns the durable recorder of a new run. It also keeps the history
+// of the run. The state starts with first. The caller must close the recorder.
 func Create(bus *event.Bus, runDir string, first Change) (*Recorder, error) {
 	record, err := first.record()
 	var j *journal
@@ -50,8 +48,8 @@ func Create(bus *event.Bus, runDir string, first Change) (*Recorder, error) {
 	return &Recorder{bus: bus, journal: j}, nil
 }
 
-// Open returns the durable recorder of a run that was interrupted. The error
-// tells why its state is of no use; it was set aside then.
+// Open returns the durable recorder of an interrupted run. If its state is
+// unusable, Open sets it aside and returns the reason.
 func Open(bus *event.Bus, runDir string) (*Recorder, error) {
 	j, err := openJournal(runDir)
 	if err != nil {
@@ -60,20 +58,20 @@ func Open(bus *event.Bus, runDir string) (*Recorder, error) {
 	return &Recorder{bus: bus, journal: j}, nil
 }
 
-// Durable reports whether anything is stored.
+// Durable reports whether the recorder stores anything.
 func (r *Recorder) Durable() bool { return r.journal != nil }
 
-// Change is what happens at once: it is stored whole or not at all. The zero
-// value is nothing.
+// Change is a set of records and events, which is stored as a whole or not at
+// all. The zero value is empty.
 type Change struct {
 	puts   map[Key]any
 	drops  []Key
-	all    []Key // to be dropped with all below them
+	all    []Key // delete these and everything below them
 	events []event.Event
 }
 
-// Put stores a value, in place of an earlier one. It must be one that
-// encoding/json can write, and not be written to before the Commit.
+// Put stores a value, which replaces an earlier one. The value must be suitable
+// for encoding/json, and must not change before Commit.
 func (c *Change) Put(key Key, value any) {
 	if c.puts == nil {
 		c.puts = map[Key]any{}
@@ -81,17 +79,17 @@ func (c *Change) Put(key Key, value any) {
 	c.puts[key] = value
 }
 
-// Drop removes what is stored under a key, before any Put of the same change.
+// Drop deletes the record with a key. A Put in the same change comes after it.
 func (c *Change) Drop(key Key) { c.drops = append(c.drops, key) }
 
-// DropAll removes what is stored under a key and below it. It takes as long as
-// there is much.
+// DropAll deletes the records with a key and below it. Its cost depends on the
+// total number of records.
 func (c *Change) DropAll(prefix Key) { c.all = append(c.all, prefix) }
 
 // Add adds an event.
 func (c *Change) Add(e event.Event) { c.events = append(c.events, e) }
 
-// Reset makes the change nothing again.
+// Reset makes the change empty.
 func (c *Change) Reset() {
 	clear(c.puts)
 	clear(c.events)
@@ -120,14 +118,14 @@ func (r *Recorder) Commit(c Change) {
 	r.tell(news)
 }
 
-// tell tells everybody, unless there is nothing to tell.
+// tell publishes a notice, unless news is empty.
 func (r *Recorder) tell(news string) {
 	if news != "" {
 		r.bus.Publish(nil, "", event.Notice{Text: news})
 	}
 }
 
-// retry writes what could not be written.
+// retry writes the state that could not be written.
 func (r *Recorder) retry() {
 	r.mu.Lock()
 	news := ""
@@ -138,7 +136,7 @@ func (r *Recorder) retry() {
 	r.tell(news)
 }
 
-// told returns what is new about writing.
+// told returns the news about an error of writing, or "".
 func (r *Recorder) told(err error) (news string) {
 	switch {
 	case err != nil && !r.failing:
@@ -156,7 +154,7 @@ func (r *Recorder) told(err error) (news string) {
 	return news
 }
 
-// record is the change as it is stored, without its events.
+// record returns the change in its stored form, without its events.
 func (c *Change) record() (*record, error) {
 	rec := &record{Drop: c.drops, All: c.all, Put: make(map[Key]json.RawMessage, len(c.puts)+len(c.events))}
 	for key, value := range c.puts {
@@ -169,11 +167,11 @@ func (c *Change) record() (*record, error) {
 	return rec, nil
 }
 
-// Of the events the latest of each kind is stored, and the first of each
-// allocation and deployment.
+// past is the prefix of stored events: the latest one of each kind, and the
+// first one of each allocation and deployment.
 const past = "event"
 
-// remember adds numbered events to a record: as lines of the history and as
+// remember adds numbered events to a record, as lines of the history and as
 // values.
 func remember(rec *record, events []event.Event, j *journal) error {
 	rec.Seq = j.seq
@@ -201,11 +199,11 @@ func remember(rec *record, events []event.Event, j *journal) error {
 	return nil
 }
 
-// pastKey is where the latest of such events is stored.
+// pastKey returns the key for the latest event of e's kind.
 func pastKey(e event.Event) Key {
 	kind := event.Kind(e.Body)
 	switch b := e.Body.(type) {
-	case event.Deployment: // which concerns no single allocation
+	case event.Deployment: // it concerns no single allocation
 		return KeyOf(past, "", b.Job, kind, b.ID)
 	case event.Version:
 		return KeyOf(past, "", b.Job, kind, strconv.FormatUint(b.Number, 10))
@@ -213,7 +211,7 @@ func pastKey(e event.Event) Key {
 		if b.Alloc == "" {
 			return KeyOf(past, "", b.Job, kind, b.ID)
 		}
-		return KeyOf(past, b.Alloc, "", kind, string(b.Trigger)) // forgotten with the allocation
+		return KeyOf(past, b.Alloc, "", kind, string(b.Trigger)) // deleted with the allocation
 	case event.Service:
 		return KeyOf(past, e.Alloc.ID, e.Task, kind, b.ID)
 	case event.Check:
@@ -225,8 +223,8 @@ func pastKey(e event.Event) Key {
 	return KeyOf(past, e.Alloc.ID, e.Task, kind)
 }
 
-// firstKey is where the first event of an allocation, deployment or version is
-// stored.
+// firstKey returns the key for the first event of an allocation, deployment or
+// version.
 func firstKey(e event.Event) Key {
 	switch b := e.Body.(type) {
 	case event.Deployment:
@@ -240,8 +238,7 @@ func firstKey(e event.Event) Key {
 	return KeyOf(past, e.Alloc.ID, "", "first")
 }
 
-// Repeats reports whether an event says nothing but what the latest of its
-// kind has said.
+// Repeats reports whether an event is the same as the latest one of its kind.
 func (r *Recorder) Repeats(e event.Event) bool {
 	if r.journal == nil || event.Kind(e.Body) == "" {
 		return false
@@ -254,23 +251,22 @@ func (r *Recorder) Repeats(e event.Event) bool {
 	return err == nil && reflect.DeepEqual(before.Body, e.Body)
 }
 
-// ForgetAlloc adds to a change that what is known of an allocation's events is
-// dropped.
+// ForgetAlloc adds the deletion of an allocation's events to a change.
 func (c *Change) ForgetAlloc(id string) { c.DropAll(KeyOf(past, id)) }
 
-// ForgetVersion adds to a change that what is known of the events of a version
-// of a job, and of its deployment, is dropped.
+// ForgetVersion adds the deletion of the events of a job's version, and of its
+// deployment, to a change.
 func (c *Change) ForgetVersion(job string, number uint64, deployment string) {
 	for _, e := range []event.Event{{Body: event.Version{Job: job, Number: number}}, {Body: event.Deployment{Job: job, ID: deployment}}} {
 		c.drops = append(c.drops, pastKey(e), firstKey(e))
 	}
 }
 
-// ForgetEvaluation adds to a change that an evaluation is dropped.
+// ForgetEvaluation adds the deletion of an evaluation to a change.
 func (c *Change) ForgetEvaluation(v event.Evaluation) { c.Drop(pastKey(event.Event{Body: v})) }
 
-// Past returns the events that are remembered, in order, and the number of the
-// last one there was.
+// Past returns the remembered events, in order, and the number of the last
+// event of the run.
 func (r *Recorder) Past() (events []event.Event, last uint64, err error) {
 	allocs := map[string]*event.Alloc{}
 	seen := map[uint64]bool{}
@@ -283,7 +279,7 @@ func (r *Recorder) Past() (events []event.Event, last uint64, err error) {
 		if err != nil {
 			return nil, 0, err
 		}
-		if e.Alloc != nil { // one value for one allocation
+		if e.Alloc != nil { // share one value for each allocation
 			if known := allocs[e.Alloc.ID]; known != nil {
 				e.Alloc = known
 			}
@@ -298,15 +294,16 @@ func (r *Recorder) Past() (events []event.Event, last uint64, err error) {
 	return events, r.journal.seq, nil
 }
 
-// Keys returns the stored keys below a prefix, sorted. It and Get are for a
-// durable recorder.
+// Keys returns the stored keys below a prefix, sorted. Only durable recorders
+// have Keys and Get.
 func (r *Recorder) Keys(prefix Key) []Key {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.journal.keys(prefix)
 }
 
-// Get reads what is stored under a key, if anything is.
+// Get reads the record with a key into a value. It reports whether the record
+// exists.
 func (r *Recorder) Get(key Key, into any) (ok bool, err error) {
 	r.mu.Lock()
 	text, ok := r.journal.values[key]
@@ -315,15 +312,15 @@ func (r *Recorder) Get(key Key, into any) (ok bool, err error) {
 		return false, nil
 	}
 	dec := json.NewDecoder(strings.NewReader(string(text)))
-	dec.UseNumber() // numbers in the config of tasks stay what they are
+	dec.UseNumber() // keep the numbers in task configs exact
 	if err := dec.Decode(into); err != nil {
 		return true, fmt.Errorf("cannot read what is stored as %q: %w", key.Parts(), err)
 	}
 	return true, nil
 }
 
-// HaltWhen has f asked before and after everything that is written; once it
-// says true nothing is written any more, as if the program had been killed.
+// HaltWhen makes the recorder call f before and after every write. Once f
+// returns true nothing is written any more, as if the program had been killed.
 func (r *Recorder) HaltWhen(f func() bool) {
 	if r.journal != nil {
 		r.mu.Lock()
@@ -332,11 +329,11 @@ func (r *Recorder) HaltWhen(f func() bool) {
 	}
 }
 
-// Remove removes what was stored, when the run has ended, but for its history,
-// and closes the recorder.
+// Remove closes the recorder of a run that has ended, and removes everything it
+// stored except the history.
 func (r *Recorder) Remove() error { return r.end(true) }
 
-// Close closes the recorder and keeps what is stored.
+// Close closes the recorder and keeps the stored state.
 func (r *Recorder) Close() error { return r.end(false) }
 
 func (r *Recorder) end(remove bool) (err error) {

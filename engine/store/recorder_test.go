@@ -55,7 +55,7 @@ func drain(sub *event.Subscription) (texts []string) {
 	return texts
 }
 
-func TestWhatIsStoredComesBack(t *testing.T) {
+func TestStateRoundTrip(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	bus := &event.Bus{}
@@ -71,7 +71,7 @@ func TestWhatIsStoredComesBack(t *testing.T) {
 	r.Commit(c)
 	c.Reset()
 	c.Drop(KeyOf("number", "a/b", "1"))
-	c.Drop(KeyOf("number", "a/b")) // which is no key
+	c.Drop(KeyOf("number", "a/b")) // not a key
 	c.DropAll(KeyOf("other", "1"))
 	r.Commit(c)
 	if !HasState(dir) {
@@ -125,8 +125,8 @@ func TestWhatIsStoredComesBack(t *testing.T) {
 	}
 }
 
-// TestDeathAtEveryWrite stops writing at every point there is. What is found
-// then is whole: the values go with the events, and the history with both.
+// TestDeathAtEveryWrite stops at every write. The remaining state is
+// consistent: the values match the events, and the history both.
 func TestDeathAtEveryWrite(t *testing.T) {
 	t.Parallel()
 	for at := 0; ; at++ {
@@ -180,7 +180,7 @@ func TestDeathAtEveryWrite(t *testing.T) {
 	}
 }
 
-// makeState makes a state file and returns the directory of its run.
+// makeState creates a state file and returns the directory of its run.
 func makeState(t *testing.T) (dir, path string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -197,7 +197,7 @@ func makeState(t *testing.T) (dir, path string) {
 	return dir, filepath.Join(dir, stateDir, stateFile)
 }
 
-func TestHalfALineAtTheEnd(t *testing.T) {
+func TestIncompleteLastLine(t *testing.T) {
 	t.Parallel()
 	dir, path := makeState(t)
 	text := readFile(t, path)
@@ -227,7 +227,7 @@ func TestHalfALineAtTheEnd(t *testing.T) {
 	}
 }
 
-func TestUselessStateIsSetAside(t *testing.T) {
+func TestUnusableStateIsSetAside(t *testing.T) {
 	t.Parallel()
 	damage := func(change func(string) string) func(string) string { return change }
 	for name, tt := range map[string]struct {
@@ -314,7 +314,7 @@ func TestStateStaysSmall(t *testing.T) {
 	}
 }
 
-func TestStateThatCannotBeWritten(t *testing.T) {
+func TestStateWriteFails(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	bus := &event.Bus{}
@@ -329,7 +329,7 @@ func TestStateThatCannotBeWritten(t *testing.T) {
 	if HasState(dir) {
 		t.Error("a state that lacks a change is there")
 	}
-	commit(r, 2) // and this one finds everything well again
+	commit(r, 2) // and this one succeeds
 	want := []string{
 		"1 t task_event", "2 t task_state", "3 t task_event", "4 t task_state", "5  notice", "6 t task_event", "7 t task_state", "8  notice",
 	}
@@ -366,8 +366,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// FuzzReadState reads anything; what it takes for a state is one that it would
-// write again.
+// FuzzReadState reads any text; a state that it accepts must be one that it
+// would write.
 func FuzzReadState(f *testing.F) {
 	s := newState()
 	s.apply(&record{Seq: 3, At: 9, Text: "{}\n", Put: map[Key]json.RawMessage{KeyOf("a", "b"): json.RawMessage("1")}})
@@ -389,7 +389,7 @@ func FuzzReadState(f *testing.F) {
 	})
 }
 
-// withChecksums makes the checksums of all lines right.
+// withChecksums corrects the checksums of all lines.
 func withChecksums(text []byte) (fixed []byte) {
 	for _, line := range bytes.SplitAfter(text, []byte("\n")) {
 		if body, whole := bytes.CutSuffix(line, []byte("\n")); len(body) > 9 && whole {

@@ -11,14 +11,14 @@ import (
 	"strconv"
 )
 
-// format and version begin every state file. A program reads only the version
-// that it writes: who changes what is stored raises it.
+// The start of every state file. A program reads only the version that it
+// writes; raise it when the format of records changes.
 const (
 	format  = "taskrun state"
 	version = 2
 )
 
-// maxHeader is more than the length of any header, in bytes.
+// maxHeader is an upper limit of the length of a header, in bytes.
 const maxHeader = 128
 
 // header is the first line of a state file.
@@ -27,23 +27,23 @@ type header struct {
 	Version int    `json:"version"`
 }
 
-// record is any other line: what changed at once.
+// record is any other line: a set of changes.
 type record struct {
 	Seq  uint64                  `json:"seq"`            // of the latest event
-	At   int64                   `json:"at"`             // where in the history its lines belong
-	Drop []Key                   `json:"drop,omitempty"` // comes before Put
-	All  []Key                   `json:"all,omitempty"`  // to be dropped, with all below them
+	At   int64                   `json:"at"`             // offset of its lines in the history
+	Drop []Key                   `json:"drop,omitempty"` // before Put
+	All  []Key                   `json:"all,omitempty"`  // delete these and everything below them
 	Put  map[Key]json.RawMessage `json:"put,omitempty"`
 	Text string                  `json:"text,omitempty"` // lines of the history
 }
 
-// state is what the lines of a state file come to.
+// state is the result of all records of a state file.
 type state struct {
 	values map[Key]json.RawMessage
 	live   int64 // bytes of keys and values
 	seq    uint64
 	at     int64
-	text   string // of the last record, which may be missing in the history
+	text   string // text of the last record, which may be missing in the history
 }
 
 func newState() *state { return &state{values: map[Key]json.RawMessage{}} }
@@ -84,7 +84,7 @@ func (s *state) keys(prefix Key) []Key {
 	return slices.DeleteFunc(keys, func(k Key) bool { return !k.below(prefix) })
 }
 
-// snapshot is the text of a file that comes to this state.
+// snapshot returns the text of a file with this state.
 func (s *state) snapshot() ([]byte, error) {
 	text, err := appendLine(nil, header{format, version})
 	if err != nil {
@@ -104,15 +104,15 @@ func appendLine(text []byte, value any) ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// The ways in which a file is no state that can be used.
+// Errors of unusable state files.
 var (
 	errForeign = errors.New("is no state file of taskrun")
 	errTorn    = errors.New("was not written to its end")
 )
 
-// readState returns what the text of a file comes to, and how much of it
-// counts: a last line without its end was being written when the program died,
-// and was acted on by nobody. Any other fault is an error.
+// readState returns the state in the text of a file, and the length of its
+// valid part. A last line without an end is ignored: the program died while
+// writing it, before acting on it. Anything else invalid is an error.
 func readState(text []byte) (s *state, length int, err error) {
 	var h header
 	first, rest, whole := bytes.Cut(text, []byte("\n"))
@@ -139,7 +139,7 @@ func readState(text []byte) (s *state, length int, err error) {
 		s.apply(&r)
 		rest = after
 	}
-	if length == len(first)+1 { // a file is made with a first record
+	if length == len(first)+1 { // every file has a first record
 		return nil, 0, errTorn
 	}
 	return s, length, nil

@@ -35,7 +35,7 @@ func TestReadLine(t *testing.T) {
 	}
 }
 
-// TestStateKnowsItsSize changes a state at random and counts what is in it.
+// TestStateKnowsItsSize changes a state at random and counts its content.
 func TestStateKnowsItsSize(t *testing.T) {
 	t.Parallel()
 	random, s := rand.New(rand.NewPCG(1, 2)), newState()
@@ -61,7 +61,7 @@ func TestStateKnowsItsSize(t *testing.T) {
 	}
 }
 
-// TestDropComesBeforePut replaces what is stored below a key in one change.
+// TestDropComesBeforePut replaces everything below a key in one change.
 func TestDropComesBeforePut(t *testing.T) {
 	t.Parallel()
 	r, dir := create(t, &event.Bus{})
@@ -83,9 +83,9 @@ func TestDropComesBeforePut(t *testing.T) {
 	}
 }
 
-// TestLargeStateIsWrittenSeldom stores a value of 1 MiB again and again: the
-// file is rewritten when it is more than four times as large, and not before.
-func TestLargeStateIsWrittenSeldom(t *testing.T) {
+// TestLargeStateIsRarelyRewritten stores a value of 1 MiB repeatedly: the file
+// is rewritten only when it is more than four times as large.
+func TestLargeStateIsRarelyRewritten(t *testing.T) {
 	t.Parallel()
 	r, dir := create(t, &event.Bus{})
 	value, file, made := strings.Repeat("x", compactAt), r.journal.file, []int{}

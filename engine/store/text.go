@@ -5,15 +5,15 @@ import (
 	"unicode/utf8"
 )
 
-// Text is a string that is stored byte for byte, even when it is not UTF-8, as
-// variables of the environment may not be.
+// Text is a string that is stored byte for byte, even if it is not UTF-8, like
+// some environment variables.
 type Text string
 
 type encoded struct {
 	Base64 []byte `json:"base64"`
 }
 
-// MarshalJSON returns a string where that is faithful.
+// MarshalJSON returns a JSON string if that preserves the text.
 func (t Text) MarshalJSON() ([]byte, error) {
 	if utf8.ValidString(string(t)) {
 		return json.Marshal(string(t))

@@ -6,8 +6,8 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// CanaryGroup is a group as its canaries run it: with the tags and meta that
-// services have for that.
+// CanaryGroup returns a group as its canaries run it: with the canary tags and
+// canary meta of its services.
 func CanaryGroup(g *api.TaskGroup) *api.TaskGroup {
 	canary := *g
 	canary.Services = canaryServices(g.Services)

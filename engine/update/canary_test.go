@@ -7,8 +7,8 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// Canaries have the tags and meta that services have for them, and the group
-// stays as it is.
+// Canaries have the canary tags and meta of services, and the group does not
+// change.
 func TestCanaryGroup(t *testing.T) {
 	t.Parallel()
 	services := func() []*api.Service {
@@ -33,8 +33,7 @@ func TestCanaryGroup(t *testing.T) {
 	}
 }
 
-// A group has as many allocations as it counts, and one at most on each node if
-// its job is a system job.
+// A group has count allocations; for a system job, at most one on each node.
 func TestCount(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[string][3]int{"service": {0, 1, 3}, "batch": {0, 1, 3}, "system": {0, 1, 1}, "sysbatch": {0, 1, 1}} {
@@ -46,7 +45,7 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// Clients read the numbers of a plan by group.
+// Clients read the counts of a plan by group.
 func TestAnnotations(t *testing.T) {
 	t.Parallel()
 	p := &Plan{Groups: []Group{
@@ -61,7 +60,7 @@ func TestAnnotations(t *testing.T) {
 	}
 }
 
-// Versions of a job are the same if nothing of them differs.
+// Versions of a job are the same if they do not differ.
 func TestSame(t *testing.T) {
 	t.Parallel()
 	a, b := newJob(), newJob()

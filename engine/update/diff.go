@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// What became of a block or a field, in Nomad's words.
+// Types of differences, in Nomad's words.
 const (
 	none    = "None"
 	added   = "Added"
@@ -15,7 +15,7 @@ const (
 	deleted = "Deleted"
 )
 
-// diff tells what differs between two blocks, by path.
+// diff returns the differences between two blocks, by path.
 func diff(before, after values) []*api.FieldDiff {
 	paths := values{}
 	maps.Copy(paths, before)
@@ -32,7 +32,7 @@ func diff(before, after values) []*api.FieldDiff {
 	return fields
 }
 
-// kindOf says what became of something that was there, or is.
+// kindOf returns the type of a difference.
 func kindOf(had, has, changed bool) string {
 	switch {
 	case !had:
@@ -45,7 +45,7 @@ func kindOf(had, has, changed bool) string {
 	return none
 }
 
-// ofServer are the fields of a job that no job file sets.
+// ofServer lists the fields of a job that no job file sets.
 var ofServer = []string{
 	"TaskGroups", "Stop", "ParentID", "Dispatched", "DispatchIdempotencyToken", "Payload", "NomadTokenID", "Status",
 	"StatusDescription", "Stable", "Version", "SubmitTime", "CreateIndex", "ModifyIndex", "JobModifyIndex", "VersionTag",
@@ -65,7 +65,7 @@ func groupValues(g *api.TaskGroup) values {
 	v := valuesOf(g, "Tasks")
 	for path := range v {
 		if within(path, "Networks") && dynamicValue().MatchString(path) {
-			delete(v, path) // assigned each time
+			delete(v, path) // the server assigns them
 		}
 	}
 	return v

@@ -8,18 +8,18 @@ import (
 	"taskrun/engine/health"
 )
 
-// groupPass decides what is to be done with one group.
+// groupPass decides what to do with one group.
 type groupPass struct {
 	*Rollout
 	name   string
-	places []int // of the Places
+	places []int // indexes into Places
 
-	deployed *health.DeploymentGroup // nil: the group is in no deployment
+	deployed *health.DeploymentGroup // nil: the group takes no part in a deployment
 	count    int
 	taken    map[int]bool // indexes that have a place
-	outdated []int        // places whose allocations others have to replace
-	gone     []int        // places of an older version that have no allocation
-	canaries []int        // places that are canaries now
+	outdated []int        // places whose allocations must be replaced
+	gone     []int        // places of an older version without an allocation
+	canaries []int        // places that are canaries
 
 	orders []Order
 	waits  bool
@@ -67,8 +67,8 @@ func (p *groupPass) ready() bool {
 	return false
 }
 
-// limit is how many allocations may be replaced now: max_parallel, without
-// those that are not healthy yet; none when one is unhealthy.
+// limit returns how many allocations may be replaced now: max_parallel minus
+// those that are not healthy yet, and none if one is unhealthy.
 func (p *groupPass) limit() int {
 	if p.deployed == nil {
 		return math.MaxInt
@@ -90,8 +90,7 @@ func (p *groupPass) limit() int {
 	return max(limit, 0)
 }
 
-// sortCanaries stops the canaries that are not needed, and promotes those that
-// are good.
+// sortCanaries stops surplus canaries and promotes good ones.
 func (p *groupPass) sortCanaries() {
 	for _, at := range p.places {
 		place := p.Places[at]
@@ -111,7 +110,8 @@ func (p *groupPass) sortCanaries() {
 	}
 }
 
-// sortPlaces deals with all but canaries. What has to wait is put on the lists.
+// sortPlaces decides about all places except canaries. It adds places that must
+// wait to the lists.
 func (p *groupPass) sortPlaces() {
 	for _, at := range p.places {
 		place := p.Places[at]
@@ -133,8 +133,8 @@ func (p *groupPass) sortPlaces() {
 	}
 }
 
-// fill has allocations run in all places that have none, and returns what is
-// left of the limit.
+// fill places allocations in all places without one, and returns the rest of
+// the limit.
 func (p *groupPass) fill(ready bool, limit int) int {
 	slices.SortFunc(p.gone, p.byIndex)
 	for _, at := range p.gone {
@@ -155,8 +155,8 @@ func (p *groupPass) fill(ready bool, limit int) int {
 	return max(limit, 0)
 }
 
-// placeCanaries begins the canaries that are missing, beside what they may
-// replace, then beyond the last index.
+// placeCanaries places the missing canaries, first next to the allocations they
+// may replace, then beyond the last index.
 func (p *groupPass) placeCanaries() {
 	if p.deployed == nil || !p.deployed.Canarying() {
 		return

@@ -9,18 +9,19 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// Kind is what a change of a job means for the allocations of a group.
+// Kind is the effect of a job's change on the allocations of a group.
 type Kind int
 
-// The kinds, from the mildest.
+// The kinds, in ascending order of severity.
 const (
 	Ignore      Kind = iota // nothing has changed
-	InPlace                 // they go on, with other settings around them
-	Destructive             // others have to take their place
+	InPlace                 // the allocations go on with other settings
+	Destructive             // the allocations must be replaced
 )
 
-// What cannot change under a running task; all else can. These are Nomad's
-// rules, see https://developer.hashicorp.com/nomad/docs/job-declare/strategy.
+// Fields that cannot change while a task is running. All other fields can.
+// These are Nomad's rules, see
+// https://developer.hashicorp.com/nomad/docs/job-declare/strategy.
 var (
 	destructiveOfGroup = []string{"EphemeralDisk", "Networks", "Consul", "Volumes", "RestartPolicy.RenderTemplates"}
 	destructiveOfTask  = []string{
@@ -33,7 +34,8 @@ var (
 	dynamicValue = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\.DynamicPorts\[[^]]*\]\.Value$`) })
 )
 
-// kindOfGroup is what the change of a group, which is in both versions, means.
+// kindOfGroup returns the effect of the change of a group that exists in both
+// versions.
 func kindOfGroup(before, after *api.Job, was, is *api.TaskGroup) Kind {
 	if len(was.Tasks) != len(is.Tasks) || breaks(diff(groupValues(was), groupValues(is)), destructiveOfGroup) {
 		return Destructive
@@ -52,7 +54,7 @@ func taskBreaks(before, after *api.Job, was, is *api.TaskGroup, old, t *api.Task
 		!maps.Equal(meta(before, was, old), meta(after, is, t))
 }
 
-// breaks reports whether one of the differences is destructive.
+// breaks reports whether any of the differences is destructive.
 func breaks(fields []*api.FieldDiff, destructive []string) bool {
 	return slices.ContainsFunc(fields, func(f *api.FieldDiff) bool {
 		return connect().MatchString(f.Name) ||
@@ -60,7 +62,7 @@ func breaks(fields []*api.FieldDiff, destructive []string) bool {
 	})
 }
 
-// meta is what a task sees of the meta blocks.
+// meta returns the merged meta blocks of a task.
 func meta(job *api.Job, g *api.TaskGroup, t *api.Task) map[string]string {
 	all := map[string]string{}
 	for _, m := range []map[string]string{job.Meta, g.Meta, t.Meta} {

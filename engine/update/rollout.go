@@ -8,36 +8,36 @@ import (
 	"taskrun/engine/health"
 )
 
-// State is what a place does.
+// State is the state of a place.
 type State int
 
 // The states of a place.
 const (
-	Living  State = iota // its allocation runs, or ends to make room for another one
-	Waiting              // for the time when what has failed is replaced
-	Over                 // its allocation has ended, and nothing follows by itself
+	Living  State = iota // its allocation is running, or ending to make room for another one
+	Waiting              // for the replacement of a failed allocation
+	Over                 // its allocation has ended and will not be replaced
 )
 
-// Place is where the allocations of one index of a group run, one after
-// another. A canary has one of its own, beside that which it may replace.
+// Place runs the allocations of one index of a group, one after another. A
+// canary has a place of its own, next to that of the allocation it may replace.
 type Place struct {
 	Group   string
 	Index   int
 	Canary  bool   // not promoted yet
-	Version uint64 // that its allocation is of, or will be when an older one has ended
-	Alloc   string // ID of the allocation of that version; empty before there is one
+	Version uint64 // version of its allocation, or of the next one while an older one ends
+	Alloc   string // ID of the allocation of that version; empty if there is none yet
 	State   State
 }
 
-// Rollout is a job on its way to its newest version.
+// Rollout moves a job to its newest version.
 type Rollout struct {
 	Job        *api.Job                                // the newest version
-	Version    func(n uint64) *api.Job                 // an earlier one that a place is of
+	Version    func(n uint64) *api.Job                 // returns an earlier version that a place has
 	Deployment *health.Deployment                      // of the newest version; nil for none
 	Places     []Place                                 // all that count, in any order
-	given      func(group string, version uint64) Kind // what a step from a version means, where that is known
-	kinds      map[kindKey]Kind                        // and where it is compared
-	verdicts   map[string]health.Verdict               // of allocations, by ID
+	given      func(group string, version uint64) Kind // effect of the step from a version, if known
+	kinds      map[kindKey]Kind                        // cache of kindOf
+	verdicts   map[string]health.Verdict               // verdicts on allocations, by ID
 }
 
 type kindKey struct {
@@ -45,30 +45,30 @@ type kindKey struct {
 	version uint64
 }
 
-// Action is what is to be done with a place.
+// Action is a change of a place.
 type Action int
 
 // The actions.
 const (
-	Start   Action = iota // a place that there is not
-	Replace               // its allocation by one of the newest version
-	Change                // its allocation in place
-	Promote               // it is no canary any more
-	Stop                  // its allocation, for good
+	Start   Action = iota // creates a place
+	Replace               // replaces its allocation by one of the newest version
+	Change                // changes its allocation in place
+	Promote               // makes its canary an ordinary allocation
+	Stop                  // stops its allocation for good
 )
 
-// Order is one thing that is to be done now.
+// Order is one action to carry out now.
 type Order struct {
 	Action
-	At     int // which of the Places; not for Start
+	At     int // index into Places; unused for Start
 	Group  string
 	Index  int
 	Canary bool
 }
 
-// Next returns what is to be done now. When all of that is done and nothing
-// else has happened there is nothing more to do. Waits tells that something is
-// left for later.
+// Next returns the orders to carry out now. Once they are carried out, Next
+// returns no orders until something else happens. Waits reports whether
+// something is left for later.
 func (r *Rollout) Next() (orders []Order, waits bool) {
 	r.kinds, r.verdicts = map[kindKey]Kind{}, map[string]health.Verdict{}
 	if r.Deployment != nil {
@@ -93,7 +93,7 @@ func (r *Rollout) Next() (orders []Order, waits bool) {
 	return orders, waits
 }
 
-// names are the groups of the job, then those that only places have.
+// names returns the groups of the job, then those that only places have.
 func (r *Rollout) names() []string {
 	names := groupNames(r.Job, nil)
 	for _, p := range r.Places {
@@ -104,7 +104,8 @@ func (r *Rollout) names() []string {
 	return names
 }
 
-// kindOf is what the step from a version to the newest means for a group.
+// kindOf returns the effect of the step from a version to the newest one on a
+// group.
 func (r *Rollout) kindOf(group string, version uint64) Kind {
 	if r.given != nil {
 		return r.given(group, version)

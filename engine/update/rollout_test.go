@@ -13,7 +13,7 @@ import (
 	"taskrun/engine/health"
 )
 
-// world carries out what a rollout orders, at once.
+// world carries out the orders of a rollout at once.
 type world struct {
 	t        *testing.T
 	versions []*api.Job
@@ -47,7 +47,7 @@ func (w *world) register(change func(*api.Job)) {
 	w.step()
 }
 
-// step carries orders out until there are none.
+// step carries out orders until there are none.
 func (w *world) step() {
 	w.t.Helper()
 	for range 100 {
@@ -88,7 +88,7 @@ func (w *world) step() {
 
 func event(o Order, version uint64) string { return fmt.Sprintf("%s%d@%d", o.Group, o.Index, version) }
 
-// report tells what became of allocations.
+// report reports the health of allocations.
 func (w *world) report(v health.Verdict, allocs ...string) {
 	w.t.Helper()
 	for _, id := range allocs {
@@ -97,8 +97,8 @@ func (w *world) report(v health.Verdict, allocs ...string) {
 	}
 }
 
-// String shows the places by index: the version, a c behind a canary, an x
-// behind one whose allocation has ended.
+// String lists the places by index: the version, followed by c for a canary and
+// x for one whose allocation has ended.
 func (w *world) String() string {
 	places := slices.Clone(w.rollout.Places)
 	slices.SortStableFunc(places, func(a, b Place) int {
@@ -163,7 +163,7 @@ func TestRollingTwoAtOnceAndMore(t *testing.T) {
 	w.want("0:1 1:1 2:1 3:1 4:1", "running")
 }
 
-func TestAnUnhealthyAllocationEndsIt(t *testing.T) {
+func TestUnhealthyAllocationFailsIt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(*api.TaskGroup) {})
 	w.register(env("2"))
@@ -172,7 +172,7 @@ func TestAnUnhealthyAllocationEndsIt(t *testing.T) {
 	if w.rollout.Deployment.Revert {
 		t.Error("the deployment rolls back without auto_revert")
 	}
-	w.register(env("1")) // the first one again
+	w.register(env("1")) // the first version again
 	w.want("0:2 1:2 2:2", "running")
 }
 
@@ -233,7 +233,7 @@ func TestCanaryThatFails(t *testing.T) {
 	if !w.rollout.Deployment.Revert {
 		t.Error("it is not to go back")
 	}
-	// The first version again leaves what runs of it where it is.
+	// The first version again leaves its running allocations alone.
 	w.register(env("1"))
 	w.want("0:2 1:2 2:2", "running")
 }
@@ -270,7 +270,7 @@ func TestPaused(t *testing.T) {
 	}
 }
 
-// What does not run is no reason to wait.
+// Allocations that are not running are no reason to wait.
 func TestPlacesWithoutAllocations(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(*api.TaskGroup) {})
@@ -295,7 +295,7 @@ func TestScale(t *testing.T) {
 	w.want("", "")
 }
 
-// A job that ends runs again in full, at once.
+// All allocations of an updated batch job run again, at once.
 func TestBatch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(*api.TaskGroup) {})

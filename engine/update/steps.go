@@ -8,20 +8,19 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// Step is what a rollout does at once with the allocations of a group, by their
-// indexes in ascending order. The next step begins when their allocations are
-// healthy; one that promotes canaries begins when that is ordered, unless the
-// group promotes them itself.
+// Step is what a rollout does at once with the allocations of a group. Indexes
+// are in ascending order. The next step starts when the allocations of this one
+// are healthy. A step that promotes canaries starts when a user orders it,
+// unless the group has auto_promote.
 type Step struct {
 	Group                                              string
 	Create, Canary, Replace, InPlace, Promote, Destroy []int
 }
 
-// Steps returns the rollout of a canonical job to its end, group by group, as it
-// goes when every allocation becomes healthy and all canaries are promoted. Job
-// has a version that no place has; kind says what the step from an older version
-// means. A canary that is promoted takes the place of the allocation with its
-// index.
+// Steps returns the complete rollout of a canonical job, group by group,
+// assuming that every allocation becomes healthy and all canaries are promoted.
+// No place has the version of job yet. kind returns the effect of the step from
+// an older version. A promoted canary replaces the allocation with its index.
 func Steps(job *api.Job, places []Place, kind func(group string, version uint64) Kind) []Step {
 	r := &Rollout{Job: job, Places: slices.Clone(places), given: kind}
 	r.Deployment = r.begin(time.Time{})
@@ -43,8 +42,8 @@ func Steps(job *api.Job, places []Place, kind func(group string, version uint64)
 	return all
 }
 
-// promote takes the canaries that are waited for, and reports whether there are
-// any.
+// promote promotes the canaries that the rollout waits for, and reports whether
+// there were any.
 func (r *Rollout) promote() (promoted bool) {
 	if r.Deployment == nil {
 		return false
@@ -56,8 +55,8 @@ func (r *Rollout) promote() (promoted bool) {
 	return promoted
 }
 
-// carryOut does what is ordered, as if it took no time and everything became
-// healthy, and returns it as a step of each group.
+// carryOut carries out orders as if they took no time and everything became
+// healthy. It returns them as one step for each group.
 func (r *Rollout) carryOut(orders []Order) (steps []Step) {
 	stopped := map[int]bool{}
 	for _, o := range orders {

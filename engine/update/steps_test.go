@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// words shows steps one a line.
+// words lists steps, one per line.
 func words(steps []Step) string {
 	var lines []string
 	for _, s := range steps {

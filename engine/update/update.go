@@ -1,7 +1,6 @@
-// Package update decides what another version of a job means for what runs:
-// which allocations are left alone, changed in place, replaced, stopped or
-// added, one after another by the rules of the update block. It does nothing of
-// that.
+// Package update decides how a new version of a job affects the running
+// allocations: which ones it leaves alone, changes in place, replaces, stops or
+// adds, and in which order, by the rules of the update block. It only decides.
 //
 // The rules are those of Nomad's scheduler for a single node.
 package update
@@ -16,24 +15,24 @@ import (
 	"taskrun/engine/health"
 )
 
-// Group is what is to happen at once with the allocations of a group, by their
-// indexes in ascending order. What has to wait for that is in Ignore.
+// Group is what happens at once with the allocations of a group. Indexes are in
+// ascending order. Ignore includes those that have to wait.
 type Group struct {
 	Name                                          string
 	Kind                                          Kind
 	Ignore, InPlace, Replace, Place, Stop, Canary []int
 }
 
-// Plan is what another version of a job means.
+// Plan is the effect of a new version of a job.
 type Plan struct {
-	Version uint64 // that the job has then
+	Version uint64 // number of the new version
 	Diff    *api.JobDiff
-	Groups  []Group // in the order of the new version, then those that are gone
+	Groups  []Group // in the order of the new version, then the removed ones
 }
 
-// New compares two versions of a job, both canonicalised, and tells what the
-// step to the second begins with; before is nil when the job does not run.
-// Version returns the versions that places are of. No job is changed.
+// New compares two canonicalized versions of a job and returns the first
+// effects of the step to the second; before is nil if the job is not running.
+// version returns the versions of places. New changes no job.
 func New(before, after *api.Job, version func(uint64) *api.Job, places []Place) *Plan {
 	p := &Plan{Diff: Diff(before, after)}
 	next := *after
@@ -65,7 +64,8 @@ func New(before, after *api.Job, version func(uint64) *api.Job, places []Place) 
 	return p
 }
 
-// Begin returns the deployment of a new version of a job; nil when it has none.
+// Begin returns the deployment of a new version of a job, or nil if it has
+// none.
 func Begin(job *api.Job, version func(uint64) *api.Job, places []Place, now time.Time) *health.Deployment {
 	r := &Rollout{Job: job, Version: version, Places: places, kinds: map[kindKey]Kind{}}
 	return r.begin(now)
@@ -73,7 +73,7 @@ func Begin(job *api.Job, version func(uint64) *api.Job, places []Place, now time
 
 func (r *Rollout) begin(now time.Time) *health.Deployment {
 	d := health.NewDeployment(r.Job, now)
-	if d == nil || *r.Job.Type == api.JobTypeSystem { // which has nowhere to put a canary
+	if d == nil || *r.Job.Type == api.JobTypeSystem { // system jobs have no canaries here: there is no other node
 		return d
 	}
 	for _, p := range r.Places {
@@ -84,8 +84,8 @@ func (r *Rollout) begin(now time.Time) *health.Deployment {
 	return d
 }
 
-// Diff tells what differs between two versions of a job, both canonicalised;
-// before is nil when there was none.
+// Diff returns the differences between two canonicalized versions of a job;
+// before is nil if there was none.
 func Diff(before, after *api.Job) *api.JobDiff {
 	d := &api.JobDiff{ID: *after.ID, Fields: diff(jobValues(before), jobValues(after))}
 	changed := len(d.Fields) > 0
@@ -101,7 +101,7 @@ func Diff(before, after *api.Job) *api.JobDiff {
 // Same reports whether two versions of a job are the same.
 func Same(a, b *api.Job) bool { return Diff(a, b).Type == none }
 
-// groupNames are those of both versions.
+// groupNames returns the groups of both versions.
 func groupNames(before, after *api.Job) (names []string) {
 	for _, job := range []*api.Job{after, before} {
 		if job == nil {
@@ -163,7 +163,7 @@ func diffGroup(before, after *api.Job, name string) *api.TaskGroupDiff {
 	return d
 }
 
-// group counts what orders mean for a group.
+// group counts the effects of orders on a group.
 func (r *Rollout) group(name string, orders []Order) Group {
 	g := Group{Name: name, Kind: Destructive}
 	ordered := map[int]bool{}
@@ -196,7 +196,7 @@ func (r *Rollout) group(name string, orders []Order) Group {
 	return g
 }
 
-// Count is how many allocations a group has on one node.
+// Count returns how many allocations a group has on one node.
 func Count(job *api.Job, g *api.TaskGroup) int {
 	if strings.HasPrefix(*job.Type, "sys") {
 		return min(*g.Count, 1)
@@ -204,7 +204,7 @@ func Count(job *api.Job, g *api.TaskGroup) int {
 	return *g.Count
 }
 
-// updates are the numbers by Nomad's names.
+// updates returns the counts by Nomad's names.
 func (g Group) updates() map[string]uint64 {
 	all := map[string]uint64{}
 	for name, list := range map[string][]int{
@@ -218,7 +218,7 @@ func (g Group) updates() map[string]uint64 {
 	return all
 }
 
-// Annotations are the numbers as Nomad's clients read them.
+// Annotations returns the counts in the form of Nomad's API.
 func (p *Plan) Annotations() *api.PlanAnnotations {
 	a := &api.PlanAnnotations{DesiredTGUpdates: map[string]*api.DesiredUpdates{}}
 	for _, g := range p.Groups {

@@ -23,7 +23,7 @@ func newJob() *api.Job {
 	return job
 }
 
-// clone takes a job through JSON, as a client would send it.
+// clone copies a job through JSON, as if a client had sent it.
 func clone(t *testing.T, job *api.Job) *api.Job {
 	t.Helper()
 	text, err := json.Marshal(job)
@@ -46,15 +46,16 @@ func running(n int) (list []Place) {
 
 func over(index int) Place { return Place{Group: "g", Index: index, State: Over} }
 
-// only returns the versions there are: a first one.
+// only returns the only version, the first one.
 func only(job *api.Job) func(uint64) *api.Job { return func(uint64) *api.Job { return job } }
 
-// plan is what the step from the job of these tests to another one means.
+// plan returns the effect of the step from the job of these tests to another
+// one.
 func plan(before, after *api.Job, places []Place) *Plan {
 	return New(before, after, only(before), places)
 }
 
-// What a change means, field by field; see Nomad's rules.
+// TestKinds checks the effect of a change of each field; see Nomad's rules.
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -113,8 +114,8 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// Meta that a task does not see changed is no change of it.
-func TestMetaThatIsHidden(t *testing.T) {
+// A change of meta that a task does not see is no change for it.
+func TestHiddenMeta(t *testing.T) {
 	t.Parallel()
 	before := newJob()
 	before.TaskGroups[0].Tasks[0].Meta = map[string]string{"k": "task"}
@@ -180,8 +181,8 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-// A group that is new is placed, one that is gone is stopped.
-func TestGroupsThatComeAndGo(t *testing.T) {
+// A new group is placed, a removed one is stopped.
+func TestAddedAndRemovedGroups(t *testing.T) {
 	t.Parallel()
 	after := clone(t, newJob())
 	after.TaskGroups[0].Name = new("h")
@@ -197,7 +198,7 @@ func TestGroupsThatComeAndGo(t *testing.T) {
 	}
 }
 
-// The diff names what has changed as Nomad's clients print it.
+// The diff has the form that Nomad's clients print.
 func TestDiff(t *testing.T) {
 	t.Parallel()
 	after := clone(t, newJob())

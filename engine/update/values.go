@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// values are the settings of a block, of all that is in it too: by their path,
-// such as Count, Env[A], Config[args][0] or Resources.CPU. What is not set is
-// not in it.
+// values maps the paths of all settings in a block and its nested blocks to
+// their values, such as Count, Env[A], Config[args][0] or Resources.CPU. Unset
+// fields are omitted.
 type values map[string]string
 
-// valuesOf takes a block apart, but for the fields that are named.
+// valuesOf returns the values of a block, except the named fields.
 func valuesOf(block any, without ...string) values {
 	v := values{}
 	v.add("", reflect.ValueOf(block))
@@ -26,7 +26,7 @@ func valuesOf(block any, without ...string) values {
 	return v
 }
 
-// within reports whether a path is that of a field or of something in it.
+// within reports whether a path is a field, or is inside of it.
 func within(path, field string) bool {
 	rest, ok := strings.CutPrefix(path, field)
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
@@ -56,7 +56,7 @@ func (v values) add(path string, value reflect.Value) {
 			v[path] = value.String()
 		}
 	case reflect.Float32, reflect.Float64:
-		v[path] = strconv.FormatFloat(value.Float(), 'f', -1, 64) // as an int would be: JSON knows one kind
+		v[path] = strconv.FormatFloat(value.Float(), 'f', -1, 64) // like an int: JSON has only one kind of number
 	default:
 		v[path] = fmt.Sprint(value)
 	}
@@ -80,8 +80,8 @@ func (v values) addStruct(path string, value reflect.Value) {
 	}
 }
 
-// nameOf is what an element of a list is called: by its name if it has one, so
-// that another order is no change.
+// nameOf returns the key of a list element: its name if it has one, so that
+// reordering is no change.
 func nameOf(element reflect.Value, index int) string {
 	for element.Kind() == reflect.Pointer || element.Kind() == reflect.Interface {
 		element = element.Elem()

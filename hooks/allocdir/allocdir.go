@@ -1,4 +1,4 @@
-// Package allocdir is the allocation hook that makes an allocation's
+// Package allocdir is the allocation hook that creates an allocation's
 // directories, and removes its secrets when it has ended.
 package allocdir
 
@@ -11,15 +11,15 @@ import (
 
 type hook struct{ dir *allocdir.Dir }
 
-// New makes the hook of an allocation.
+// New returns the hook of an allocation.
 func New(a hooks.Alloc) hooks.AllocHook { return &hook{dir: a.Dir} }
 
 func (h *hook) Name() string { return "alloc_dir" }
 
-// Prerun makes the directories that the tasks share.
+// Prerun creates the directories that the tasks share.
 func (h *hook) Prerun(context.Context) error { return h.dir.Build() }
 
-// Postrun removes what only the tasks might see.
+// Postrun removes the files that only the tasks may see.
 func (h *hook) Postrun(context.Context) error { return h.dir.RemoveSecrets() }
 
 // Destroy removes the directories.

@@ -12,8 +12,8 @@ import (
 	hook "taskrun/hooks/allocdir"
 )
 
-// The directories of an allocation are made before its tasks, lose their
-// secrets when it has ended, and go when it is forgotten.
+// The directories of an allocation are created before its tasks start, lose
+// their secrets when it has ended, and are removed when it is forgotten.
 func TestDirectoriesOfAnAllocation(t *testing.T) {
 	t.Parallel()
 	dir := allocdir.At(filepath.Join(t.TempDir(), "alloc"))
@@ -48,8 +48,8 @@ func TestDirectoriesOfAnAllocation(t *testing.T) {
 	there("", false)
 }
 
-// What cannot be made or removed is an error.
-func TestDirectoriesThatCannotBe(t *testing.T) {
+// Directories that cannot be created or removed are errors.
+func TestDirectoryErrors(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

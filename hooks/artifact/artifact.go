@@ -1,7 +1,7 @@
 // Package artifact is the task hook that downloads a task's artifacts before
-// its first start: by http(s), with git, or from this machine, unpacked if they
-// are archives.
-// See https://developer.hashicorp.com/nomad/docs/job-specification/artifact.
+// its first start: by http(s), with git, or from this machine. It unpacks
+// archives. See
+// https://developer.hashicorp.com/nomad/docs/job-specification/artifact.
 package artifact
 
 import (
@@ -16,11 +16,10 @@ import (
 	"taskrun/hooks"
 )
 
-// atOnce is how many artifacts of a task are downloaded side by side.
+// atOnce is how many artifacts of a task are downloaded concurrently.
 const atOnce = 3
 
-// New returns what makes the hook of a task; it makes none for a task without
-// artifacts.
+// New returns a factory of hooks. Tasks without artifacts get none.
 func New(cfg Config) hooks.TaskFactory {
 	return func(t hooks.Task) hooks.TaskHook {
 		if len(t.Task.Artifacts) == 0 {
@@ -32,13 +31,13 @@ func New(cfg Config) hooks.TaskFactory {
 
 type hook struct {
 	fetcher
-	got []bool // by artifact; those are not downloaded again
+	got []bool // by artifact: already downloaded
 }
 
 func (h *hook) Name() string { return "artifacts" }
 
-// Prestart downloads what is not there yet. All are tried; any failure can be
-// recovered from, so that the restart policy applies.
+// Prestart downloads the artifacts that are missing. It tries all of them.
+// Every failure is recoverable, so that the restart policy applies.
 func (h *hook) Prestart(ctx context.Context, req *hooks.PrestartRequest, resp *hooks.PrestartResponse) error {
 	h.task.Emit(event.DownloadingArtifacts())
 	under := progress{publish: func(body event.Body) { h.task.Publish(time.Now(), body) }}

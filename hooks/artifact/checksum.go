@@ -14,7 +14,7 @@ import (
 	"github.com/hashicorp/go-getter/v2"
 )
 
-// newSum reads a checksum, "type:hex".
+// newSum parses a checksum, "type:hex".
 func newSum(text string) (*getter.FileChecksum, error) {
 	kind, digits, _ := strings.Cut(strings.TrimSpace(text), ":")
 	algorithm := map[string]func() hash.Hash{"md5": md5.New, "sha1": sha1.New, "sha256": sha256.New, "sha512": sha512.New}[kind]

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Config is what a download may take. The zero value of a field means Nomad's
-// default of the client's artifact block
+// Config limits downloads. The zero value of a field means Nomad's default in
+// the client's artifact block
 // (https://developer.hashicorp.com/nomad/docs/configuration/client#artifact-parameters).
 type Config struct {
-	HTTPReadTimeout time.Duration // for the whole of a file; 30m
+	HTTPReadTimeout time.Duration // for a whole file; 30m
 	HTTPMaxSize     int64         // of a file, in bytes; 100 GB
 	GitTimeout      time.Duration // 30m
 	UnpackedSize    int64         // of all files in an archive, in bytes; 100 GB
@@ -24,7 +24,8 @@ func (c Config) withDefaults() Config {
 	}
 }
 
-// deadline is how long an artifact may take with all that belongs to it.
+// deadline returns the time limit of an artifact, including everything that
+// belongs to it.
 func (c Config) deadline() time.Duration {
 	return max(30*time.Minute, c.HTTPReadTimeout, c.GitTimeout) + time.Minute
 }

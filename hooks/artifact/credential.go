@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// A credential is what git sends to a server to authenticate.
+// A credential authenticates git at a server.
 type credential struct {
-	base        string // of the URLs that it is for
+	base        string // of the URLs for which it is valid
 	user        string
 	password    string
 	hasPassword bool
 }
 
-// splitURL takes the credentials out of the URL of a repository. Git hands URLs
-// to its helpers as arguments, which every user of the machine can read, so
-// credentials that cannot be taken out are an error.
+// splitURL separates the credentials from the URL of a repository. Git passes
+// URLs to its helpers as arguments, which every user of the machine can read,
+// so it is an error if they cannot be separated.
 func splitURL(text string) (clean string, c *credential, err error) {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -54,15 +54,15 @@ func splitURL(text string) (clean string, c *credential, err error) {
 	return u.String(), c, nil
 }
 
-// A gitEnv is the environment for git. It carries configuration, too, since
-// arguments are no place for secrets.
+// A gitEnv is the environment of git. It also carries configuration, because
+// arguments are visible to other users.
 type gitEnv struct {
 	env    []string
-	config int // how many entries of configuration there are
+	config int // number of configuration entries
 }
 
-// newGitEnv leaves out what binds git to a repository, as in a hook of git, and
-// takes from it all ways to ask a question.
+// newGitEnv omits variables that bind git to a repository, as in a git hook,
+// and disables all prompts.
 func newGitEnv(environ []string) *gitEnv {
 	e := &gitEnv{env: []string{"GIT_TERMINAL_PROMPT=0", "SSH_ASKPASS=false", "SSH_ASKPASS_REQUIRE=force"}}
 	for _, v := range environ {
@@ -83,21 +83,22 @@ func (e *gitEnv) environ() []string {
 	return append(slices.Clip(e.env), "GIT_CONFIG_COUNT="+strconv.Itoa(e.config))
 }
 
-// set sets an option of git (from 2.31 on).
+// set sets a configuration option of git (2.31 or later).
 func (e *gitEnv) set(key, value string) {
 	e.env = append(e.env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", e.config, key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", e.config, value))
 	e.config++
 }
 
-// add has git use a credential. With a password it is the only one: a helper
-// that the user has configured could store it. Without one, as in
-// https://TOKEN@host, such a helper may know the password; if not, it is empty.
+// add makes git use a credential. If it has a password, no other helper is
+// used, because one that the user has configured could store it. Without a
+// password, as in https://TOKEN@host, such a helper may provide it; otherwise
+// it is empty.
 func (e *gitEnv) add(c *credential) {
 	user, password := fmt.Sprintf("TASKRUN_GIT_USER_%d", e.config), fmt.Sprintf("TASKRUN_GIT_PASSWORD_%d", e.config)
 	e.env = append(e.env, user+"="+c.user, password+"="+c.password)
 	section := "credential." + c.base
 	if c.hasPassword {
-		e.set(section+".helper", "") // forgets those before
+		e.set(section+".helper", "") // clears the list of helpers
 	}
 	e.set(section+".username", c.user)
 	e.set(section+".helper", fmt.Sprintf(`!f() { test "$1" = get && printf 'username=%%s\npassword=%%s\n' "$%s" "$%s"; }; f`, user, password))

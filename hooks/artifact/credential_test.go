@@ -16,8 +16,8 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// A gitServer serves repositories below a directory over http, each to one
-// user, and looks at the arguments of all processes while it does.
+// A gitServer serves repositories below a directory over HTTP, each one to one
+// user, and checks the arguments of all processes meanwhile.
 type gitServer struct {
 	dir, host string
 	users     map[string]string // "user:password" by repository
@@ -56,9 +56,9 @@ func newGitServer(t *testing.T) *gitServer {
 	return g
 }
 
-// look remembers the arguments of all processes of this machine.
+// look records the arguments of all processes of this machine.
 func (g *gitServer) look() {
-	files, _ := filepath.Glob("/proc/[0-9]*/cmdline") // none but on Linux
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline") // none except on Linux
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, name := range files {
@@ -67,7 +67,7 @@ func (g *gitServer) look() {
 	}
 }
 
-// add makes a repository with a file, and submodules by their paths.
+// add creates a repository with a file, and submodules by their paths.
 func (g *gitServer) add(t *testing.T, name, user string, submodules map[string]string) (commit string) {
 	t.Helper()
 	dir := filepath.Join(g.dir, name)
@@ -111,9 +111,9 @@ func (g *gitServer) add(t *testing.T, name, user string, submodules map[string]s
 	return git("rev-parse", "HEAD")
 }
 
-// TestGitCredentialsAreSeenNowhere clones from a server that wants passwords,
-// with submodules that have their own, and looks for them in the arguments of
-// all processes, in what arrived, and in what is shown.
+// TestGitCredentialsAreSeenNowhere clones from a server that requires
+// passwords, with submodules that have their own, and searches the arguments of
+// all processes, the result, and all messages for them.
 func TestGitCredentialsAreSeenNowhere(t *testing.T) {
 	t.Parallel()
 	g := newGitServer(t)
@@ -180,8 +180,8 @@ func TestGitCredentialsAreSeenNowhere(t *testing.T) {
 	})
 }
 
-// mustNotHold looks for a text in all files below a directory but .gitmodules,
-// which the repository itself brings.
+// mustNotHold searches all files below a directory for a text, except
+// .gitmodules, which the repository contains.
 func mustNotHold(t *testing.T, dir, text string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
@@ -199,7 +199,7 @@ func mustNotHold(t *testing.T, dir, text string) {
 	}
 }
 
-func TestSubmodulesThatCannotBeHidden(t *testing.T) {
+func TestSubmodulesWithExposedCredentials(t *testing.T) {
 	t.Parallel()
 	g := newGitServer(t)
 	g.add(t, "x", "me:pass", nil)

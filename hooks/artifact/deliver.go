@@ -16,13 +16,13 @@ import (
 	"taskrun/hooks"
 )
 
-// deliver moves what was downloaded, at the path from in the stage, to its
-// place in the allocation: a directory is merged with what is there. Tasks may
-// change everything in the allocation meanwhile, so each step starts at an open
-// directory, and no link is followed on the way.
+// deliver moves a download, at the path from in the stage, to its place in the
+// allocation; a directory is merged with an existing one. Tasks may change the
+// allocation meanwhile, so each step starts at an open directory and follows no
+// link.
 //
-// What remains is harmless: a task that moves a directory of its own away
-// during a delivery finds the rest of the artifact where it moved it.
+// The remaining race is harmless: if a task moves one of its directories away
+// during a delivery, the rest of the artifact ends up there.
 func deliver(task hooks.Task, o *order, stage *os.Root, from string, isDir bool) error {
 	m := mover{}
 	var err error
@@ -71,13 +71,13 @@ func deliver(task hooks.Task, o *order, stage *os.Root, from string, isDir bool)
 	return nil
 }
 
-// mover moves files from the stage, which only the engine can enter.
+// mover moves files out of the stage, which only the engine can access.
 type mover struct {
 	stage dir
-	owner *allocdir.Owner // of all that is moved or made; nil: it stays
+	owner *allocdir.Owner // of everything moved or created; nil: unchanged
 }
 
-// give gives all below a path of the stage to the owner.
+// give changes the owner of everything below a path in the stage.
 func (m mover) give(stage *os.Root, name string) error {
 	if m.owner == nil {
 		return nil
@@ -90,8 +90,8 @@ func (m mover) give(stage *os.Root, name string) error {
 	})
 }
 
-// enterAll opens the directory at a path below d, which it closes, and makes
-// those that are missing.
+// enterAll opens the directory at a path below d and creates missing ones. It
+// closes d.
 func (m mover) enterAll(d dir, path string) (dir, error) {
 	for name := range strings.SplitSeq(path, "/") {
 		if name == "." {
@@ -123,8 +123,8 @@ func (m mover) enter(d dir, name string) (dir, error) {
 	return next, err
 }
 
-// makeDir makes a directory in the stage, where it gets its owner, and moves it
-// to its place: nothing else can be given away by mistake.
+// makeDir creates a directory in the stage, changes its owner there, and moves
+// it to its place, so that no other file can be given away by mistake.
 func (m mover) makeDir(d dir, name string) error {
 	temp := "made-" + rand.Text()
 	if err := m.makeIn(m.stage, temp); err != nil {
@@ -150,13 +150,13 @@ func (m mover) makeIn(d dir, name string) error {
 	}
 	defer func() { _ = made.Close() }()
 	if _, err := made.Readdirnames(1); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%s was replaced", made.Name()) // an empty directory is all that can be given away
+		return fmt.Errorf("%s was replaced", made.Name()) // only an empty directory may change its owner
 	}
 	return made.Chown(m.owner.UID, m.owner.GID)
 }
 
-// move moves a file, in place of one that is there, or a directory, the files
-// of which it moves one by one if there is such a directory already.
+// move moves a file, replacing an existing one, or a directory, whose files it
+// moves one by one if the directory exists already.
 func (m mover) move(from dir, name string, to dir, toName string) error {
 	kind, err := from.kind(name)
 	if err != nil {
@@ -186,7 +186,7 @@ func (m mover) move(from dir, name string, to dir, toName string) error {
 	return from.copyTo(name, to, toName)
 }
 
-// moveDir moves a directory to where there is none.
+// moveDir moves a directory to a place where there is none.
 func (m mover) moveDir(from dir, name string, to dir, toName string) error {
 	moving, err := from.sub(name)
 	if err != nil {
@@ -198,7 +198,7 @@ func (m mover) moveDir(from dir, name string, to dir, toName string) error {
 		return err
 	}
 	mode := info.Mode().Perm()
-	if mode&0o200 == 0 { // the kernel writes "..", which takes the right to
+	if mode&0o200 == 0 { // the kernel updates "..", which requires write permission
 		if err := moving.Chmod(mode | 0o700); err != nil {
 			return err
 		}
@@ -217,7 +217,7 @@ func (m mover) moveDir(from dir, name string, to dir, toName string) error {
 	return err
 }
 
-// merge moves what is in a directory into another one.
+// merge moves the content of a directory into another one.
 func (m mover) merge(from dir, name string, to dir) error {
 	sub, err := from.sub(name)
 	if err != nil {

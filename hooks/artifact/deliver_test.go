@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestMoveToAnotherFileSystem delivers to where a rename cannot.
+// TestMoveToAnotherFileSystem delivers to a place where rename fails.
 func TestMoveToAnotherFileSystem(t *testing.T) {
 	t.Parallel()
 	elsewhere, err := os.MkdirTemp("/dev/shm", "taskrun-test-") //nolint:usetesting // elsewhere
@@ -52,7 +52,7 @@ func TestMoveToAnotherFileSystem(t *testing.T) {
 	}
 }
 
-// TestEnter makes what is missing of a path, and says what is in its way.
+// TestEnter creates missing directories of a path, and reports obstacles.
 func TestEnter(t *testing.T) {
 	t.Parallel()
 	root, stage := t.TempDir(), t.TempDir()

@@ -9,8 +9,8 @@ import (
 	"taskrun/engine/leaf/allocdir"
 )
 
-// FuzzDestination delivers a file and a directory to wherever a job wants it,
-// in an allocation whose task has made links. Nothing may arrive but in the
+// FuzzDestination delivers a file and a directory to any destination, in an
+// allocation whose task has created links. Nothing may arrive outside of the
 // task's directory and the shared one.
 func FuzzDestination(f *testing.F) {
 	for _, destination := range []string{
@@ -48,7 +48,7 @@ func FuzzDestination(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		_, _ = s.get(t.Context()) // whether it fails or not
+		_, _ = s.get(t.Context()) // may succeed or fail
 		for path, text := range tree(t, filepath.Dir(s.alloc)) {
 			first, rest, _ := strings.Cut(path, "/")
 			place, _, _ := strings.Cut(rest, "/")

@@ -12,8 +12,8 @@ import (
 )
 
 // A dir is an open directory. Its methods take the name of an entry, never a
-// path, and follow no link: a task that can write in the directory can make them
-// fail, but cannot lead them elsewhere.
+// path, and follow no link: a task with write access to the directory can make
+// them fail, but cannot redirect them.
 type dir struct{ *os.File }
 
 // openDir opens the directory at a path that only the engine can change.
@@ -51,14 +51,14 @@ func (d dir) kind(name string) (uint32, error) {
 	return uint32(stat.Mode) & unix.S_IFMT, d.fail("lstat", name, err) //nolint:unconvert // it is a uint16 on macOS
 }
 
-// rename moves an entry to another directory, in place of a file or an empty
-// directory that is there.
+// rename moves an entry to another directory, replacing a file or an empty
+// directory.
 func (d dir) rename(name string, to dir, toName string) error {
 	return to.fail("rename", toName, unix.Renameat(d.fd(), name, to.fd(), toName))
 }
 
-// copyTo copies a file or a link to another directory, in place of a file
-// that is there, which may be on another file system.
+// copyTo copies a file or a link to another directory, possibly on another file
+// system, replacing an existing file.
 func (d dir) copyTo(name string, to dir, toName string) error {
 	temp := ".artifact-" + rand.Text()
 	if err := d.copyNew(name, to, temp); err != nil {

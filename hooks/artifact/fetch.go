@@ -19,12 +19,12 @@ import (
 type fetcher struct {
 	cfg    Config
 	task   hooks.Task
-	moving sync.Mutex // held while a result is moved to its place
+	moving sync.Mutex // held while a result is moved
 }
 
-// fetch carries out an order: it downloads into a directory that only the
-// engine can enter, unpacks, looks for links that lead out, and moves the
-// result to its place. Nothing of a download that fails gets there.
+// fetch executes an order: it downloads into a directory that only the engine
+// can access, unpacks, refuses links that lead out, and moves the result to its
+// place. Nothing of a failed download gets there.
 func (f *fetcher) fetch(ctx context.Context, o *order, m *meter) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, f.cfg.deadline(), fmt.Errorf("it took longer than %v", f.cfg.deadline()))
 	defer cancel()
@@ -95,8 +95,8 @@ func (f *fetcher) download(ctx context.Context, o *order, stage *os.Root, m *met
 	return true, unpack.Dir(ctx, o.archive, packed, stage, "got", limits)
 }
 
-// downloadGit clones a repository. In mode file the last step of the path is a
-// file in it.
+// downloadGit clones a repository. In mode file, the last element of the path
+// is a file in it.
 func (f *fetcher) downloadGit(ctx context.Context, o *order, stage *os.Root) (isDir bool, err error) {
 	if o.mode != "file" {
 		return true, o.getGit(ctx, f.cfg, stage, "got")
@@ -113,7 +113,7 @@ func (f *fetcher) downloadGit(ctx context.Context, o *order, stage *os.Root) (is
 	return false, stage.Rename(from, "got")
 }
 
-// find returns the one directory in what was downloaded that a pattern names.
+// find returns the only directory in a download that matches a pattern.
 func find(stage *os.Root, pattern string) (string, error) {
 	pattern = filepath.Join("got", pattern)
 	found, err := fs.Glob(stage.FS(), pattern)
@@ -129,8 +129,7 @@ func find(stage *os.Root, pattern string) (string, error) {
 	return found[0], nil
 }
 
-// inspect refuses links that lead out of what was downloaded, and what is
-// neither file, directory nor link.
+// inspect refuses links that lead out of the download, and special files.
 func inspect(stage *os.Root, name string) error {
 	tree := stage
 	if info, err := stage.Lstat(name); err != nil {
@@ -157,8 +156,8 @@ func inspect(stage *os.Root, name string) error {
 	})
 }
 
-// leadsOut reports whether a link leads out of root, or would if what it leads
-// through were there.
+// leadsOut reports whether a link leads out of root, or would once its target
+// exists.
 func leadsOut(root *os.Root, link string) bool {
 	target, err := root.Readlink(link)
 	if err != nil || filepath.IsAbs(target) || !filepath.IsLocal(filepath.Join(filepath.Dir(link), target)) {

@@ -17,11 +17,11 @@ import (
 	"taskrun/jobspec/redact"
 )
 
-// getGit clones a repository with its submodules, by the git of this machine.
-// The options ref, depth and sshkey are those of go-getter's first version,
-// which Nomad uses. (Its second one cannot clone a branch shallowly, leaves
-// processes behind when it is interrupted, and lets git ask questions on the
-// terminal.) The repository comes to name in the stage.
+// getGit clones a repository with its submodules, using the git of this
+// machine. The options ref, depth and sshkey are those of go-getter version 1,
+// which Nomad uses. (Version 2 cannot make a shallow clone of a branch, leaves
+// processes behind when it is interrupted, and lets git prompt on the
+// terminal.) The repository is stored as name in the stage.
 func (o *order) getGit(ctx context.Context, cfg Config, stage *os.Root, name string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, cfg.GitTimeout, fmt.Errorf("it took longer than %v", cfg.GitTimeout))
 	defer cancel()
@@ -68,20 +68,20 @@ func (o *order) getGit(ctx context.Context, cfg Config, stage *os.Root, name str
 	return err
 }
 
-// A checkout is a repository that was cloned to name in the stage.
+// A checkout is a repository that is cloned to name in the stage.
 type checkout struct {
 	stage   *os.Root
 	name    string
 	env     *gitEnv
 	shallow []string // arguments
-	parents int      // repositories that it is a submodule of
+	parents int      // nesting depth as a submodule
 }
 
 func (g checkout) git(ctx context.Context, args ...string) (string, error) {
 	return g.env.git(ctx, filepath.Join(g.stage.Name(), g.name), args...)
 }
 
-// useKey has ssh use a key, in base64.
+// useKey makes ssh use a key, in base64.
 func (g checkout) useKey(key string) error {
 	text, err := base64.StdEncoding.DecodeString(key)
 	if err == nil {
@@ -96,15 +96,15 @@ func (g checkout) useKey(key string) error {
 	return err
 }
 
-// maxDepth is how deep submodules may be nested.
+// maxDepth limits the nesting of submodules.
 const maxDepth = 32
 
-// submodules clones the submodules, and theirs. Each repository is looked at
-// before git does: it would hand credentials in .gitmodules to its helpers as
+// submodules clones the submodules, recursively. It checks each URL before git
+// sees it, because git would pass credentials in .gitmodules to its helpers as
 // arguments.
 func (g checkout) submodules(ctx context.Context) error {
 	if info, err := g.stage.Lstat(filepath.Join(g.name, ".gitmodules")); err != nil || !info.Mode().IsRegular() {
-		return nil // git follows no link there either
+		return nil // git does not follow this link either
 	}
 	if g.parents == maxDepth {
 		return fmt.Errorf("submodules are nested more than %d deep", maxDepth)
@@ -121,7 +121,7 @@ func (g checkout) submodules(ctx context.Context) error {
 		if credential == nil {
 			continue
 		}
-		credential.base = clean // two submodules on a server may have different ones
+		credential.base = clean // two submodules on one server may have different credentials
 		g.env.add(credential)
 		if _, err := g.git(ctx, "config", "submodule."+m.name+".url", clean); err != nil {
 			return err
@@ -141,7 +141,7 @@ func (g checkout) submodules(ctx context.Context) error {
 			continue
 		}
 		if _, err := g.stage.Stat(filepath.Join(sub.name, ".git")); err != nil {
-			continue // it is not active
+			continue // the submodule is not active
 		}
 		if err := sub.submodules(ctx); err != nil {
 			return err
@@ -150,7 +150,7 @@ func (g checkout) submodules(ctx context.Context) error {
 	return nil
 }
 
-// A module is what .gitmodules says about a submodule.
+// A module is a setting of a submodule in .gitmodules.
 type module struct{ name, value string }
 
 func (g checkout) modules(ctx context.Context, key string) (found []module, err error) {
@@ -166,15 +166,15 @@ func (g checkout) modules(ctx context.Context, key string) (found []module, err 
 	return found, err
 }
 
-// git runs git without a question to anybody. When ctx ends it dies with all
-// that it started. It stays in the session of this program: what is in another
-// one is taken for a task's, see drivers/process.
+// git runs git without prompts. When ctx ends, git is killed with its children.
+// It stays in the session of this program: processes in other sessions would be
+// taken for a task's, see drivers/process.
 func (e *gitEnv) git(ctx context.Context, dir string, args ...string) (output string, err error) {
 	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "gc.auto=0", "-c", "maintenance.auto=false"}, args...)...)
 	cmd.Dir, cmd.Env = dir, e.environ()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second // for the output of what git started
+	cmd.WaitDelay = time.Second // for the output of git's children
 	var out, text bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &text
 	err = cmd.Run()

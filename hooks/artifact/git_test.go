@@ -11,8 +11,8 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// repository makes one with a branch "main" that has had two commits, a tag
-// "v1" of the first, and returns its directory and the first commit.
+// repository creates a repository with a branch "main" with two commits, and a
+// tag "v1" at the first one, and returns its directory and the first commit.
 func repository(t *testing.T) (dir, first string) {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {

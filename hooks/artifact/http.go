@@ -13,12 +13,12 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// getHTTP downloads a file. It asks for it once, without HEAD, follows
-// redirects and honors netrc and the proxies of the environment.
+// getHTTP downloads a file. It sends one GET request, without HEAD, follows
+// redirects, and uses netrc and the proxies of the environment.
 func (o *order) getHTTP(ctx context.Context, cfg Config, file string, m *meter) error {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	if o.insecure {
-		transport.TLSClientConfig = &tls.Config{InsecureSkipVerify: true} // the job file wants it
+		transport.TLSClientConfig = &tls.Config{InsecureSkipVerify: true} // the job file sets insecure
 	}
 	defer transport.CloseIdleConnections()
 	headers := http.Header{}
@@ -48,7 +48,7 @@ func (o *order) getHTTP(ctx context.Context, cfg Config, file string, m *meter) 
 	return reason(err)
 }
 
-// limited counts what comes and breaks off where it is too much.
+// limited counts bytes and fails once there are too many.
 type limited struct {
 	next  http.RoundTripper
 	limit int64

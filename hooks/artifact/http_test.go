@@ -27,9 +27,9 @@ func sha(text []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// TestWhatLandsWhere downloads what is served in all the ways that the
-// documentation of the artifact block names.
-func TestWhatLandsWhere(t *testing.T) {
+// TestDestinations downloads files in all the ways that the documentation of
+// the artifact block describes.
+func TestDestinations(t *testing.T) {
 	t.Parallel()
 	files := map[string][]byte{
 		"/app":        []byte("app"),
@@ -42,7 +42,7 @@ func TestWhatLandsWhere(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		artifact *api.TaskArtifact
-		want     map[string]string // below the task's directory, or "alloc/…" of the shared one
+		want     map[string]string // below the task's directory, or "alloc/…" below the shared one
 	}{
 		"file":                   {from("/app?v=1"), map[string]string{"local/app": "app"}},
 		"file elsewhere":         {to(from("/app"), "", "bin/${WORD}"), map[string]string{"bin/there/app": "app"}},
@@ -84,8 +84,8 @@ func TestWhatLandsWhere(t *testing.T) {
 	}
 }
 
-// TestAMergeKeepsWhatIsThere unpacks over files and directories.
-func TestAMergeKeepsWhatIsThere(t *testing.T) {
+// TestMergeKeepsExistingFiles unpacks over files and directories.
+func TestMergeKeepsExistingFiles(t *testing.T) {
 	t.Parallel()
 	server := serve(t, map[string][]byte{"/x.tgz": tgz(t, entry{"a/", ""}, entry{"a/new", "new"}, entry{"a/old", "newer"}, entry{"a/ro/", ""}, entry{"a/ro/x", "x"})})
 	s := newStage(t, from(server.URL+"/x.tgz"))
@@ -108,7 +108,7 @@ func TestAMergeKeepsWhatIsThere(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeDownloaded(t *testing.T) {
+func TestUndownloadableArtifacts(t *testing.T) {
 	t.Parallel()
 	app := []byte("app")
 	files := map[string][]byte{
@@ -168,9 +168,9 @@ func TestWhatCannotBeDownloaded(t *testing.T) {
 	}
 }
 
-// TestADestinationLeadsNowhereElse has the destination lead out of the
+// TestDestinationStaysInTheTask uses a destination that leads out of the
 // allocation by a link.
-func TestADestinationLeadsNowhereElse(t *testing.T) {
+func TestDestinationStaysInTheTask(t *testing.T) {
 	t.Parallel()
 	server := serve(t, map[string][]byte{"/app": []byte("app"), "/x.tgz": tgz(t, entry{"a", "a"})})
 	outside := t.TempDir()
@@ -188,8 +188,8 @@ func TestADestinationLeadsNowhereElse(t *testing.T) {
 	}
 }
 
-// TestTheServerSees has a server tell what it was asked.
-func TestTheServerSees(t *testing.T) {
+// TestServerSeesRequests checks the requests that a server receives.
+func TestServerSeesRequests(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/moved" {
@@ -223,8 +223,8 @@ func TestInsecure(t *testing.T) {
 	newStage(t, a).mustGet(t)
 }
 
-// TestSecretsStaySecret looks for passwords, tokens, keys and headers in what is
-// shown.
+// TestSecretsStaySecret searches messages for passwords, tokens, keys and
+// headers.
 func TestSecretsStaySecret(t *testing.T) {
 	t.Parallel()
 	for source, shown := range map[string]string{
@@ -249,9 +249,9 @@ func TestSecretsStaySecret(t *testing.T) {
 	}
 }
 
-// TestARetryGetsOnlyWhatFailed counts requests over a start that fails and the
-// next one.
-func TestARetryGetsOnlyWhatFailed(t *testing.T) {
+// TestRetryDownloadsOnlyFailedArtifacts counts requests during a failed start
+// and the next one.
+func TestRetryDownloadsOnlyFailedArtifacts(t *testing.T) {
 	t.Parallel()
 	var good, bad atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -278,7 +278,8 @@ func TestARetryGetsOnlyWhatFailed(t *testing.T) {
 	}
 }
 
-// TestThreeAtOnce has a server hold every answer until three have asked.
+// TestThreeAtOnce uses a server that delays its responses until there are three
+// requests.
 func TestThreeAtOnce(t *testing.T) {
 	t.Parallel()
 	var asking, most atomic.Int32
@@ -311,8 +312,8 @@ func TestThreeAtOnce(t *testing.T) {
 	}
 }
 
-// TestAKillEndsADownload cancels in the middle of a file.
-func TestAKillEndsADownload(t *testing.T) {
+// TestKillEndsDownload cancels in the middle of a file.
+func TestKillEndsDownload(t *testing.T) {
 	t.Parallel()
 	ctx, kill := context.WithCancel(t.Context())
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -333,9 +334,9 @@ func TestAKillEndsADownload(t *testing.T) {
 	}
 }
 
-// TestHalfAFileIsNoFile has a server break off, with and without saying how
-// much there was to come.
-func TestHalfAFileIsNoFile(t *testing.T) {
+// TestIncompleteFileIsRefused uses a server that breaks off, with and without a
+// content length.
+func TestIncompleteFileIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, length := range map[string]string{"announced": "1000", "chunked": ""} {
 		t.Run(name, func(t *testing.T) {
@@ -354,8 +355,9 @@ func TestHalfAFileIsNoFile(t *testing.T) {
 	}
 }
 
-// TestMuchUnannounced sends more than the limit without saying so before.
-func TestMuchUnannounced(t *testing.T) {
+// TestLargeUnannouncedOutput sends more than the limit without a content
+// length.
+func TestLargeUnannouncedOutput(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		for range 10 {

@@ -13,8 +13,8 @@ import (
 	"github.com/hashicorp/go-getter/v2"
 )
 
-// getLocal copies a file or a directory of this machine to name in the stage. A
-// relative path starts where taskrun was started.
+// getLocal copies a file or a directory of this machine to name in the stage.
+// Relative paths start in the working directory of taskrun.
 func (o *order) getLocal(ctx context.Context, stage *os.Root, name string, m *meter) (isDir bool, err error) {
 	path, err := filepath.Abs(o.url.Path)
 	if err != nil {
@@ -42,8 +42,8 @@ func (o *order) getLocal(ctx context.Context, stage *os.Root, name string, m *me
 	return true, copyTree(ctx, from, stage, "got", m)
 }
 
-// copyTree copies a directory. Others may change it meanwhile: no link is
-// followed out of it.
+// copyTree copies a directory. Other users may change it meanwhile, so no link
+// is followed out of it.
 func copyTree(ctx context.Context, from, stage *os.Root, name string, m *meter) error {
 	return fs.WalkDir(from.FS(), ".", func(path string, e fs.DirEntry, err error) error {
 		to := filepath.Join(name, path)
@@ -70,7 +70,7 @@ func copyTree(ctx context.Context, from, stage *os.Root, name string, m *meter) 
 	})
 }
 
-// copyFile copies a file, which it closes; when ctx ends it breaks off.
+// copyFile copies a file and closes it. It stops when ctx ends.
 func copyFile(ctx context.Context, in *os.File, stage *os.Root, name string, m *meter) (err error) {
 	defer func() { _ = in.Close() }()
 	info, err := in.Stat()

@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// TestLocalSources copies from this machine, which Nomad does not do.
+// TestLocalSources copies from this machine, which Nomad does not support.
 func TestLocalSources(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -21,7 +21,7 @@ import (
 
 // order is one download: an artifact block with its references replaced.
 type order struct {
-	shown    string // the source as the job file has it, without secrets
+	shown    string // the source as in the job file, without secrets
 	kind     string // source.HTTP, source.Git or source.File
 	url      *url.URL
 	query    url.Values // options for the getter
@@ -29,21 +29,21 @@ type order struct {
 	insecure bool
 	chown    bool   // give the result to the task's user
 	checksum string // type:hex, empty for none
-	archive  string // how to unpack what is downloaded, empty for not at all
-	subdir   string // what is wanted of a directory, a glob; empty: all of it
+	archive  string // kind of archive; empty: do not unpack
+	subdir   string // glob that selects part of a directory; empty: all of it
 	mode     string // any, file or dir
-	name     string // of the file, in mode any
-	dest     string // absolute: the file in mode file, else a directory
+	name     string // file name, in mode any
+	dest     string // absolute: the file in mode file, otherwise a directory
 	secrets  secrets
 }
 
-// detectors turn sources without a scheme into URLs of git.
+// detectors convert sources without a scheme to git URLs.
 var detectors = []getter.Detector{
 	new(getter.GitHubDetector), new(getter.GitDetector), new(getter.BitBucketDetector), new(getter.GitLabDetector),
 }
 
-// newOrder reads an artifact block. References are replaced where Nomad does:
-// in the source, the destination, and the values of options and headers.
+// newOrder reads an artifact block. References are replaced where Nomad does
+// it: in the source, the destination, and the values of options and headers.
 func newOrder(a *api.TaskArtifact, env *taskenv.Env) (*order, error) {
 	o := &order{mode: *a.GetterMode, insecure: deref(a.GetterInsecure), chown: a.Chown, headers: map[string]string{}}
 	text := env.Replace(*a.GetterSource)
@@ -69,7 +69,7 @@ func newOrder(a *api.TaskArtifact, env *taskenv.Env) (*order, error) {
 	return o, o.interpret()
 }
 
-// parse takes a source apart: [kind::]url[//subdir][?query].
+// parse splits a source: [kind::]url[//subdir][?query].
 func (o *order) parse(text string) error {
 	_, text = source.Forced(text)
 	if u, err := url.Parse(text); o.kind == source.Git && (err != nil || u.Scheme == "") && !filepath.IsAbs(text) {
@@ -86,7 +86,7 @@ func (o *order) parse(text string) error {
 	}
 	text, o.subdir = getter.SourceDirSubdir(text)
 	u, err := url.Parse(text)
-	if err != nil { // its text has parts of the URL
+	if err != nil { // the error's text contains parts of the URL
 		return errors.New("the source is no valid URL: write special characters in user name and password as %XX")
 	}
 	o.url, o.query = u, u.Query()
@@ -97,7 +97,8 @@ func (o *order) parse(text string) error {
 	return nil
 }
 
-// interpret takes out of the query what is not meant for the server.
+// interpret removes from the query the parameters that are not meant for the
+// server.
 func (o *order) interpret() error {
 	archive := o.take("archive")
 	if o.checksum = o.take("checksum"); o.checksum != "" {
@@ -137,7 +138,7 @@ func (o *order) interpret() error {
 	return nil
 }
 
-// plain checks what can be made of a source that is not unpacked.
+// plain checks a source that is not unpacked.
 func (o *order) plain() error {
 	switch {
 	case o.kind == source.File:
@@ -156,7 +157,7 @@ func (o *order) take(name string) string {
 	return value
 }
 
-// address is what the getter asks the server for.
+// address returns the URL that the getter requests.
 func (o *order) address() string {
 	u := *o.url
 	u.RawQuery = o.query.Encode()

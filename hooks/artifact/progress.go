@@ -9,16 +9,16 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// meter is how far a download has come.
+// meter measures the progress of a download.
 type meter struct {
 	shown string // its source
 	since time.Time
 	read  atomic.Int64
-	total atomic.Int64 // 0 or less when it is not known
-	told  bool         // of it; guarded by progress.mu
+	total atomic.Int64 // 0 or less if unknown
+	told  bool         // total was published; guarded by progress.mu
 }
 
-// begin starts the count again, as after a redirect.
+// begin restarts the count, for example after a redirect.
 func (m *meter) begin(total int64) {
 	m.read.Store(0)
 	m.total.Store(total)
@@ -26,7 +26,7 @@ func (m *meter) begin(total int64) {
 
 func (m *meter) add(n int) (all int64) { return m.read.Add(int64(n)) }
 
-// Write counts.
+// Write counts bytes.
 func (m *meter) Write(p []byte) (int, error) {
 	m.add(len(p))
 	return len(p), nil
@@ -47,9 +47,9 @@ func (m *meter) String() string {
 	return fmt.Sprintf("downloading %q: %s", m.shown, p.Amount())
 }
 
-// progress is the downloads that are under way.
+// progress tracks the downloads in progress.
 type progress struct {
-	publish func(event.Body) // does not wait
+	publish func(event.Body) // does not block
 
 	mu      sync.Mutex
 	running []*meter
@@ -77,7 +77,7 @@ func (p *progress) remove(m *meter) {
 	}
 }
 
-// report tells of the downloads until done is closed.
+// report publishes the progress of the downloads until done is closed.
 func (p *progress) report(done <-chan struct{}) {
 	event.TellProgress(done,
 		func() { p.each(func(m *meter) event.Body { return m.progress() }) },

@@ -10,8 +10,8 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// TestProgressIsNoFlood reports two downloads over ten minutes.
-func TestProgressIsNoFlood(t *testing.T) {
+// TestProgressIsLimited reports two downloads during ten minutes.
+func TestProgressIsLimited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
@@ -36,7 +36,7 @@ func TestProgressIsNoFlood(t *testing.T) {
 		if len(said) > 0 {
 			t.Errorf("spoke early: %q", <-said)
 		}
-		<-time.After(2*time.Second + 100*time.Millisecond) // between two looks
+		<-time.After(2*time.Second + 100*time.Millisecond) // between two samples
 		p.remove(repository)
 		file.add(7 << 20)
 		<-time.After(10*time.Minute - 6100*time.Millisecond)

@@ -14,10 +14,10 @@ import (
 	"taskrun/engine/leaf/allocdir"
 )
 
-// TestATaskCannotMoveAnArtifact has a task put links in the place of its
-// directories while the server answers, and a directory with an archive and
-// links of its own in the place of private: nothing may be written through them.
-func TestATaskCannotMoveAnArtifact(t *testing.T) {
+// TestTaskCannotMoveAnArtifact lets a task replace its directories by links
+// while the server responds, and private by a directory with an archive and
+// links: nothing may be written through them.
+func TestTaskCannotMoveAnArtifact(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		artifact *api.TaskArtifact
@@ -38,7 +38,7 @@ func TestATaskCannotMoveAnArtifact(t *testing.T) {
 			files := map[string][]byte{"/app": []byte("app"), "/x.tgz": tgz(t, entry{"name", "text"}, entry{"dir/", ""}, entry{"dir/file", "text"})}
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				path := filepath.Join(s.dirs.Dir, c.replace)
-				there, _ := os.ReadDir(path) // such as a directory in which something is prepared
+				there, _ := os.ReadDir(path) // for example, a directory with prepared files
 				replaceByLink(path, outside)
 				for _, e := range there {
 					_ = os.Remove(path)
@@ -52,7 +52,7 @@ func TestATaskCannotMoveAnArtifact(t *testing.T) {
 			t.Cleanup(server.Close)
 			*c.artifact.GetterSource = server.URL + *c.artifact.GetterSource
 			s = newStage(t, c.artifact)
-			_, _ = s.get(t.Context()) // whether it fails or not
+			_, _ = s.get(t.Context()) // may succeed or fail
 			if got := tree(t, outside); len(got) > 0 {
 				t.Errorf("written through a link: %v", got)
 			}
@@ -66,10 +66,10 @@ func replaceByLink(path, target string) {
 	_ = os.Symlink(target, path)
 }
 
-// TestATaskCannotRaceArtifacts has a task change its directories without pause
-// while artifacts arrive. Neither a directory elsewhere nor one of another task
+// TestTaskCannotRaceArtifacts lets a task change its directories continuously
+// while artifacts arrive. Neither an outside directory nor that of another task
 // may receive anything.
-func TestATaskCannotRaceArtifacts(t *testing.T) {
+func TestTaskCannotRaceArtifacts(t *testing.T) {
 	t.Parallel()
 	outside := t.TempDir()
 	server := serve(t, map[string][]byte{"/app": []byte("app"), "/x.tgz": tgz(t, entry{"dir/", ""}, entry{"dir/sub/file", "text"}, entry{"name", "text"})})
@@ -98,14 +98,14 @@ func TestATaskCannotRaceArtifacts(t *testing.T) {
 		})
 	}
 	for range 10 {
-		s.hook = nil // as if nothing were there
+		s.hook = nil // as if nothing had been downloaded
 		_, _ = s.get(t.Context())
 	}
 	close(done)
 	attack.Wait()
 	for _, dir := range []string{outside, other.Dir} {
 		for name, text := range tree(t, dir) {
-			if !strings.HasPrefix(text, "-> ") { // the attack's own links
+			if !strings.HasPrefix(text, "-> ") { // links of the attack itself
 				t.Errorf("%s was written to %s: %q", name, dir, text)
 			}
 		}

@@ -11,18 +11,18 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// public are the options whose values may be shown.
+// public lists the options whose values may be shown.
 var public = map[string]bool{"archive": true, "checksum": true, "depth": true, "filename": true, "ref": true}
 
-// secrets is what must appear in no event, also outside of a URL: passwords,
+// secrets must not appear in any event, not even outside of a URL: passwords,
 // tokens, keys, headers.
 type secrets []string
 
-// secretsOf returns the secrets of an artifact block, and of its source with the
-// references replaced.
+// secretsOf returns the secrets of an artifact block, and of its source after
+// references are replaced.
 func secretsOf(a *api.TaskArtifact, env *taskenv.Env, text string) (all secrets) {
 	add := func(secret string) {
-		if len(secret) > 3 { // else it would hide half of every text
+		if len(secret) > 3 { // a shorter one would hide half of every text
 			all = append(all, secret, url.QueryEscape(secret), url.PathEscape(secret))
 		}
 	}
@@ -63,7 +63,7 @@ func secretsOf(a *api.TaskArtifact, env *taskenv.Env, text string) (all secrets)
 	return all
 }
 
-// clean returns a text without secrets.
+// clean removes secrets from a text.
 func (s secrets) clean(text string) string {
 	text = redact.Text(text)
 	for _, secret := range s {
@@ -72,7 +72,7 @@ func (s secrets) clean(text string) string {
 	return text
 }
 
-// reason is an error without the URL that the standard library puts before it.
+// reason returns an error without the URL that the standard library adds.
 func reason(err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		return e.Err

@@ -9,8 +9,8 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// TestSecretsOfASource: what gives access is hidden; options that only say what
-// to download, and what is too short to be found in a text, are shown.
+// TestSecretsOfASource checks that credentials are hidden; options that only
+// select the download, and texts too short to search for, are shown.
 func TestSecretsOfASource(t *testing.T) {
 	t.Parallel()
 	group, name := "g", "j"
@@ -19,7 +19,7 @@ func TestSecretsOfASource(t *testing.T) {
 	for _, c := range []struct {
 		source           string
 		options, headers map[string]string
-		want             []string // as it is, in a query, in a path
+		want             []string // literally, in a query, in a path
 	}{
 		{source: "https://host/file?archive=tarball&checksum=sha256:0123&filename=name&depth=1000&ref=main"},
 		{source: "https://host/file?flag&token=abc&=", options: map[string]string{"archive": "tarball"}},

@@ -31,7 +31,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// stage is a task with artifacts, its directories, and what it was told.
+// stage is a task with artifacts, its directories, and its events.
 type stage struct {
 	cfg   artifact.Config
 	alloc string
@@ -65,7 +65,7 @@ func (s *stage) add(artifacts ...*api.TaskArtifact) {
 	}
 }
 
-// get downloads; called again, it is the same task's next start.
+// get downloads the artifacts; another call is the next start of the same task.
 func (s *stage) get(ctx context.Context) (*hooks.PrestartResponse, error) {
 	if s.hook == nil {
 		s.hook = artifact.New(s.cfg)(hooks.Task{
@@ -87,7 +87,7 @@ func (s *stage) get(ctx context.Context) (*hooks.PrestartResponse, error) {
 	return &resp, err
 }
 
-// mustGet downloads and wants no error.
+// mustGet downloads the artifacts without an error.
 func (s *stage) mustGet(t *testing.T) {
 	t.Helper()
 	resp, err := s.get(t.Context())
@@ -97,8 +97,8 @@ func (s *stage) mustGet(t *testing.T) {
 	s.checkClean(t)
 }
 
-// mustFail downloads and wants an error that the restart policy applies to,
-// with Nomad's event, and nothing left in local.
+// mustFail downloads with a recoverable error, with Nomad's event, and leaves
+// nothing in local.
 func (s *stage) mustFail(t *testing.T, want string) {
 	t.Helper()
 	resp, err := s.get(t.Context())
@@ -131,7 +131,7 @@ func (s *stage) checkClean(t *testing.T) {
 	}
 }
 
-// tree returns the files below a directory, with their text.
+// tree returns the text of the files below a directory.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -157,7 +157,7 @@ func tree(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// from is an artifact with options, given as pairs.
+// from returns an artifact with options, given as alternating names and values.
 func from(source string, options ...string) *api.TaskArtifact {
 	a := &api.TaskArtifact{GetterSource: &source, GetterOptions: map[string]string{}}
 	for i := 0; i < len(options); i += 2 {
@@ -191,7 +191,8 @@ func serve(t *testing.T, files map[string][]byte) *httptest.Server {
 	return server
 }
 
-// entry is one of an archive: a file, or a directory when its name ends so.
+// entry is an entry of an archive: a file, or a directory if its name ends with
+// a slash.
 type entry struct{ name, text string }
 
 func tgz(t *testing.T, entries ...entry) []byte {

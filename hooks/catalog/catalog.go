@@ -1,5 +1,5 @@
-// Package catalog lists the hooks of taskrun in the order in which they are
-// called, which is that of Nomad's client.
+// Package catalog lists the hooks of taskrun in the order of their calls, which
+// is that of Nomad's client.
 package catalog
 
 import (
@@ -25,24 +25,25 @@ import (
 	"taskrun/jobspec/stub"
 )
 
-// Options is what hooks must know of their surroundings.
+// Options configure the hooks.
 type Options struct {
-	DataDir string // as the engine's
+	DataDir string // the engine's data directory
 	// HostVolume returns the stub of a host volume, a folder, by the volume's
 	// source. nil: there are none.
 	HostVolume func(source string) (path string, readOnly, ok bool)
-	// Stubs are those of Nomad's variables, Consul and Vault. nil: there are
+	// Stubs are the stubs of Nomad variables, Consul and Vault. nil: there are
 	// none.
 	Stubs template.Stubs
-	// Services is where services are registered. nil: in a catalog of their own.
+	// Services is where services are registered. nil: in a new catalog.
 	Services *service.Catalog
-	// Elsewhere returns services that other engines offer, see Known.
+	// Elsewhere returns services of other engines, see Known.
 	Elsewhere func() []*service.Instance
-	// Keys sign the tokens of workload identities. nil: keys of their own.
+	// Keys sign the tokens of workload identities. nil: new keys.
 	Keys *workload.Keyring
-	// TaskAPI serves the socket of a task. nil: tasks have none.
+	// TaskAPI serves the task API at a task's socket. nil: tasks have no
+	// socket.
 	TaskAPI taskapi.Serve
-	// Unprobed: the checks of services pass without a look.
+	// Unprobed makes the checks of services pass without running them.
 	Unprobed bool
 	// Answer, if it is set, returns the result of each probe instead of carrying it
 	// out.

@@ -13,8 +13,8 @@ import (
 	"taskrun/hooks/template"
 )
 
-// Templates are shown the services that are registered here, those whose checks
-// do not pass as critical, and then those of other engines.
+// Templates see the services registered here, those with failing checks as
+// critical, and then those of other engines.
 func TestKnown(t *testing.T) {
 	t.Parallel()
 	var c service.Catalog

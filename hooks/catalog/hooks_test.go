@@ -51,7 +51,7 @@ func modest() *api.Job {
 	return job
 }
 
-// names returns the hooks of an allocation and of its task, by their names.
+// names returns the names of the hooks of an allocation and of its task.
 func names(t *testing.T, opts catalog.Options, job *api.Job) (alloc, task []string) {
 	t.Helper()
 	c, g, dir := catalog.New(opts), job.TaskGroups[0], allocdir.At(t.TempDir())
@@ -75,8 +75,8 @@ func names(t *testing.T, opts catalog.Options, job *api.Job) (alloc, task []stri
 
 type network struct{ drivers.NetworkManager }
 
-// The hooks have the names and the order of those of Nomad's client, and those
-// that a task has no use for are left out.
+// The hooks have the names and the order of those of Nomad's client, and hooks
+// that a task does not need are omitted.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	serve := func(net.Listener) {}
@@ -113,9 +113,9 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// A task has the tokens of the stubs, and none without them; its services
-// are in the catalog that is given.
-func TestWhatIsLent(t *testing.T) {
+// A task gets the tokens of the stubs, and none without stubs; its services are
+// in the given catalog.
+func TestStubsReachTasks(t *testing.T) {
 	t.Parallel()
 	values := stub.None()
 	values.ConsulToken, values.VaultToken = "consul's", "vault's"
@@ -155,7 +155,7 @@ func TestWhatIsLent(t *testing.T) {
 }
 
 // Services are registered in the catalog of the options, and their checks pass
-// without a look if the options say so.
+// without being run if the options say so.
 func TestServices(t *testing.T) {
 	t.Parallel()
 	for _, unprobed := range []bool{false, true} {

@@ -5,9 +5,9 @@ import (
 	"taskrun/hooks/template"
 )
 
-// Known shows templates the services of a catalog and those that elsewhere
-// returns, which may be nil. It is not called before a template asks for
-// services; when it would return others it must wake the catalog.
+// Known gives templates the services of a catalog and those that elsewhere
+// returns, which may be nil. It calls elsewhere only once a template asks for
+// services; when the result of elsewhere changes, the catalog must be woken.
 func Known(c *service.Catalog, elsewhere func() []*service.Instance) template.Services {
 	return known{c, elsewhere}
 }

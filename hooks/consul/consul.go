@@ -1,7 +1,7 @@
 // Package consul is the task hook that gives a task that uses Consul its token,
-// as variables and as a file. The token is that of the stubs, which no
-// Consul accepts unless the user has put a real one there.
-// See https://developer.hashicorp.com/nomad/docs/job-specification/consul.
+// as variables and as a file. The token comes from the stubs. No Consul accepts
+// it, unless the user has put a real one there. See
+// https://developer.hashicorp.com/nomad/docs/job-specification/consul.
 package consul
 
 import (
@@ -21,7 +21,7 @@ type hook struct {
 	token func() string
 }
 
-// New makes the factory of hooks; token returns that of the stubs.
+// New returns a factory of hooks; token returns the token of the stubs.
 func New(token func() string) hooks.TaskFactory {
 	return func(t hooks.Task) hooks.TaskHook {
 		if !uses(t.Task) {
@@ -31,8 +31,8 @@ func New(token func() string) hooks.TaskFactory {
 	}
 }
 
-// uses reports whether a task has an identity for Consul: by a consul block, or
-// one named after a cluster.
+// uses reports whether a task has an identity for Consul: through a consul
+// block, or an identity named after a cluster.
 func uses(t *api.Task) bool {
 	return t.Consul != nil || slices.ContainsFunc(t.Identities, func(id *api.WorkloadIdentity) bool {
 		return strings.HasPrefix(id.Name, "consul_")
@@ -41,7 +41,7 @@ func uses(t *api.Task) bool {
 
 func (h *hook) Name() string { return "consul_task" }
 
-// Prestart gives the token.
+// Prestart provides the token.
 func (h *hook) Prestart(_ context.Context, _ *hooks.PrestartRequest, resp *hooks.PrestartResponse) error {
 	token := h.token()
 	resp.Env = map[string]string{"CONSUL_TOKEN": token, "CONSUL_HTTP_TOKEN": token}

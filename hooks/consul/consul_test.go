@@ -38,7 +38,7 @@ func read(task hooks.Task, name string) string {
 
 func token() string { return "the token" }
 
-func TestWhoUsesConsulHasAToken(t *testing.T) {
+func TestConsulUsersHaveAToken(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		task *api.Task
@@ -71,7 +71,7 @@ func TestWhoUsesConsulHasAToken(t *testing.T) {
 	}
 }
 
-// Without the user whose file it would be there is no token.
+// If the owner of the file does not exist, there is no token.
 func TestUnknownUser(t *testing.T) {
 	t.Parallel()
 	h := New(token)(newTask(t, &api.Task{Name: "t", User: "no-such-user", Consul: &api.Consul{}}))

@@ -1,6 +1,6 @@
 // Package dispatchpayload is the task hook that writes the payload of a
-// dispatched job to the file that the task names.
-// See https://developer.hashicorp.com/nomad/docs/job-specification/dispatch_payload.
+// dispatched job to the file in the task's dispatch_payload block. See
+// https://developer.hashicorp.com/nomad/docs/job-specification/dispatch_payload.
 package dispatchpayload
 
 import (
@@ -13,8 +13,8 @@ import (
 
 type hook struct{ task hooks.Task }
 
-// New makes the hook of a task; nil when the job has no payload or the task
-// does not want it.
+// New returns the hook of a task, or nil if the job has no payload or the task
+// has no such block.
 func New(t hooks.Task) hooks.TaskHook {
 	want := t.Task.DispatchPayload
 	if want == nil || want.File == "" || len(t.Job.Payload) == 0 {

@@ -14,8 +14,8 @@ import (
 	"taskrun/hooks/dispatchpayload"
 )
 
-// The payload comes into the file below local/ that the task names, once, and
-// nowhere else.
+// The payload is written once, to the file below local/ that the task names,
+// and nowhere else.
 func TestPayload(t *testing.T) {
 	t.Parallel()
 	for file, want := range map[string]string{"in.txt": "in.txt", "a/b": "a/b", "../../secrets/x": "secrets/x", "/abs": "abs"} {
@@ -37,7 +37,7 @@ func TestPayload(t *testing.T) {
 	}
 }
 
-// Without a payload, or a task that wants it, there is no hook.
+// Without a payload, or a task that uses it, there is no hook.
 func TestNoPayload(t *testing.T) {
 	t.Parallel()
 	wants := &api.DispatchPayloadConfig{File: "in"}

@@ -1,8 +1,7 @@
 // Package identity is the task hook that gives a task the tokens of its
-// workload identities, as files and variables, and renews those that expire
-// when Nomad does. The tokens have the form of Nomad's, and no cluster accepts
-// them.
-// See https://developer.hashicorp.com/nomad/docs/job-specification/identity.
+// workload identities, as files and variables, and renews expiring ones when
+// Nomad would. The tokens have Nomad's format, but no cluster accepts them. See
+// https://developer.hashicorp.com/nomad/docs/job-specification/identity.
 package identity
 
 import (
@@ -25,18 +24,18 @@ import (
 	"taskrun/hooks"
 )
 
-// Hooks makes the hooks of one engine.
+// Hooks creates the hooks of an engine.
 type Hooks struct {
 	keys *workload.Keyring
 
 	mu     sync.Mutex
-	allocs map[string]*renewal // by ID, while a task has tokens that expire
+	allocs map[string]*renewal // by ID, while any of its tasks has expiring tokens
 }
 
 type hook struct {
 	hooks      *Hooks
 	task       hooks.Task
-	identities []*api.WorkloadIdentity // that the task can see
+	identities []*api.WorkloadIdentity // visible to the task
 	owner      *allocdir.Owner
 	region     string
 
@@ -46,11 +45,11 @@ type hook struct {
 	renewing sync.WaitGroup
 }
 
-// New returns the hooks whose tokens are signed with keys.
+// New returns hooks that sign tokens with keys.
 func New(keys *workload.Keyring) *Hooks { return &Hooks{keys: keys, allocs: map[string]*renewal{}} }
 
-// Task makes the hook of a task; nil when the task sees none of its identities.
-// It is a hooks.TaskFactory.
+// Task creates the hook of a task, or returns nil if the task can see none of
+// its identities. It is a hooks.TaskFactory.
 func (h *Hooks) Task(t hooks.Task) hooks.TaskHook {
 	all := identities(t.Task)
 	all = slices.DeleteFunc(all, func(id *api.WorkloadIdentity) bool { return !id.Env && !id.File })
@@ -70,8 +69,8 @@ func identities(t *api.Task) []*api.WorkloadIdentity {
 
 func (h *hook) Name() string { return "identity" }
 
-// Prestart gives the tokens: before the first start new ones, unless an earlier
-// engine has left some that are still good.
+// Prestart provides the tokens. Before the first start it creates new ones,
+// unless an earlier engine has left valid ones.
 func (h *hook) Prestart(ctx context.Context, req *hooks.PrestartRequest, resp *hooks.PrestartResponse) error {
 	if h.tokens == nil {
 		if err := h.begin(ctx, req); err != nil {
@@ -127,7 +126,7 @@ func (h *hook) begin(ctx context.Context, req *hooks.PrestartRequest) error {
 	return nil
 }
 
-// issue makes a new token and puts it where the task finds it.
+// issue creates a new token and puts it where the task can see it.
 func (h *hook) issue(id *api.WorkloadIdentity, now time.Time) error {
 	t, name := h.task, workload.Name(id)
 	holder := workload.Task{Region: h.region, Alloc: t.Alloc.ID, Group: *t.Group.Name, Name: t.Task.Name, Job: t.Job}
@@ -148,7 +147,7 @@ func (h *hook) issue(id *api.WorkloadIdentity, now time.Time) error {
 	return t.Dir.WriteToken(t.Task.Name, cmp.Or(id.Filepath, file), []byte(token), h.owner)
 }
 
-// renew replaces a token each time when it is due, and has the task know.
+// renew replaces a token whenever it is due, and notifies the task.
 func (h *hook) renew(ctx context.Context, id *api.WorkloadIdentity, due <-chan struct{}) {
 	for {
 		select {
@@ -168,7 +167,7 @@ func (h *hook) tell(ctx context.Context, id *api.WorkloadIdentity) {
 	name := workload.Name(id)
 	switch id.ChangeMode {
 	case "restart":
-		_ = h.task.Control.Restart(ctx, event.IdentityRestart(name)) // a task that does not run starts with the new one
+		_ = h.task.Control.Restart(ctx, event.IdentityRestart(name)) // a task that is not running starts with the new token
 	case "signal":
 		sig, err := drivers.ParseSignal(id.ChangeSignal)
 		if err == nil {
@@ -186,7 +185,7 @@ func (h *hook) Stop(context.Context) error {
 	return nil
 }
 
-// Shutdown does the same while the task goes on.
+// Shutdown also ends the renewals, and leaves the task running.
 func (h *hook) Shutdown() {
 	h.cancel()
 	h.renewing.Wait()

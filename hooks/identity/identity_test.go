@@ -28,15 +28,16 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The first token fills a cache of go-jose, in which two synctest bubbles
-	// must not meet: it waits with a sync.WaitGroup that belongs to one of them.
+	// The first token fills a cache of go-jose, which two synctest bubbles must
+	// not do at the same time: it waits with a sync.WaitGroup that belongs to
+	// one of them.
 	if _, err := workload.NewKeyring().Sign(workload.Claims{}); err != nil {
 		panic(err)
 	}
 	goleak.VerifyTestMain(m)
 }
 
-// control writes down what the hook does to its task.
+// control records the hook's orders to its task.
 type control struct {
 	hooks.Control
 	begin   time.Time
@@ -51,7 +52,7 @@ func (c *control) note(e *api.TaskEvent, more string) {
 	c.lines = append(c.lines, fmt.Sprintf("%s: %s%s", e.Type, e.DisplayMessage, more))
 }
 
-// check compares what was done to the task since the last check.
+// check compares the orders since the last check.
 func (c *control) check(t *testing.T, want map[string]bool) {
 	t.Helper()
 	c.mu.Lock()
@@ -98,7 +99,7 @@ func newTask(t *testing.T, c hooks.Control, identities ...*api.WorkloadIdentity)
 	}
 }
 
-// start calls the hook as before a start, with what it had stored.
+// start calls the hook like before a start, with its stored state.
 func start(t *testing.T, h hooks.TaskHook, state map[string]string) hooks.PrestartResponse {
 	t.Helper()
 	var resp hooks.PrestartResponse
@@ -109,7 +110,7 @@ func start(t *testing.T, h hooks.TaskHook, state map[string]string) hooks.Presta
 	return resp
 }
 
-// keys is one keyring for all tests: to make a key takes a while.
+// keys is a keyring shared by all tests, because creating a key is slow.
 var keys = workload.NewKeyring()
 
 func newHooks() *Hooks { return New(keys) }
@@ -123,15 +124,15 @@ func read(t *testing.T, task hooks.Task, name string) string {
 	return string(text)
 }
 
-func TestATaskThatSeesNoneHasNoHook(t *testing.T) {
+func TestNoHookWithoutVisibleIdentities(t *testing.T) {
 	t.Parallel()
 	if h := newHooks().Task(newTask(t, nil, &api.WorkloadIdentity{Name: "x"})); h != nil {
 		t.Errorf("got %v", h)
 	}
 }
 
-// TestRenewal lets the time of tokens pass: those of an allocation are renewed
-// together, when half of the shortest is over.
+// TestRenewal lets the lifetime of tokens pass: all tokens of an allocation are
+// renewed together, after half of the shortest lifetime.
 func TestRenewal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -165,7 +166,7 @@ func TestRenewal(t *testing.T) {
 	})
 }
 
-// TestRenewalIsNeverBeforeTenSeconds takes a ttl that is over by then.
+// TestRenewalIsNeverBeforeTenSeconds uses a ttl that is shorter.
 func TestRenewalIsNeverBeforeTenSeconds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -182,8 +183,8 @@ func TestRenewalIsNeverBeforeTenSeconds(t *testing.T) {
 	})
 }
 
-// TestRenewalIsThatOfTheAllocation lets a task without a short ttl of its own
-// follow the ttl of another task of its group.
+// TestRenewalIsThatOfTheAllocation lets a task follow the shorter ttl of
+// another task in its group.
 func TestRenewalIsThatOfTheAllocation(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -206,8 +207,8 @@ func TestRenewalIsThatOfTheAllocation(t *testing.T) {
 	})
 }
 
-// TestARecoveredTaskKeepsItsTokens begins as a later engine does.
-func TestARecoveredTaskKeepsItsTokens(t *testing.T) {
+// TestRecoveredTaskKeepsItsTokens starts like a later engine.
+func TestRecoveredTaskKeepsItsTokens(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		made := newHooks()
@@ -230,8 +231,8 @@ func TestARecoveredTaskKeepsItsTokens(t *testing.T) {
 	})
 }
 
-// TestTokenFilesHaveNomadsModes looks at the modes of files for everybody who
-// can reach them, and as root at those for the task's user.
+// TestTokenFilesHaveNomadsModes checks the modes of files for everyone who can
+// reach them and, as root, for the task's user.
 func TestTokenFilesHaveNomadsModes(t *testing.T) {
 	t.Parallel()
 	task := newTask(t, nil, &api.WorkloadIdentity{File: true}, &api.WorkloadIdentity{Name: "x", File: true, Filepath: "local/deep/tok"})
@@ -249,7 +250,7 @@ func TestTokenFilesHaveNomadsModes(t *testing.T) {
 	}
 	start(t, newHooks().Task(task), nil)
 	check(0o644, os.Geteuid())
-	task.Task.User = "taskrun-no-such-user" // which the driver tells
+	task.Task.User = "taskrun-no-such-user" // the driver reports it
 	start(t, newHooks().Task(task), nil)
 	check(0o644, os.Geteuid())
 	nobody, err := user.Lookup("nobody")
@@ -263,7 +264,7 @@ func TestTokenFilesHaveNomadsModes(t *testing.T) {
 	task.Task.User = "nobody"
 	start(t, newHooks().Task(task), nil)
 	check(0o600, uid)
-	task.Driver.FSIsolation = drivers.FSIsolationImage // in which nobody may be another
+	task.Driver.FSIsolation = drivers.FSIsolationImage // with only the task's own users
 	start(t, newHooks().Task(task), nil)
 	check(0o644, os.Geteuid())
 }

@@ -10,11 +10,11 @@ import (
 	"taskrun/hooks"
 )
 
-// minWait is how long Nomad's client waits before it renews a token, at least.
+// minWait is the minimum time before Nomad's client renews a token.
 const minWait = 10 * time.Second
 
-// renewal tells the tasks of one allocation when to renew their tokens: as in
-// Nomad all at once, when half of the shortest lifetime is over.
+// renewal tells the tasks of an allocation when to renew their tokens. As in
+// Nomad, all tasks renew at the same time, after half of the shortest lifetime.
 type renewal struct {
 	mu     sync.Mutex
 	due    map[chan struct{}]bool
@@ -22,8 +22,9 @@ type renewal struct {
 	ended  sync.WaitGroup
 }
 
-// join returns a channel that receives each time when the tokens of a task's
-// allocation are due. The first tokens have that age. leave must be called.
+// join returns a channel that receives a value whenever the tokens of a task's
+// allocation are due. The first tokens have the given age. The caller must call
+// leave.
 func (h *Hooks) join(t hooks.Task, age time.Duration) (due <-chan struct{}, leave func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -76,7 +77,7 @@ func (r *renewal) run(ctx context.Context, ttl, age time.Duration, wait func(lef
 	}
 }
 
-// tell wakes all tasks. One that is still busy with the last renewal finds
+// tell wakes all tasks. A task that is still busy with the last renewal sees
 // this one afterwards.
 func (r *renewal) tell() {
 	r.mu.Lock()
@@ -96,8 +97,8 @@ func keep(left time.Duration, below func(n time.Duration) time.Duration) time.Du
 	return half + below(half/10)
 }
 
-// shortest returns the shortest lifetime of the identities of a group that
-// expire, whether tasks see them or not.
+// shortest returns the shortest lifetime of a group's expiring identities,
+// whether tasks can see them or not.
 func shortest(g *api.TaskGroup) (ttl time.Duration) {
 	add := func(id *api.WorkloadIdentity) {
 		if id != nil && id.TTL > 0 && (ttl == 0 || id.TTL < ttl) {

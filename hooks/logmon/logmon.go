@@ -1,5 +1,5 @@
-// Package logmon is the task hook that captures a task's output. It has the
-// name of Nomad's hook, which does the same with a process of its own.
+// Package logmon is the task hook that captures a task's output. It is named
+// after Nomad's hook, which uses a separate process for that.
 package logmon
 
 import (
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"taskrun/drivers"
+	"taskrun/engine/leaf/allocdir"
 	"taskrun/engine/leaf/event"
 	"taskrun/engine/leaf/tasklog"
 	"taskrun/hooks"
@@ -20,12 +21,12 @@ type hook struct {
 	log  *tasklog.Log
 }
 
-// New makes the hook of a task.
+// New returns the hook of a task.
 func New(t hooks.Task) hooks.TaskHook { return &hook{task: t} }
 
 func (h *hook) Name() string { return "logmon" }
 
-// Prestart opens the log at the first start; it stays open over all others.
+// Prestart opens the log at the first start. It stays open for all later ones.
 func (h *hook) Prestart(_ context.Context, req *hooks.PrestartRequest, resp *hooks.PrestartResponse) error {
 	if h.log == nil {
 		dir, err := h.task.Dir.Logs()
@@ -55,6 +56,7 @@ func (h *hook) config(dir *os.Root) tasklog.Config {
 		MaxFiles:    *spec.MaxFiles,
 		MaxFileSize: int64(*spec.MaxFileSizeMB) << 20,
 		Disabled:    *spec.Disabled,
+		Times:       allocdir.TimesOf(h.task.Dir.Path()),
 		Announce: func(stream event.Stream, src event.Source, offset, length int64, at time.Time) {
 			h.task.Publish(at, event.Output{Stream: stream, Source: src, Offset: offset, Length: length})
 		},
@@ -72,12 +74,12 @@ func (h *hook) Shutdown() {
 	}
 }
 
-// Stop ends the capture. What the task wrote was drained at its end.
+// Stop ends the capture. All output was drained when the task ended.
 func (h *hook) Stop(context.Context) error {
-	if h.log == nil { // the task was dead when this engine took it up, or never ran
+	if h.log == nil { // the task was dead when this engine recovered it, or never ran
 		dir, err := h.task.Dir.Logs()
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // nor was the allocation prepared
+			return nil // the allocation was not set up either
 		}
 		if err != nil {
 			return err

@@ -19,14 +19,14 @@ import (
 
 const patience = 10 * time.Second
 
-// captured is the hook of a task, and what it has told.
+// captured is the hook of a task, and the output it has announced.
 type captured struct {
 	hooks.TaskHook
 	dir  string
 	told chan event.Body
 }
 
-// capture makes the hook of a task in a directory.
+// capture creates the hook of a task in a directory.
 func capture(t *testing.T, dir *allocdir.Dir) *captured {
 	t.Helper()
 	told := make(chan event.Body, 100)
@@ -56,7 +56,7 @@ func (c *captured) start(t *testing.T, recovered bool) drivers.Output {
 	return resp.Output
 }
 
-// hears waits until so many bytes of stdout were announced.
+// hears waits until the given number of bytes of stdout was announced.
 func (c *captured) hears(t *testing.T, bytes int64) {
 	t.Helper()
 	for deadline := time.After(patience); bytes > 0; {
@@ -95,8 +95,8 @@ func (c *captured) pipes(t *testing.T) (n int) {
 	return n
 }
 
-// What a task writes comes into a file and is announced, over all its starts
-// and over the ends of engines, and nothing is left when it has ended.
+// A task's output is written to a file and announced, over all its starts and
+// engines, and nothing is left when it has ended.
 func TestOutputIsCaptured(t *testing.T) {
 	t.Parallel()
 	dir := newDir(t)
@@ -142,12 +142,12 @@ func TestOutputIsCaptured(t *testing.T) {
 	}
 }
 
-// The pipes of a task that was dead when an engine took it up are removed, and
-// a task that never ran has none.
+// The pipes of a task that was dead when an engine recovered it are removed,
+// and a task that never ran has none.
 func TestStopWithoutAStart(t *testing.T) {
 	t.Parallel()
 	dir := newDir(t)
-	capture(t, dir).stop(t) // the allocation was not even prepared
+	capture(t, dir).stop(t) // the allocation was not even set up
 	if err := dir.Build(); err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestStopWithoutAStart(t *testing.T) {
 	}
 	died.TaskHook.(hooks.TaskShutdown).Shutdown()
 	next := capture(t, dir)
-	next.TaskHook.(hooks.TaskShutdown).Shutdown() // which has nothing to leave
+	next.TaskHook.(hooks.TaskShutdown).Shutdown() // it has nothing to leave
 	if n := next.pipes(t); n != 2 {
 		t.Errorf("%d pipes, want 2", n)
 	}
@@ -168,8 +168,8 @@ func TestStopWithoutAStart(t *testing.T) {
 	}
 }
 
-// An error of the log fails the start in a way that may pass.
-func TestLogThatCannotBeOpened(t *testing.T) {
+// An error of the log fails the start with a recoverable error.
+func TestUnopenableLog(t *testing.T) {
 	t.Parallel()
 	built := newDir(t)
 	if err := built.Build(); err != nil {

@@ -1,7 +1,7 @@
-// Package migratedisk is the allocation hook that takes over the data of an
-// earlier allocation for a group whose ephemeral_disk is sticky or migrates: of
-// the one that this one replaces, or of the last run of the job.
-// See https://developer.hashicorp.com/nomad/docs/job-specification/ephemeral_disk.
+// Package migratedisk is the allocation hook for groups whose ephemeral_disk is
+// sticky or migrates. It takes over the data of the allocation that this one
+// replaces, or of the job's last run. See
+// https://developer.hashicorp.com/nomad/docs/job-specification/ephemeral_disk.
 package migratedisk
 
 import (
@@ -16,7 +16,8 @@ import (
 
 type hook struct{ alloc hooks.Alloc }
 
-// New makes the hook of an allocation; nil when nothing sticks.
+// New returns the hook of an allocation, or nil if there is no data to take
+// over.
 func New(a hooks.Alloc) hooks.AllocHook {
 	if a.Sticky == "" {
 		return nil
@@ -26,14 +27,14 @@ func New(a hooks.Alloc) hooks.AllocHook {
 
 func (h *hook) Name() string { return "migrate_disk" }
 
-// Prerun moves the data. As in Nomad the allocation runs without what could not
-// be moved.
+// Prerun moves the data. As in Nomad, the allocation runs without data that
+// could not be moved.
 func (h *hook) Prerun(context.Context) error {
 	var errs []error
 	var tasks []string
 	for _, t := range h.alloc.Group.Tasks {
-		// The task's own hook gives it the directories.
-		if err := h.alloc.Dir.BuildTask(t.Name, nil); err != nil { // which fails the task as well, when its turn comes
+		// The task's own hook sets the owner of the directories.
+		if err := h.alloc.Dir.BuildTask(t.Name, nil); err != nil { // the same error then fails the task
 			errs = append(errs, err)
 			continue
 		}

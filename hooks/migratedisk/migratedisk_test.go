@@ -16,8 +16,8 @@ import (
 	"taskrun/hooks/migratedisk"
 )
 
-// The data of an allocation moves on to the next one with the same link; what
-// cannot be moved is told, and keeps nothing from running.
+// The data of an allocation moves to the next one with the same link; data that
+// cannot be moved is reported, and the allocation still runs.
 func TestDataMoves(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -62,13 +62,13 @@ func TestDataMoves(t *testing.T) {
 	if len(told) > 0 {
 		t.Errorf("told %q", told)
 	}
-	third := run("third", func(path string) { // a task's directory cannot be made
+	third := run("third", func(path string) { // a task's directory cannot be created
 		if err := os.WriteFile(filepath.Join(path, "a"), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	})
 	has(third, "alloc/data/x", "b/local/x")
-	has(second, "a/local/x") // it stays
+	has(second, "a/local/x") // it stays there
 	if len(told) != 1 || !strings.HasPrefix(told[0], "not all of the sticky data is there: ") {
 		t.Errorf("told %q", told)
 	}

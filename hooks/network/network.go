@@ -1,6 +1,6 @@
-// Package network is the allocation hook that gives a group the network it asks
-// for, where its tasks have a driver that makes one.
-// See https://developer.hashicorp.com/nomad/docs/job-specification/network#network-modes.
+// Package network is the allocation hook that creates the network that a group
+// requests, if its tasks have a driver that supports it. See
+// https://developer.hashicorp.com/nomad/docs/job-specification/network#network-modes.
 package network
 
 import (
@@ -18,7 +18,7 @@ type hook struct {
 	made  *drivers.NetworkIsolation
 }
 
-// New makes the hook of an allocation; nil when its tasks use the network of
+// New returns the hook of an allocation, or nil if its tasks use the network of
 // this machine.
 func New(a hooks.Alloc) hooks.AllocHook {
 	if a.Network == nil || !Wanted(a.Group) {
@@ -27,7 +27,7 @@ func New(a hooks.Alloc) hooks.AllocHook {
 	return &hook{alloc: a}
 }
 
-// Wanted reports whether a group asks for a network of its own.
+// Wanted reports whether a group requests a network of its own.
 func Wanted(g *api.TaskGroup) bool {
 	if len(g.Networks) == 0 {
 		return false
@@ -38,7 +38,8 @@ func Wanted(g *api.TaskGroup) bool {
 
 func (h *hook) Name() string { return "network" }
 
-// Prerun makes the network, or finds the one that an earlier engine has made.
+// Prerun creates the network, or finds the one that an earlier engine has
+// created.
 func (h *hook) Prerun(ctx context.Context) error {
 	spec := h.alloc.Group.Networks[0]
 	env := h.alloc.Env()
@@ -47,7 +48,7 @@ func (h *hook) Prerun(ctx context.Context) error {
 		Ports: h.alloc.Ports,
 	}
 	if strings.HasPrefix(spec.Mode, "cni/") {
-		req.Mode = "bridge" // there are no plugins of CNI
+		req.Mode = "bridge" // there are no CNI plugins
 	}
 	if dns := spec.DNS; dns != nil {
 		req.DNS = &drivers.DNS{Servers: dns.Servers, Searches: dns.Searches, Options: dns.Options}

@@ -15,7 +15,7 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// manager remembers what it was asked for.
+// manager records requests.
 type manager struct {
 	asked *drivers.NetworkRequest
 	gone  *drivers.NetworkIsolation
@@ -80,8 +80,8 @@ func TestNetworkIsMadeAndRemoved(t *testing.T) {
 	}
 }
 
-// A network that cannot be made is an error, and there is none to be removed.
-func TestNetworkThatCannotBeMade(t *testing.T) {
+// If creating a network fails, that is an error, and there is none to remove.
+func TestNetworkCreationFails(t *testing.T) {
 	t.Parallel()
 	why := errors.New("why")
 	g := &api.TaskGroup{Name: new("g"), Networks: []*api.NetworkResource{{Mode: "bridge"}}}

@@ -1,8 +1,8 @@
-// Package secrets is the task hook that gets what a task's secret blocks name.
-// The values are referred to as ${secret.BLOCK.KEY}; they are neither variables
-// nor on disk. Those of Nomad and Vault come from stubs; there are no plugins for
-// others.
-// See https://developer.hashicorp.com/nomad/docs/job-specification/secret.
+// Package secrets is the task hook that fetches the values of a task's secret
+// blocks. ${secret.BLOCK.KEY} refers to them; they are neither in variables nor
+// on disk. Those of Nomad and Vault come from stubs; there are no plugins for
+// others. See
+// https://developer.hashicorp.com/nomad/docs/job-specification/secret.
 package secrets
 
 import (
@@ -23,7 +23,7 @@ type hook struct {
 	values map[string]string // nil before the first start
 }
 
-// New makes the factory of hooks; stubs returns the stubs as they are now.
+// New returns a factory of hooks; stubs returns the current stubs.
 func New(stubs func() *stub.Set) hooks.TaskFactory {
 	return func(t hooks.Task) hooks.TaskHook {
 		for _, s := range t.Task.Secrets {
@@ -40,7 +40,8 @@ func Known(s *api.Secret) bool { return s.Provider == "nomad" || s.Provider == "
 
 func (h *hook) Name() string { return "secrets" }
 
-// Prestart gets the secrets before the first start; they stay the same then.
+// Prestart fetches the secrets before the first start. They do not change
+// afterwards.
 func (h *hook) Prestart(_ context.Context, _ *hooks.PrestartRequest, resp *hooks.PrestartResponse) error {
 	if h.values == nil {
 		values, err := h.get()
@@ -103,7 +104,7 @@ func namespace(job *api.Job, s *api.Secret) string {
 	return "default"
 }
 
-// text is a value as it stands in a reference: texts as they are, others as
+// text returns a value as text for a reference: strings unchanged, others as
 // JSON.
 func text(value any) string {
 	switch value := value.(type) {

@@ -50,11 +50,11 @@ func TestValuesAreReferredToByBlockAndKey(t *testing.T) {
 		if diff := cmp.Diff(want, resp.Secrets); diff != "" {
 			t.Error(diff)
 		}
-		w = stub.None() // what a start has got stays
+		w = stub.None() // secrets do not change after the first start
 	}
 }
 
-func TestASecretNobodyLendsIsAnError(t *testing.T) {
+func TestSecretWithoutAStub(t *testing.T) {
 	t.Parallel()
 	w := parsed(t, defined)
 	for _, c := range []struct {
@@ -74,7 +74,7 @@ func TestASecretNobodyLendsIsAnError(t *testing.T) {
 	}
 }
 
-func TestATaskWithoutThemHasNoHook(t *testing.T) {
+func TestNoHookWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	task := &api.Task{Secrets: []*api.Secret{{Name: "d", Provider: "plugin"}}}
 	if h := secrets.New(stub.None)(hooks.Task{Task: task}); h != nil {

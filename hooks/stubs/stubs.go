@@ -1,6 +1,6 @@
 // Package stubs holds the stubs of a run for its hooks, and reads their file
-// again when it has changed. Nomad's variables among them are those of a store,
-// in which the API can change them.
+// again when it has changed. Their Nomad variables are kept in a store, where
+// the API can change them.
 package stubs
 
 import (
@@ -13,15 +13,15 @@ import (
 	"taskrun/jobspec/stub"
 )
 
-// poll is the time between two looks at the file, while a hook waits for a change.
+// poll is the interval between checks of the file, while a hook waits for a
+// change.
 const poll = time.Second
 
-// Stubs are the stubs of a run. Their methods may be called from several
-// goroutines at once.
+// Stubs are the stubs of a run. Their methods are safe for concurrent use.
 type Stubs struct {
-	file   string // empty: the stubs stay the same
+	file   string // empty: the stubs never change
 	report func(jobspec.Diagnostics)
-	stamp  stamp // of the file as it was read last
+	stamp  stamp // of the file when it was last read
 
 	variables *variable.Store
 
@@ -33,15 +33,15 @@ type Stubs struct {
 	ended   sync.WaitGroup
 }
 
-// stamp tells whether a file has changed.
+// stamp identifies a version of a file.
 type stamp struct {
 	size int64
 	mod  time.Time
 }
 
-// New returns the stubs of a set, and puts its Nomad variables into a store; nil
-// is a store of its own. Diagnostics of a later version of the set's file go to
-// report. If there are errors among them, the stubs stay as they are.
+// New returns the stubs of a set, and puts its Nomad variables into a store, or
+// into a new one if variables is nil. Diagnostics of later versions of the file
+// go to report. A version with errors does not replace the stubs.
 func New(set *stub.Set, variables *variable.Store, report func(jobspec.Diagnostics)) *Stubs {
 	if variables == nil {
 		variables = &variable.Store{}
@@ -55,7 +55,7 @@ func New(set *stub.Set, variables *variable.Store, report func(jobspec.Diagnosti
 	return s
 }
 
-// Set returns the stubs as they are now.
+// Set returns the current stubs.
 func (s *Stubs) Set() *stub.Set {
 	s.mu.Lock()
 	set := s.set
@@ -63,7 +63,7 @@ func (s *Stubs) Set() *stub.Set {
 	return set.WithVariables(s.variables.All())
 }
 
-// Changed returns a channel that is closed when Set returns others.
+// Changed returns a channel that is closed when Set returns a new value.
 func (s *Stubs) Changed() <-chan struct{} {
 	if s.file != "" {
 		s.follow.Do(func() { s.ended.Go(s.watch) })
@@ -73,9 +73,9 @@ func (s *Stubs) Changed() <-chan struct{} {
 	return s.changed
 }
 
-// Close ends the watching of the file.
+// Close stops watching the file.
 func (s *Stubs) Close() {
-	s.follow.Do(func() {}) // it will not begin any more
+	s.follow.Do(func() {}) // following cannot start any more
 	close(s.end)
 	s.ended.Wait()
 }
@@ -93,8 +93,8 @@ func (s *Stubs) watch() {
 	}
 }
 
-// look reads the file if it has changed. A file that is gone, as it is for a
-// moment when an editor replaces it, has not changed yet.
+// look reads the file if it has changed. A missing file, as for a moment when
+// an editor replaces it, has not changed yet.
 func (s *Stubs) look() {
 	now := stampOf(s.file)
 	if now == s.stamp || now == (stamp{}) {

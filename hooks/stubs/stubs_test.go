@@ -18,8 +18,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestTheFileIsFollowed changes a stubs file, first to something that
-// cannot be read, then to something that can.
+// TestTheFileIsFollowed changes a stubs file, first to an invalid version, then
+// to a valid one.
 func TestTheFileIsFollowed(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), stub.DefaultName)
@@ -65,9 +65,9 @@ func TestTheFileIsFollowed(t *testing.T) {
 	}
 }
 
-// TestNothingIsFollowedInVain has no goroutine without a file, or when nothing
-// waits for a change; goleak sees to that.
-func TestNothingIsFollowedInVain(t *testing.T) {
+// TestNothingIsFollowedWithoutNeed checks, with goleak, that there is no
+// goroutine without a file, or if nothing waits for a change.
+func TestNothingIsFollowedWithoutNeed(t *testing.T) {
 	t.Parallel()
 	s := stubs.New(stub.None(), nil, nil)
 	s.Changed()
@@ -78,8 +78,8 @@ func TestNothingIsFollowedInVain(t *testing.T) {
 	}
 }
 
-// TestVariablesThatArePutAreStubs puts a variable that no file defines.
-func TestVariablesThatArePutAreStubs(t *testing.T) {
+// TestStoredVariablesAreStubs stores a variable that no file defines.
+func TestStoredVariablesAreStubs(t *testing.T) {
 	t.Parallel()
 	variables := &variable.Store{}
 	s := stubs.New(stub.None(), variables, nil)

@@ -1,7 +1,7 @@
-// Package taskapi is the task hook that makes the socket of the task API,
-// secrets/api.sock, at which a task reaches Nomad's HTTP API with the tokens of
-// its workload identities.
-// See https://developer.hashicorp.com/nomad/api-docs/task-api.
+// Package taskapi is the task hook that creates the socket of the task API,
+// secrets/api.sock. There a task can use Nomad's HTTP API with the tokens of
+// its workload identities. See
+// https://developer.hashicorp.com/nomad/api-docs/task-api.
 package taskapi
 
 import (
@@ -16,11 +16,11 @@ import (
 	"taskrun/hooks"
 )
 
-// name is the socket's among the secrets of the task.
+// name is the name of the socket in the task's secrets directory.
 const name = "api.sock"
 
-// Serve answers what comes in at a listener until that is closed. It returns
-// when nothing of it is left.
+// Serve serves connections of a listener until it is closed. It returns after
+// the last request.
 type Serve func(net.Listener)
 
 type hook struct {
@@ -31,15 +31,15 @@ type hook struct {
 	served   chan struct{}
 }
 
-// New makes the factory of hooks.
+// New returns a factory of hooks.
 func New(serve Serve) hooks.TaskFactory {
 	return func(t hooks.Task) hooks.TaskHook { return &hook{task: t, serve: serve} }
 }
 
 func (h *hook) Name() string { return "api" }
 
-// Prestart makes the socket, which stays over all starts. As in Nomad a task
-// starts without it when it cannot be made.
+// Prestart creates the socket, which serves all starts. As in Nomad, a task
+// starts without it if it cannot be created.
 func (h *hook) Prestart(context.Context, *hooks.PrestartRequest, *hooks.PrestartResponse) error {
 	if h.listener != nil {
 		return nil
@@ -67,8 +67,7 @@ func (h *hook) Stop(context.Context) error {
 	return err
 }
 
-// Shutdown ends the answers and leaves the socket, which the next engine
-// replaces.
+// Shutdown stops serving and leaves the socket, which the next engine replaces.
 func (h *hook) Shutdown() {
 	if h.listener == nil {
 		return

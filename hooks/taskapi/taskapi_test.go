@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// greet answers each connection with one word.
+// greet responds to each connection with one word.
 func greet(l net.Listener) {
 	for {
 		conn, err := l.Accept()
@@ -68,7 +68,7 @@ func greeting(task hooks.Task) string {
 	return string(text)
 }
 
-func TestTheSocketIsThereFromStartToEnd(t *testing.T) {
+func TestSocketLifetime(t *testing.T) {
 	t.Parallel()
 	task := newTask(t)
 	h := taskapi.New(greet)(task)
@@ -94,14 +94,14 @@ func TestTheSocketIsThereFromStartToEnd(t *testing.T) {
 	if got := greeting(task); !strings.Contains(got, "no such file") {
 		t.Errorf("after the end: %q", got)
 	}
-	begin(t, next) // of a task that is started once more
+	begin(t, next) // a second start
 	if got := greeting(task); got != "hello" {
 		t.Errorf("after another start: %q", got)
 	}
 	next.(hooks.TaskShutdown).Shutdown()
 }
 
-func TestATaskStartsWithoutASocketThatCannotBeMade(t *testing.T) {
+func TestTaskStartsWithoutASocket(t *testing.T) {
 	t.Parallel()
 	task := newTask(t)
 	var notices []string
@@ -119,7 +119,7 @@ func TestATaskStartsWithoutASocketThatCannotBeMade(t *testing.T) {
 
 func TestStopWithoutAStart(t *testing.T) {
 	t.Parallel()
-	dir := allocdir.At(t.TempDir()) // which was never prepared
+	dir := allocdir.At(t.TempDir()) // it was never set up
 	defer dir.Close()
 	if err := taskapi.New(greet)(hooks.Task{Dir: dir, Task: &api.Task{Name: "t"}}).(hooks.TaskStop).Stop(t.Context()); err != nil {
 		t.Error(err)

@@ -1,4 +1,4 @@
-// Package taskdir is the task hook that makes a task's directories.
+// Package taskdir is the task hook that creates a task's directories.
 package taskdir
 
 import (
@@ -11,12 +11,12 @@ import (
 
 type hook struct{ task hooks.Task }
 
-// New makes the hook of a task.
+// New returns the hook of a task.
 func New(t hooks.Task) hooks.TaskHook { return &hook{task: t} }
 
 func (h *hook) Name() string { return "task_dir" }
 
-// Prestart makes the directories before the first start.
+// Prestart creates the directories before the first start.
 func (h *hook) Prestart(_ context.Context, _ *hooks.PrestartRequest, resp *hooks.PrestartResponse) error {
 	h.task.Emit(event.Setup("Building Task Directory"))
 	if err := h.task.Dir.BuildTask(h.task.Task.Name, h.task.Owner()); err != nil {

@@ -14,8 +14,8 @@ import (
 	"taskrun/hooks/taskdir"
 )
 
-// The directories of a task are made once, before its first start, for its user
-// unless it has users of its own.
+// The directories of a task are created once, before its first start. They
+// belong to its user, unless it has users of its own.
 func TestDirectoriesOfATask(t *testing.T) {
 	t.Parallel()
 	for name, isolation := range map[string]drivers.FSIsolation{"not isolated": drivers.FSIsolationNone, "image": drivers.FSIsolationImage} {
@@ -38,7 +38,7 @@ func TestDirectoriesOfATask(t *testing.T) {
 				t.Errorf("%s: %s: %v", name, part, err)
 			}
 		}
-		open := isolation == drivers.FSIsolationImage // to the users in the image
+		open := isolation == drivers.FSIsolationImage // for the users in the image
 		if info, err := os.Stat(filepath.Join(dir.Path(), "t", "secrets")); err != nil || (info.Mode().Perm()&0o007 != 0) != open {
 			t.Errorf("%s: secrets: %v, %v", name, info.Mode(), err)
 		}
@@ -48,8 +48,8 @@ func TestDirectoriesOfATask(t *testing.T) {
 	}
 }
 
-// Directories that cannot be made fail the start, whatever the driver.
-func TestDirectoriesThatCannotBe(t *testing.T) {
+// If directories cannot be created, the start fails with any driver.
+func TestDirectoryErrors(t *testing.T) {
 	t.Parallel()
 	for _, isolation := range []drivers.FSIsolation{drivers.FSIsolationNone, drivers.FSIsolationImage} {
 		dir := allocdir.At(t.TempDir())

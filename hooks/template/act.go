@@ -16,8 +16,9 @@ import (
 
 var errNoExec = errors.New("the driver cannot run commands in a task")
 
-// act does what the templates that changed want to be done; false: that
-// failed, and so has the task. Changes that come meanwhile wait.
+// act carries out the change_mode of the templates that changed. It returns
+// false if that failed, and so did the task. Further changes wait until it
+// returns.
 func (m *manager) act(ctx context.Context, changed []*spec) bool {
 	if !m.setVariables() {
 		return false
@@ -40,13 +41,13 @@ func (m *manager) act(ctx context.Context, changed []*spec) bool {
 		return false
 	}
 	if restart {
-		_ = m.control.Restart(ctx, event.TemplateRestart()) // a task that does not run will read the new file anyway
+		_ = m.control.Restart(ctx, event.TemplateRestart()) // a task that is not running will read the new file anyway
 		return ctx.Err() == nil
 	}
 	return m.signal(acting) && m.scripts(ctx, acting)
 }
 
-// wait waits; false: ctx is done.
+// wait waits for d. It returns false if ctx ends first.
 func wait(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -58,7 +59,8 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// signal sends every signal once that a template wants sent.
+// signal sends each signal of the templates once. It returns false if that
+// failed the task.
 func (m *manager) signal(acting []*spec) bool {
 	var sent, failed, reasons []string
 	for _, t := range acting {
@@ -80,7 +82,8 @@ func (m *manager) signal(acting []*spec) bool {
 	return len(failed) == 0
 }
 
-// scripts runs the scripts of templates at the same time, and waits for them.
+// scripts runs the scripts of templates concurrently, and waits for them. It
+// returns false if one of them failed the task.
 func (m *manager) scripts(ctx context.Context, acting []*spec) bool {
 	m.mu.Lock()
 	exec := m.exec
@@ -96,7 +99,7 @@ func (m *manager) scripts(ctx context.Context, acting []*spec) bool {
 	return !slices.Contains(failed, true)
 }
 
-// script runs one script; false: it failed the task.
+// script runs one script. It returns false if it failed the task.
 func (m *manager) script(ctx context.Context, exec execFunc, s *api.ChangeScript) bool {
 	code, err := runScript(ctx, exec, s)
 	if err == nil && code == 0 {
@@ -104,7 +107,7 @@ func (m *manager) script(ctx context.Context, exec execFunc, s *api.ChangeScript
 		return true
 	}
 	if ctx.Err() != nil {
-		return true // the task ends
+		return true // the task is ending
 	}
 	m.emit(event.TemplateScriptFailed(*s.Command, s.Args, code, err))
 	if *s.FailOnError {
@@ -114,8 +117,8 @@ func (m *manager) script(ctx context.Context, exec execFunc, s *api.ChangeScript
 	return true
 }
 
-// killedScript is the exit code that Nomad tells of a script which was killed, be
-// it because it took too long.
+// killedScript is the exit code that Nomad reports for a script that was
+// killed, for example after a timeout.
 const killedScript = -1
 
 func runScript(ctx context.Context, exec execFunc, s *api.ChangeScript) (code int, err error) {
@@ -138,8 +141,8 @@ func runScript(ctx context.Context, exec execFunc, s *api.ChangeScript) (code in
 	return out.ExitCode, nil
 }
 
-// started runs the scripts of the first rendering, once the task has started; exec
-// runs commands in it.
+// started runs the scripts of the first rendering, once the task has started;
+// exec runs commands in it.
 func (m *manager) started(ctx context.Context, exec execFunc) {
 	m.mu.Lock()
 	m.exec = exec

@@ -14,26 +14,26 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// filePoll is how often files that the function file has read are looked at,
-// as in consul-template.
+// filePoll is the interval between checks of the files that the function file
+// has read, as in consul-template.
 const filePoll = 2 * time.Second
 
-// fileStamp tells whether a file has changed.
+// fileStamp identifies a version of a file.
 type fileStamp struct {
 	size int64
 	mod  time.Time
 }
 
-// surroundings are what the templates of a task can look at.
+// surroundings are everything that the templates of a task can read.
 type surroundings struct {
-	dir       string // of the allocation
+	dir       string // allocation directory
 	taskDir   string
 	cfg       Config
 	env       *taskenv.Env
 	namespace string
 }
 
-// answerer answers what one execution of a template asks, all of it from the
+// answerer answers the questions of one execution of a template, all from the
 // same stubs.
 type answerer struct {
 	*surroundings
@@ -43,7 +43,7 @@ type answerer struct {
 	files   map[string]fileStamp
 }
 
-// question splits what a dependency calls itself, "kind(argument)".
+// question splits the name of a dependency, "kind(argument)".
 func question(d dep.Dependency) (kind, arg string) {
 	kind, arg, _ = strings.Cut(d.String(), "(")
 	return kind, strings.TrimSuffix(arg, ")")
@@ -53,8 +53,8 @@ func noStub(kind string) error {
 	return fmt.Errorf("%s: there are no stubs for this", kind)
 }
 
-// file reads a file in the task's directory, in which consul-template has found
-// its path to lie.
+// file reads a file in the task's directory. consul-template has checked that
+// its path is there.
 func (a *answerer) file(kind, path string) (string, error) {
 	a.files[path] = a.stampOf(path)
 	root, name, err := a.inTask(path)
@@ -69,10 +69,10 @@ func (a *answerer) file(kind, path string) (string, error) {
 	return string(text), nil
 }
 
-// inTask returns the directory of the task, which no link leads out of, and the
-// name in it of an absolute path.
+// inTask returns the directory of the task, as a root that no link leaves, and
+// the relative name of an absolute path.
 func (s *surroundings) inTask(path string) (root *os.Root, name string, err error) {
-	dir, err := filepath.EvalSymlinks(s.dir) // as consul-template did with the path
+	dir, err := filepath.EvalSymlinks(s.dir) // consul-template has done the same with the path
 	if err != nil {
 		return nil, "", err
 	}

@@ -30,7 +30,7 @@ func pass(d time.Duration) {
 	synctest.Wait()
 }
 
-// begin starts the task and tells the hook so.
+// begin starts the task and calls Poststart.
 func (s *setting) begin(exec execFunc) {
 	s.t.Helper()
 	if err := s.start(Config{}); err != nil {
@@ -42,8 +42,8 @@ func (s *setting) begin(exec execFunc) {
 	}
 }
 
-// TestItWaitsForWhatIsMissing has a template get its answers one after another.
-func TestItWaitsForWhatIsMissing(t *testing.T) {
+// TestWaitForMissingValues gives a template its values one after another.
+func TestWaitForMissingValues(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newSetting(t, `consul_key "a" { value = "A" }`,
@@ -77,8 +77,8 @@ func TestItWaitsForWhatIsMissing(t *testing.T) {
 	})
 }
 
-// TestItDoesNotWaitForever has a template fail, and say what to do.
-func TestItDoesNotWaitForever(t *testing.T) {
+// TestWaitIsLimited lets a template fail, with a remedy.
+func TestWaitIsLimited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newSetting(t, "", file(`{{ key "k" }}{{ with nomadVar "v@ns" }}{{ .x }}{{ end }}`))
@@ -92,9 +92,9 @@ func TestItDoesNotWaitForever(t *testing.T) {
 	})
 }
 
-// A key with the allocation's ID in its name needs no stub: the next run asks
-// for another one.
-func TestNoAdviceToLendWhatNoOtherRunAsksFor(t *testing.T) {
+// A key whose name contains the allocation's ID needs no stub: the next run
+// needs another one.
+func TestNoHintForVaryingNames(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		`{{ key (env "NOMAD_ALLOC_ID") }}`:              "10s Killing: Template failed: local/out: kv.block(01234567-0123-0123-0123-0123456789ab) is not set: no stub defines it",
@@ -113,8 +113,8 @@ func TestNoAdviceToLendWhatNoOtherRunAsksFor(t *testing.T) {
 	}
 }
 
-// TestAKilledTaskDoesNotWait ends the wait for what is missing.
-func TestAKilledTaskDoesNotWait(t *testing.T) {
+// TestKilledTaskDoesNotWait ends the wait for missing values.
+func TestKilledTaskDoesNotWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newSetting(t, "", file(`{{ key "k" }}`))
@@ -130,8 +130,8 @@ func TestAKilledTaskDoesNotWait(t *testing.T) {
 	})
 }
 
-// TestChangeModes changes what a template reads and looks at what the task is
-// told, and when: five seconds after the change.
+// TestChangeModes changes the input of a template and checks the orders to the
+// task, and their time: five seconds after the change.
 func TestChangeModes(t *testing.T) {
 	t.Parallel()
 	const ok = "Task hook message: Template successfully ran script /bin/reload with arguments: [a b]. Exit code: 0"
@@ -139,8 +139,8 @@ func TestChangeModes(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		change  func(*api.Template)
-		stopped bool  // the task does not run
-		send    error // of a signal
+		stopped bool  // the task is not running
+		send    error // error of a signal
 		exec    execFunc
 		want    []string
 	}{
@@ -208,7 +208,7 @@ func TestChangeModes(t *testing.T) {
 	}
 }
 
-// exits makes the function that runs a command which ends with a code.
+// exits returns a function that runs a command with an exit code.
 func exits(code int, after time.Duration, err error) execFunc {
 	return func(ctx context.Context, _ []string) (*drivers.ExecTaskResult, error) {
 		select {
@@ -220,9 +220,9 @@ func exits(code int, after time.Duration, err error) execFunc {
 	}
 }
 
-// TestChangesThatCount changes the stubs often: one restart follows, no
-// later than wait.max, and none when the template stays as it is.
-func TestChangesThatCount(t *testing.T) {
+// TestRelevantChanges changes the stubs frequently: one restart follows, no
+// later than wait.max, and none if the text of the template stays the same.
+func TestRelevantChanges(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newSetting(t, key("0"), file(`{{ key "k" }} {{ timestamp "unix" }}`, func(t *api.Template) {
@@ -250,8 +250,8 @@ func TestChangesThatCount(t *testing.T) {
 	})
 }
 
-// TestOneActionForAll renders several templates in one go: a restart wins over
-// all; without one each signal is sent once and the scripts run.
+// TestOneActionForAll renders several templates together: a restart has
+// precedence; without one, each signal is sent once and the scripts run.
 func TestOneActionForAll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -281,7 +281,7 @@ func TestOneActionForAll(t *testing.T) {
 	})
 }
 
-// TestSplay has a restart come later, but not later than splay.
+// TestSplay delays a restart, but not longer than splay.
 func TestSplay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -289,7 +289,7 @@ func TestSplay(t *testing.T) {
 		s.begin(nil)
 		s.define(key("1"))
 		pass(6 * time.Second)
-		s.expect("it waits") // but once in 3600 runs
+		s.expect("it waits") // except in one of 3600 runs
 		pass(time.Hour)
 		if got := s.take(); len(got) != 1 {
 			t.Errorf("after splay: %q", got)
@@ -326,8 +326,8 @@ func TestVariablesOfAChangedTemplate(t *testing.T) {
 	})
 }
 
-// TestRestarts has a task start again: its templates are not rendered again,
-// unless its restart block wants it.
+// TestRestarts starts a task again: its templates are not rendered again,
+// unless its restart block says so.
 func TestRestarts(t *testing.T) {
 	t.Parallel()
 	for _, again := range []bool{false, true} {
@@ -347,8 +347,8 @@ func TestRestarts(t *testing.T) {
 	}
 }
 
-// TestServicesThatRunHere follows the local catalog.
-func TestServicesThatRunHere(t *testing.T) {
+// TestLocalServices follows the local catalog.
+func TestLocalServices(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		here := &catalog{changed: make(chan struct{})}
@@ -394,7 +394,7 @@ func (c *catalog) set(list ...Instance) {
 	c.changed = make(chan struct{})
 }
 
-// TestFirstRendering runs the scripts that want to be run after it.
+// TestFirstRendering runs the change scripts of the first rendering.
 func TestFirstRendering(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -5,30 +5,31 @@ import (
 	"taskrun/jobspec/stub"
 )
 
-// Config is what templates can ask beyond their task.
+// Config is what templates can read outside of their task.
 type Config struct {
 	Stubs    Stubs
-	Services Services // nil: none run here
+	Services Services // nil: there are none
 }
 
-// Stubs are local values in place of those of a cluster.
+// Stubs are local values that replace those of a cluster.
 type Stubs interface {
-	// Set returns the stubs as they are now, never nil.
+	// Set returns the current stubs, never nil.
 	Set() *stub.Set
-	// Changed returns a channel that is closed when Set returns others.
+	// Changed returns a channel that is closed when Set returns a new value.
 	Changed() <-chan struct{}
 }
 
-// Services knows the services that run here.
+// Services is the set of services that templates can see.
 type Services interface {
 	// Instances returns all of them, of every provider and namespace.
 	Instances() []Instance
-	// Changed returns a channel that is closed when Instances returns others.
+	// Changed returns a channel that is closed when Instances returns a new
+	// list.
 	Changed() <-chan struct{}
 }
 
-// Instance is one instance of a service. Without a provider it is known to both,
-// without a namespace in every one.
+// Instance is an instance of a service. Without a provider, all providers know
+// it; without a namespace, it is in all of them.
 type Instance struct {
 	service.Instance
 	Status string // passing, warning or critical; empty is passing

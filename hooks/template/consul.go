@@ -8,12 +8,12 @@ import (
 	consul "github.com/hashicorp/consul/api"
 )
 
-// consul answers what a template asks of Consul. Data centers, partitions and
-// namespaces are all the same here.
+// consul answers a question for Consul. Data centers, partitions and namespaces
+// make no difference here.
 func (a *answerer) consul(kind, arg string) (any, bool, error) {
 	name, _, _ := strings.Cut(arg, "@")
 	switch kind {
-	case "kv.block": // key: waits for it
+	case "kv.block": // key: waits for the value
 		value, ok := a.stubs.Key(name)
 		return value, ok, nil
 	case "kv.get": // keyExists, keyOrDefault
@@ -55,7 +55,7 @@ func (a *answerer) pairs(prefix string) []*dep.KeyPair {
 	return pairs
 }
 
-// node is this machine as Consul would know it.
+// node returns this machine as a Consul node.
 func (a *answerer) node() *dep.Node {
 	get := func(name string) string {
 		value, _ := a.env.LookupOpen(name)

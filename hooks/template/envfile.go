@@ -10,8 +10,8 @@ import (
 )
 
 // variables reads the variables of all templates with env = true from their
-// files. Those of later ones win, and those that are watched over those that
-// are rendered once.
+// files. Later templates win, and watched ones win over those that are rendered
+// once.
 func (s *set) variables() (map[string]string, error) {
 	all := map[string]string{}
 	for _, once := range []bool{true, false} {

@@ -8,9 +8,9 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// envFunctions are the functions that read the environment. They see that of
-// the task, with the values of the node, and nothing of taskrun's own: a
-// variable that only taskrun has is empty, also to envOrDefault, as in Nomad.
+// envFunctions returns the functions that read the environment. They see that
+// of the task, with the values of the node, and nothing of taskrun's own: as in
+// Nomad, a variable that only taskrun has is empty, even for envOrDefault.
 func envFunctions(env *taskenv.Env) template.FuncMap {
 	lookup := func(name string) string {
 		value, _ := env.LookupOpen(name)

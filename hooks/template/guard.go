@@ -6,18 +6,18 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-	"text/template"
 )
 
-// maxSize is how large a file, a value and the whole of what a template renders
-// may be, in bytes. Nomad has no limit.
+// maxSize limits a file, a value and the whole output of a template, in bytes.
+// Nomad has no limit.
 const maxSize = 64 << 20
 
-// maxDepth is how deep values may be. One that contains itself is deeper.
+// maxDepth limits the nesting of values. A value that contains itself exceeds
+// it.
 const maxDepth = 1000
 
 // guard ends the execution of a template when its context ends or it needs too
-// much memory. Its functions are called by what instrument inserts.
+// much memory. The calls that instrument inserts lead to its functions.
 type guard struct {
 	ctx     context.Context //nolint:containedctx // of one execution, which takes none
 	below   func(n int) int // returns a number in [0,n) that derives from a seed; nil: functions are random
@@ -25,11 +25,11 @@ type guard struct {
 	failure error
 }
 
-// begin begins another execution.
+// begin prepares another execution.
 func (g *guard) begin(ctx context.Context) { g.ctx, g.written, g.failure = ctx, 0, nil }
 
-// err returns why the execution was ended; nil if it was not. A loop that its
-// context has ended looks as if it had come to its own end.
+// err returns why the execution was ended, or nil. A loop that was ended by the
+// context looks as if it had ended normally.
 func (g *guard) err() error {
 	if g.failure == nil {
 		return g.ctx.Err()
@@ -44,78 +44,7 @@ func (g *guard) fail(err error) error {
 	return err
 }
 
-// functions are those that instrument inserts, and others in the place of those
-// that make much of little.
-func (g *guard) functions() template.FuncMap {
-	table := template.FuncMap{
-		stepFunc: func(length int) (string, error) {
-			if err := g.ctx.Err(); err != nil {
-				return "", g.fail(err)
-			}
-			return "", g.write(length)
-		},
-		outFunc: func(v reflect.Value) (reflect.Value, error) {
-			if err := g.ctx.Err(); err != nil {
-				return v, g.fail(err)
-			}
-			return v, g.write(sizeOf(v, maxDepth))
-		},
-		valueFunc: func(v reflect.Value) (reflect.Value, error) {
-			if err := g.ctx.Err(); err != nil {
-				return v, g.fail(err)
-			}
-			return v, g.check(sizeOf(v, maxDepth))
-		},
-		"loop": g.loop,
-		"indent": func(spaces int, s string) (string, error) {
-			if spaces < 0 {
-				return "", fmt.Errorf("indent value must be a positive integer")
-			}
-			if err := g.check(add(len(s), times(spaces, 1+strings.Count(s, "\n")))); err != nil {
-				return "", err
-			}
-			pad := strings.Repeat(" ", spaces)
-			lines := strings.SplitAfter(s, "\n")
-			for i, line := range lines {
-				if line != "" && line != "\n" {
-					lines[i] = pad + line
-				}
-			}
-			return strings.Join(lines, ""), nil
-		},
-		"replaceAll":      func(old, with, s string) (string, error) { return g.replace(old, with, s) },
-		"sprig_replace":   g.replace,
-		"sprig_repeat":    g.repeat,
-		"sprig_indent":    g.indent,
-		"sprig_nindent":   func(spaces int, s string) (string, error) { s, err := g.indent(spaces, s); return "\n" + s, err },
-		"sprig_until":     func(count int) ([]int, error) { return g.untilStep(0, count, sign(count)) },
-		"sprig_untilStep": g.untilStep,
-		"sprig_seq":       g.seq,
-	}
-	if g.below != nil {
-		table["sprig_randInt"] = g.randInt
-		table["sprig_shuffle"] = g.shuffle
-	}
-	return table
-}
-
-func (g *guard) randInt(least, limit int) (int, error) {
-	if limit-least <= 0 {
-		return 0, fmt.Errorf("there is no number from %d to below %d", least, limit)
-	}
-	return least + g.below(limit-least), nil
-}
-
-func (g *guard) shuffle(s string) string {
-	runes := []rune(s)
-	for i := len(runes) - 1; i > 0; i-- {
-		other := g.below(i + 1)
-		runes[i], runes[other] = runes[other], runes[i]
-	}
-	return string(runes)
-}
-
-// write counts what is written.
+// write counts written bytes.
 func (g *guard) write(length int) error {
 	if g.written = add(g.written, length); g.written > maxSize {
 		return g.fail(fmt.Errorf("it renders more than %d MiB", maxSize>>20))
@@ -158,16 +87,24 @@ func (g *guard) untilStep(start, stop, step int) ([]int, error) {
 	if step == 0 || (stop < start) != (step < 0) {
 		return list, nil
 	}
-	if err := g.check(times((stop-start)/step, 8)); err != nil {
+	distance, stride := uint64(stop)-uint64(start), uint64(step) // unsigned: neither overflows
+	if step < 0 {
+		distance, stride = -distance, -stride
+	}
+	count := distance / stride
+	if distance%stride > 0 {
+		count++
+	}
+	if err := g.check(times(int(min(count, maxSize)), 8)); err != nil {
 		return nil, err
 	}
-	for i := start; i < stop == (step > 0) && i != stop; i += step {
-		list = append(list, i)
+	for i := range int(count) {
+		list = append(list, start+i*step)
 	}
 	return list, nil
 }
 
-// seq is like the command of that name.
+// seq works like the command with that name.
 func (g *guard) seq(params ...int) (string, error) {
 	start, step := 1, 0
 	var end int
@@ -215,8 +152,8 @@ func times(a, b int) int {
 	return a * b
 }
 
-// sizeOf estimates how large a value is when it is written. It does not count on
-// beyond maxSize.
+// sizeOf estimates the size of a value when it is written. It stops counting at
+// maxSize.
 func sizeOf(v reflect.Value, depth int) int {
 	if !v.IsValid() {
 		return 0
@@ -231,7 +168,7 @@ func sizeOf(v reflect.Value, depth int) int {
 	case reflect.Interface:
 		return sizeOf(v.Elem(), depth-1)
 	case reflect.Pointer:
-		if depth < maxDepth { // it is written as an address
+		if depth < maxDepth { // deeper values are written as addresses
 			return 16
 		}
 		return sizeOf(v.Elem(), depth-1)
@@ -253,7 +190,7 @@ func sizeOf(v reflect.Value, depth int) int {
 	return total
 }
 
-// loop counts, as consul-template's function does, until the execution ends.
+// loop counts like consul-template's function, until the execution ends.
 func (g *guard) loop(bounds ...any) (<-chan int64, error) {
 	var list [2]int64
 	if len(bounds) == 0 || len(bounds) > 2 {

@@ -14,7 +14,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// executed executes a template, as it is or instrumented.
+// executed executes a template, unchanged or instrumented.
 func executed(ctx context.Context, text, left, right string, instrumentIt bool) (string, *guard, error) {
 	g := &guard{}
 	g.begin(ctx)
@@ -47,19 +47,24 @@ var renderedTheSame = []string{
 	`{{$m := sprig_dict "a" 1}}{{$m.b}}{{$m.a}}{{$m}}{{index $m "a"}}{{len $m}}`, `{{scratch.Set "a" (printf "x")}}{{scratch.Get "a"}}`,
 	`{{indent 2 "a\n\nb"}}{{replaceAll "a" "bb" "aXa"}}{{sprig_repeat 3 "ab"}}{{sprig_indent 1 "a\nb"}}{{sprig_nindent 1 "a"}}`,
 	`{{sprig_until 3}}{{sprig_until -2}}{{sprig_untilStep 1 9 3}}{{sprig_untilStep 9 1 -4}}{{sprig_untilStep 1 5 0}}{{sprig_seq 3}}|{{sprig_seq -2}}|{{sprig_seq 2 4}}|{{sprig_seq 1 2 8}}|{{sprig_seq 4 1 1}}`,
+	`{{sprig_untilStep 0 9223372036854775807 9223372036854775806}}{{sprig_untilStep 0 -3 -1}}`,
+	`{{join "-" (split "," "a,b")}}{{sprig_join "-" (sprig_list 1 "b" nil)}}{{sprig_join "-" "a"}}{{sprig_wrapWith 3 "|" "aa bb cccc"}}`,
+	`{{regexReplaceAll "(a)b" "$1$1" "abab"}}{{sprig_regexReplaceAll "(a)b" "abab" "${1}c"}}{{sprig_mustRegexReplaceAllLiteral "a" "aa" "$1"}}`,
+	`{{print 1 2 "a" "b" nil}}{{println 1 "a"}}{{html "<a>" 1}}{{"<" | js}}{{urlquery "a b" "&"}}{{sprig_cat "a" nil 2}}{{print}}`,
+	`{{printf "%-5s|%05d|%.2f|%[1]q|%*d|%%" "x" 7 1.5 3 4}}{{regexReplaceAll "(" "a" "b"}}`,
 	"{{range loop 2}}\n{{ end }}\n{{ printf \"%d\" (index nil 1) }}", "{{if true}}{{end}}{{end}}", "{{range}}", "{{(1)}}", "{{ true }}{{ 1.5 }}{{ 'a' }}{{ not true }}",
 	"{{ 1 -}} \n x", "{{ 1\t-}} x", "{{ 1\r-}} x", "{{ 1\n-}} x", "{{ range loop 2\t-}} x{{ end }}", "{{ range loop 2\r-}} x{{ end }}", "{{ range loop 2\n-}} x{{ end }}",
 	"{{range loop \"2\"}}{{.}}{{end}}{{loop}}", "{{timestamp \"unix\" | printf \"%.1s\"}}", "{{- range $i := loop 2 -}}\n {{- $i -}} \n{{- end -}}",
 }
 
-// sameResult compares what a template renders, or how it fails, with what it does
-// when it is not instrumented.
+// sameResult compares the result, or the error, of a template with and without
+// instrumentation.
 func sameResult(t *testing.T, text, left, right string) {
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	got, g, err := executed(ctx, text, left, right, true)
 	if g.err() != nil || len(text) > 2000 {
-		return // it may not end otherwise
+		return // otherwise it may not end
 	}
 	want, _, plainErr := executed(t.Context(), text, left, right, false)
 	if (err == nil) != (plainErr == nil) {
@@ -95,7 +100,7 @@ func FuzzInstrument(f *testing.F) {
 	})
 }
 
-// TestEndlessTemplatesEndWithTheirContext executes templates that would go on for
+// TestEndlessTemplatesEndWithTheirContext executes templates that would run for
 // hours.
 func TestEndlessTemplatesEndWithTheirContext(t *testing.T) {
 	t.Parallel()
@@ -126,14 +131,29 @@ func TestEndlessTemplatesEndWithTheirContext(t *testing.T) {
 	}
 }
 
-// TestLargeTemplatesAreRefused executes templates that would fill the memory.
+// TestLargeTemplatesAreRefused executes templates that would exhaust the
+// memory.
 func TestLargeTemplatesAreRefused(t *testing.T) {
-	// Not in parallel: it measures the memory.
+	// Not parallel: it measures memory.
 	for _, text := range []string{
 		`{{ sprig_repeat 1000000000000 "x" }}`,
 		`{{ sprig_until 1000000000000 }}`,
 		`{{ sprig_untilStep 0 1000000000000 1 }}`,
 		`{{ sprig_seq 1000000000000 }}`,
+		`{{ sprig_untilStep -9223372036854775807 9223372036854775807 1 }}`,
+		`{{ sprig_untilStep 9223372036854775807 -9223372036854775807 -1 }}`,
+		`{{ sprig_join (sprig_repeat 10000000 "x") (sprig_until 1000) }}`,
+		`{{ join (sprig_repeat 10000000 "x") (sprig_splitList "" (sprig_repeat 1000 "y")) }}`,
+		`{{ sprig_wrapWith 1 (sprig_repeat 10000000 "x") (sprig_repeat 10000 "y ") }}`,
+		`{{ regexReplaceAll "x" (sprig_repeat 10000 "y") (sprig_repeat 100000 "x") }}`,
+		`{{ sprig_regexReplaceAll ".+" (sprig_repeat 200000 "x") (sprig_repeat 1000 "$0") }}`,
+		`{{ sprig_mustRegexReplaceAllLiteral "x" (sprig_repeat 100000 "x") (sprig_repeat 10000 "y") }}`,
+		`{{ printf (sprig_repeat 1000 "%[1]s") (sprig_repeat 10000000 "x") }}`,
+		`{{ printf (sprig_repeat 10000 "%999999d") 1 }}`,
+		`{{ printf (sprig_repeat 10000 "%[1]*[1]d") 999999 }}`,
+		`{{ $x := sprig_repeat 10000000 "x" }}{{ print` + strings.Repeat(" $x", 1000) + ` }}`,
+		`{{ $x := sprig_repeat 10000000 "x" }}{{ html` + strings.Repeat(" $x", 1000) + ` }}`,
+		`{{ $x := sprig_repeat 10000000 "x" }}{{ sprig_cat` + strings.Repeat(" $x", 1000) + ` }}`,
 		`{{ indent 1000000000000 "x" }}`,
 		`{{ sprig_nindent 1000000000000 "x" }}`,
 		`{{ $x := sprig_repeat 10000000 "x" }}{{ replaceAll "x" $x $x }}`,
@@ -158,8 +178,8 @@ func TestLargeTemplatesAreRefused(t *testing.T) {
 	}
 }
 
-// TestHostileFilesAreRefused has a task put everything behind the function file
-// that blocks its reader, or fills the memory.
+// TestHostileFilesAreRefused lets a task give the function file everything that
+// would block its reader or exhaust the memory.
 func TestHostileFilesAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

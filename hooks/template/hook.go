@@ -1,22 +1,20 @@
 // Package template is the task hook that renders a task's template blocks, and
-// renders them again when what they read has changed.
-// See https://developer.hashicorp.com/nomad/docs/job-specification/template.
+// renders them again when their input has changed. See
+// https://developer.hashicorp.com/nomad/docs/job-specification/template.
 //
-// The language and its functions are those of consul-template, the library
-// that Nomad uses. What is not taken from it are its clients of Consul, Vault
-// and Nomad, which would read addresses and tokens from the shell, and the
-// runner around them: a template names what it needs (a dependency), and this
-// package answers from the stubs and the services that run here, without a
-// connection, a port, or a goroutine for each. So nothing that a template does
-// can reach a real cluster.
+// The language and its functions come from consul-template, the library that
+// Nomad uses. This package does not use the library's clients of Consul, Vault
+// and Nomad, which would read addresses and tokens from the shell, or its
+// runner. A template names its dependencies, and this package answers them from
+// the stubs and the services that run here, without a connection, a port, or a
+// goroutine for each. So a template can never reach a real cluster.
 //
-// One goroutine follows the templates of a task, and only when there is
-// something that could change. It lives from the first start of the task until
-// the task has ended for good; restarts do not render again, unless the task's
-// restart block says so.
+// One goroutine follows the templates of a task, if their input can change. It
+// runs from the first start of the task until the task has ended for good;
+// restarts do not render again, unless the task's restart block says so.
 //
-// Files are read and written through os.Root on the directory of the
-// allocation, which no link leads out of.
+// Files are read and written through an os.Root of the allocation directory,
+// which no link leaves.
 package template
 
 import (
@@ -29,11 +27,11 @@ type hook struct {
 	task hooks.Task
 	cfg  Config
 	m    *manager // nil before the first start
-	// recovered: the task runs since before this engine, if it does.
+	// recovered is true if an earlier engine may have started the task.
 	recovered bool
 }
 
-// New makes the factory of hooks. A task without templates needs none.
+// New returns a factory of hooks. Tasks without templates get none.
 func New(cfg Config) hooks.TaskFactory {
 	return func(t hooks.Task) hooks.TaskHook {
 		if len(t.Task.Templates) == 0 {
@@ -45,10 +43,11 @@ func New(cfg Config) hooks.TaskFactory {
 
 func (h *hook) Name() string { return "template" }
 
-// Prestart renders all templates, before the first start or, when the restart
-// block wants it, before every one. It waits for what they need.
+// Prestart renders all templates before the first start or, with
+// render_templates in the restart block, before every start. It waits for their
+// dependencies.
 func (h *hook) Prestart(ctx context.Context, req *hooks.PrestartRequest, _ *hooks.PrestartResponse) error {
-	lost := h.recovered && !req.Recovered // it did not run, and starts again
+	lost := h.recovered && !req.Recovered // the task was not running, and starts again
 	if h.m != nil && !h.rendersAgain() && !lost {
 		return nil
 	}
@@ -72,7 +71,7 @@ func (h *hook) rendersAgain() bool {
 	return r != nil && r.RenderTemplates != nil && *r.RenderTemplates
 }
 
-// Poststart runs the scripts that want to be run after the first rendering.
+// Poststart runs the change scripts of the first rendering.
 func (h *hook) Poststart(ctx context.Context, req *hooks.PoststartRequest) error {
 	h.recovered = false
 	if h.m != nil {
@@ -81,13 +80,13 @@ func (h *hook) Poststart(ctx context.Context, req *hooks.PoststartRequest) error
 	return nil
 }
 
-// Stop ends the goroutine that follows the templates.
+// Stop stops following the templates.
 func (h *hook) Stop(context.Context) error {
 	h.stop()
 	return nil
 }
 
-// Shutdown does the same while the task goes on.
+// Shutdown also stops following, and leaves the task running.
 func (h *hook) Shutdown() { h.stop() }
 
 func (h *hook) stop() {

@@ -9,28 +9,29 @@ import (
 	"unicode"
 )
 
-// The functions that instrument adds to templates, see guard.
+// Names of the functions that instrument adds to templates, see guard.
 const (
 	stepFunc  = "taskrunStep"
 	outFunc   = "taskrunOut"
 	valueFunc = "taskrunValue"
 )
 
-// instrumented is the text of a template that calls a guard as it is executed:
-// package text/template cannot be interrupted, nor be kept from filling the
-// memory. It calls at the beginning of each branch and of each round of a loop
-// with the length of the text there, with each value that is written, and with
-// each value that is assigned or in parentheses. Lines stay where they are.
+// instrumented is the text of a template with calls to a guard: package
+// text/template cannot be interrupted, and its memory cannot be limited. There
+// is a call at the beginning of each branch and of each iteration of a loop,
+// with the length of the text there; a call with each value that is written;
+// and a call with each value that is assigned or in parentheses. Line numbers
+// do not change.
 type instrumented struct {
 	text     string
 	inserted []insertion // in order
 }
 
-// insertion is what was inserted into a text.
-type insertion struct{ at, length int } // at: in the text that has all of them
+// insertion is a text that was inserted.
+type insertion struct{ at, length int } // at: offset in the complete text
 
-// instrument instruments a template. A text that is no template, or has
-// delimiters that could be part of a word, stays as it is.
+// instrument instruments a template. It returns the text unchanged if it is not
+// a valid template, or has delimiters that could be part of a word.
 func instrument(text, left, right string) instrumented {
 	if left == "" {
 		left = "{{"
@@ -141,8 +142,8 @@ func (i *instrumenter) action(begin int) (end int, ok bool) {
 	return end, i.understand(i.in[begin:mark], begin, mark, end, trim, closing)
 }
 
-// atRight reports whether there is a right delimiter. It begins at mark, perhaps
-// with what trims white space.
+// atRight reports whether there is a right delimiter at an offset. It begins at
+// mark, or before it with a trim marker.
 func (i *instrumenter) atRight(at int) (mark, end int, ok bool) {
 	rest := i.in[at:]
 	if len(rest) > 2 && isSpace(rest[0]) && rest[1] == '-' && strings.HasPrefix(rest[2:], i.right) {
@@ -154,7 +155,7 @@ func (i *instrumenter) atRight(at int) (mark, end int, ok bool) {
 	return 0, 0, false
 }
 
-// quoted returns the place of the end of what is quoted; negative if there is none.
+// quoted returns the offset of the end of a quoted text, or a negative number.
 func (i *instrumenter) quoted(at int) int {
 	quote := i.in[at]
 	for at++; at < len(i.in); at++ {
@@ -174,7 +175,7 @@ func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\
 
 var word = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*([a-z]+)\b`) })
 
-// understand notes what is to be inserted into an action and behind it.
+// understand records the insertions into an action and after it.
 func (i *instrumenter) understand(action string, begin, mark, end int, trim bool, closing []int) bool {
 	keyword := ""
 	if m := word().FindStringSubmatch(action); m != nil {
@@ -203,7 +204,7 @@ func (i *instrumenter) understand(action string, begin, mark, end int, trim bool
 	case "template", "break", "continue":
 	default:
 		if strings.TrimSpace(action) == "" {
-			return true // an error
+			return true // the text is not valid
 		}
 		name := outFunc
 		if strings.HasPrefix(strings.TrimSpace(action), "$") && strings.Contains(action, "=") {
@@ -220,7 +221,7 @@ func (i *instrumenter) begin(at int, trim, define bool) {
 	i.calls = append(i.calls, call{at: at, step: b, trim: trim})
 }
 
-// insert makes the text with all calls.
+// insert returns the text with all calls.
 func (i *instrumenter) insert() instrumented {
 	var out strings.Builder
 	var done []insertion
@@ -229,7 +230,7 @@ func (i *instrumenter) insert() instrumented {
 		text := c.text
 		if c.step != nil {
 			if c.step.define && c.step.empty {
-				continue // it would not be empty any more, and replace another one
+				continue // the block would no longer be empty, and would replace another one
 			}
 			text = fmt.Sprintf("%s%s %d %s", i.left, stepFunc, c.step.length, i.right)
 			if c.trim {
@@ -245,11 +246,11 @@ func (i *instrumenter) insert() instrumented {
 	return instrumented{out.String(), done}
 }
 
-// position is how an error of text/template begins.
+// position matches the beginning of an error of text/template.
 var position = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`template: :(\d+):(\d+):`) })
 
-// original returns the text of an error with the positions that the template has
-// as it was written, and without the calls.
+// original returns the text of an error with the positions in the original
+// template, and without the calls.
 func (i *instrumented) original(message string) string {
 	message = position().ReplaceAllStringFunc(message, func(found string) string {
 		m := position().FindStringSubmatch(found)

@@ -2,8 +2,8 @@ package template
 
 import "testing"
 
-// TestLocalFunctions renders a template for each function that needs nobody,
-// but for sockaddr, whose results are those of a machine.
+// TestLocalFunctions renders a template for each function without dependencies,
+// except sockaddr, whose results depend on the machine.
 func TestLocalFunctions(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, template, want string }{

@@ -45,7 +45,7 @@ func (s *stubs) Changed() <-chan struct{} {
 	return s.changed
 }
 
-// define replaces the stubs by those of a file.
+// define replaces the stubs by those in a file.
 func (s *stubs) define(text string) {
 	s.t.Helper()
 	set, diagnostics := stub.Parse("taskrun.hcl", []byte(text))
@@ -59,7 +59,7 @@ func (s *stubs) define(text string) {
 	s.changed = make(chan struct{})
 }
 
-// control writes down what a hook does to its task.
+// control records a hook's orders to its task.
 type control struct {
 	mu      sync.Mutex
 	begin   time.Time
@@ -70,7 +70,7 @@ type control struct {
 	kill    context.CancelFunc
 }
 
-// beginNow is when the times of what is noted begin.
+// beginNow sets the start of recorded times.
 func (c *control) beginNow() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -132,11 +132,13 @@ type setting struct {
 	task hooks.Task
 	env  *taskenv.Env
 	ctx  context.Context
-	// recovered: the next start is that of a task that may run already.
+	// recovered says that the next start is that of a task that may already be
+	// running.
 	recovered bool
 }
 
-// newSetting makes a task with its directories; defined is a stubs file.
+// newSetting creates a task with its directories; defined is the text of a
+// stubs file.
 func newSetting(t *testing.T, defined string, templates ...*api.Template) *setting {
 	t.Helper()
 	s := &setting{
@@ -176,7 +178,7 @@ func (s *setting) start(cfg Config) error {
 	return s.hook.(hooks.TaskPrestart).Prestart(s.ctx, &hooks.PrestartRequest{Task: s.task.Task, Env: s.env, Recovered: s.recovered}, &hooks.PrestartResponse{})
 }
 
-// recover has the next engine take up the task, with the stubs of then.
+// recover lets the next engine recover the task, with new stubs.
 func (s *setting) recover(defined string) {
 	s.t.Helper()
 	s.hook.(hooks.TaskShutdown).Shutdown()
@@ -215,7 +217,7 @@ func (s *setting) expect(when string, want ...string) {
 	}
 }
 
-// file is a template of a text.
+// file returns a template with a text.
 func file(data string, change ...func(*api.Template)) *api.Template {
 	t := &api.Template{EmbeddedTmpl: &data, DestPath: new("local/out"), Splay: new(time.Duration(0))}
 	for _, f := range change {

@@ -17,19 +17,19 @@ import (
 	"taskrun/hooks"
 )
 
-// patience is how long a template may wait for what no stub defines before it
-// fails its task. The stubs file may come to define it meanwhile.
+// patience is how long a template may wait for a value without a stub before it
+// fails its task. Meanwhile the user can add the stub.
 const patience = 10 * time.Second
 
-// missingTime is how long templates wait before the task's events tell what
-// for, and how often at most.
+// missingTime is how long templates wait before the task's events name the
+// missing values, and the minimum interval between such events.
 const missingTime = 3 * time.Second
 
 // execFunc runs a command in the task.
 type execFunc = func(ctx context.Context, cmd []string) (*drivers.ExecTaskResult, error)
 
 // manager renders the templates of a task: first all of them, then those that
-// change.
+// changed.
 type manager struct {
 	set     *set
 	control hooks.Control
@@ -38,18 +38,18 @@ type manager struct {
 	watched []*tracked
 
 	mu       sync.Mutex
-	exec     execFunc // nil before the task has started, or when its driver cannot
-	first    []*spec  // whose script is to be run once the task has started
+	exec     execFunc // nil before the task has started, or if its driver has no exec
+	first    []*spec  // templates whose script must run once the task has started
 	cancel   context.CancelFunc
 	watching sync.WaitGroup
 }
 
-// tracked is a template and what came of it.
+// tracked is a template with its results.
 type tracked struct {
 	*spec
-	result           // of executing it last
-	shown  []byte    // what was rendered last
-	next   *result   // what is to be rendered; nil: the same
+	result           // of the last execution
+	shown  []byte    // the last rendered text
+	next   *result   // the next text to render; nil: no change
 	since  time.Time // when next first differed
 	due    time.Time // when next is rendered
 }
@@ -63,7 +63,7 @@ func newManager(t hooks.Task, s *set) *manager {
 	return m
 }
 
-// end ends the following.
+// end stops following the templates.
 func (m *manager) end() {
 	m.cancel()
 	m.watching.Wait()
@@ -74,8 +74,8 @@ func (m *manager) fail(format string, args ...any) {
 	m.control.Fail(event.KillingFailed(fmt.Sprintf(format, args...)))
 }
 
-// renderAll renders each template as soon as there is what it needs; false: it
-// has given up.
+// renderAll renders each template once its dependencies are known. It returns
+// false if it has given up.
 func (m *manager) renderAll(ctx context.Context) bool {
 	left := slices.Clone(m.watched)
 	begin := time.Now()
@@ -97,7 +97,7 @@ func (m *manager) renderAll(ctx context.Context) bool {
 			return true
 		}
 		if len(used) == 0 {
-			continue // now it is known what to follow
+			continue // now the new dependencies can be followed
 		}
 		if now := names(missing); time.Since(begin) >= patience {
 			m.fail("Template failed: %s", m.hint(left[0], now, missing))
@@ -121,7 +121,7 @@ func (m *manager) renderAll(ctx context.Context) bool {
 	}
 }
 
-// never is a pause so long that it is none.
+// never returns the poll interval, or a pause so long that it never ends.
 func never(poll time.Duration) time.Duration {
 	if poll == 0 {
 		return 1 << 62
@@ -129,7 +129,7 @@ func never(poll time.Duration) time.Duration {
 	return poll
 }
 
-// dependencies returns those of templates, by what they call themselves.
+// dependencies returns the dependencies of templates by name.
 func (m *manager) dependencies(list []*tracked) map[string]dep.Dependency {
 	all := map[string]dep.Dependency{}
 	for _, t := range list {
@@ -140,8 +140,8 @@ func (m *manager) dependencies(list []*tracked) map[string]dep.Dependency {
 	return all
 }
 
-// renderSome renders those templates that can be, and returns the others and
-// what they miss.
+// renderSome renders the templates whose dependencies are known. It returns the
+// others, and records what they miss.
 func (m *manager) renderSome(ctx context.Context, list []*tracked, missing map[string]dep.Dependency) (left []*tracked, err error) {
 	for _, t := range list {
 		out, err := m.set.execute(ctx, t.spec)
@@ -168,8 +168,9 @@ func (m *manager) renderSome(ctx context.Context, list []*tracked, missing map[s
 	return left, nil
 }
 
-// hint says what is missing, and which stubs define it. A name with the
-// allocation's ID has none: it differs in the next run.
+// hint names the missing values and the stubs that would define them. A name
+// that contains the allocation's ID has no stub, because it differs in every
+// run.
 func (m *manager) hint(t *tracked, names []string, missing map[string]dep.Dependency) string {
 	var blocks []string
 	id, _ := m.set.env.Lookup("NOMAD_SHORT_ALLOC_ID")
@@ -189,8 +190,8 @@ func (m *manager) hint(t *tracked, names []string, missing map[string]dep.Depend
 	return fmt.Sprintf("%s; add to %s: %s", text, file, strings.Join(blocks, ", "))
 }
 
-// setVariables hands the task the variables of its templates; false: that
-// failed, and so has the task.
+// setVariables gives the task the variables of its templates. It returns false
+// if that failed, and so did the task.
 func (m *manager) setVariables() bool {
 	if !m.set.hasVariables() {
 		return true

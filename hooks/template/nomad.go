@@ -13,7 +13,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// nomad answers what a template asks of Nomad. Regions are all the same here.
+// nomad answers a question for Nomad. Regions make no difference here.
 func (a *answerer) nomad(kind, arg string) (any, bool, error) {
 	switch kind {
 	case "nomad.var.block", "nomad.var.get": // "path@namespace.region"
@@ -51,7 +51,8 @@ func variablePath(arg string) (path, namespace string) {
 	return path, namespace
 }
 
-// chosen is a question for some instances; a tag may have colons as well.
+// chosen matches a request for some of the instances; a tag may contain colons,
+// too.
 var chosen = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.*?):([0-9]+\|.*)$`) })
 
 // nomadService answers "[tag.]name[@region][:count|key]".
@@ -79,8 +80,8 @@ func (a *answerer) nomadService(arg string) []*dep.NomadService {
 	return list
 }
 
-// choice returns some of the instances, "count|key", such that a key keeps its
-// instances as well as possible when others come and go.
+// choice returns some of the instances, "count|key". A key keeps its instances
+// as far as possible when others come and go.
 func choice(list []*dep.NomadService, choose string) []*dep.NomadService {
 	count, key, _ := strings.Cut(choose, "|")
 	n, err := strconv.Atoi(count)

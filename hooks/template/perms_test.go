@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// Permissions are octal, and no more than the nine bits.
+// Permissions are octal, and have at most nine bits.
 func TestPerms(t *testing.T) {
 	t.Parallel()
 	for perms, want := range map[string]fs.FileMode{"777": 0o777, "0777": 0o777, "0": 0, "600": 0o600, "1000": 1, "1777": 1, "10000": 1, "778": 1, "": 1, "-1": 1, "rw": 1} {
@@ -21,8 +21,7 @@ func TestPerms(t *testing.T) {
 	}
 }
 
-// The times between changes are Nomad's: the longest is four times the
-// shortest, unless the job says otherwise.
+// The default intervals are Nomad's: the maximum is four times the minimum.
 func TestWaits(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -14,21 +14,22 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// Lack is something that a template asks for and does not get.
+// Lack is a value that a template requests and that is missing.
 type Lack struct {
 	Template int    // index of the block
-	Asks     string // as the function names it, such as "kv.block(app/port)"
+	Asks     string // in the form of the function, such as "kv.block(app/port)"
 	Need     stub.Need
-	// Empty: the answer would be an empty list, for which no template waits.
+	// Empty is true if the answer would be an empty list, which no template
+	// waits for.
 	Empty bool
-	// Varies: what is asked for has another name in each run.
+	// Varies is true if the name differs in every run.
 	Varies bool
 }
 
-// Preview executes the templates of a task that ask for what a cluster has,
-// without its directories, and returns what would be missing. What cannot be
-// told beforehand, such as the content of files, is left to the task's start.
-// The environments are two that the task may have in two runs.
+// Preview executes the templates of a task that request values of a cluster,
+// without the task's directories, and returns the values that would be missing.
+// Everything that is unknown before the start, such as the content of files, is
+// ignored. The environments are those of two possible runs.
 func Preview(task hooks.Task, envs [2]*taskenv.Env, cfg Config) []Lack {
 	lacks := lacksIn(task, envs[0], cfg)
 	if len(lacks) == 0 {
@@ -41,7 +42,7 @@ func Preview(task hooks.Task, envs [2]*taskenv.Env, cfg Config) []Lack {
 	return lacks
 }
 
-// lacksIn returns what the templates of a task lack in one environment.
+// lacksIn returns the missing values of a task's templates in one environment.
 func lacksIn(task hooks.Task, env *taskenv.Env, cfg Config) (lacks []Lack) {
 	for i, t := range task.Task.Templates {
 		if t.EmbeddedTmpl == nil || !mayAsk(*t.EmbeddedTmpl) {
@@ -74,8 +75,7 @@ func lacksIn(task hooks.Task, env *taskenv.Env, cfg Config) (lacks []Lack) {
 	return lacks
 }
 
-// previewTime is how long a template may take before a run, when its result is
-// thrown away.
+// previewTime limits the execution of a template in a preview.
 const previewTime = time.Second
 
 func (s *set) executeInTime(t *spec) (result, error) {
@@ -84,7 +84,8 @@ func (s *set) executeInTime(t *spec) (result, error) {
 	return s.execute(ctx, t)
 }
 
-// askers are in the names of all functions that ask for what a cluster has.
+// askers are parts of the names of all functions that request values of a
+// cluster.
 var askers = []string{
 	"key", "ls", "tree", "ecret", "pkiCert", "nomadVar", "ervice", "connect", "node", "Tree", "Ls",
 }
@@ -93,8 +94,8 @@ func mayAsk(text string) bool {
 	return slices.ContainsFunc(askers, func(a string) bool { return strings.Contains(text, a) })
 }
 
-// unknownService returns the service that a dependency asks for, when no
-// instance of it is known.
+// unknownService returns the service that a dependency requests, if it has no
+// known instance.
 func (s *set) unknownService(d dep.Dependency) (name string, unknown bool) {
 	kind, arg := question(d)
 	var provider string
@@ -116,7 +117,7 @@ func (s *set) unknownService(d dep.Dependency) (name string, unknown bool) {
 	return name, !known
 }
 
-// ParseError is why the text of a template cannot be parsed.
+// ParseError explains why a template cannot be parsed.
 type ParseError struct {
 	Template int // index of the block
 	Line     int // in the text, from 1
@@ -131,7 +132,7 @@ func ParseErrors(task hooks.Task, env *taskenv.Env) (errs []ParseError) {
 		}
 		sp, err := newSpec(t, task, env)
 		if err != nil {
-			continue // the start of the task reports it
+			continue // reported when the task starts
 		}
 		_, err = newEmptySet(task, Config{Stubs: noStubs{}}, env).executeInTime(sp)
 		if line, text, ok := parseFault(err); ok {
@@ -141,7 +142,7 @@ func ParseErrors(task hooks.Task, env *taskenv.Env) (errs []ParseError) {
 	return errs
 }
 
-// parseFault takes an error of consul-template apart that comes of parsing.
+// parseFault splits a parse error of consul-template.
 func parseFault(err error) (line int, text string, ok bool) {
 	if err == nil {
 		return 0, "", false

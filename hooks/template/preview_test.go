@@ -11,8 +11,8 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// A name that is made of what each run decides is told from one that a stub can
-// have, whatever the template does with it.
+// A name that depends on the run is distinguished from one that a stub can
+// define, whatever the template does with it.
 func TestPreviewOfNamesThatVary(t *testing.T) {
 	t.Parallel()
 	task := api.NewTask("t", "mock_driver")

@@ -50,8 +50,8 @@ service "hidden" {
 }
 `
 
-// TestFunctions renders a template for each function that asks a cluster or the
-// surroundings of the task, and some that do not.
+// TestFunctions renders a template for each function that reads from a cluster
+// or the surroundings of the task, and some others.
 func TestFunctions(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, template, want string }{
@@ -186,7 +186,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestSetup has templates that keep the task from being set up.
+// TestSetup has templates that prevent the setup of the task.
 func TestSetup(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -219,7 +219,7 @@ func TestSetup(t *testing.T) {
 	}
 }
 
-// TestFiles looks at what is written: where, with what mode, and when not.
+// TestFiles checks the written files: path, mode, and when nothing is written.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	source := func(t *api.Template) {

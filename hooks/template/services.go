@@ -12,8 +12,8 @@ import (
 	"taskrun/engine/leaf/service"
 )
 
-// instances returns the services that a provider knows in the namespace of the
-// job: those that run here, and those of the stubs.
+// instances returns the services of a provider in the namespace of the job:
+// those that run here, and those of the stubs.
 func (a *answerer) instances(provider string) (list []Instance) {
 	if s := a.cfg.Services; s != nil {
 		list = append(list, s.Instances()...)
@@ -55,7 +55,7 @@ func byName(list []Instance) map[string]dep.ServiceTags {
 	return sorted
 }
 
-// tagAndName splits "[tag.]name[@…]". A tag may have dots, a name may not.
+// tagAndName splits "[tag.]name[@…]". A tag may contain dots, a name may not.
 func tagAndName(arg string) (tag, name string) {
 	arg, _, _ = strings.Cut(arg, "@")
 	if i := strings.LastIndexByte(arg, '.'); i >= 0 {

@@ -17,15 +17,16 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// maxPasses bounds how often a template is executed until it has all it asks
-// for: what one answer makes it ask is answered in the next pass.
+// maxPasses limits how often a template is executed until all its questions are
+// answered: an answer can lead to new questions, which are answered in the next
+// pass.
 const maxPasses = 1000
 
-// set are the templates of a task and what they are rendered from.
+// set contains the templates of a task and everything needed to render them.
 type set struct {
 	surroundings
 	templates []*spec
-	config    *config.Config // as far as the functions look at it
+	config    *config.Config // only fields that the functions use
 }
 
 func newSet(task hooks.Task, cfg Config, env *taskenv.Env) (*set, error) {
@@ -51,19 +52,19 @@ func newEmptySet(task hooks.Task, cfg Config, env *taskenv.Env) *set {
 	}
 }
 
-// result is what executing a template gave.
+// result is the result of executing a template.
 type result struct {
 	text    []byte
-	missing []dep.Dependency // with any, text is not to be used
+	missing []dep.Dependency // if not empty, text is incomplete
 	used    []dep.Dependency
-	answers map[string]any       // to what it asked, without what is missing
-	files   map[string]fileStamp // that were read
+	answers map[string]any       // answers to all other questions
+	files   map[string]fileStamp // files that it read
 }
 
-// execute executes a template with the answers there are now, as often as it
-// takes, until ctx ends.
+// execute executes a template with the current answers, repeatedly if
+// necessary, until ctx ends.
 func (s *set) execute(ctx context.Context, t *spec) (result, error) {
-	ctx, cancel := context.WithCancel(ctx) // of what the functions leave behind
+	ctx, cancel := context.WithCancel(ctx) // ends goroutines of the functions
 	defer cancel()
 	brain := ct.NewBrain()
 	a := s.answerer()
@@ -99,7 +100,7 @@ func (s *set) execute(ctx context.Context, t *spec) (result, error) {
 	return result{}, fmt.Errorf("%s: it asks for more and more", t.written)
 }
 
-// differs reports whether what a template asked has other answers now.
+// differs reports whether the questions of a template now have other answers.
 func (s *set) differs(r *result) (bool, error) {
 	a := s.answerer()
 	for _, d := range r.used {
@@ -118,7 +119,7 @@ func (s *set) answerer() *answerer {
 	}
 }
 
-// ask answers and takes note of it.
+// ask answers a question and records the answer.
 func (a *answerer) ask(d dep.Dependency) (value any, known bool, err error) {
 	a.asked[d.String()] = true
 	value, known, err = a.answer(d)
@@ -129,8 +130,8 @@ func (a *answerer) ask(d dep.Dependency) (value any, known bool, err error) {
 }
 
 // answer returns the value of a dependency in the type that consul-template's
-// functions expect. It is not known when there is nothing to answer, which a
-// template waits for. The error is that of a question that has no answer here.
+// functions expect. If known is false there is no value yet, and the template
+// waits for it. An error means that the question cannot be answered here.
 func (a *answerer) answer(d dep.Dependency) (value any, known bool, err error) {
 	kind, arg := question(d)
 	switch d.Type() {
@@ -147,8 +148,8 @@ func (a *answerer) answer(d dep.Dependency) (value any, known bool, err error) {
 	return nil, false, noStub(kind)
 }
 
-// follow returns a channel that is closed when an answer may have changed, and
-// how long to wait before files are looked at again; 0 is never.
+// follow returns channels that are closed when an answer may have changed, and
+// the interval for checking files; 0 means never.
 func (s *set) follow(used map[string]dep.Dependency) (changed, services <-chan struct{}, poll time.Duration) {
 	for _, d := range used {
 		switch d.Type() {
@@ -166,7 +167,7 @@ func (s *set) follow(used map[string]dep.Dependency) (changed, services <-chan s
 	return changed, services, poll
 }
 
-// asksForServices reports whether the answer to a dependency is about services.
+// asksForServices reports whether a dependency is about services.
 func asksForServices(d dep.Dependency) bool {
 	kind, _ := question(d)
 	switch kind {

@@ -19,17 +19,17 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// Nomad's defaults of a client for templates without a wait block.
+// Defaults of Nomad's client for templates without a wait block.
 const (
 	defaultWaitMin = 5 * time.Second
 	defaultWaitMax = 4 * time.Minute
 )
 
-// denied are the functions that a template may not call: Nomad's default, and
+// denied lists the functions that a template may not call: Nomad's default, and
 // two that print to the terminal.
 var denied = []string{"executeTemplate", "plugin", "writeToFile", "spew_dump", "spew_printf"}
 
-// The change modes.
+// Change modes.
 const (
 	modeNoop    = "noop"
 	modeRestart = "restart"
@@ -42,10 +42,10 @@ type spec struct {
 	*ct.Template
 	text     instrumented
 	guard    *guard
-	written  string // the destination as the job file has it
-	dest     string // relative to the directory of the allocation
+	written  string // the destination as in the job file
+	dest     string // relative to the allocation directory
 	perms    fs.FileMode
-	uid, gid int // -1: not given
+	uid, gid int // -1: not set
 	once     bool
 	env      bool
 	change   change
@@ -53,7 +53,7 @@ type spec struct {
 	waitMin, waitMax time.Duration
 }
 
-// change is what happens to the task when a template has changed.
+// change is the reaction to a changed template.
 type change struct {
 	mode   string
 	signal string // Nomad's name
@@ -132,7 +132,7 @@ func newSpec(t *api.Template, task hooks.Task, env *taskenv.Env) (*spec, error) 
 	return s, nil
 }
 
-// owner is a uid or gid of a job file; a negative one is none.
+// owner returns a uid or gid of a job file; a negative number is none.
 func owner(id *int) int {
 	if id == nil || *id < 0 {
 		return -1
@@ -140,8 +140,8 @@ func owner(id *int) int {
 	return *id
 }
 
-// readPlaced reads a file of the allocation by its absolute path; no link leads out
-// of the directory of the task, or the shared one, that it is in.
+// readPlaced reads a file of the allocation by its absolute path. No link can
+// lead out of the directory of the task, or the shared one, that contains it.
 func readPlaced(allocDir, path string) ([]byte, error) {
 	rel, err := filepath.Rel(allocDir, path)
 	if err != nil {

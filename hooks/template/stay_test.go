@@ -9,8 +9,8 @@ import (
 	"taskrun/engine/leaf/allocdir"
 )
 
-// TestNoLinkLeadsToAnotherTask has a task put a link to the secrets of another one
-// where its template is read from and written to.
+// TestNoLinkLeadsToAnotherTask lets a task put a link to another one's secrets
+// at the paths of its template.
 func TestNoLinkLeadsToAnotherTask(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir()

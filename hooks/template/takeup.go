@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// takeUp goes on with the templates of a task that runs since before this
-// engine: what it has read stays as it is, and what has changed meanwhile is a
-// change like any other, which its change_mode is for. What is missing by now
-// is waited for while the task runs. It reports false, and has done nothing,
-// when not all of them were rendered.
+// takeUp continues with the templates of a task that an earlier engine has
+// started. Rendered files stay as they are; a change since then triggers
+// change_mode as usual. The task keeps running while a dependency is missing.
+// If not all templates were rendered, takeUp returns false without doing
+// anything.
 func (m *manager) takeUp(ctx context.Context) bool {
 	rendered := make([][]byte, len(m.watched))
 	for i, t := range m.watched {

@@ -10,9 +10,9 @@ import (
 
 func once(t *api.Template) { t.Once = new(true) }
 
-// TestChangesWhileNobodyLooked has an engine take up a task whose templates
-// have other answers than when it started.
-func TestChangesWhileNobodyLooked(t *testing.T) {
+// TestChangesBetweenLooks lets an engine recover a task whose templates have
+// other answers than when it started.
+func TestChangesBetweenLooks(t *testing.T) {
 	t.Parallel()
 	const restarts = "5s Restart Signaled: Template with change_mode restart re-rendered"
 	for _, c := range []struct {
@@ -47,9 +47,8 @@ func TestChangesWhileNobodyLooked(t *testing.T) {
 	}
 }
 
-// TestWhatComesBackIsFollowed has a template miss its answer when it is taken
-// up.
-func TestWhatComesBackIsFollowed(t *testing.T) {
+// TestRestartedTaskIsFollowed recovers a template whose value is missing.
+func TestRestartedTaskIsFollowed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newSetting(t, key("old"), file(`{{ key "k" }}`, mode("restart")))
@@ -64,9 +63,9 @@ func TestWhatComesBackIsFollowed(t *testing.T) {
 	})
 }
 
-// TestALostTaskStartsWithNewFiles has an engine find that the task is gone:
-// there is nobody to tell of a change.
-func TestALostTaskStartsWithNewFiles(t *testing.T) {
+// TestLostTaskStartsWithNewFiles lets an engine find that the task is gone:
+// there is no task to notify of a change.
+func TestLostTaskStartsWithNewFiles(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newSetting(t, key("old"), file(`{{ key "k" }}`, mode("restart")))
@@ -86,8 +85,8 @@ func TestALostTaskStartsWithNewFiles(t *testing.T) {
 	})
 }
 
-// TestATaskThatNeverStarted has nothing to take up.
-func TestATaskThatNeverStarted(t *testing.T) {
+// TestTaskThatNeverStarted has nothing to recover.
+func TestTaskThatNeverStarted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newSetting(t, key("new"), file(`{{ key "k" }}`, mode("restart")))

@@ -11,11 +11,11 @@ import (
 	"taskrun/jobspec/stub"
 )
 
-// version is how a question for one version of a secret ends.
+// version matches the end of a question about one version of a secret.
 var version = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\.v[0-9]+$`) })
 
-// vault answers what a template asks of Vault. There is one version of each
-// secret, and what is written (as to issue a certificate) gets the stub.
+// vault answers a question for Vault. Each secret has one version, and a write
+// (for example to issue a certificate) returns the stub.
 func (a *answerer) vault(kind, arg string) (any, bool, error) {
 	switch kind {
 	case "vault.read":
@@ -50,7 +50,7 @@ func vaultSecret(s stub.Secret) *dep.Secret {
 	}}
 }
 
-// pems is a secret with a certificate, as the function pkiCert gives it.
+// pems converts a secret with a certificate for the function pkiCert.
 func pems(s stub.Secret) dep.PemEncoded {
 	text := func(name string) string {
 		t, _ := s.Data[name].(string)

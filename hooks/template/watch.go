@@ -8,14 +8,14 @@ import (
 )
 
 // begin renders all templates, then follows those that may change. It returns
-// early when ctx is done, and when it has failed the task.
+// early when ctx ends, and when it has failed the task.
 func (m *manager) begin(ctx context.Context) {
 	if m.renderAll(ctx) {
 		m.follow(ctx)
 	}
 }
 
-// follow hands the task its variables, then follows the templates that may
+// follow gives the task its variables, then follows the templates that may
 // change.
 func (m *manager) follow(ctx context.Context) {
 	if !m.setVariables() {
@@ -29,8 +29,8 @@ func (m *manager) follow(ctx context.Context) {
 	m.watching.Go(func() { m.watch(ctx) })
 }
 
-// watch renders templates again when what they read has changed, and has the
-// task know.
+// watch renders templates again when their input has changed, and notifies the
+// task.
 func (m *manager) watch(ctx context.Context) {
 	for {
 		changed, services, poll := m.set.follow(m.dependencies(m.watched))
@@ -46,8 +46,7 @@ func (m *manager) watch(ctx context.Context) {
 	}
 }
 
-// pause waits until answers may have changed, which is news, or a template is
-// due.
+// pause waits until answers may have changed (news), or a template is due.
 func (m *manager) pause(ctx context.Context, changed, services <-chan struct{}, poll time.Duration) (news, ended bool) {
 	due := time.NewTimer(m.untilDue())
 	defer due.Stop()
@@ -71,9 +70,9 @@ func (m *manager) pause(ctx context.Context, changed, services <-chan struct{}, 
 	}
 }
 
-// look executes the templates whose answers have changed, and notes which of
-// them have become different. They are rendered when it has been quiet: at
-// least waitMin after the last change, at most waitMax after the first.
+// look executes the templates whose answers have changed, and records new
+// results. They are rendered once there were no changes for a while: at least
+// waitMin after the last change, at most waitMax after the first.
 func (m *manager) look(ctx context.Context, now time.Time) bool {
 	for _, t := range m.watched {
 		differs, err := m.set.differs(&t.result)
@@ -98,7 +97,7 @@ func (m *manager) lookAt(ctx context.Context, t *tracked, now time.Time) error {
 	}
 	t.result = out
 	switch {
-	case len(out.missing) > 0: // what was there stays until it is there again
+	case len(out.missing) > 0: // keep the old value until there is one again
 	case bytes.Equal(out.text, t.shown):
 		t.next = nil
 	default:
@@ -114,7 +113,7 @@ func (m *manager) lookAt(ctx context.Context, t *tracked, now time.Time) error {
 	return nil
 }
 
-// untilDue is the time until a template is rendered.
+// untilDue returns the time until the next template is due.
 func (m *manager) untilDue() time.Duration {
 	pause := never(0)
 	for _, t := range m.watched {
@@ -136,8 +135,8 @@ func (m *manager) filesChanged() bool {
 	return false
 }
 
-// renderDue renders the templates that are due and has the task know; false:
-// that failed, and so has the task.
+// renderDue renders the templates that are due and notifies the task. It
+// returns false if that failed, and so did the task.
 func (m *manager) renderDue(ctx context.Context) bool {
 	var changed []*spec
 	now := time.Now()

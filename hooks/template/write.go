@@ -13,9 +13,9 @@ import (
 	"taskrun/engine/leaf/allocdir"
 )
 
-// write puts text at the destination of a template, all of it or nothing, and
-// reports whether it had to: a file that has the same content and owner stays
-// as it is.
+// write writes text to the destination of a template, atomically. It reports
+// whether it changed anything: a file with the same content and owner is left
+// alone.
 func (t *spec) write(allocDir string, text []byte) (bool, error) {
 	dir := allocdir.At(allocDir)
 	defer func() { _ = dir.Close() }()
@@ -30,7 +30,7 @@ func (t *spec) write(allocDir string, text []byte) (bool, error) {
 		if old, err := allocdir.ReadFile(root, dest, maxSize); err == nil && bytes.Equal(old, text) && same {
 			return false, nil
 		}
-		if os.Geteuid() == 0 { // only root can give a file away
+		if os.Geteuid() == 0 { // only root can change the owner
 			if uid < 0 {
 				uid = int(owner.Uid)
 			}
@@ -54,8 +54,8 @@ func (t *spec) write(allocDir string, text []byte) (bool, error) {
 	return true, nil
 }
 
-// writeTemp makes the file that takes the place of the destination. Other users
-// cannot read it before it is complete.
+// writeTemp creates the file that replaces the destination. Other users cannot
+// read it before it is complete.
 func (t *spec) writeTemp(root *os.Root, temp string, text []byte, uid, gid int) error {
 	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package vault is the task hook that gives a task with a vault block its
-// token, as a variable and as a file. The token is that of the stubs, which no
-// Vault accepts unless the user has put a real one there.
-// See https://developer.hashicorp.com/nomad/docs/job-specification/vault.
+// token, as a variable and as a file. The token comes from the stubs. No Vault
+// accepts it, unless the user has put a real one there. See
+// https://developer.hashicorp.com/nomad/docs/job-specification/vault.
 package vault
 
 import (
@@ -17,7 +17,7 @@ type hook struct {
 	token func() string
 }
 
-// New makes the factory of hooks; token returns that of the stubs.
+// New returns a factory of hooks; token returns the token of the stubs.
 func New(token func() string) hooks.TaskFactory {
 	return func(t hooks.Task) hooks.TaskHook {
 		if t.Task.Vault == nil {
@@ -29,7 +29,7 @@ func New(token func() string) hooks.TaskFactory {
 
 func (h *hook) Name() string { return "vault" }
 
-// Prestart writes the token where Nomad does: for the task to see, unless the
+// Prestart writes the token where Nomad does. The task can see it, unless the
 // block has disable_file.
 func (h *hook) Prestart(_ context.Context, _ *hooks.PrestartRequest, resp *hooks.PrestartResponse) error {
 	resp.VaultToken = h.token()

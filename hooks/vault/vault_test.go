@@ -38,7 +38,7 @@ func read(task hooks.Task, name string) string {
 
 func token() string { return "the token" }
 
-func TestTheTokenIsWhereNomadPutsIt(t *testing.T) {
+func TestTokenPlaces(t *testing.T) {
 	t.Parallel()
 	for _, disabled := range []bool{false, true} {
 		task := newTask(t, &api.Task{Name: "t", Vault: &api.Vault{DisableFile: &disabled}})
@@ -54,14 +54,14 @@ func TestTheTokenIsWhereNomadPutsIt(t *testing.T) {
 	}
 }
 
-func TestATaskWithoutVaultHasNoHook(t *testing.T) {
+func TestNoHookWithoutVault(t *testing.T) {
 	t.Parallel()
 	if h := New(token)(newTask(t, &api.Task{Name: "t"})); h != nil {
 		t.Errorf("got %v", h)
 	}
 }
 
-// Without the user whose file it would be there is no token.
+// If the owner of the file does not exist, there is no token.
 func TestUnknownUser(t *testing.T) {
 	t.Parallel()
 	h := New(token)(newTask(t, &api.Task{Name: "t", User: "no-such-user", Vault: &api.Vault{}}))

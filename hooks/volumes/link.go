@@ -8,9 +8,8 @@ import (
 	"path/filepath"
 )
 
-// link makes a path in the task's directory, which an absolute one is taken to
-// start in, a link to a folder. A link that is there already, of an earlier
-// start or run, is replaced.
+// link makes a path in the task's directory (the root of absolute paths) a link
+// to a folder. It replaces an existing link of an earlier start or run.
 func link(root *os.Root, destination, folder string) error {
 	name := filepath.Clean("/" + destination)[1:]
 	if name == "" {

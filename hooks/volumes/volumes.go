@@ -1,7 +1,7 @@
-// Package volumes is the task hook that gives a task its volumes: folders of
-// this machine, mounted where the driver can, else linked into the task's
-// directory.
-// See https://developer.hashicorp.com/nomad/docs/job-specification/volume_mount.
+// Package volumes is the task hook that gives a task its volumes, which are
+// folders of this machine. They are mounted if the driver supports it, and
+// otherwise linked into the task's directory. See
+// https://developer.hashicorp.com/nomad/docs/job-specification/volume_mount.
 package volumes
 
 import (
@@ -17,17 +17,16 @@ import (
 	"taskrun/hooks"
 )
 
-// Config tells where volumes are.
+// Config says where volumes are.
 type Config struct {
 	DataDir string
 	// Stub returns the stub of a volume, a folder, by the volume's source. The
-	// folder of a volume without one is in DataDir and stays when the run ends. May
-	// be nil.
+	// folder of a volume without a stub is in DataDir and remains when the run
+	// ends. Stub may be nil.
 	Stub func(source string) (path string, readOnly, ok bool)
 }
 
-// New returns what makes the hook of a task; it makes none for a task without
-// mounts.
+// New returns a factory of hooks. Tasks without volume mounts get none.
 func New(cfg Config) hooks.TaskFactory {
 	return func(t hooks.Task) hooks.TaskHook {
 		if len(t.Task.VolumeMounts) == 0 {
@@ -45,11 +44,11 @@ type hook struct {
 func (h *hook) Name() string { return "volumes" }
 
 // Prestart finds the folder of every mount before each start. A driver without
-// isolation can mount nothing: its task gets links.
+// isolation cannot mount them; its task gets links.
 func (h *hook) Prestart(_ context.Context, req *hooks.PrestartRequest, resp *hooks.PrestartResponse) error {
 	for _, m := range h.task.Task.VolumeMounts {
 		if m.Volume == nil {
-			continue // Nomad drops it, and validation has said so
+			continue // Nomad ignores it, and validation has warned about it
 		}
 		name, at := req.Env.Replace(*m.Volume), req.Env.Replace(deref(m.Destination))
 		volume := h.task.Group.Volumes[name]
@@ -80,8 +79,8 @@ func (h *hook) Prestart(_ context.Context, req *hooks.PrestartRequest, resp *hoo
 	return nil
 }
 
-// find returns the folder of a volume. That of a stub must exist: nothing is
-// made outside of the data directory.
+// find returns the folder of a volume. The folder of a stub must exist: nothing
+// is created outside of the data directory.
 func (h *hook) find(v *api.VolumeRequest) (dir string, readOnly bool, err error) {
 	source := v.Source
 	if v.PerAlloc {
@@ -96,7 +95,7 @@ func (h *hook) find(v *api.VolumeRequest) (dir string, readOnly bool, err error)
 		}
 	}
 	var owner *allocdir.Owner
-	if h.task.Driver.FSIsolation == drivers.FSIsolationNone { // else the volume is mounted, not reached by path
+	if h.task.Driver.FSIsolation == drivers.FSIsolationNone { // with isolation, tasks reach the volume by its mount
 		if owner, err = allocdir.OwnerOf(h.task.Task.User); err != nil {
 			return "", false, err
 		}

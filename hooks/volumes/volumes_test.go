@@ -67,7 +67,7 @@ func (s *stage) start(t *testing.T) ([]drivers.Mount, error) {
 	return resp.Mounts, err
 }
 
-func TestWithoutIsolationAVolumeIsALink(t *testing.T) {
+func TestVolumeIsALinkWithoutIsolation(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, mount("${NAME}", "/var/lib/db"), mount("stub", "local/stub"), mount("csi", "/csi"))
 	for range 2 { // a start and a restart
@@ -95,7 +95,7 @@ func TestWithoutIsolationAVolumeIsALink(t *testing.T) {
 	}
 }
 
-func TestWithIsolationAVolumeIsMounted(t *testing.T) {
+func TestVolumeIsMountedWithIsolation(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, mount("db", "/var/lib/db"), mount("stub", "/stub"), mount("csi", "/csi"))
 	s.info.Driver.FSIsolation = drivers.FSIsolationImage
@@ -113,7 +113,7 @@ func TestWithIsolationAVolumeIsMounted(t *testing.T) {
 	}
 }
 
-func TestVolumesThatCannotBe(t *testing.T) {
+func TestVolumeErrors(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		mounts []*api.VolumeMount
@@ -139,9 +139,9 @@ func TestVolumesThatCannotBe(t *testing.T) {
 	}
 }
 
-// A mount without a volume is passed over, and a volume of an unknown user is
-// not made.
-func TestMountsOfNothingAndOfNobody(t *testing.T) {
+// A mount without a volume is ignored, and no volume is created for an unknown
+// user.
+func TestInvalidMounts(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, &api.VolumeMount{}, mount("stub", "local/stub"))
 	if _, err := s.start(t); err != nil {

@@ -8,11 +8,11 @@ import (
 	"sync"
 )
 
-// The kinds of sources that can be downloaded here.
+// Kinds of sources that can be downloaded here.
 const (
 	HTTP = "http"
 	Git  = "git"
-	File = "file" // of this machine, which Nomad refuses
+	File = "file" // a file of this machine, which Nomad refuses
 )
 
 var (
@@ -21,7 +21,7 @@ var (
 	scp    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[^/@:]+@[^/:]+:`) })
 )
 
-// Forced splits "kind::rest"; kind is empty when there is none.
+// Forced splits "kind::rest"; kind may be empty.
 func Forced(source string) (kind, rest string) {
 	if m := forced().FindStringSubmatch(source); m != nil {
 		return strings.ToLower(m[1]), m[2]
@@ -29,8 +29,8 @@ func Forced(source string) (kind, rest string) {
 	return "", source
 }
 
-// Kind is what a source needs to be downloaded: one of the constants, or the
-// name that Nomad has for it ("s3", "gcs", "hg"), or an unknown scheme.
+// Kind returns the method to download a source: one of the constants, Nomad's
+// name for it ("s3", "gcs", "hg"), or an unknown scheme.
 func Kind(source string) string {
 	kind, rest := Forced(source)
 	if kind == "" {
@@ -45,7 +45,8 @@ func Kind(source string) string {
 	return kind
 }
 
-// guess is what Nomad makes of a source that names no kind.
+// guess returns the kind that Nomad assumes for a source without an explicit
+// one.
 func guess(source string) string {
 	host, _, _ := strings.Cut(source, "/")
 	switch {
@@ -63,8 +64,8 @@ func guess(source string) string {
 	return File
 }
 
-// Unsupported reports whether a source can never be downloaded here, which is
-// false for one whose kind is known only when the task runs.
+// Unsupported reports whether a source can never be downloaded here. It returns
+// false if the kind is only known when the task runs.
 func Unsupported(source string) (kind string, yes bool) {
 	if strings.HasPrefix(source, "${") {
 		return "", false

@@ -15,7 +15,7 @@ import (
 var expressionType = reflect.TypeFor[hcl.Expression]()
 
 // attribute stores the value of an attribute in a field. It reports whether
-// that went well.
+// that succeeded.
 func (d *Decoder) attribute(a attribute, target reflect.Value, ctx *hcl.EvalContext, place Place) bool {
 	if target.Type() == expressionType {
 		target.Set(reflect.ValueOf(a.expr))
@@ -39,7 +39,7 @@ func (d *Decoder) native(expr hcl.Expression) (hclsyntax.Expression, bool) {
 }
 
 // value evaluates an expression and stores it in target. It reports whether
-// that went well.
+// that succeeded.
 func (d *Decoder) value(name string, expr hclsyntax.Expression, target reflect.Value, ctx *hcl.EvalContext) bool {
 	v, ok := d.evaluate(expr, ctx)
 	if !ok {
@@ -55,16 +55,16 @@ func (d *Decoder) value(name string, expr hclsyntax.Expression, target reflect.V
 	return true
 }
 
-// evaluate returns the value of an expression, if it has one. An unknown value is
-// not reported: its cause has been.
+// evaluate returns the value of an expression, if it has one. It does not
+// report an unknown value, whose cause was reported before.
 func (d *Decoder) evaluate(expr hclsyntax.Expression, ctx *hcl.EvalContext) (cty.Value, bool) {
 	v, diags := d.Scope.Value(expr, ctx)
 	d.report(diags...)
 	return v, !diags.HasErrors() && v.IsWhollyKnown()
 }
 
-// warnOfNanoseconds warns of a number without a unit that was meant as seconds:
-// Nomad reads nanoseconds.
+// warnOfNanoseconds returns a warning for a number without a unit that was
+// meant as seconds: Nomad reads nanoseconds.
 func (d *Decoder) warnOfNanoseconds(name string, expr hclsyntax.Expression, v cty.Value) {
 	if v.IsNull() || v.Type() != cty.Number {
 		return

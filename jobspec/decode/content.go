@@ -12,7 +12,7 @@ import (
 	"taskrun/jobspec/diagnostic"
 )
 
-// content reads a body and reports what the schema does not know.
+// content reads a body, and reports everything that is not in the schema.
 func (d *Decoder) content(in instance, s *schema) content {
 	native, ok := in.body.(*hclsyntax.Body)
 	if !ok {
@@ -42,10 +42,10 @@ func (d *Decoder) content(in instance, s *schema) content {
 	return c
 }
 
-// meant returns what a misspelled name is likely to mean, so that the rest is
-// checked as if it were written; or the name itself.
+// meant returns the name that a misspelled one probably means, so that the rest
+// can be checked. Otherwise it returns the name itself.
 func (d *Decoder) meant(name string, s *schema) string {
-	if d.tolerant > 0 { // it has no effect then
+	if d.tolerant > 0 { // the block then has no effect
 		return name
 	}
 	return cmp.Or(diagnostic.Nearest(name, s.names()), name)
@@ -110,7 +110,7 @@ func (d *Decoder) anything(body hcl.Body) content {
 	return content{attributes: attributesOf(found), missing: body.MissingItemRange()}
 }
 
-// labelsFit reports whether a block has as many labels as it should.
+// labelsFit reports whether a block has the right number of labels.
 func (d *Decoder) labelsFit(in instance, want int) bool {
 	switch got := len(in.labels); {
 	case got < want:
@@ -125,7 +125,7 @@ func (d *Decoder) labelsFit(in instance, want int) bool {
 	return false
 }
 
-// InOrder returns attributes as they stand in the source.
+// InOrder returns attributes in the order of the source.
 func InOrder(attributes hcl.Attributes) []*hcl.Attribute {
 	return slices.SortedFunc(maps.Values(attributes), func(a, b *hcl.Attribute) int {
 		return cmp.Compare(a.NameRange.Start.Byte, b.NameRange.Start.Byte)

@@ -53,7 +53,7 @@ func assignScalar(target reflect.Value, v cty.Value) *mismatch {
 			return &mismatch{wanted: "true or false", value: v}
 		}
 		target.SetBool(b.True())
-	case reflect.Struct: // big.Float: any number
+	case reflect.Struct: // big.Float accepts any number
 		n, ok := to(cty.Number, v)
 		if !ok {
 			return &mismatch{wanted: "a number", value: v}
@@ -71,7 +71,7 @@ func assignScalar(target reflect.Value, v cty.Value) *mismatch {
 	return nil
 }
 
-// to converts v to a scalar type, which null is not.
+// to converts v to a scalar type. Null cannot be converted.
 func to(t cty.Type, v cty.Value) (cty.Value, bool) {
 	converted, err := convert.Convert(v, t)
 	return converted, err == nil && !converted.IsNull()

@@ -9,7 +9,7 @@ import (
 	"taskrun/jobspec/diagnostic"
 )
 
-// Decode fills target, a pointer to a struct, from the body of a block called
+// Decode fills target, a pointer to a struct, from the body of a block named
 // name. It returns all errors and stores all valid values.
 func (d *Decoder) Decode(name string, header hcl.Range, body hcl.Body, target any, place Place) hcl.Diagnostics {
 	d.diags = nil
@@ -21,7 +21,7 @@ func (d *Decoder) Decode(name string, header hcl.Range, body hcl.Body, target an
 	return d.diags
 }
 
-// body fills the struct target from a block, or the form for it.
+// body fills the struct target, or its form, from a block.
 func (d *Decoder) body(in instance, target reflect.Value, place Place) {
 	if d.Form != nil {
 		if form := d.Form(target.Addr().Interface()); form != nil {
@@ -57,7 +57,7 @@ func (d *Decoder) fields(in instance, s *schema, target reflect.Value, place Pla
 	c := d.content(in, s)
 	for _, b := range c.blocks {
 		if s.blockTypes[b.name] == nil && !d.isDynamic(b) {
-			place.Lost("") // what it should be is missing
+			place.Lost("") // its correct name or place is missing
 		}
 	}
 	for _, a := range c.attributes {
@@ -93,8 +93,8 @@ func (d *Decoder) tolerate(n int) {
 	}
 }
 
-// blocks stores the blocks of one type in the field of their parent. They are
-// at least one; c is the content they were found in.
+// blocks stores blocks of one type, at least one, in the field of their parent;
+// c is the content that contains them.
 func (d *Decoder) blocks(found []instance, f *field, target reflect.Value, c content, place Place) {
 	switch f.block {
 	case many:
@@ -115,7 +115,7 @@ func (d *Decoder) blocks(found []instance, f *field, target reflect.Value, c con
 	}
 }
 
-// one stores a block of which there may be one only.
+// one stores a block that may occur only once.
 func (d *Decoder) one(in instance, f *field, target reflect.Value, place Place) {
 	d.labelsFit(in, d.labels(f))
 	switch f.block {
@@ -134,8 +134,8 @@ func (d *Decoder) one(in instance, f *field, target reflect.Value, place Place) 
 func (d *Decoder) many(found []instance, f *field, target reflect.Value, place Place) {
 	t := f.element()
 	want := d.labels(f)
-	// Elements may be structs, not pointers: the slice must not move while
-	// they are filled.
+	// Elements may be structs, not pointers, so the slice must not be
+	// reallocated while they are filled.
 	slice := reflect.MakeSlice(f.typ, 0, len(found))
 	for _, in := range found {
 		if !d.labelsFit(in, want) {
@@ -175,7 +175,7 @@ func (d *Decoder) keyed(found []instance, f *field, target reflect.Value, place 
 	}
 }
 
-// plain stores a block that holds any attributes in a map of strings or of
+// plain stores a block with arbitrary attributes in a map of strings or of
 // lists of strings.
 func (d *Decoder) plain(in instance, target reflect.Value, place Place) {
 	t := target.Type()

@@ -44,7 +44,7 @@ type outer struct {
 	Hidden   string
 }
 
-// decodeInto decodes a text and returns what is wrong with it.
+// decodeInto decodes a text and returns the errors.
 func decodeInto(t *testing.T, text string, target any, d decode.Decoder) []string {
 	t.Helper()
 	body, diags := syntax.Parse([]byte(text), "t")
@@ -124,7 +124,7 @@ func TestDecodeFillsEveryKindOfField(t *testing.T) {
 	}
 }
 
-func TestDecodeSaysAllThatIsWrong(t *testing.T) {
+func TestDecodeReportsAllErrors(t *testing.T) {
 	t.Parallel()
 	for source, want := range map[string][]string{
 		`nope = 1`:                       {`1: unknown attribute "nope" in outer`},
@@ -149,7 +149,7 @@ func TestDecodeSaysAllThatIsWrong(t *testing.T) {
 		"plain {\n a {}\n}":              {`2: unknown block "a" in plain`},
 		"either {}\neither {}":           {`2: "either" is given twice`},
 		"either = {}\neither {}":         {`2: "either" is given twice`},
-		"single \"x\" {}\n":              nil, // single takes a label of its own
+		"single \"x\" {}\n":              nil, // single has its own label
 		"plain \"x\" {}":                 {`1: "x" is not expected after plain`},
 		"item {}":                        {`1: this item has no name`},
 		"item \"a\" \"b\" {}":            {`1: "b" is not expected after item`},
@@ -161,7 +161,7 @@ func TestDecodeSaysAllThatIsWrong(t *testing.T) {
 		"free {\n a = 1\n a {}\n}":           {`2: warning: "a" is given as an attribute and as a block`},
 		"item \"a\" {\n value = nope()\n}\nplain {\n a = nope()\n b = 1\n}":           {`2: Call to unknown function`, `5: Call to unknown function`},
 		"dynamic \"item\" {\n for_each = nope()\n labels = [\"a\"]\n content {}\n}":   {`2: Call to unknown function`},
-		"dynamic \"item\" {\n for_each = [1, 2]\n labels = [nope()]\n content {}\n}":  {`3: Call to unknown function`}, // once
+		"dynamic \"item\" {\n for_each = [1, 2]\n labels = [nope()]\n content {}\n}":  {`3: Call to unknown function`}, // reported once
 		"dynamic \"item\" \"x\" {\n for_each = [1]\n content {}\n}":                   {`1: "x" is not expected after dynamic`},
 		"dynamic \"single\" {\n for_each = [1, 2]\n labels = [\"a\"]\n content {}\n}": {`1: "single" is given twice`},
 		"dynamic \"single\" {\n for_each = [1]\n labels = [\"a\"]\n content {}\n}":    nil,
@@ -183,7 +183,7 @@ func TestDecodeSaysAllThatIsWrong(t *testing.T) {
 	}
 }
 
-// Generated blocks are paid for, so that a few lines cannot fill the memory.
+// Generated blocks are paid for, so that a few lines cannot exhaust the memory.
 func TestGeneratedBlocksAreBounded(t *testing.T) {
 	t.Parallel()
 	const source = "dynamic \"item\" {\n for_each = range(1000)\n labels = [\"a\"]\n content {}\n}\n"
@@ -202,7 +202,7 @@ func TestGeneratedBlocksAreBounded(t *testing.T) {
 	}
 }
 
-// Nothing is said of a value that is not known, and nothing stored.
+// An unknown value is neither reported nor stored.
 func TestUnknownValuesAreLeftOut(t *testing.T) {
 	t.Parallel()
 	body, diags := syntax.Parse([]byte("text = var.later\nlist = [var.later]\nflag = true\nfree {\n a = var.later\n b = 1\n}\n"), "t")
@@ -220,7 +220,7 @@ func TestUnknownValuesAreLeftOut(t *testing.T) {
 	}
 }
 
-// What a secret decides is concealed, in a generated block too.
+// Values that depend on a secret are concealed, also in a generated block.
 func TestGeneratedBlocksAreConcealed(t *testing.T) {
 	t.Parallel()
 	const source = "dynamic \"item\" {\n for_each = var.secret\n labels = [\"a\"]\n content {\n value = item.value\n}\n}\nwhole = 1 + 1\n"
@@ -254,7 +254,7 @@ func TestStaticKnowsNoDynamicBlocks(t *testing.T) {
 	}
 }
 
-// form is what inner is written as: twice the value, which must be there.
+// form is the form of inner: twice the value, which is required.
 type form struct {
 	*inner
 
@@ -269,7 +269,7 @@ func (f *form) Finish(b decode.Block) hcl.Diagnostics {
 	return nil
 }
 
-// lenient is a form whose faults do not count.
+// lenient is a form whose errors are tolerated.
 type lenient struct{ *inner }
 
 func (lenient) Tolerate() {}
@@ -304,7 +304,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-func TestBodiesAndExpressionsAreKeptAsTheyAre(t *testing.T) {
+func TestBodiesAndExpressionsAreKept(t *testing.T) {
 	t.Parallel()
 	type raw struct {
 		Expr hcl.Expression `hcl:"expr"`

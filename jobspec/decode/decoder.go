@@ -1,12 +1,12 @@
-// Package decode fills structs that carry `hcl` tags from HCL bodies. It knows
-// what gohcl does not: maps as block types, blocks that may be written as
+// Package decode fills structs with `hcl` tags from HCL bodies. It supports
+// features that gohcl lacks: maps as block types, blocks that may be written as
 // attributes, bodies without a schema, durations, dynamic blocks at any depth,
-// and where each value came from.
+// and the position of every value.
 //
 // The tags are those of gohcl, name and kind: "count,optional", "hook" (a
-// required attribute), "task,block", ",label", ",body". A kind of its own is
-// "either", a map that may be written as a block or as an attribute. A field
-// of type hcl.Expression gets the expression itself.
+// required attribute), "task,block", ",label", ",body". There is one more kind,
+// "either", for a map that may be written as a block or as an attribute. A
+// field of type hcl.Expression receives the expression itself.
 package decode
 
 import (
@@ -18,28 +18,27 @@ import (
 	"taskrun/jobspec/evaluate"
 )
 
-// A Decoder decodes the blocks of one file. It is not safe for use by several
-// goroutines.
+// A Decoder decodes the blocks of one file. It is not safe for concurrent use.
 type Decoder struct {
 	// Scope evaluates the expressions.
 	Scope *evaluate.Scope
-	// Form may return a pointer to another struct to decode in place of target,
-	// which is a pointer to a struct; or nil for target itself. The
-	// form usually embeds target and adds what can be written but not stored.
+	// Form may return a pointer to another struct to decode instead of target,
+	// which is a pointer to a struct, or nil to decode target itself. The form
+	// usually embeds target and adds fields that can be written but not stored.
 	Form func(target any) any
-	// Static makes "dynamic" a block type like any other.
+	// Static makes "dynamic" an ordinary block type.
 	Static bool
-	// Incomplete is set when blocks are missing in what was decoded, so that
-	// references to them look wrong.
+	// Incomplete is set if blocks are missing in the result, so that references
+	// to them look wrong.
 	Incomplete bool
 
-	tolerant int // structs around what is decoded
+	tolerant int // number of enclosing Tolerant structs
 	diags    hcl.Diagnostics
-	errors   int // reported, even if no longer kept
+	errors   int // errors reported, including those no longer kept
 	schemas  map[reflect.Type]*schema
 }
 
-// A Finisher is a struct that does more once its block is decoded: it checks
+// A Finisher is a struct that does more after its block is decoded: it checks
 // attributes against each other, or moves values to other fields.
 type Finisher interface {
 	Finish(Block) hcl.Diagnostics
@@ -48,16 +47,16 @@ type Finisher interface {
 // A Tolerant struct turns the errors in its block into warnings.
 type Tolerant interface{ Tolerate() }
 
-// A Block describes to a Finisher how its block was written.
+// A Block describes to a Finisher how its block is written.
 type Block struct {
 	Header hcl.Range // type and labels
-	Label  hcl.Range // the first label, or the header without one
+	Label  hcl.Range // the first label; if there is none, the header
 
 	attributes []attribute
 }
 
-// At returns the range of the value of an attribute of the block, or else that
-// of the header.
+// At returns the range of the value of an attribute of the block, or else of
+// the header.
 func (b Block) At(name string) hcl.Range {
 	for _, a := range b.attributes {
 		if a.name == name {
@@ -67,34 +66,34 @@ func (b Block) At(name string) hcl.Range {
 	return b.Header
 }
 
-// Has reports whether the block has an attribute of that name.
+// Has reports whether the block has an attribute with that name.
 func (b Block) Has(name string) bool { return b.At(name) != b.Header }
 
-// Placed is a Finisher that remembers how its block was written, for structs
-// that embed it.
+// Placed is a Finisher that records how its block is written, for structs that
+// embed it.
 type Placed struct{ Block Block }
 
-// Finish remembers the block.
+// Finish records the block.
 func (p *Placed) Finish(b Block) hcl.Diagnostics {
 	p.Block = b
 	return nil
 }
 
-// content is what a body holds, in the order of the source, whatever the
-// syntax it is written in.
+// content is the content of a body in the order of the source, in either
+// syntax.
 type content struct {
 	attributes []attribute
 	blocks     []block
-	missing    hcl.Range // where something that is missing could stand
+	missing    hcl.Range // where a missing item could be added
 }
 
-// has reports whether there is an attribute of that name.
+// has reports whether there is an attribute with that name.
 func (c content) has(name string) bool {
 	return slices.ContainsFunc(c.attributes, func(a attribute) bool { return a.name == name })
 }
 
-// An attribute keeps the expression as it was parsed: that in JSON syntax is
-// read as a template only where one is wanted.
+// An attribute keeps the expression as it was parsed: one in JSON syntax is
+// parsed as a template only if necessary.
 type attribute struct {
 	name string
 	at   hcl.Range // of the name
@@ -115,8 +114,8 @@ type label struct {
 	at   hcl.Range
 }
 
-// An instance is a block with the context its expressions are evaluated in;
-// a dynamic block yields many of one block.
+// An instance is a block with the context of its expressions; a dynamic block
+// can generate many instances of one block.
 type instance struct {
 	block
 
@@ -126,8 +125,8 @@ type instance struct {
 // isDynamic reports whether a block generates others.
 func (d *Decoder) isDynamic(b block) bool { return b.name == "dynamic" && !d.Static }
 
-// maxDiagnostics limits the memory for diagnostics. As many errors fit beside the
-// warnings, so that an error is never dropped because of them.
+// maxDiagnostics limits the memory for diagnostics. As many errors fit in
+// addition to the warnings, so that warnings never displace an error.
 const maxDiagnostics = 10_000
 
 func (d *Decoder) report(diags ...*hcl.Diagnostic) {
@@ -143,14 +142,15 @@ func (d *Decoder) report(diags ...*hcl.Diagnostic) {
 	}
 }
 
-// A schema is what a block may hold, read from the tags of its struct.
+// A schema describes the content of a block, according to the tags of its
+// struct.
 type schema struct {
 	attributes map[string]*field
 	blockTypes map[string]*field
 	order      []*field // of blockTypes
 	required   []*field
 	label      *field // nil: the block has no label
-	body       *field // takes the whole body unread; nil: there is none
+	body       *field // receives the whole body; nil: there is none
 	json       *hcl.BodySchema
 }
 
@@ -159,7 +159,7 @@ type field struct {
 	name  string
 	index []int
 	typ   reflect.Type
-	block kind // what a block of the name becomes
+	block kind // how blocks with the name are stored
 }
 
 // kind is how blocks of one type are stored.

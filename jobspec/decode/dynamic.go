@@ -12,8 +12,8 @@ import (
 	"taskrun/jobspec/evaluate"
 )
 
-// expand returns the blocks by type, with every dynamic block replaced by what
-// it generates. A schema of nil allows blocks of any type.
+// expand returns the blocks by type, and replaces every dynamic block by the
+// blocks that it generates. A nil schema allows blocks of any type.
 func (d *Decoder) expand(blocks []block, ctx *hcl.EvalContext, s *schema) map[string][]instance {
 	found := make(map[string][]instance, len(blocks))
 	for _, b := range blocks {
@@ -30,10 +30,11 @@ func (d *Decoder) expand(blocks []block, ctx *hcl.EvalContext, s *schema) map[st
 	return found
 }
 
-// generate returns the blocks of a dynamic block, as far as they are known; ok:
-// these are all.
+// generate returns the blocks that a dynamic block generates, as far as they
+// are known. ok is true if they are complete.
 //
-// See https://developer.hashicorp.com/nomad/docs/reference/hcl2/expressions#dynamic-blocks.
+// See
+// https://developer.hashicorp.com/nomad/docs/reference/hcl2/expressions#dynamic-blocks.
 func (d *Decoder) generate(b block, ctx *hcl.EvalContext, s *schema) (out []instance, ok bool) {
 	if !d.labelsFit(instance{block: b}, 1) {
 		return nil, false
@@ -92,7 +93,7 @@ func (d *Decoder) generate(b block, ctx *hcl.EvalContext, s *schema) (out []inst
 type generator struct {
 	forEach  hclsyntax.Expression
 	iterator string
-	labels   hclsyntax.Expression // nil without
+	labels   hclsyntax.Expression // nil if there are none
 	content  block
 }
 
@@ -104,8 +105,8 @@ func dynamicSchema() *hcl.BodySchema {
 	}
 }
 
-// generator reads the body of a dynamic block for blocks called name, which
-// need labels if wanted is above zero. It returns nil when something is wrong.
+// generator reads the body of a dynamic block for blocks named name, which need
+// labels if wanted is above zero. It returns nil after an error.
 func (d *Decoder) generator(b block, name string, wanted int) *generator {
 	before := d.errors
 	var c content

@@ -11,9 +11,9 @@ import (
 	"taskrun/jobspec/diagnostic"
 )
 
-// freeForm returns what a body without a schema holds, such as the config of a
-// task. Blocks become lists of maps, and so does an attribute that is written
-// as an object: a driver cannot tell the two apart then, and need not. The top
+// freeForm returns the content of a body without a schema, such as the config
+// of a task. Blocks become lists of maps, and so does an attribute written as
+// an object: a driver then cannot tell the two apart, and need not. The top
 // body drops attributes that are null.
 func (d *Decoder) freeForm(in instance, place Place, top bool) map[string]any {
 	c := d.anything(in.body)
@@ -75,8 +75,7 @@ func (d *Decoder) freeFormBlocks(found []instance, place Place) []any {
 	return list
 }
 
-// Plain returns v as encoding/json would decode it, with numbers as number
-// returns them.
+// Plain returns v in the form of encoding/json; number converts numbers.
 func Plain(v cty.Value, number func(*big.Float) (any, error)) (any, error) {
 	switch t := v.Type(); {
 	case v.IsNull():
@@ -114,7 +113,7 @@ func Plain(v cty.Value, number func(*big.Float) (any, error)) (any, error) {
 	}
 }
 
-// plainNumber returns an int where a number is whole.
+// plainNumber returns an int if a number is whole.
 func plainNumber(n *big.Float) (any, error) {
 	if i, accuracy := n.Int64(); accuracy == big.Exact {
 		return int(i), nil

@@ -8,8 +8,8 @@ import (
 	"taskrun/jobspec/decode"
 )
 
-// A fault in a JSON string is found at its place in the file, whatever escapes
-// are before it.
+// An error in a JSON string has the right place in the file, whatever escapes
+// precede it.
 func TestPlacesInJSON(t *testing.T) {
 	t.Parallel()
 	for source, want := range map[string][]string{

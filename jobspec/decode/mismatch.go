@@ -13,26 +13,28 @@ import (
 	"taskrun/jobspec/evaluate"
 )
 
-// A mismatch is why a value cannot be stored.
+// A mismatch explains why a value cannot be stored.
 type mismatch struct {
 	wanted string    // in words: "a whole number"
-	value  cty.Value // what there is instead
-	reason string    // why, where the type alone would do; may be empty
+	value  cty.Value // the actual value
+	reason string    // if the type alone does not explain it; may be empty
 	remedy string    // may be empty
 
-	// keys lead to value when it is part of a list or a map: numbers and
-	// strings, outermost first.
+	// keys is the way to value inside of a list or a map: numbers and strings,
+	// outermost first.
 	keys []cty.Value
 }
 
-// below returns the mismatch as that of the collection that has it under key.
+// below returns the mismatch as that of the collection in which it occurs under
+// key.
 func (m *mismatch) below(key cty.Value) *mismatch {
 	m.keys = append([]cty.Value{key}, m.keys...)
 	return m
 }
 
-// diagnose returns the error that the attribute called name cannot take the value
-// of expr. It points at the wrong element if expr is a literal list or object.
+// diagnose returns the error that the attribute named name cannot have the
+// value of expr. It refers to the wrong element if expr is a literal list or
+// object.
 func (m *mismatch) diagnose(name string, expr hclsyntax.Expression) *hcl.Diagnostic {
 	at, subject := expr.Range(), strconv.Quote(name)
 	for _, key := range m.keys {

@@ -7,20 +7,22 @@ import (
 	"taskrun/jobspec/evaluate"
 )
 
-// A Place records where the parts of a block are in the source. Methods that
-// return a Place record a block below; the Place they return records its parts.
+// A Place records the positions of a block's parts in the source. Methods that
+// return a Place record a nested block; the returned Place records its parts.
 type Place interface {
-	// Lost is an attribute whose value is invalid or missing, so that nothing is
-	// stored; without a name, a part of the block itself.
+	// Lost records an attribute whose value is invalid or missing, so that
+	// nothing is stored; if name is empty, it records a part of the block
+	// itself.
 	Lost(name string)
-	// Attr is an attribute, or a key of a map, with the range of its value.
+	// Attr records an attribute, or a key of a map, with the range of its
+	// value.
 	Attr(name string, at hcl.Range)
-	// Block is a block of which there is at most one.
+	// Block records a block that can occur once.
 	Block(name string, at hcl.Range) Place
-	// Item is the i-th of the blocks of a kind, or the i-th element of a list;
-	// label is empty if there is none.
+	// Item records the i-th block of a kind, or the i-th element of a list;
+	// label may be empty.
 	Item(name string, i int, label string, at hcl.Range) Place
-	// Keyed is a block in a map of blocks by label.
+	// Keyed records a block in a map, by label.
 	Keyed(name, label string, at hcl.Range) Place
 }
 
@@ -42,7 +44,7 @@ func (Nowhere) Item(string, int, string, hcl.Range) Place { return Nowhere{} }
 // Keyed returns Nowhere.
 func (Nowhere) Keyed(string, string, hcl.Range) Place { return Nowhere{} }
 
-// mark records in place where the parts of a literal object or list are.
+// mark records the positions of the parts of a literal object or list.
 func (d *Decoder) mark(name string, expr hclsyntax.Expression, place Place) {
 	switch expr := expr.(type) {
 	case *hclsyntax.ObjectConsExpr:

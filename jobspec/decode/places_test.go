@@ -11,7 +11,7 @@ import (
 	"taskrun/jobspec/decode"
 )
 
-// places writes down all that a decoder tells a Place.
+// places records the calls of a decoder to a Place.
 type places struct {
 	path string
 	all  map[string]string // range by path
@@ -37,7 +37,7 @@ func (p places) Keyed(name, label string, at hcl.Range) decode.Place {
 	return p.note(name+"."+label, at)
 }
 
-// Every part of a file is found again under its path, in either syntax.
+// Every part of a file is found by its path, in either syntax.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	for source, want := range map[string]map[string]string{
@@ -66,8 +66,8 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// A duration that is none is explained, and a number so small that it must be
-// a slip is warned of.
+// An invalid duration is explained, and a number that is suspiciously small has
+// a warning.
 func TestDurations(t *testing.T) {
 	t.Parallel()
 	const (
@@ -101,8 +101,7 @@ func TestDurations(t *testing.T) {
 	}
 }
 
-// What is reported is limited, and an error comes through however many
-// warnings there are.
+// The number of diagnostics is limited, but warnings never displace an error.
 func TestManyWarnings(t *testing.T) {
 	t.Parallel()
 	var text []byte

@@ -41,8 +41,7 @@ type outer2 struct {
 	Env     map[string]string `hcl:"env,either"`
 }
 
-// said decodes a text and returns all that is said, places and remedies
-// included.
+// said decodes a text and returns all diagnostics, with places and remedies.
 func said(t *testing.T, text string, target any, place decode.Place) []string {
 	t.Helper()
 	body, diags := syntax.Parse([]byte(text), "t")

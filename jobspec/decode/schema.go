@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// of returns the field of a struct that has the schema.
+// of returns the field in a struct with the schema.
 func (f *field) of(target reflect.Value) reflect.Value { return target.FieldByIndex(f.index) }
 
 // schema returns the schema of a struct type.
@@ -23,7 +23,7 @@ func (d *Decoder) schema(t reflect.Type) *schema {
 }
 
 // read adds the fields of t. Those of embedded structs come last, so that an
-// outer field hides an inner one of the same name.
+// outer field hides an inner one with the same name.
 func (s *schema) read(t reflect.Type, index []int) {
 	var embedded []reflect.StructField
 	for i := range t.NumField() {
@@ -94,7 +94,7 @@ func kindOf(t reflect.Type) kind {
 	}
 }
 
-// element returns the struct type of one block of f, nil for the map kinds.
+// element returns the struct type of one block of f, or nil for the map kinds.
 func (f *field) element() reflect.Type {
 	t := f.typ
 	switch f.block {
@@ -117,8 +117,8 @@ func (d *Decoder) labels(f *field) int {
 	return 0
 }
 
-// forJSON returns the schema in the form that bodies in JSON syntax need to
-// tell attributes from blocks.
+// forJSON returns the schema in the form that distinguishes attributes from
+// blocks in JSON syntax.
 func (d *Decoder) forJSON(s *schema) *hcl.BodySchema {
 	if s.json != nil {
 		return s.json

@@ -21,7 +21,7 @@ func duplicateBlock(in instance, first hcl.Range) *hcl.Diagnostic {
 
 func unknownName(what, name string, at hcl.Range, where string, known []string) *hcl.Diagnostic {
 	detail := ""
-	if len(known) <= 6 { // more would not be read
+	if len(known) <= 6 { // a longer list would not help
 		detail = fmt.Sprintf("it may hold %s", strings.Join(slices.Sorted(slices.Values(known)), ", "))
 	}
 	return diagnostic.Error(at, fmt.Sprintf("unknown %s %q in %s", what, name, where), detail, diagnostic.DidYouMean(name, known))
@@ -56,8 +56,8 @@ func (d *Decoder) unknownAttribute(a attribute, where string, s *schema) *hcl.Di
 	return diag
 }
 
-// homes are the blocks that attributes belong in which are often written
-// elsewhere.
+// homes maps attributes that are often written in the wrong block to the block
+// they belong to.
 var homes = map[string]string{
 	"datacenters": "job", "namespace": "job", "node_pool": "job", "priority": "job", "region": "job",
 	"count": "group", "max_run_duration": "group",
@@ -77,8 +77,8 @@ func (d *Decoder) unknownBlock(b block, where string, s *schema) *hcl.Diagnostic
 	return unknownName("block", b.name, b.at, where, s.names())
 }
 
-// home returns the type of the only inner block that has an attribute of that
-// name.
+// home returns the type of the only nested block that has an attribute with
+// that name.
 func (d *Decoder) home(name string, s *schema) string {
 	home := ""
 	for _, f := range s.order {

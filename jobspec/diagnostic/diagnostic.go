@@ -1,9 +1,9 @@
-// Package diagnostic makes HCL diagnostics that carry a remedy.
+// Package diagnostic creates HCL diagnostics with a remedy.
 package diagnostic
 
 import "github.com/hashicorp/hcl/v2"
 
-// remedy is the Extra of a diagnostic that has one.
+// remedy is the Extra of a diagnostic with a remedy.
 type remedy string
 
 // Error returns an error at a place. The detail and the remedy may be empty.

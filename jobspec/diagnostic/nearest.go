@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Nearest returns the name among known that name is most likely a slip for, in
-// whichever case, or "" if none is near enough.
+// Nearest returns the known name that name is most likely a misspelling of, in
+// any case, or "" if none is near enough.
 func Nearest(name string, known []string) string {
 	best, distance := "", min(len(name)/3, maxSlips)
 	if len(name) > maxName || len(known) > maxKnown {
@@ -24,8 +24,8 @@ func Nearest(name string, known []string) string {
 	return best
 }
 
-// DidYouMean returns `did you mean "x"?` for the name nearest to what was
-// written, and "" if none is near.
+// DidYouMean returns `did you mean "x"?` for the nearest known name, or "" if
+// none is near.
 func DidYouMean(written string, known []string) string {
 	if near := Nearest(written, known); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
@@ -34,13 +34,13 @@ func DidYouMean(written string, known []string) string {
 }
 
 const (
-	maxName  = 64   // bytes of a name, beyond which it is no slip for another
-	maxSlips = 2    // beyond which it is another name
-	maxKnown = 1000 // names, beyond which to compare them takes too long
+	maxName  = 64   // bytes; longer names are not compared
+	maxSlips = 2    // more make it another name
+	maxKnown = 1000 // comparing more names takes too long
 )
 
-// slips counts the least number of letters to add, leave out, change or swap
-// with their neighbour to make b of a.
+// slips returns the least number of letters to insert, delete, change or swap
+// with their neighbor to get from a to b.
 func slips(a, b string) int {
 	if d := len(a) - len(b); d > maxSlips || -d > maxSlips {
 		return maxSlips + 1

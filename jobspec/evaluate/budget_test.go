@@ -11,7 +11,7 @@ import (
 	"taskrun/jobspec/syntax"
 )
 
-// scope returns a scope and the expression that a text is, as the value of a.
+// scope returns a scope and an expression, which is the value of a.
 func scope(t *testing.T, text string) (*Scope, hclsyntax.Expression) {
 	t.Helper()
 	text = "a = " + text + "\n"
@@ -35,15 +35,15 @@ func scope(t *testing.T, text string) (*Scope, hclsyntax.Expression) {
 }
 
 // An evaluation pays for its value, and in loops, branches, arguments and
-// templates for the parts as well: for each a price, and its value. Of a string
-// the value is its length and 1, of a number 2 or so, of true 1, and of a list
-// 16 for each element.
+// templates for the parts as well: a price for each, plus its value. The value
+// of a string is its length plus 1, of a number about 2, of true 1, and of a
+// list 16 for each element.
 func TestPrices(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{
-		`"abcdefgh"`:                       0, // stands in the file already
+		`"abcdefgh"`:                       0, // already in the file
 		`var.v`:                            4,
-		`"x${var.v}yz"`:                    partPrice + 4 + 7, // literal parts are not paid for
+		`"x${var.v}yz"`:                    partPrice + 4 + 7, // literal parts are free
 		`"${var.list[0]}"`:                 1,                 // not a template: the value itself
 		`"a${true}"`:                       partPrice + 1 + 6,
 		`var.v == "val" ? var.v : "other"`: 2*partPrice + 4 + 6 + 4, // HCL evaluates both branches
@@ -66,11 +66,11 @@ func TestPrices(t *testing.T) {
 	}
 }
 
-// elementPrice is what function.Size takes for an element, next to its own.
+// elementPrice is the price of an element in function.Size, besides its own.
 const elementPrice = 16
 
-// The budget is used up to the last byte, and not beyond: by values, by values
-// of constants, and by blocks.
+// The budget can be spent to the last byte, and not beyond: by values, by
+// constants, and by blocks.
 func TestEndOfTheBudget(t *testing.T) {
 	t.Parallel()
 	value := func(s *Scope, expr hclsyntax.Expression) hcl.Diagnostics {
@@ -105,7 +105,7 @@ func TestEndOfTheBudget(t *testing.T) {
 	}
 }
 
-// A fault of a function is not taken for the end of the budget.
+// A panic of a function is not taken for the end of the budget.
 func TestPanicsPass(t *testing.T) {
 	t.Parallel()
 	s, expr := scope(t, "var.v")
@@ -122,8 +122,8 @@ type panicking struct{ hclsyntax.Expression }
 
 func (*panicking) Value(*hcl.EvalContext) (cty.Value, hcl.Diagnostics) { panic("oh") }
 
-// An expression that depends on a secret is concealed, however it names it, and
-// whenever it is evaluated.
+// An expression that depends on a secret is concealed, however it refers to it,
+// and whenever it is evaluated.
 func TestConcealed(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
@@ -132,7 +132,7 @@ func TestConcealed(t *testing.T) {
 		`"x-${upper(var.secret)}"`:          true,
 		`var`:                               true, // all of them
 		`[for k, v in var : k]`:             true,
-		`var[later.name]`:                   true, // it may be that
+		`var[later.name]`:                   true, // it may refer to the secret
 		`var[0]`:                            true,
 		`[for secret in var.list : secret]`: false,
 		`var.v`:                             false,

@@ -5,25 +5,26 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// A Concealed expression depends on values that no message may show.
+// A Concealed expression depends on values that must not appear in messages.
 type Concealed struct {
 	Range hcl.Range // of the expression
-	Value cty.Value // that it had; unknown after an error
+	Value cty.Value // its value; unknown after an error
 }
 
-// concealing is part of a Scope.
+// concealing is the part of a Scope that tracks concealed values.
 type concealing struct {
 	names map[string]map[string]bool // var.NAME, local.NAME
 	found []Concealed
-	uses  map[hcl.Expression][]hcl.Traversal // of what was evaluated: preparing hides them
+	uses  map[hcl.Expression][]hcl.Traversal // references in evaluated expressions, which prepare replaces
 }
 
-// mark begins the name of a variable that tells that the one of that name, such
-// as the iterator of a dynamic block, is concealed. No file can name it.
+// mark is the prefix of a variable that marks the variable with the rest of the
+// name, such as the iterator of a dynamic block, as concealed. No file can
+// contain that name.
 const mark = "\x01"
 
-// Conceal has no message show the value of root.name, as in var.password, nor
-// one that depends on it.
+// Conceal hides the value of root.name, as in var.password, and of everything
+// that depends on it, in messages.
 func (s *Scope) Conceal(root, name string) {
 	if s.conceal.names == nil {
 		s.conceal.names = map[string]map[string]bool{}
@@ -34,10 +35,10 @@ func (s *Scope) Conceal(root, name string) {
 	s.conceal.names[root][name] = true
 }
 
-// ConcealIn does the same for a variable of one context.
+// ConcealIn is like Conceal for a variable of one context.
 func (s *Scope) ConcealIn(ctx *hcl.EvalContext, name string) { ctx.Variables[mark+name] = cty.True }
 
-// Conceals reports whether an expression depends on a value that is concealed.
+// Conceals reports whether an expression depends on a concealed value.
 func (s *Scope) Conceals(expr hcl.Expression, ctx *hcl.EvalContext) bool {
 	if s.conceal.names == nil {
 		return false
@@ -78,7 +79,7 @@ func (s *Scope) Conceals(expr hcl.Expression, ctx *hcl.EvalContext) bool {
 	return false
 }
 
-// marked reports whether the innermost variable of that name is concealed.
+// marked reports whether the innermost variable with a name is concealed.
 func (s *Scope) marked(name string, ctx *hcl.EvalContext) bool {
 	for ; ctx != nil; ctx = ctx.Parent() {
 		if _, ok := ctx.Variables[name]; ok {
@@ -88,7 +89,7 @@ func (s *Scope) marked(name string, ctx *hcl.EvalContext) bool {
 	return false
 }
 
-// Concealed returns the expressions met so far that are.
+// Concealed returns the concealed expressions found so far.
 func (s *Scope) Concealed() []Concealed { return s.conceal.found }
 
 func (s *Scope) note(expr hcl.Expression, v cty.Value) {

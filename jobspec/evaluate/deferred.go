@@ -9,9 +9,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// prepare makes an expression ready for its first evaluation: references to
-// names without a value are replaced by their own text, and places that can
-// grow are metered.
+// prepare prepares an expression for its first evaluation: it replaces
+// references to names without a value by their own text, and meters parts that
+// can grow.
 func (s *Scope) prepare(expr hclsyntax.Expression, ctx *hcl.EvalContext) {
 	if _, done := s.prepared[expr]; done {
 		return
@@ -20,20 +20,21 @@ func (s *Scope) prepare(expr hclsyntax.Expression, ctx *hcl.EvalContext) {
 	_ = hclsyntax.Walk(expr, &preparer{scope: s, ctx: ctx})
 }
 
-// prepareStrict is prepare for an expression in which an unknown name is an error.
+// prepareStrict is prepare for expressions in which an unknown name is an
+// error.
 func (s *Scope) prepareStrict(expr hclsyntax.Expression) {
 	_ = hclsyntax.Walk(expr, &preparer{scope: s, strict: true})
 }
 
-// A preparer walks one expression. It never returns diagnostics.
+// A preparer walks through an expression. It never returns diagnostics.
 type preparer struct {
 	scope  *Scope
 	ctx    *hcl.EvalContext
 	strict bool                  // leave all references as they are
 	bound  []map[string]struct{} // names of the enclosing for expressions
 	texts  []*template           // enclosing JSON strings
-	words  []hclsyntax.Node      // nodes in which names are words, not references
-	quiet  int                   // how many of those are being walked
+	words  []hclsyntax.Node      // nodes in which names are plain words, not references
+	quiet  int                   // how many of those are being visited
 }
 
 // Enter is called for a node before its children.
@@ -50,7 +51,7 @@ func (p *preparer) Enter(node hclsyntax.Node) hcl.Diagnostics {
 			}
 		}
 	case *hclsyntax.ObjectConsKeyExpr:
-		// A bare key is a name; with dots it is an error that HCL explains.
+		// A bare key is a name; with dots it is an error, which HCL explains.
 		if _, bare := node.Wrapped.(*hclsyntax.ScopeTraversalExpr); bare && !node.ForceNonLiteral {
 			p.words = append(p.words, node)
 		}
@@ -101,12 +102,12 @@ func (p *preparer) inScope(name string) bool {
 	return false
 }
 
-// placeholder begins the name of a variable that holds the text of a reference.
-// No file can name that variable.
+// placeholder is the prefix of variables that hold the text of a reference. No
+// file can contain such a name.
 const placeholder = "\x00"
 
-// DeferredText returns the text of a reference that has no value yet, as it
-// appears among the variables of an expression that was evaluated.
+// DeferredText returns the text of a reference that has no value yet, given its
+// variable in an evaluated expression.
 func DeferredText(traversal hcl.Traversal) (string, bool) {
 	return strings.CutPrefix(traversal.RootName(), placeholder)
 }
@@ -125,8 +126,9 @@ func (p *preparer) replace(expr *hclsyntax.ScopeTraversalExpr) {
 	expr.Traversal = hcl.Traversal{hcl.TraverseRoot{Name: name, SrcRange: expr.SrcRange}}
 }
 
-// text returns the source of a reference with its ${ and }: those around it,
-// blanks included, where it stands directly in them, else new ones.
+// text returns the source of a reference including its ${ and }. They are those
+// in the file, with spaces, if they directly enclose it, and otherwise new
+// ones.
 func (p *preparer) text(r hcl.Range) (text string, bare bool) {
 	source, begin, end := p.scope.sources[r.Filename], r.Start.Byte, r.End.Byte
 	if len(p.texts) > 0 {
@@ -134,7 +136,7 @@ func (p *preparer) text(r hcl.Range) (text string, bare bool) {
 		source, begin, end = t.text, begin-t.offset, end-t.offset
 	}
 	if begin < 0 || end > len(source) || begin > end {
-		return "${}", true // cannot be: a range outside of its own source
+		return "${}", true // impossible: a range outside of its own source
 	}
 
 	opening, closing, bare := "${", "}", true

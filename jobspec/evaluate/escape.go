@@ -9,16 +9,16 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// escapes are the strings of a file in JSON syntax in which an escape makes
-// places in the decoded text differ from places in the file.
+// escapes are the strings of a file in JSON syntax whose escapes make offsets
+// in the decoded text differ from offsets in the file.
 type escapes struct {
 	strings []escaped
 	sorted  bool
 }
 
-// An escaped string is one with escapes.
+// An escaped string contains escapes.
 type escaped struct {
-	at     hcl.Range // in the file, quotes included
+	at     hcl.Range // in the file, with quotes
 	length int       // of the decoded text
 }
 
@@ -27,7 +27,7 @@ func (e *escapes) add(at hcl.Range, length int) {
 	e.sorted = false
 }
 
-// find returns the string that an offset is in, if it has escapes.
+// find returns the string that contains an offset, if it has escapes.
 func (e *escapes) find(file string, offset int) (escaped, bool) {
 	if !e.sorted {
 		slices.SortFunc(e.strings, func(a, b escaped) int { return cmp.Compare(a.at.Start.Byte, b.at.Start.Byte) })
@@ -37,14 +37,14 @@ func (e *escapes) find(file string, offset int) (escaped, bool) {
 		return cmp.Compare(s.at.Start.Byte, offset)
 	})
 	if found || i == 0 {
-		return escaped{}, false // the string as a whole, or before the first
+		return escaped{}, false // the string as a whole, or before the first one
 	}
 	s := e.strings[i-1]
 	return s, s.at.Filename == file && offset <= s.at.Start.Byte+1+s.length
 }
 
-// InSource returns where in the file a range is that HCL gave: the two differ
-// in JSON strings with escapes.
+// InSource converts a range of HCL to one in the file: the two differ in JSON
+// strings with escapes.
 func (s *Scope) InSource(r hcl.Range) hcl.Range {
 	text, ok := s.escapes.find(r.Filename, r.Start.Byte)
 	if !ok {
@@ -56,7 +56,7 @@ func (s *Scope) InSource(r hcl.Range) hcl.Range {
 	return r
 }
 
-// pos returns the place in the file of an offset that counts decoded bytes.
+// pos returns the position in the file of an offset in decoded bytes.
 func (e escaped) pos(source []byte, offset int) hcl.Pos {
 	pos := e.at.Start
 	pos.Byte++ // the opening quote
@@ -70,8 +70,8 @@ func (e escaped) pos(source []byte, offset int) hcl.Pos {
 	return pos
 }
 
-// character returns how many bytes the first character of a JSON string takes
-// in the file, and how many decoded.
+// character returns how many bytes the first character of a JSON string has in
+// the file and decoded.
 func character(source []byte) (raw, decoded int) {
 	if source[0] != '\\' || len(source) < 2 {
 		_, size := utf8.DecodeRune(source)
@@ -87,7 +87,7 @@ func character(source []byte) (raw, decoded int) {
 		}
 	}
 	if !utf8.ValidRune(r) {
-		r = utf8.RuneError // half of a surrogate pair decodes to this
+		r = utf8.RuneError // half of a surrogate pair is decoded to this
 	}
 	return min(6, len(source)), utf8.RuneLen(r)
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// The pieces of a JSON string, in one table: how each is written, and how many
-// bytes encoding/json makes of it.
+// The pieces of a JSON string in one table: how each is written, and how many
+// bytes encoding/json decodes it to.
 func TestCharacter(t *testing.T) {
 	t.Parallel()
 	for _, written := range []string{
-		`a`, `é`, `€`, `😀`, // as they are
+		`a`, `é`, `€`, `😀`, // unescaped
 		`\n`, `\"`, `\\`, `\/`, // of two bytes
-		`\u0041`, `\u0939`, `\u00e9`, `\u00E9`, `\u20ac`, `\u07ff`, `\u0800`, `\uFFFD`, // of six
+		`\u0041`, `\u0939`, `\u00e9`, `\u00E9`, `\u20ac`, `\u07ff`, `\u0800`, `\uFFFD`, // of six bytes
 		`\ud83d\ude00`, `\uD83D\uDE00`, `\ud800\udc00`, `\udbff\udfff`, // surrogate pairs
 	} {
 		raw, decoded := character([]byte(written + "after"))
@@ -31,7 +31,7 @@ func TestCharacter(t *testing.T) {
 	}
 }
 
-// Half a surrogate pair is a character of its own, whatever follows it.
+// Half of a surrogate pair is a separate character, whatever follows.
 func TestHalfAPair(t *testing.T) {
 	t.Parallel()
 	for _, written := range []string{
@@ -54,7 +54,7 @@ func TestHalfAPair(t *testing.T) {
 	}
 }
 
-// What is cut off in the middle of a character does not lead out of the source.
+// Text cut in the middle of a character does not lead beyond the source.
 func TestCutOff(t *testing.T) {
 	t.Parallel()
 	for _, written := range []string{`\`, `\u`, `\u00`, `\ud83d\u`, `\ud83d\ude0`, "\xc3"} {
@@ -69,8 +69,8 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// A place in the decoded text is found in the file again, by byte and column,
-// in every one of several strings with escapes.
+// A place in the decoded text is found in the file, by byte and column, in
+// every one of several strings with escapes.
 func TestInSource(t *testing.T) {
 	t.Parallel()
 	const file = "job.json"
@@ -113,14 +113,16 @@ func TestInSource(t *testing.T) {
 			t.Errorf("%s: the place is of another file, and moved to %v", written[i], got)
 		}
 	}
-	// Neither a string as a whole nor what is between two is moved.
+	// Neither the range of a complete string nor the text between two strings
+	// is changed.
 	for _, start := range []int{0, strings.Index(source.String(), ", ") + 1} {
 		r := hcl.Range{Filename: file, Start: hcl.Pos{Line: 1, Byte: start}}
 		if got := s.InSource(r); got != r {
 			t.Errorf("byte %d moved to %v", start, got.Start)
 		}
 	}
-	// The text of a string ends with it, though it decodes to more.
+	// The decoded text may be longer than the string, but the range ends with
+	// the string.
 	last := want[len(want)-1].start
 	r := hcl.Range{Filename: file, Start: last, End: hcl.Pos{Line: 1, Byte: last.Byte + 1000}}
 	if got := s.InSource(r); got.End.Byte > source.Len() {

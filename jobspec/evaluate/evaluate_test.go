@@ -60,7 +60,7 @@ func TestReferencesStandForTheirText(t *testing.T) {
 			if diags.HasErrors() {
 				t.Fatal(diags)
 			}
-			for range 2 { // the second time nothing is new
+			for range 2 { // the second time, nothing is new
 				_, _ = scope.Value(expr, scope.Root())
 			}
 			var got []evaluate.Reference
@@ -82,7 +82,7 @@ func TestStrictKnowsNoReferences(t *testing.T) {
 		`a = var.v`:                      "Variables not allowed",
 		`a = upper("")`:                  "Function calls not allowed",
 		`a = [for k in ["x"] : "${k}y"]`: "",
-		`{"a": "${attr.x}"}`:             "", // a plain text here
+		`{"a": "${attr.x}"}`:             "", // plain text in this context
 	} {
 		scope, found := attributes(t, text)
 		_, diags := scope.Strict(found["a"].Expr, nil)
@@ -98,7 +98,7 @@ func TestStrictKnowsNoReferences(t *testing.T) {
 	}
 }
 
-func TestTheBudgetIsForTheWholeFile(t *testing.T) {
+func TestBudgetCoversTheFile(t *testing.T) {
 	t.Parallel()
 	scope, found := attributes(t, "big = [for i in range(1000) : [for j in range(50) : j]]\nsmall = 1")
 	failed := 0
@@ -144,8 +144,8 @@ func TestLiteral(t *testing.T) {
 	}
 }
 
-// JSON has values of all kinds, and strings in it are templates; what is wrong
-// with one is found wherever it stands.
+// JSON has values of all kinds, and its strings are templates; errors in them
+// have the right place.
 func TestJSON(t *testing.T) {
 	t.Parallel()
 	for source, want := range map[string]cty.Value{

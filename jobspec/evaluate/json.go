@@ -7,14 +7,14 @@ import (
 	"taskrun/jobspec/syntax"
 )
 
-// A template is the expression in a string of HCL's JSON syntax. The ranges in
-// it count in the decoded text, escapes removed, and so need that text.
+// A template is the expression in a string of HCL's JSON syntax. Its ranges
+// count in the decoded text, without escapes.
 type template struct {
 	hclsyntax.Expression
 
-	at     hcl.Range // of the string in the file, quotes included
+	at     hcl.Range // of the string in the file, with quotes
 	text   []byte
-	offset int // what ranges count for the first byte of text
+	offset int // offset of the first byte of text in its ranges
 }
 
 // Range returns the range of the string in the file.
@@ -23,8 +23,8 @@ func (t *template) Range() hcl.Range { return t.at }
 // StartRange returns the range of the string in the file.
 func (t *template) StartRange() hcl.Range { return t.at }
 
-// Native returns expr as an expression of the native syntax, which it already
-// is unless it comes from a file in HCL's JSON syntax.
+// Native returns expr as an expression of the native syntax. Only expressions
+// from a file in HCL's JSON syntax need a conversion.
 func (s *Scope) Native(expr hcl.Expression) (hclsyntax.Expression, hcl.Diagnostics) {
 	if native, ok := expr.(hclsyntax.Expression); ok {
 		return native, nil
@@ -88,8 +88,8 @@ func (s *Scope) nativeTuple(expr hcl.Expression, list []hcl.Expression) (hclsynt
 	return &hclsyntax.TupleConsExpr{Exprs: elements, SrcRange: expr.Range(), OpenRange: expr.StartRange()}, nil
 }
 
-// Literal returns the text of an expression that is a bare name, as keys of
-// objects may be, or a string without references.
+// Literal returns the text of an expression that is a bare name, like keys of
+// objects, or a string without references.
 func Literal(expr hclsyntax.Expression) (string, bool) {
 	switch expr := expr.(type) {
 	case *template:

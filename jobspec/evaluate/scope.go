@@ -1,7 +1,7 @@
-// Package evaluate gives the expressions of a job file their values. It adds
-// three things to what HCL does: references to what is known only at run time
-// have their own text as value, JSON strings are the templates they hold, and an
-// evaluation that grows without bound ends in an error.
+// Package evaluate evaluates the expressions of a job file. It adds three
+// things to HCL: references to names that are only known at run time evaluate
+// to their own text, JSON strings are parsed as templates, and an evaluation
+// that grows without bound ends with an error.
 package evaluate
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// A Scope is what the expressions of one job file may refer to. It is not safe
-// for use by several goroutines.
+// A Scope contains everything that the expressions of a job file may refer to.
+// It is not safe for concurrent use.
 type Scope struct {
 	root     *hcl.EvalContext
 	sources  map[string][]byte
@@ -23,7 +23,7 @@ type Scope struct {
 	conceal  concealing
 }
 
-// A Reference is one mention of a name that has no value yet.
+// A Reference is an occurrence of a name that has no value yet.
 type Reference struct {
 	Root  string // first part of the name: "attr" of "attr.kernel.name"
 	Text  string // its value: "${attr.kernel.name}"
@@ -31,8 +31,8 @@ type Reference struct {
 	Range hcl.Range
 }
 
-// NewScope returns a scope with functions and no variables. The sources, by
-// file name, give the text of references.
+// NewScope returns a scope with functions and no variables. Sources, by file
+// name, provide the text of references.
 func NewScope(functions map[string]function.Function, sources map[string][]byte) *Scope {
 	return &Scope{
 		root: &hcl.EvalContext{
@@ -48,15 +48,15 @@ func NewScope(functions map[string]function.Function, sources map[string][]byte)
 // Define sets a variable of the scope.
 func (s *Scope) Define(name string, value cty.Value) { s.root.Variables[name] = value }
 
-// Root returns the outermost context, to make child contexts from.
+// Root returns the outermost context, the parent of all others.
 func (s *Scope) Root() *hcl.EvalContext { return s.root }
 
-// Deferred returns the references met so far that have no value yet.
+// Deferred returns the references found so far that have no value yet.
 func (s *Scope) Deferred() []Reference { return s.deferred }
 
 // Value evaluates an expression of the job file in ctx, which is the root
-// context of the scope or a descendant of it. Without errors the value is
-// known, unless it depends on a variable whose value is missing.
+// context of the scope or a descendant. Without errors the value is known,
+// unless it depends on a variable whose value is missing.
 func (s *Scope) Value(expr hclsyntax.Expression, ctx *hcl.EvalContext) (v cty.Value, diags hcl.Diagnostics) {
 	if literal, ok := expr.(*hclsyntax.TemplateExpr); ok && literal.IsStringLiteral() {
 		return literal.Value(nil)
@@ -75,11 +75,11 @@ func (s *Scope) Value(expr hclsyntax.Expression, ctx *hcl.EvalContext) (v cty.Va
 	return v, diags
 }
 
-// SpendBlock takes the price of one generated block from the budget.
+// SpendBlock pays for one generated block.
 func (s *Scope) SpendBlock(at hcl.Range) hcl.Diagnostics { return s.budget.chargeBlock(at) }
 
-// Strict evaluates an expression that may refer only to the variables of ctx; with
-// a nil ctx it may refer to nothing, as in the default of a variable.
+// Strict evaluates an expression that may refer only to the variables of ctx.
+// If ctx is nil it may not contain references, like the default of a variable.
 func (s *Scope) Strict(expr hcl.Expression, ctx *hcl.EvalContext) (v cty.Value, diags hcl.Diagnostics) {
 	s.budget.run()
 	defer s.budget.recover(expr, &v, &diags)

@@ -13,8 +13,9 @@ import (
 	"taskrun/jobspec/function"
 )
 
-// The names that https://developer.hashicorp.com/nomad/docs/reference/hcl2/functions
-// lists, and those it leaves out.
+// The names in
+// https://developer.hashicorp.com/nomad/docs/reference/hcl2/functions, and
+// those that are missing there.
 const names = `abs abspath base64decode base64encode basename bcrypt can ceil chomp chunklist cidrhost cidrnetmask cidrsubnet
 cidrsubnets coalesce coalescelist compact concat contains convert csvdecode dirname distinct element file filebase64 fileexists
 fileset flatten floor format formatdate formatlist indent index join jsondecode jsonencode keys length log lookup lower max md5
@@ -103,8 +104,8 @@ func TestCostlyCallsAreRefused(t *testing.T) {
 	}
 }
 
-// Each limit is exact, says what there is and what is allowed, and leaves alone
-// what is not known or has no value.
+// Each limit is exact, its error has both numbers, and unknown and null values
+// are ignored.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	text, number := cty.StringVal, func(n int) cty.Value { return cty.NumberIntVal(int64(n)) }
@@ -164,7 +165,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// Without files, a function that deals with them fails, even to say its type.
+// Without files, a function that accesses them fails, even when its type is
+// computed.
 func TestWithoutFiles(t *testing.T) {
 	t.Parallel()
 	f := function.TableWithoutFiles()["file"]
@@ -180,8 +182,8 @@ func TestWithoutFiles(t *testing.T) {
 	}
 }
 
-// Size counts what is written out, and in a list or a map for each element a
-// little more; what a tuple costs grows with its square.
+// Size counts the written text, and a little more for each element of a list or
+// a map; the cost of a tuple grows with its square.
 func TestSize(t *testing.T) {
 	t.Parallel()
 	a := cty.StringVal("a")
@@ -217,7 +219,7 @@ func TestSize(t *testing.T) {
 func TestSizeEndsEarly(t *testing.T) {
 	t.Parallel()
 	v := cty.StringVal("x")
-	for range 60 { // 2^60 strings, if they were counted
+	for range 60 { // 2^60 strings, if they were all counted
 		v = cty.TupleVal([]cty.Value{v, v})
 	}
 	if got := function.Size(v, 1000); got <= 1000 {

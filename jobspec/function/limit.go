@@ -10,21 +10,21 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// A few functions make much from little: one call of a dozen bytes could ask
-// for more memory, or time, than a machine has. Their arguments are looked at
-// before the work starts.
+// A few functions produce large results from small arguments: a call of a dozen
+// bytes could require more memory, or time, than any machine has. Their
+// arguments are checked before the work starts.
 const (
 	maxText     = 16 << 20 // bytes a call may produce
 	maxElements = 1 << 17  // elements a call may produce
-	maxCompared = 10_000   // elements a call may compare with one another
+	maxCompared = 10_000   // elements that a call may compare with each other
 	maxNesting  = 500      // levels of JSON or YAML brackets
-	maxCost     = 16       // of bcrypt: some four seconds
+	maxCost     = 16       // of bcrypt: about four seconds
 )
 
 // A limit refuses arguments that would cost too much.
 type limit func(args []cty.Value) error
 
-// limited returns f with its arguments checked by l. All arguments that l sees
+// limited returns f with its arguments checked by l. l only sees arguments that
 // are known and not null.
 func limited(f function.Function, l limit) function.Function {
 	return function.New(&function.Spec{
@@ -46,7 +46,7 @@ func limited(f function.Function, l limit) function.Function {
 	})
 }
 
-// text returns the string in v, or "" for anything else.
+// text returns the string in v, or "" for other values.
 func text(v cty.Value) string {
 	if v.IsNull() || v.Type() != cty.String {
 		return ""
@@ -54,7 +54,7 @@ func text(v cty.Value) string {
 	return v.AsString()
 }
 
-// formatLimit refuses verbs whose width or precision is absurd.
+// formatLimit refuses verbs with an absurd width or precision.
 func formatLimit(args []cty.Value) error {
 	digits := 0
 	for _, c := range text(args[0]) {
@@ -62,8 +62,8 @@ func formatLimit(args []cty.Value) error {
 			digits = 0
 			continue
 		}
-		// Only a number that belongs to a verb counts, but no text that is
-		// meant to be read has such a number in a format either.
+		// Only a number in a verb matters, but no sensible format contains such
+		// a number elsewhere.
 		if digits++; digits > 5 && strings.Contains(text(args[0]), "%") {
 			return fmt.Errorf("a number in the format has more than 5 digits")
 		}
@@ -108,13 +108,13 @@ func replaceLimit(args []cty.Value) error {
 }
 
 // regexReplaceLimit assumes that every byte matches and that the replacement
-// is nothing but references to the match.
+// consists of references to the match.
 func regexReplaceLimit(args []cty.Value) error {
 	return limitProduct("bytes", maxText, len(text(args[0]))+1, len(text(args[2])))
 }
 
-// sizeLimit is for functions that write their arguments out: a list may name
-// one long text many times at no cost until then.
+// sizeLimit is for functions that write their arguments out: a list may contain
+// one long text many times, which costs nothing until then.
 func sizeLimit(args []cty.Value) error {
 	left := maxText
 	for _, arg := range args {
@@ -154,8 +154,8 @@ func limitProduct(what string, most, a, b int) error {
 	return nil
 }
 
-// nestingLimit counts brackets without regard to strings, which can only count
-// too many: no real document nests that deep.
+// nestingLimit counts brackets including those in strings, which can only
+// overestimate: no real document is nested that deep.
 func nestingLimit(args []cty.Value) error {
 	depth := 0
 	for _, c := range []byte(text(args[0])) {

@@ -10,9 +10,9 @@ const elementCost = 16
 // comparisonsPerByte weighs time against memory.
 const comparisonsPerByte = 32
 
-// Size estimates what it costs to do something with all of v, in bytes as if v
-// were written out. Values share their parts, so a value of a few kilobytes may
-// take gigabytes when written out: the count ends as soon as it exceeds most.
+// Size estimates the cost of processing all of v, in bytes as if v were written
+// out. Values share parts, so a value of a few kilobytes may take gigabytes
+// when written out: Size stops counting once it exceeds most.
 func Size(v cty.Value, most int) int {
 	if v.IsNull() || !v.IsKnown() {
 		return 1
@@ -25,8 +25,8 @@ func Size(v cty.Value, most int) int {
 	case t.IsCollectionType(), t.IsTupleType(), t.IsObjectType():
 		total := 1
 		if t.IsTupleType() {
-			// To make a list of it, the type of each element is compared with
-			// that of each other.
+			// To convert it to a list, the types of all elements are compared
+			// pairwise.
 			total += v.LengthInt() * v.LengthInt() / comparisonsPerByte
 		}
 		for it := v.ElementIterator(); it.Next() && total <= most; {
@@ -42,13 +42,13 @@ func Size(v cty.Value, most int) int {
 	}
 }
 
-// numberSize returns about how many digits v has when it is written without an
-// exponent, as conversion to a string does.
+// numberSize returns the approximate number of digits of v without an exponent,
+// as in a conversion to a string.
 func numberSize(v cty.Value) int {
 	n := v.AsBigFloat()
 	if n.IsInf() {
 		return 1
 	}
-	exponent := n.MantExp(nil) // in bits: three and a bit make a digit
+	exponent := n.MantExp(nil) // in bits: about 3.3 bits per digit
 	return (max(exponent, -exponent)+int(n.MinPrec()))/3 + 1
 }

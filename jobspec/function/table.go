@@ -1,5 +1,5 @@
-// Package function holds the functions that expressions in a job file may
-// call: Nomad's own set of 83, under Nomad's names.
+// Package function contains the functions that expressions in a job file may
+// call: Nomad's own set of 83, with Nomad's names.
 //
 // See https://developer.hashicorp.com/nomad/docs/reference/hcl2/functions.
 package function
@@ -18,8 +18,8 @@ import (
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
 
-// Table returns the functions by name. Relative paths given to file functions
-// are resolved against baseDir.
+// Table returns the functions by name. File functions resolve relative paths
+// against baseDir.
 func Table(baseDir string) map[string]function.Function {
 	table := pure()
 	for name, f := range fileFunctions(baseDir) {
@@ -28,8 +28,8 @@ func Table(baseDir string) map[string]function.Function {
 	return table
 }
 
-// TableWithoutFiles returns the functions by name, with those that deal with
-// the file system failing: that is what conditions of variables may call.
+// TableWithoutFiles returns the functions by name for the conditions of
+// variables. Those that access files always fail.
 func TableWithoutFiles() map[string]function.Function {
 	table := pure()
 	for name, f := range fileFunctions("") {
@@ -38,7 +38,7 @@ func TableWithoutFiles() map[string]function.Function {
 	return table
 }
 
-// pure returns the functions that do not look at the file system.
+// pure returns the functions that do not access files.
 func pure() map[string]function.Function {
 	table := map[string]function.Function{
 		// Numbers.

@@ -11,13 +11,13 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// holds decides a constraint between two values, each of which the node may
-// lack. Values that an operator cannot read do not hold.
+// holds reports whether a constraint between two values holds; the node may
+// lack either. It does not hold for values that the operator cannot parse.
 func holds(operand, left string, leftOK bool, right string, rightOK bool) bool {
 	switch operand {
 	case "=", "==", "is", "":
 		return leftOK && rightOK && left == right
-	case "!=", "not": // what is missing differs
+	case "!=", "not": // a missing value is different from any other
 		return leftOK != rightOK || left != right
 	case api.ConstraintAttributeIsSet:
 		return leftOK
@@ -56,7 +56,7 @@ func holds(operand, left string, leftOK bool, right string, rightOK bool) bool {
 	}
 }
 
-// compare orders two values as integers, else as numbers, else as text.
+// compare compares two values as integers, or else as numbers, or else as text.
 func compare(left, right string) int {
 	if a, err := strconv.ParseInt(left, 10, 64); err == nil {
 		if b, err := strconv.ParseInt(right, 10, 64); err == nil {

@@ -1,6 +1,6 @@
-// Package placement checks whether a job could be placed on a node: which of its
-// constraints the node fails.
-// See https://developer.hashicorp.com/nomad/docs/job-specification/constraint.
+// Package placement checks whether a job could be placed on a node, and which
+// of its constraints fail there. See
+// https://developer.hashicorp.com/nomad/docs/job-specification/constraint.
 package placement
 
 import (
@@ -13,10 +13,10 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// Check returns a warning for each constraint of a canonicalized job that the
-// node fails, as of its groups and tasks. Constraints that compare several
-// nodes (distinct_hosts, distinct_property) hold on a single one as long as
-// nothing else runs there, and are left out.
+// Check returns a warning for each constraint of a canonicalized job, its
+// groups and its tasks that the node fails. Constraints that compare several
+// nodes (distinct_hosts, distinct_property) are ignored: they hold on a single
+// node as long as nothing else runs there.
 func Check(job *api.Job, node *taskenv.Node) (diagnostics jobspec.Diagnostics) {
 	failed(job, node, func(c *api.Constraint, reason string, at jobspec.Path) {
 		diagnostics = append(diagnostics, jobspec.Diagnostic{
@@ -30,9 +30,9 @@ func Check(job *api.Job, node *taskenv.Node) (diagnostics jobspec.Diagnostics) {
 	return diagnostics
 }
 
-// Unknown returns an error for each constraint that the node fails because a value
-// is neither measured nor stubbed: whether a node of a cluster would pass is
-// unknown.
+// Unknown returns an error for each constraint that fails because a value is
+// neither measured nor stubbed, so it is unknown whether a node of a cluster
+// would pass.
 func Unknown(job *api.Job, node *taskenv.Node) (diagnostics jobspec.Diagnostics) {
 	failed(job, node, func(c *api.Constraint, _ string, at jobspec.Path) {
 		for _, target := range []string{c.LTarget, c.RTarget} {
@@ -50,7 +50,7 @@ func Unknown(job *api.Job, node *taskenv.Node) (diagnostics jobspec.Diagnostics)
 	return diagnostics
 }
 
-// nodeStub returns the block of a stubs file that gives a node a value.
+// nodeStub returns the stubs block that would give a node the value.
 func nodeStub(target string) string {
 	name := strings.TrimSuffix(strings.TrimPrefix(target, "${"), "}")
 	if key, ok := strings.CutPrefix(name, "meta."); ok {

@@ -64,7 +64,7 @@ func TestConstraints(t *testing.T) {
 	}
 }
 
-func TestCheckNamesEachPlace(t *testing.T) {
+func TestCheckPaths(t *testing.T) {
 	t.Parallel()
 	bad := api.NewConstraint("${attr.kernel.name}", "=", "darwin")
 	good := api.NewConstraint("${attr.kernel.name}", "=", "linux")
@@ -133,7 +133,7 @@ func TestUnknownTargetsNeedAStub(t *testing.T) {
 	g.Constraints = []*api.Constraint{
 		api.NewConstraint("${meta.row}", "=", "1"),
 		api.NewConstraint("${attr.gpu}", "is_set", ""),
-		api.NewConstraint("${meta.rack}", "=", "r11"),  // known, and another
+		api.NewConstraint("${meta.rack}", "=", "r11"),  // known, but different
 		api.NewConstraint("${meta.none}", "!=", "r11"), // passes
 	}
 	var got []string

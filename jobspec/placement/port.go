@@ -8,14 +8,14 @@ import (
 	"taskrun/jobspec"
 )
 
-// StaticPorts finds static ports that several allocations of jobs ask for: on a
-// cluster they would be placed on different nodes.
+// StaticPorts finds static ports that several allocations of jobs request: a
+// cluster would place them on different nodes.
 type StaticPorts struct {
-	taken map[int]string // its owner
+	taken map[int]string // allocation that uses the port
 }
 
-// Check returns the errors of a canonicalized job, given those that were
-// checked before. Ports that may collide (ignore_collision) do.
+// Check returns the errors of a canonicalized job, given those checked before.
+// Ports with ignore_collision may collide.
 func (s *StaticPorts) Check(job *api.Job) (diagnostics jobspec.Diagnostics) {
 	for i, g := range job.TaskGroups {
 		at := jobspec.Root.Index("group", i)

@@ -1,27 +1,29 @@
 // Package redact hides credentials in URLs: user information, and the values of
-// queries and fragments. All that shows or stores a URL goes through it.
+// queries and fragments. Every URL that is shown or stored must pass through
+// it.
 package redact
 
 import "strings"
 
-// Hidden replaces credentials, as in package net/url.
+// Hidden replaces credentials, like in package net/url.
 const Hidden = "xxxxx"
 
 // URL returns a URL, or the source of an artifact, without credentials. Unlike
-// Text it takes all of s for one URL, which need not be valid or have a scheme.
+// Text it treats all of s as one URL, which need not be valid or have a scheme.
 func URL(s string) string {
 	before, after, ok := strings.Cut(s, "://")
 	if ok {
 		return before + "://" + hide(before, after)
 	}
-	// Without a scheme it is "user@host:path", which git takes for ssh, or none.
+	// Without a scheme it is "user@host:path", which git treats as ssh, or a
+	// plain path.
 	if kind, rest, ok := strings.Cut(s, "::"); ok {
 		return kind + "::" + hide("ssh", rest)
 	}
 	return hide("ssh", s)
 }
 
-// Text returns a text, such as an error, in which no URL has credentials.
+// Text returns a text, such as an error, without the credentials of URLs in it.
 func Text(s string) string {
 	var b strings.Builder
 	for {
@@ -36,8 +38,8 @@ func Text(s string) string {
 	}
 }
 
-// extent returns how much of the text that follows "://" belongs to the URL:
-// when in doubt too much rather than too little.
+// extent returns how much of the text after "://" belongs to the URL, in case
+// of doubt rather too much.
 func extent(s string) int {
 	for i, c := range s {
 		switch {

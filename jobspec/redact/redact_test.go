@@ -54,8 +54,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// FuzzURLs builds URLs of parts, and looks for the secret ones in what is shown
-// of them, alone and in a text.
+// FuzzURLs builds URLs of parts, and searches the redacted URL, alone and in a
+// text, for the secret ones.
 func FuzzURLs(f *testing.F) {
 	f.Add("https", "user", "SECRET", "example.com", "/path", "token", "signature")
 	f.Add("git::http", "", "p@ss/w?rd", "h:80", "/r.git//sub", "", "a&b=c")

@@ -8,7 +8,7 @@ import (
 	"taskrun/jobspec/visible"
 )
 
-// A cell is one character as it is shown.
+// A cell is a displayed character.
 type cell struct {
 	text  string
 	width int // in columns
@@ -17,7 +17,7 @@ type cell struct {
 const tabStop = 4
 
 // cellsOf returns the characters of the parts of a line, one cell each. Tabs
-// become blanks, and what could disturb a terminal becomes visible.
+// become spaces, and control characters are made visible.
 func cellsOf(parts ...[]byte) []cell {
 	var runes []rune
 	for _, part := range parts {
@@ -49,8 +49,8 @@ func widthOfAll(cells []cell) int {
 	return total
 }
 
-// wrap breaks text into lines of at most columns; a word that is longer has a
-// line of its own. No columns mean no limit.
+// wrap breaks text into lines of at most columns; a longer word gets a line of
+// its own. 0 columns mean no limit.
 func wrap(text string, columns int) []string {
 	var lines []string
 	for _, paragraph := range strings.Split(text, "\n") {

@@ -8,7 +8,7 @@ import (
 	"taskrun/jobspec/report"
 )
 
-func TestASnippetShowsNoCredentials(t *testing.T) {
+func TestSnippetShowsNoCredentials(t *testing.T) {
 	t.Parallel()
 	const line = `  source = "s3::https://me:SECRET@host/x?token=SECRET" # the app`
 	for name, marked := range map[string]string{

@@ -11,7 +11,7 @@ import (
 	"taskrun/jobspec/visible"
 )
 
-// Kind is a part of a report that has a look of its own.
+// Kind is a part of a report with its own look.
 type Kind int
 
 const (
@@ -21,25 +21,25 @@ const (
 	Caution
 	// Location is the file and line.
 	Location
-	// Gutter is the number of a source line, and the bar behind it.
+	// Gutter is the number of a source line and the bar after it.
 	Gutter
 	// Mark is the underline.
 	Mark
-	// Remedy is what to do.
+	// Remedy is the remedy.
 	Remedy
 )
 
-// Style is how reports look.
+// Style determines the look of reports.
 type Style interface {
-	// Width returns the columns there are; 0 means no limit.
+	// Width returns the available columns; 0 means no limit.
 	Width() int
-	// Paint returns text in the look of a kind. It must not change what the
-	// text is without that look.
+	// Paint returns text in the look of a kind. Without the look, the text must
+	// be the same.
 	Paint(kind Kind, text string) string
 }
 
-// Render writes one diagnostic. The sources, by file name, give the line to show;
-// without it the report does not show one.
+// Render writes one diagnostic. The sources, by file name, provide the line to
+// show, if any.
 //
 //	error: unknown attribute "drivr" in task
 //	  web.nomad.hcl:4:7
@@ -87,10 +87,10 @@ func RenderAll(w io.Writer, diagnostics jobspec.Diagnostics, sources map[string]
 	return nil
 }
 
-// indent is before all but the first line.
+// indent is the indentation of all lines but the first.
 const indent = "  "
 
-// location returns the place in the form that editors and terminals know.
+// location returns the place in the form that editors and terminals recognize.
 func location(r jobspec.Range) string {
 	return fmt.Sprintf("%s:%d:%d", visible.String(r.File), r.Start.Line, r.Start.Column)
 }

@@ -17,7 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// Each testdata/*.hcl is a file with faults; the golden beside it is the report.
+// Each testdata/*.hcl is a file with errors; the golden beside it is the
+// report.
 func TestReportsOfTypicalFaults(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.hcl")
@@ -50,7 +51,7 @@ func TestReportsOfTypicalFaults(t *testing.T) {
 	}
 }
 
-// mark renders a fault at the text between « and » of a source.
+// mark reports an error at the text between « and » in a source.
 func mark(t *testing.T, source string, width int) string {
 	t.Helper()
 	begin := strings.Index(source, "«")
@@ -171,14 +172,14 @@ func TestRenderWithoutSourceOrPlace(t *testing.T) {
 	}
 }
 
-// plain is a style without looks, of that many columns.
+// plain is a style without looks, with the given columns.
 type plain int
 
 func (p plain) Width() int { return int(p) }
 
 func (plain) Paint(_ report.Kind, text string) string { return text }
 
-// brackets is a style that names the kind of each part.
+// brackets is a style that shows the kind of each part.
 type brackets struct{ plain }
 
 func (brackets) Paint(kind report.Kind, text string) string {
@@ -207,8 +208,8 @@ func TestStylePaintsTheParts(t *testing.T) {
 	}
 }
 
-// Whatever the source and the place: no panic, no line beyond the width, and
-// nothing that could disturb a terminal.
+// For any source and place, there is no panic, no line beyond the width, and no
+// control character.
 func FuzzRender(f *testing.F) {
 	f.Add("a = 1\nb = 2", 3, 5, 40)
 	f.Add("日本語\t\x1b[0m", 1, 4, 10)

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// minRoom is how many columns of source are shown on the narrowest screen.
+	// minRoom is the minimum width of the source text, in columns.
 	minRoom = 20
-	// maxBytes is how much of a line is looked at on each side of a range.
+	// maxBytes limits how much of a line is examined on each side of a range.
 	maxBytes = 4096
 )
 
@@ -45,8 +45,8 @@ func writeSnippet(b *strings.Builder, r jobspec.Range, source []byte, style Styl
 	}
 }
 
-// hideCredentials hides those of URLs in the parts of a line. Of a URL that is
-// in two of them all is marked.
+// hideCredentials hides the credentials of URLs in the parts of a line. If a
+// URL spans two parts, all of it is marked.
 func hideCredentials(before, marked, after []byte) (_, _, _ []byte) {
 	hide := func(text []byte) []byte { return []byte(redact.Text(string(text))) }
 	whole := hide(slices.Concat(before, marked, after))
@@ -57,8 +57,8 @@ func hideCredentials(before, marked, after []byte) (_, _, _ []byte) {
 	return nil, whole, nil
 }
 
-// split returns the line on which a range begins: what is before the range, in
-// it, and after it.
+// split returns the line on which a range begins, in three parts: before, in
+// and after the range.
 func split(source []byte, r jobspec.Range) (before, marked, after []byte) {
 	begin := r.Start.Byte
 	end := min(max(r.End.Byte, begin), len(source))
@@ -72,9 +72,9 @@ func split(source []byte, r jobspec.Range) (before, marked, after []byte) {
 	return before, rest[:n], rest[n:]
 }
 
-// window returns the part of a line that fits into room columns and holds as
-// much as possible of the cells from begin to end, and the columns these take
-// in it. A room of 0 holds everything.
+// window returns the part of a line that fits into room columns and contains as
+// many as possible of the cells from begin to end, with their columns in it. A
+// room of 0 has no limit.
 func window(cells []cell, begin, end, room int) (text string, from, to int) {
 	first, last := 0, len(cells)
 	if room > 0 && widthOfAll(cells) > room {
@@ -97,8 +97,8 @@ func window(cells []cell, begin, end, room int) (text string, from, to int) {
 	return b.String(), from, to
 }
 
-// around returns which cells to show of a line that is too long: a third of the
-// room goes to what is before begin, or more if what follows is short.
+// around returns the cells to show of a line that is too long: a third of the
+// room is for the text before begin, or more if the text after it is short.
 func around(cells []cell, begin, room int) (first, last int) {
 	lead := room / 3
 	if rest := widthOfAll(cells[begin:]); rest < room-lead {

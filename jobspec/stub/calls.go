@@ -6,21 +6,20 @@ import (
 	"text/template/parse"
 )
 
-// Call is a call in a template of a function whose answer a stub provides.
+// Call is a call in a template of a function whose result a stub provides.
 type Call struct {
 	Need
 	Function string
-	// Argument is how the argument is written where it is computed; the label
-	// is empty then.
+	// Argument is the source of a computed argument; Label is empty then.
 	Argument string
 	Line     int // in the text, from 1
-	// Items are the keys that the template takes out of the answer.
+	// Items are the keys that the template uses from the result.
 	Items []string
-	// Optional: the template works without an answer.
+	// Optional is true if the template works without a result.
 	Optional bool
 }
 
-// asked are the functions whose answers stubs provide.
+// asked lists the functions whose results stubs provide.
 var asked = map[string]struct {
 	kind     string
 	optional bool
@@ -33,8 +32,8 @@ var asked = map[string]struct {
 	"service": {ServiceBlock, true}, "nomadService": {ServiceBlock, true},
 }
 
-// Calls finds the calls in the text of a template, with its delimiters. It returns
-// none if the text cannot be parsed, which preflight reports.
+// Calls finds the calls in the text of a template with the given delimiters. It
+// returns none if the text cannot be parsed, which preflight reports.
 func Calls(text, left, right string) []Call {
 	tree := parse.New("template")
 	tree.Mode = parse.SkipFuncCheck
@@ -57,8 +56,8 @@ func Calls(text, left, right string) []Call {
 	return found
 }
 
-// scanner walks a template. The dot, where its value is the answer to a call, is
-// that call.
+// scanner walks through a template. If the value of the dot is the result of a
+// call, it tracks that call.
 type scanner struct {
 	text  string
 	calls []*Call
@@ -91,7 +90,7 @@ func (s *scanner) list(list *parse.ListNode, dot *Call) {
 	}
 }
 
-// pipe returns the call whose answer a pipe is.
+// pipe returns the call whose result a pipe has.
 func (s *scanner) pipe(p *parse.PipeNode, dot *Call) (answer *Call) {
 	for i, cmd := range p.Cmds {
 		answer = s.command(cmd, dot, i > 0)
@@ -126,7 +125,7 @@ func (s *scanner) command(cmd *parse.CommandNode, dot *Call, piped bool) (answer
 	return answer
 }
 
-// call notes a call of one of the functions.
+// call records a call of one of the functions.
 func (s *scanner) call(f *parse.IdentifierNode, args []parse.Node, piped bool) *Call {
 	a, ok := asked[f.Ident]
 	if !ok {
@@ -143,7 +142,7 @@ func (s *scanner) call(f *parse.IdentifierNode, args []parse.Node, piped bool) *
 	case piped && len(args) == 0:
 		c.Argument = "what is piped into it"
 	case len(args) == 0:
-		return nil // everything, such as nomadVarList without a prefix
+		return nil // everything, for example nomadVarList without a prefix
 	default:
 		if text, ok := args[0].(*parse.StringNode); ok {
 			c.Label = labelOf(a.kind, text.Text)
@@ -155,7 +154,7 @@ func (s *scanner) call(f *parse.IdentifierNode, args []parse.Node, piped bool) *
 	return c
 }
 
-// takes records the keys that a template reads from the answer.
+// takes records the keys that a template uses from the result.
 func (c *Call) takes(fields []string) {
 	if c == nil || len(fields) == 0 {
 		return
@@ -174,7 +173,7 @@ func (c *Call) takes(fields []string) {
 		if len(fields) > 1 && fields[0] == "data" {
 			fields = fields[1:]
 			if mount, rest, ok := strings.Cut(c.Label, "/"); ok && !isKV2(c.Label) {
-				c.Label = mount + "/data/" + rest // as Vault's clients find it
+				c.Label = mount + "/data/" + rest // like Vault's clients
 			}
 		}
 	default:
@@ -185,7 +184,7 @@ func (c *Call) takes(fields []string) {
 	}
 }
 
-// labelOf is the label of the block that answers for an argument.
+// labelOf returns the label of the block for an argument.
 func labelOf(kind, argument string) string {
 	argument = strings.TrimSpace(argument)
 	switch kind {

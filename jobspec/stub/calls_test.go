@@ -53,8 +53,8 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestASkeletonCanBeRead parses a skeleton of everything as it is printed.
-func TestASkeletonCanBeRead(t *testing.T) {
+// TestSkeletonCanBeParsed parses a skeleton with all kinds of blocks.
+func TestSkeletonCanBeParsed(t *testing.T) {
 	t.Parallel()
 	file, diagnostics := jobspec.Parse(jobspec.Source{Name: "x.nomad.hcl", Text: []byte(`
 		variable "a" {}

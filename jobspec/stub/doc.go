@@ -1,7 +1,7 @@
-// Package stub reads the stubs file: local values in place of what a cluster
-// provides, so that a job file written for production runs unchanged.
+// Package stub reads the stubs file: local values that replace those of a
+// cluster, so that a job file written for production runs unchanged.
 //
-//	variables {                              # of the job file, where neither --var nor a file sets them
+//	variables {                              # of the job file, unless --var or a file sets them
 //	  image_tag = "dev"
 //	}
 //	nomad_variable "nomad/jobs/web" {        # path, or path@namespace
@@ -13,7 +13,7 @@
 //	vault_secret "kv/data/web" {             # "data" after the mount: KV version 2
 //	  api_key = file("api_key.txt")
 //	}
-//	service "db" {                           # it runs elsewhere; several with one name are instances
+//	service "db" {                           # runs elsewhere; several with one name are instances
 //	  address = "127.0.0.1"
 //	  port    = 5432
 //	}
@@ -25,9 +25,9 @@
 //	  meta       = { rack = "r1" }
 //	  attributes = { "driver.docker" = "1" }
 //	}
-//	vault  { token = "local" }               # what a vault block gives the task
+//	vault  { token = "local" }               # for tasks with a vault block
 //	consul { token = "local" }
-//	task "web/app/server" {                  # or a shorter end of it: "app/server", "server"
+//	task "web/app/server" {                  # or a shorter suffix: "app/server", "server"
 //	  driver = "raw_exec"
 //	  config {
 //	    command = "./server"
@@ -35,13 +35,13 @@
 //	  env {
 //	    LOG_LEVEL = "debug"
 //	  }
-//	  rehearse {                             # what it does in a rehearsal
+//	  rehearse {                             # behavior in a rehearsal
 //	    run_for   = "2s"
 //	    exit_code = 0
 //	  }
 //	}
 //
-// Values may call the functions of job files; relative paths start in the
-// folder of the file. Only a task block may refer to anything else: it is part
-// of a job file, so it may use whatever is known when the task runs.
+// Values may call the functions of job files; relative paths start in the folder
+// of the file. Only a task block may contain references: it is part of a job file,
+// so it may use everything that is known when the task runs.
 package stub

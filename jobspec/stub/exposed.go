@@ -7,8 +7,8 @@ import (
 	"taskrun/jobspec"
 )
 
-// Exposed returns a warning if secrets are written in the file and other users
-// may read it: Vault secrets and Nomad variables, whatever they hold.
+// Exposed returns a warning if the file contains secrets that other users may
+// read: Vault secrets and Nomad variables, regardless of their content.
 func (s *Set) Exposed() (jobspec.Diagnostic, bool) {
 	if !s.secretive {
 		return jobspec.Diagnostic{}, false

@@ -9,7 +9,7 @@ import (
 	"taskrun/jobspec/stub"
 )
 
-func TestSecretsThatOthersCanRead(t *testing.T) {
+func TestSecretsReadableByOthers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		text    string

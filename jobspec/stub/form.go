@@ -6,7 +6,7 @@ import (
 	"taskrun/jobspec/decode"
 )
 
-// fileForm is the outermost level of a stubs file.
+// fileForm is the top level of a stubs file.
 type fileForm struct {
 	Values      []*bodyForm    `hcl:"variables,block"`
 	Variables   []*labeledForm `hcl:"nomad_variable,block"`

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// The kinds of blocks that can be needed.
+// Kinds of blocks that a job may need.
 const (
 	NomadVariable = "nomad_variable"
 	ConsulKey     = "consul_key"
@@ -14,8 +14,8 @@ const (
 	VolumeBlock   = "host_volume"
 )
 
-// kinds are the names of the blocks in messages, an example of their content,
-// and the lines of a block that is to be filled in.
+// kinds has the name of each kind of block in messages, an example of its
+// content, and the lines of a block to fill in.
 var kinds = map[string]struct {
 	words, example string
 	lines          []string
@@ -27,19 +27,19 @@ var kinds = map[string]struct {
 	VolumeBlock:   {"host volume", ` { path = "…" }`, []string{`  path = ""`}},
 }
 
-// Need is a block of the stubs file that a job asks for.
+// Need is a block of the stubs file that a job needs.
 type Need struct {
 	Kind  string
 	Label string
 }
 
-// Words names the kind of thing.
+// Words returns the name of the kind in messages.
 func (n Need) Words() string { return cmp.Or(kinds[n.Kind].words, n.Kind) }
 
-// Block shows how the block is written.
+// Block returns an example of the block.
 func (n Need) Block() string { return fmt.Sprintf("%s %q%s", n.Kind, n.Label, kinds[n.Kind].example) }
 
-// VariableLabel is the label of the block of a Nomad variable.
+// VariableLabel returns the label of the block of a Nomad variable.
 func VariableLabel(path, namespace string) string {
 	if namespace == "" || namespace == "default" {
 		return path

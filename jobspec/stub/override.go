@@ -9,9 +9,9 @@ import (
 	"taskrun/jobspec"
 )
 
-// Override changes the tasks of a job as the task blocks say, and returns
-// which of the blocks, by index, were for it. Later diagnostics of a replaced
-// config point into the block that replaced it.
+// Override changes the tasks of a job according to the task blocks, and returns
+// the indexes of the blocks that matched. Later diagnostics of a replaced
+// config refer to the block that replaced it.
 func (s *Set) Override(job *api.Job, at jobspec.Positions) (used map[int]bool) {
 	used = map[int]bool{}
 	for i, g := range job.TaskGroups {

@@ -20,11 +20,10 @@ import (
 	"taskrun/jobspec/syntax"
 )
 
-// maxFile is how large a stubs file may be, in bytes.
+// maxFile limits a stubs file, in bytes.
 const maxFile = 16 << 20
 
-// Find returns the path of the stubs file beside a job file, or "" when
-// there is none.
+// Find returns the path of the stubs file beside a job file, or "".
 func Find(jobFile string) string {
 	path := filepath.Join(filepath.Dir(jobFile), DefaultName)
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
@@ -54,9 +53,9 @@ func Read(path string) (*Set, jobspec.Diagnostics) {
 	return Parse(path, text)
 }
 
-// Parse reads the text of a stubs file; functions find files relative to
-// the folder of name. Without errors the Set is not nil. Diagnostics never show
-// a value.
+// Parse parses the text of a stubs file; functions find files relative to the
+// folder of name. Without errors the Set is not nil. Diagnostics never show a
+// value.
 func Parse(name string, text []byte) (*Set, jobspec.Diagnostics) {
 	dir, err := filepath.Abs(filepath.Dir(name))
 	if err != nil {
@@ -84,11 +83,11 @@ func Parse(name string, text []byte) (*Set, jobspec.Diagnostics) {
 	return p.set, diagnostics
 }
 
-// hideValues removes whatever could be a secret from a diagnostic.
+// hideValues removes everything that could be a secret from a diagnostic.
 func hideValues(diag *hcl.Diagnostic) {
 	diag.Expression, diag.EvalContext = nil, nil
 	call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallDiagExtra](diag)
-	if ok && !strings.HasPrefix(call.CalledFunctionName(), "file") { // whose errors are about paths
+	if ok && !strings.HasPrefix(call.CalledFunctionName(), "file") { // their errors are about paths
 		diag.Summary = fmt.Sprintf("function %q cannot work with this", call.CalledFunctionName())
 		diag.Detail = ""
 	}
@@ -114,7 +113,7 @@ func (p *parser) read(file *fileForm) {
 		if _, again := s.keys[key]; again {
 			p.twice(f.Block, "consul_key", f.Key)
 		}
-		if f.Value != nil { // a missing one was reported
+		if f.Value != nil { // a missing value was reported
 			s.keys[key] = p.text(f.Value)
 		}
 	}
@@ -140,8 +139,8 @@ func (p *parser) read(file *fileForm) {
 	p.overrides(file.Tasks)
 }
 
-// refuseReferences reports references outside of a task block: nothing is known
-// there.
+// refuseReferences reports references outside of task blocks, where no values
+// are known.
 func (p *parser) refuseReferences(body hcl.Body) {
 	native, ok := body.(*hclsyntax.Body)
 	if !ok {

@@ -32,7 +32,7 @@ const (
 	instead      = "write the value, or $${…} for the text itself"
 )
 
-// strict evaluates an expression that may refer to nothing.
+// strict evaluates an expression without references.
 func (p *parser) strict(expr hcl.Expression) (cty.Value, bool) {
 	v, diags := p.scope.Strict(expr, p.scope.Root())
 	for _, diag := range diags {
@@ -45,8 +45,8 @@ func (p *parser) strict(expr hcl.Expression) (cty.Value, bool) {
 	return v, !diags.HasErrors()
 }
 
-// noteSecret notes that the value of an attribute is written in the file, not
-// read from another one.
+// noteSecret records that the value of an attribute is in the file, not read
+// from another one.
 func (p *parser) noteSecret(a *hcl.Attribute) {
 	if _, call := a.Expr.(*hclsyntax.FunctionCallExpr); !call {
 		p.set.secretive = true

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Secret is a secret of Vault.
+// Secret is a secret in Vault.
 type Secret struct {
 	Path string // of the stub
 	Data map[string]any
-	KV2  bool // of a KV engine of version 2: the data is below "data"
+	KV2  bool // KV engine version 2: the data is below "data"
 }
 
-// Secret returns the secret at a path of Vault. As with Vault's own clients,
-// "kv/web" finds "kv/data/web" if only that exists.
+// Secret returns the secret at a path in Vault. Like Vault's own clients, it
+// finds "kv/data/web" for "kv/web" if only that exists.
 func (s *Set) Secret(path string) (Secret, bool) {
 	if data, ok := s.secrets[path]; ok {
 		return Secret{path, data, isKV2(path)}, true
@@ -30,17 +30,17 @@ func (s *Set) Secret(path string) (Secret, bool) {
 	return Secret{}, false
 }
 
-// isKV2 reports whether a path belongs to a KV engine of version 2: a step after
-// the first is "data", and another follows.
+// isKV2 reports whether a path belongs to a KV engine version 2: a step after
+// the first one is "data", and another step follows.
 func isKV2(path string) bool {
 	steps := strings.Split(path, "/")
 	i := slices.Index(steps, "data")
 	return 0 < i && i < len(steps)-1
 }
 
-// SecretNames returns what lies directly below a path of Vault, sorted, as
-// Vault lists it: names, and folders with a slash. A KV engine of version 2 is
-// listed below "metadata", which Vault's clients let their users leave out.
+// SecretNames returns the sorted list of a path in Vault: names, and folders
+// with a slash. Vault lists a KV engine version 2 below "metadata", which its
+// clients let users omit.
 func (s *Set) SecretNames(path string) []string {
 	names := map[string]bool{}
 	for full := range s.secrets {

@@ -12,33 +12,33 @@ import (
 	"taskrun/jobspec"
 )
 
-// DefaultName is the name of the file beside a job file.
+// DefaultName is the name of a stubs file beside a job file.
 const DefaultName = "taskrun.hcl"
 
-// A Set holds the stubs of a stubs file. It does not change.
+// A Set contains the stubs of a stubs file. It is immutable.
 type Set struct {
 	// File is the name of the file, for messages.
 	File string
 
-	// Values are values of variables of job files.
+	// Values are the values of variables of job files.
 	Values map[string]jobspec.VariableValue
 
-	// Services are those that run elsewhere.
+	// Services are services that run elsewhere.
 	Services []Service
 
-	// Node adds to the description of this machine.
+	// Node extends the description of this machine.
 	Node Node
 
-	// HostVolumes are directories by the name of a host volume.
+	// HostVolumes are the directories of host volumes, by name.
 	HostVolumes map[string]HostVolume
 
 	// Tasks are changes to tasks of job files.
 	Tasks []Task
 
-	// VaultToken and ConsulToken are the tokens of tasks; never empty.
+	// VaultToken and ConsulToken are the tokens of tasks. They are never empty.
 	VaultToken, ConsulToken string
 
-	// secretive reports that the file contains secrets.
+	// secretive is true if the file contains secrets.
 	secretive bool
 
 	variables map[variableKey]map[string]string
@@ -51,20 +51,20 @@ type variableKey struct{ namespace, path string }
 // Service is an instance of a service that runs elsewhere.
 type Service struct {
 	Name      string
-	Provider  string // nomad or consul; empty: both
-	Namespace string // empty: every one
+	Provider  string // nomad or consul; empty: either
+	Namespace string // empty: all
 	Address   string
 	Port      int
 	Tags      []string
 	Meta      map[string]string
 }
 
-// ID identifies the instance among all.
+// ID returns the unique ID of the instance.
 func (s Service) ID() string {
 	return "_local-" + s.Name + "-" + net.JoinHostPort(s.Address, strconv.Itoa(s.Port))
 }
 
-// Node describes the machine beyond what is measured. Empty fields change
+// Node adds to the measured description of the machine. Empty fields change
 // nothing.
 type Node struct {
 	Name, Class, Pool, Datacenter string
@@ -79,12 +79,12 @@ type HostVolume struct {
 
 // Task overrides parts of a task of the job file.
 type Task struct {
-	Target    string // JOB/GROUP/TASK, or an end of it
-	Driver    string // empty: that of the job file
+	Target    string // JOB/GROUP/TASK, or a suffix of it
+	Driver    string // empty: unchanged
 	Config    map[string]any
 	Env       map[string]string // added
-	User      *string           // nil: that of the job file
-	Rehearsal *Rehearsal        // nil: according to the lifecycle of the task
+	User      *string           // nil: unchanged
+	Rehearsal *Rehearsal        // nil: depends on the lifecycle of the task
 	At        jobspec.Range
 }
 
@@ -94,7 +94,8 @@ type Rehearsal struct {
 	ExitCode int
 }
 
-// Rehearsal returns how a task behaves in a rehearsal, or nil if no stub says it.
+// Rehearsal returns how a task behaves in a rehearsal, or nil if no stub
+// defines it.
 func (s *Set) Rehearsal(job, group, task string) (found *Rehearsal) {
 	for _, t := range s.Tasks {
 		if t.Rehearsal != nil && t.isFor(job+"/"+group+"/"+task) {
@@ -124,8 +125,8 @@ func (s *Set) Variables() (found []*api.Variable) {
 	return found
 }
 
-// WithVariables returns a copy of s with these Nomad variables in place of its
-// own.
+// WithVariables returns a copy of s with the given Nomad variables instead of
+// its own.
 func (s *Set) WithVariables(variables []*api.Variable) *Set {
 	with := *s
 	with.variables = make(map[variableKey]map[string]string, len(variables))
@@ -135,8 +136,8 @@ func (s *Set) WithVariables(variables []*api.Variable) *Set {
 	return &with
 }
 
-// VariablePaths returns the paths of the Nomad variables of a namespace that
-// begin with prefix, sorted. The namespace "*" is every one.
+// VariablePaths returns the sorted paths of the Nomad variables in a namespace
+// that start with prefix. The namespace "*" means all.
 func (s *Set) VariablePaths(namespace, prefix string) (found []*api.VariableMetadata) {
 	for key := range s.variables {
 		if (namespace == "*" || key.namespace == namespace) && strings.HasPrefix(key.path, prefix) {
@@ -149,13 +150,13 @@ func (s *Set) VariablePaths(namespace, prefix string) (found []*api.VariableMeta
 	return found
 }
 
-// Key returns the value of a key of Consul.
+// Key returns the value of a Consul key.
 func (s *Set) Key(key string) (string, bool) {
 	value, ok := s.keys[key]
 	return value, ok
 }
 
-// Keys returns the keys of Consul that begin with prefix, sorted.
+// Keys returns the sorted Consul keys that start with prefix.
 func (s *Set) Keys(prefix string) (found []string) {
 	for key := range s.keys {
 		if strings.HasPrefix(key, prefix) {
@@ -166,13 +167,13 @@ func (s *Set) Keys(prefix string) (found []string) {
 	return found
 }
 
-// isFor reports whether the target is a task, JOB/GROUP/TASK.
+// isFor reports whether the block is for a task, JOB/GROUP/TASK.
 func (o Task) isFor(path string) bool {
 	return o.Target == path || strings.HasSuffix(path, "/"+o.Target)
 }
 
-// localToken is the token of tasks if the file defines none. It grants no access,
-// and its text says where it comes from.
+// localToken is the token of tasks if the file defines none. It grants no
+// access, and its text shows where it comes from.
 const localToken = "taskrun-local-token"
 
 // None is the Set of a job without a stubs file.

@@ -15,9 +15,9 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// Skeleton returns a stubs file with everything that a job file needs from a
-// cluster, to be filled in. The file was parsed with jobspec.Options.Outline. The
-// services of the job itself are left out.
+// Skeleton returns a stubs file to fill in, with everything that a job file
+// needs from a cluster. The file must have been parsed with
+// jobspec.Options.Outline. The services of the job itself are omitted.
 func Skeleton(file *jobspec.File, name string) []byte {
 	k := &skeleton{file: file, name: name, blocks: map[Need]*block{}}
 	j := file.Job
@@ -78,7 +78,7 @@ func (k *skeleton) add(n Need, line int, where string) *block {
 	return b
 }
 
-// line returns the line of a path in the job file plus some lines, or 0 if it is
+// line returns the line of a path in the job file plus an offset, or 0 if it is
 // unknown.
 func (k *skeleton) line(p jobspec.Path, further int) int {
 	at := k.file.Positions.At(p)
@@ -87,7 +87,7 @@ func (k *skeleton) line(p jobspec.Path, further int) int {
 	}
 	text := k.file.Sources[at.File]
 	if further > 0 && at.Start.Byte < len(text) && bytes.HasPrefix(text[at.Start.Byte:], []byte("<<")) {
-		further++ // a heredoc begins on the next line
+		further++ // a heredoc starts on the next line
 	}
 	return at.Start.Line + max(further-1, 0)
 }
@@ -185,8 +185,8 @@ func (b *block) write(w *bytes.Buffer) {
 	}
 }
 
-// writeNode writes the values of the node that the job uses and this machine does
-// not have.
+// writeNode writes the node values that the job uses and this machine does not
+// have.
 func (k *skeleton) writeNode(w *bytes.Buffer) {
 	text, err := json.Marshal(k.file.Job)
 	if err != nil {

@@ -93,7 +93,7 @@ func parse(t *testing.T, text string) *stub.Set {
 	return w
 }
 
-func TestAWholeFile(t *testing.T) {
+func TestWholeFile(t *testing.T) {
 	t.Parallel()
 	w := parse(t, whole)
 	dir := filepath.Dir(w.File)
@@ -167,8 +167,8 @@ func TestNoStubs(t *testing.T) {
 	}
 }
 
-// TestFaults has what is wrong with a file, as people read it. The word SECRET
-// is never in it.
+// TestFaults compares the errors of a file with their text for users, which
+// never contains the word SECRET.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, text, want string }{
@@ -214,7 +214,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A need is named, and shown as one writes its block.
+// A need has a name, and an example of its block.
 func TestNeeds(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[string][2]string{
@@ -237,7 +237,7 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
-// A secret holds all that JSON can, numbers as they were written.
+// A secret can contain any JSON, with numbers in their original form.
 func TestValuesOfSecrets(t *testing.T) {
 	t.Parallel()
 	w := parse(t, "vault_secret \"a\" {\n x = { b = [1, 2.50, true, null, \"t\", convert([\"s\"], set(string))], c = { d = 1e3 } }\n y = null\n}")
@@ -267,8 +267,8 @@ consul_key "k" { value = "open" }
 	}
 }
 
-// The last rehearsal that names a task is the one; Nomad variables can be
-// replaced without touching those of others.
+// The last rehearsal that matches a task counts; Nomad variables can be
+// replaced without changing the original set.
 func TestRehearsalsAndReplacedVariables(t *testing.T) {
 	t.Parallel()
 	w := parse(t, `
@@ -324,7 +324,7 @@ consul_key "k" { value = 2 }
 	}
 }
 
-func TestReadTellsOfTheFile(t *testing.T) {
+func TestReadNamesTheFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, stub.DefaultName)

@@ -13,7 +13,7 @@ import (
 	"taskrun/jobspec/decode"
 )
 
-// attributes returns those of a body in the order of the text.
+// attributes returns the attributes of a body in the order of the text.
 func (p *parser) attributes(body hcl.Body) []*hcl.Attribute {
 	found, diags := body.JustAttributes()
 	p.diags = append(p.diags, diags...)
@@ -35,7 +35,7 @@ func (p *parser) values(body hcl.Body) {
 	}
 }
 
-// texts reads a block of texts.
+// texts reads a block of strings.
 func (p *parser) texts(body hcl.Body) map[string]string {
 	texts := map[string]string{}
 	for _, a := range p.attributes(body) {
@@ -58,7 +58,7 @@ func (p *parser) text(expr hcl.Expression) string {
 	return text.AsString()
 }
 
-// data reads a block of anything that JSON can hold.
+// data reads a block of JSON values.
 func (p *parser) data(body hcl.Body) map[string]any {
 	data := map[string]any{}
 	for _, a := range p.attributes(body) {
@@ -77,6 +77,6 @@ func (p *parser) data(body hcl.Body) map[string]any {
 	return data
 }
 
-// written returns a number as Vault's client decodes it from JSON: as it was
-// written.
+// written returns a number as Vault's client decodes it from JSON: in its
+// original form.
 func written(n *big.Float) (any, error) { return json.Number(n.Text('f', -1)), nil }

@@ -31,8 +31,8 @@ func explain(diags hcl.Diagnostics, text []byte, name string) hcl.Diagnostics {
 	}
 	for i, diag := range diags {
 		if isOpenString(diag) {
-			// From here on the parser takes strings for code and code for
-			// strings.
+			// After an unclosed string, the parser mistakes strings for code
+			// and code for strings.
 			diag.Summary, diag.Detail = "this string is not closed", ""
 			diagnostic.SetRemedy(diag, `add the closing quote; text of several lines goes between <<EOT and EOT`)
 			return diags[:i+1]
@@ -46,8 +46,8 @@ func isOpenString(diag *hcl.Diagnostic) bool {
 	return diag.Summary == "Invalid multi-line string"
 }
 
-// reword replaces general words of the parser by specific ones, and adds remedies
-// for mistakes that are common in older job files.
+// reword replaces general words of the parser by specific ones, and adds
+// remedies for common mistakes in older job files.
 func reword(diag *hcl.Diagnostic, text []byte) {
 	say := func(summary, detail, remedy string) {
 		diag.Summary, diag.Detail = summary, detail
@@ -90,7 +90,7 @@ func reword(diag *hcl.Diagnostic, text []byte) {
 	}
 }
 
-// redefined takes the name and the line of the first definition out of the
+// redefined extracts the name and the line of the first definition from the
 // parser's `The argument "a" was already set at file:1,2-3. …`.
 func redefined(detail string) (name, line string, ok bool) {
 	found := regexp.MustCompile(`^The argument ("[^"]*") was already set at .*:(\d+),\d+-[\d,]+\. `).FindStringSubmatch(detail)
@@ -100,7 +100,7 @@ func redefined(detail string) (name, line string, ok bool) {
 	return found[1], found[2], true
 }
 
-// openHeredoc returns where the heredoc begins that is open at the end of a
+// openHeredoc returns where a heredoc starts that is still open at the end of a
 // text.
 func openHeredoc(text []byte, name string) (at hcl.Range, ok bool) {
 	tokens, _ := hclsyntax.LexConfig(text, name, start)
@@ -115,8 +115,8 @@ func openHeredoc(text []byte, name string) (at hcl.Range, ok bool) {
 	return at, len(n.open) > 0 && n.open[len(n.open)-1].opener == hclsyntax.TokenOHeredoc
 }
 
-// findOpenComment returns a diagnostic if a comment has no end: the scanner then
-// takes its beginning for two operators.
+// findOpenComment returns a diagnostic for a comment without an end: the
+// scanner then reads its start as two operators.
 func findOpenComment(text []byte, name string) *hcl.Diagnostic {
 	tokens, _ := hclsyntax.LexConfig(text, name, start)
 	for i, token := range tokens[:len(tokens)-1] {
@@ -127,7 +127,7 @@ func findOpenComment(text []byte, name string) *hcl.Diagnostic {
 	return nil
 }
 
-// subject returns the text a diagnostic is about.
+// subject returns the text that a diagnostic is about.
 func subject(diag *hcl.Diagnostic, text []byte) []byte {
 	if diag.Subject == nil || !diag.Subject.CanSliceBytes(text) {
 		return nil
@@ -151,8 +151,8 @@ func withoutEchoes(diags hcl.Diagnostics) hcl.Diagnostics {
 	return kept
 }
 
-// explainJSON drops consequences of an earlier error: an invalid object seems to be
-// unclosed, and so do those around it.
+// explainJSON drops consequences of an earlier error: an invalid object seems
+// to be unclosed, and so do the objects around it.
 func explainJSON(diags hcl.Diagnostics, text []byte, name string) hcl.Diagnostics {
 	kept := diags[:0]
 	for i, diag := range diags {
@@ -164,7 +164,7 @@ func explainJSON(diags hcl.Diagnostics, text []byte, name string) hcl.Diagnostic
 		case "Missing attribute seperator comma":
 			diag.Summary, diag.Detail = "a comma is missing", ""
 			diagnostic.SetRemedy(diag, "write a comma before this")
-			// The parser points behind what it skipped.
+			// The parser reports the end of the skipped part.
 			var bad *json.SyntaxError
 			if err := json.Unmarshal(text, new(any)); errors.As(err, &bad) {
 				*diag.Subject = rangeOf(text, name, []int{int(bad.Offset) - 1, int(bad.Offset)})
@@ -176,11 +176,11 @@ func explainJSON(diags hcl.Diagnostics, text []byte, name string) hcl.Diagnostic
 }
 
 // findTemplate returns a diagnostic if an error is on a line that another tool
-// has to fill in before Nomad reads the file. Elsewhere, [[ … ]] and {{ … }}
+// must fill in before Nomad reads the file. Elsewhere, [[ … ]] and {{ … }}
 // belong to scripts and templates of tasks.
 func findTemplate(diags hcl.Diagnostics, text []byte, name string) *hcl.Diagnostic {
-	// Levant and nomad-pack write [[ .name ]] or [[- if …]]; a list in a list
-	// never begins like that.
+	// Levant and nomad-pack write [[ .name ]] or [[- if …]]; a nested list
+	// never starts like that.
 	levant := regexp.MustCompile(`\[\[-?\s*(/\*|[.$]|(if|else|end|range|with|define|template|var|include|file\w*|env|key)\b)`)
 	braces := regexp.MustCompile(`\{\{.*\}\}`)
 	const few, short = 20, 4096 // a template fails early, on short lines

@@ -7,8 +7,8 @@ import (
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// IsJSON reports whether the first character that is not white space is a
-// brace, which begins no file in HCL's native syntax.
+// IsJSON reports whether the first character other than white space is a brace,
+// which no file in HCL's native syntax starts with.
 func IsJSON(text []byte) bool {
 	text = bytes.TrimPrefix(text, byteOrderMark)
 	return bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{"))
@@ -16,7 +16,7 @@ func IsJSON(text []byte) bool {
 
 // IsAPI reports whether the text is a job as Nomad's HTTP API writes it: an
 // object with a member "Job", or with both "ID" and "TaskGroups". HCL's JSON
-// syntax has none of these, its blocks are in lower case.
+// syntax has none of these, because its blocks are in lower case.
 func IsAPI(text []byte) bool {
 	if !IsJSON(text) {
 		return false

@@ -10,29 +10,29 @@ import (
 	"taskrun/jobspec/diagnostic"
 )
 
-// The parser and the evaluator recurse into what is nested, and Go ends a
-// program whose stack grows too large. Numbers and long texts are read at a cost
-// that grows with the square of their length. So what no job file needs is
-// refused before it is parsed.
+// The parser and the evaluator are recursive, and Go ends a program whose stack
+// grows too large. The cost of numbers and long texts grows with the square of
+// their length. So text beyond the needs of any job file is refused before it
+// is parsed.
 const (
 	maxSize   = 16 << 20 // bytes of a file
-	maxTokens = 2 << 20  // of which the parser keeps each in some hundred bytes
+	maxTokens = 2 << 20  // the parser needs about a hundred bytes for each
 	maxDepth  = 500      // brackets, templates and blocks around one place
-	maxPath   = 5000     // brackets and operators that nest, one in another
+	maxPath   = 5000     // nested brackets and operators
 	maxDigits = 400      // of a number
 	maxCopied = 2 << 30  // bytes of text that the parser copies: see nesting.takeText
 
-	maxScanned = 128 << 20 // bytes in which the scanner looks for the ends of comments
+	maxScanned = 128 << 20 // bytes in which the scanner searches for the ends of comments
 )
 
-// checkText looks at what is the same in every syntax.
+// checkText checks everything that is the same in every syntax.
 func checkText(text []byte, name string) hcl.Diagnostics {
 	if len(text) > maxSize {
 		return hcl.Diagnostics{diagnostic.Error(rangeOf(text, name, []int{0, 0}), "the file is too large",
 			fmt.Sprintf("it has %d MiB; at most %d are read", len(text)>>20, maxSize>>20), "")}
 	}
-	// HCL's scanner takes some of what is no UTF-8 for letters, quotes and
-	// brackets in it included.
+	// HCL's scanner treats some invalid UTF-8 as letters, including quotes and
+	// brackets in it.
 	if at := invalid(text); at >= 0 {
 		return hcl.Diagnostics{diagnostic.Error(rangeOf(text, name, []int{at, at + 1}), "this is not UTF-8", "", "save the file as UTF-8")}
 	}
@@ -54,7 +54,7 @@ func invalid(text []byte) int {
 	return -1
 }
 
-// checkNative looks at a text in native syntax.
+// checkNative checks a text in native syntax.
 func checkNative(text []byte, name string) hcl.Diagnostics {
 	if diags := checkText(text, name); diags.HasErrors() {
 		return diags
@@ -62,17 +62,17 @@ func checkNative(text []byte, name string) hcl.Diagnostics {
 	return check(text, name, hclsyntax.LexConfig, nil)
 }
 
-// checkTemplate looks at the content of a string.
+// checkTemplate checks the content of a string.
 func checkTemplate(text []byte, name string) hcl.Diagnostics {
 	return check(text, name, hclsyntax.LexTemplate, []level{{}})
 }
 
-// A lexer is a scanner of HCL's. It does not recurse.
+// A lexer is one of HCL's scanners. It is not recursive.
 type lexer func(text []byte, name string, start hcl.Pos) (hclsyntax.Tokens, hcl.Diagnostics)
 
-// check looks at the tokens of a text, unless it has too few bytes of any kind
-// to exceed a limit, as most texts have, or so many that it is not even taken
-// apart.
+// check checks the tokens of a text. Most texts have too few bytes of any kind
+// to exceed a limit, and need no scan; others have so many that the scan is not
+// even started.
 func check(text []byte, name string, lex lexer, open []level) hcl.Diagnostics {
 	c := countBytes(text)
 	switch {
@@ -94,14 +94,14 @@ func check(text []byte, name string, lex lexer, open []level) hcl.Diagnostics {
 	return nil
 }
 
-// counts says how often something can occur in a text at the most. Strings and
-// comments are taken for code, so that no parser finds more.
+// counts are upper limits for the number of elements in a text. Strings and
+// comments are treated as code, so that no parser can find more.
 type counts struct {
-	brackets  int // that open, and quotes
+	brackets  int // opening brackets and quotes
 	operators int
-	tokens    int // within a factor of 2
+	tokens    int // accurate within a factor of 2
 	pieces    int // of texts
-	comments  int // that begin, behind the last that ends
+	comments  int // comments that start after the last one that ends
 	digits    int // of the longest number
 }
 
@@ -124,7 +124,7 @@ func countBytes(text []byte) (c counts) {
 				digits = 0
 			}
 		case b == '.':
-			c.tokens++ // and a number goes on
+			c.tokens++ // and a number continues
 		default:
 			digits = 0
 			c.countMark(last, b)
@@ -134,7 +134,7 @@ func countBytes(text []byte) (c counts) {
 	return c
 }
 
-// countMark counts what is not part of a name or a number.
+// countMark counts a byte that is not part of a name or a number.
 func (c *counts) countMark(last, b byte) {
 	c.tokens++
 	switch b {
@@ -150,7 +150,7 @@ func (c *counts) countMark(last, b byte) {
 	case '<':
 		c.operators++
 		if last == '<' {
-			c.brackets++ // a heredoc
+			c.brackets++ // of a heredoc
 		}
 	case '=':
 		if last == '=' {
@@ -171,8 +171,8 @@ func isWord(b byte) bool {
 	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' || b == '_'
 }
 
-// checkJSON looks at a text in HCL's JSON syntax. What its strings hold is
-// looked at when they are read as templates.
+// checkJSON checks a text in HCL's JSON syntax. The content of its strings is
+// checked when they are parsed as templates.
 func checkJSON(text []byte, name string) hcl.Diagnostics {
 	if diags := checkText(text, name); diags.HasErrors() {
 		return diags
@@ -180,8 +180,8 @@ func checkJSON(text []byte, name string) hcl.Diagnostics {
 	return CheckNesting(text, name, maxTokens)
 }
 
-// CheckNesting refuses JSON that nests too deep, has endless numbers, or more
-// than that many brackets, strings and commas.
+// CheckNesting refuses JSON that is nested too deep, has very long numbers, or
+// more than maxTokens brackets, strings and commas.
 func CheckNesting(text []byte, name string, maxTokens int) hcl.Diagnostics {
 	depth, digits, tokens := 0, 0, 0
 	inString, escaped := false, false

@@ -7,8 +7,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// Every limit is exact, points at where it is exceeded, and says which it is. The
-// three ways to read a text have the same ones.
+// Every limit is exact, and its error has the place and the name of the limit.
+// All three ways to parse a text have the same limits.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	const deep, long, digits = "it nests too deep here", "it is too long", "no number needs more than 400 digits"
@@ -91,7 +91,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// An expression and a template are read as HCL reads them.
+// An expression and a template are parsed like in HCL.
 func TestExpressionAndTemplate(t *testing.T) {
 	t.Parallel()
 	expr, diags := Expression([]byte("1 + 1"), "t")

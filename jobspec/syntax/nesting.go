@@ -6,14 +6,14 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// nesting follows the tokens of a text and keeps account of how deep the parser
-// recurses into them, and how much text it copies.
+// nesting follows the tokens of a text, and computes how deep the parser's
+// recursion gets and how much text it copies.
 type nesting struct {
 	open   []level
-	path   int // brackets and operators around this place, or before it in its expression
+	path   int // brackets and operators around this place, or earlier in its expression
 	copied int // bytes of text
 	tokens int
-	fresh  bool // nothing but newlines and comments so far in the innermost brace
+	fresh  bool // the innermost brace contains only newlines and comments so far
 	text   bool // the last token was text
 }
 
@@ -21,10 +21,10 @@ type nesting struct {
 type level struct {
 	opener hclsyntax.TokenType
 	path   int
-	items  bool // newlines end what is in it: it is a block or an object
-	begin  int  // offset where the text began that no interpolation interrupts
-	pieces int  // of text so far that the parser joins to the one before
-	parts  int  // texts and interpolations so far
+	items  bool // newlines separate its items: it is a block or an object
+	begin  int  // offset where the uninterrupted text started
+	pieces int  // pieces of text that the parser has to join
+	parts  int  // texts and interpolations
 }
 
 var closers = map[hclsyntax.TokenType]hclsyntax.TokenType{
@@ -34,7 +34,7 @@ var closers = map[hclsyntax.TokenType]hclsyntax.TokenType{
 	hclsyntax.TokenTemplateControl: hclsyntax.TokenTemplateSeqEnd,
 }
 
-// take takes the next token and returns which limit is exceeded, if any.
+// take processes the next token, and returns which limit is exceeded, or "".
 func (n *nesting) take(token hclsyntax.Token) (detail string) {
 	n.tokens++
 	n.follow(token)
@@ -52,14 +52,14 @@ func (n *nesting) take(token hclsyntax.Token) (detail string) {
 }
 
 func (n *nesting) follow(token hclsyntax.Token) {
-	var top level // what is around everything
+	var top level // the level around everything
 	if len(n.open) > 0 {
 		top = n.open[len(n.open)-1]
 	}
 	blank := token.Type == hclsyntax.TokenNewline || token.Type == hclsyntax.TokenComment
 	if n.fresh && !blank {
 		n.fresh = false
-		// A for expression goes on after a newline.
+		// A for expression continues after a newline.
 		n.open[len(n.open)-1].items = string(token.Bytes) != "for"
 	}
 	joins := n.text
@@ -87,13 +87,14 @@ func (n *nesting) follow(token hclsyntax.Token) {
 	}
 }
 
-// takeText takes a piece of text. The parser joins adjacent pieces one by one:
-// each time it copies the text so far, and moves the parts that follow. The
-// former takes some ten times as long, hence the count of parts for their bytes.
+// takeText processes a piece of text. The parser joins adjacent pieces one by
+// one: each time it copies the text so far, and moves the parts that follow.
+// The former takes about ten times as long, so the parts are counted, not their
+// bytes.
 func (n *nesting) takeText(token hclsyntax.Token, joins bool) {
 	n.text = true
 	if len(n.open) == 0 {
-		return // behind an unclosed string
+		return // after an unclosed string
 	}
 	top := &n.open[len(n.open)-1]
 	top.parts++
@@ -105,10 +106,10 @@ func (n *nesting) takeText(token hclsyntax.Token, joins bool) {
 	n.copied += token.Range.End.Byte - top.begin + top.pieces + top.parts
 }
 
-// close ends the innermost level that this token can end, and with it the round
-// and square brackets that were left open in it. A bracket in the place of
-// another is an error that makes the parser give up the level; to keep it here
-// errs on the safe side.
+// close ends the innermost level that this token can close, and with it the
+// unclosed round and square brackets inside. A mismatched bracket is an error
+// after which the parser gives up the level; keeping it here is the safe
+// choice.
 func (n *nesting) close(closer hclsyntax.TokenType) {
 	at := len(n.open) - 1
 	for closer != hclsyntax.TokenCBrack && closer != hclsyntax.TokenCParen && at >= 0 &&
@@ -118,8 +119,8 @@ func (n *nesting) close(closer hclsyntax.TokenType) {
 	if at < 0 || closers[n.open[at].opener] != closer {
 		return
 	}
-	// What it held counts once from here on: an index after an index makes the
-	// tree deeper. Not so one interpolation after another.
+	// Its content counts once from here on: an index after an index makes the
+	// tree deeper, but one interpolation after another does not.
 	n.path = n.open[at].path
 	if n.open[at].opener == hclsyntax.TokenTemplateInterp {
 		n.path--

@@ -10,8 +10,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// reach returns how deep the tokens of a text get, and how long its longest run
-// of texts is.
+// reach returns the depth of a text's tokens, and the length of its longest run
+// of texts.
 func reach(text []byte) (n nesting, depth, path, pieces int) {
 	tokens, _ := hclsyntax.LexConfig(text, "", start)
 	for _, token := range tokens {
@@ -25,7 +25,7 @@ func reach(text []byte) (n nesting, depth, path, pieces int) {
 	return n, depth, path, pieces
 }
 
-// reachOfTree returns how deep the tree of a text is.
+// reachOfTree returns the depth of a text's syntax tree.
 func reachOfTree(body *hclsyntax.Body) (deepest int) {
 	w := &depthWalker{}
 	_ = hclsyntax.Walk(body, w)
@@ -45,10 +45,10 @@ func (w *depthWalker) Exit(hclsyntax.Node) hcl.Diagnostics {
 	return nil
 }
 
-// The tree that the parser makes is never much deeper than its tokens lead to
-// expect, nor are these more than the bytes of a text. Only texts without syntax
-// errors have a tree to compare with: in others the brackets do not match, and
-// the parser gives up a level where it finds that out.
+// The parser's tree is never much deeper than its tokens suggest, and the
+// number of tokens is limited by the bytes of the text. Only texts without
+// syntax errors have a tree for the comparison: in others, brackets do not
+// match, and the parser gives up a level when it notices.
 func FuzzScannerGoesAsDeepAsHCL(f *testing.F) {
 	seeds, err := filepath.Glob("../testdata/ok/*.nomad.hcl")
 	if err != nil || len(seeds) == 0 {

@@ -1,6 +1,6 @@
-// Package syntax turns the text of a job file or of a file of variables into
-// an HCL body, whatever its syntax, and refuses text that is built to exhaust
-// the machine.
+// Package syntax parses the text of a job file or of a file of variables to an
+// HCL body, in either syntax, and refuses text that is designed to exhaust the
+// machine.
 package syntax
 
 import (
@@ -11,12 +11,12 @@ import (
 	"github.com/hashicorp/hcl/v2/json"
 )
 
-// start is the place of the first byte of a text.
+// start is the position of the first byte of a text.
 var start = hcl.Pos{Line: 1, Column: 1}
 
-// Parse reads a text in HCL's native syntax or, where it begins with a brace,
-// in HCL's JSON syntax. The body is never nil and holds what could be
-// understood, even where there are errors.
+// Parse parses a text in HCL's native syntax or, if it starts with a brace, in
+// HCL's JSON syntax. The body is never nil, and contains the readable part even
+// after errors.
 func Parse(text []byte, name string) (hcl.Body, hcl.Diagnostics) {
 	if IsJSON(text) {
 		return parseJSON(text, name)
@@ -32,7 +32,7 @@ func Parse(text []byte, name string) (hcl.Body, hcl.Diagnostics) {
 	return file.Body, diags
 }
 
-// Expression reads one expression, such as the value given with --var.
+// Expression parses one expression, such as a value given with --var.
 func Expression(text []byte, name string) (hclsyntax.Expression, hcl.Diagnostics) {
 	if diags := checkNative(text, name); diags.HasErrors() {
 		return nil, diags
@@ -40,8 +40,8 @@ func Expression(text []byte, name string) (hclsyntax.Expression, hcl.Diagnostics
 	return hclsyntax.ParseExpression(text, name, start)
 }
 
-// Template reads a string of HCL's JSON syntax, which may hold ${…} and %{…};
-// at is the place of its first character in the file.
+// Template parses a string of HCL's JSON syntax, which may contain ${…} and
+// %{…}; at is the position of its first character in the file.
 func Template(text, name string, at hcl.Pos) (hclsyntax.Expression, hcl.Diagnostics) {
 	if diags := checkTemplate([]byte(text), name); diags.HasErrors() {
 		return nil, diags
@@ -53,8 +53,8 @@ func parseJSON(text []byte, name string) (hcl.Body, hcl.Diagnostics) {
 	if diags := checkJSON(text, name); diags.HasErrors() {
 		return hcl.EmptyBody(), diags
 	}
-	// The parser does not know the byte order mark; blanks in its place keep
-	// every offset as it is.
+	// The parser does not know the byte order mark; spaces in its place keep
+	// all offsets.
 	if bytes.HasPrefix(text, byteOrderMark) {
 		text = append([]byte("   "), text[len(byteOrderMark):]...)
 	}

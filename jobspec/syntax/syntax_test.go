@@ -25,7 +25,7 @@ func TestIsJSONAndIsAPI(t *testing.T) {
 		`{"TaskGroups": {"ID": 1}, "ID": "x"}`:  {json: true, api: true},
 		`{"a": "Job"}`:                          {json: true},
 		`{"a": "ID", "b": "TaskGroups"}`:        {json: true},
-		`{"Job": `:                              {json: true, api: true}, // to be told what is wrong with it
+		`{"Job": `:                              {json: true, api: true}, // so that its error is reported
 		`{"a`:                                   {json: true},
 		`[{"Job": 1}]`:                          {},
 	} {
@@ -41,7 +41,7 @@ func TestIsJSONAndIsAPI(t *testing.T) {
 func TestFaultsOfSyntax(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]struct {
-		at      string // the text at fault
+		at      string // the wrong text
 		summary string
 		count   int
 	}{
@@ -60,7 +60,7 @@ func TestFaultsOfSyntax(t *testing.T) {
 		"[[- if .x ]]\na = 1\n[[ end ]]\n":   {"[[- if", "this is a template for a job file, not a job file", 1},
 		"a = {{ .x }}\n":                     {"{{ .x }}", "this is a template for a job file, not a job file", 1},
 		"a = [[1, 2], [x]\n":                 {"[", "Unterminated tuple constructor expression", 1}, // a list of lists
-		"t = <<E\n{{ .x }}\nE\na = )\n":      {")", "Invalid expression", 1},                        // a template where one belongs
+		"t = <<E\n{{ .x }}\nE\na = )\n":      {")", "Invalid expression", 1},                        // a template is fine here
 		"t = <<E\n[[ $x == y ]]\nE\na = )\n": {")", "Invalid expression", 1},                        // a script
 		"{\"a\": {\"b\": 1, }}":              {",", "Trailing comma in object", 1},
 		"{\"a\": {\"b\": 1 \"c\": 2}}":       {"\"", "a comma is missing", 1},
@@ -83,7 +83,7 @@ func TestFaultsOfSyntax(t *testing.T) {
 	}
 }
 
-// A slip of syntax has a reason where it needs one, and a remedy.
+// A syntax error has an explanation if necessary, and a remedy.
 func TestRemediesOfSyntax(t *testing.T) {
 	t.Parallel()
 	const left = "which Nomad has left behind"

@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// attributes are the names of those that Nomad's own fingerprinters give to
-// nodes of any kind. Drivers, devices and clouds add others.
-// See https://developer.hashicorp.com/nomad/docs/reference/runtime-variable-interpolation#node-attributes.
+// attributes lists the attributes that Nomad's own fingerprinters give to nodes
+// of any kind. Drivers, devices and clouds add others. See
+// https://developer.hashicorp.com/nomad/docs/reference/runtime-variable-interpolation#node-attributes.
 var attributes = []string{
 	"cpu.arch", "cpu.frequency", "cpu.frequency.efficiency", "cpu.frequency.performance", "cpu.modelname", "cpu.numcores",
 	"cpu.numcores.efficiency", "cpu.numcores.performance", "cpu.reservablecores", "cpu.totalcompute", "cpu.usablecompute",
@@ -21,9 +21,9 @@ var attributes = []string{
 	"consul.datacenter", "consul.version", "vault.accessible", "vault.cluster_id", "vault.cluster_name", "vault.version",
 }
 
-// NodeNames returns the names that references to a node can have: its own values
-// (node.*) and the attributes that nodes of any kind may have (attr.*), sorted.
-// They are shared: nothing may be written to them.
+// NodeNames returns the sorted names that references to a node can have: its
+// own values (node.*) and the attributes that nodes of any kind may have
+// (attr.*). The slice is shared: callers must not change it.
 func NodeNames() []string { return nodeNames() }
 
 var nodeNames = sync.OnceValue(func() (names []string) {
@@ -37,8 +37,8 @@ var nodeNames = sync.OnceValue(func() (names []string) {
 	return names
 })
 
-// NoNodeHas reports whether there is no node of any kind that has a value of
-// that name (node.* or attr.*).
+// NoNodeHas reports whether no node of any kind has a value with that name
+// (node.* or attr.*).
 func NoNodeHas(name string) bool {
 	kind, rest, _ := strings.Cut(name, ".")
 	switch kind {

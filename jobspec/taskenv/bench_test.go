@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// benchBuilder is an ordinary task in an ordinary shell.
+// benchBuilder returns the builder of a typical task in a typical shell.
 func benchBuilder() *Builder {
 	job, group, task := testJob()
 	job.Meta = map[string]string{"team": "core", "owner": "me"}

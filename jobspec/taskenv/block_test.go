@@ -19,7 +19,7 @@ func TestMeta(t *testing.T) {
 	}
 	job.Dispatched = true
 	job.ParameterizedJob = &api.ParameterizedJobConfig{MetaOptional: []string{"why", "who"}}
-	for range 10 { // maps are walked in random order
+	for range 10 { // the order of maps is random
 		e := testBuilder(job, group, task).SetSecrets(map[string]string{"secret.s.k": "1"}).Build()
 		expect(t, e, map[string]string{
 			"NOMAD_META_team": "job", "NOMAD_META_TEAM": "job", "NOMAD_META_tier": "group",
@@ -29,7 +29,7 @@ func TestMeta(t *testing.T) {
 			"NOMAD_META_where": "linux/t", "NOMAD_META_k_c1": "by class", "NOMAD_META_K_C1": "by class",
 			"NOMAD_META_foo": "lower", "NOMAD_META_FOO": "upper", "NOMAD_META_both": "dashdash",
 			"NOMAD_META_who": "you", "NOMAD_META_why": "", "NOMAD_META_WHY": "",
-			"NOMAD_META_secret": "${secret.s.k}", // secrets are for the env block
+			"NOMAD_META_secret": "${secret.s.k}", // only the env block has secrets
 		})
 	}
 }
@@ -149,7 +149,7 @@ func TestHostAndHookVariables(t *testing.T) {
 	}
 }
 
-// A meta key with a blank has a variable, to which no reference leads.
+// A meta key with a blank has a variable that no reference can name.
 func TestReferenceToAMetaKeyWithABlank(t *testing.T) {
 	t.Parallel()
 	task := &api.Task{

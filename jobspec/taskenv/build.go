@@ -8,8 +8,8 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// Build returns a snapshot of the environment. It shares nothing that the
-// Builder changes later.
+// Build returns a snapshot of the environment. Later changes to the Builder do
+// not affect it.
 func (b *Builder) Build() *Env {
 	e := &Env{node: b.node, secrets: b.secrets, taskDir: b.taskDir, sharedDir: b.sharedDir}
 	view := cmp.Or(b.view, b.client)
@@ -21,7 +21,7 @@ func (b *Builder) Build() *Env {
 	return e
 }
 
-// build makes the variables, each step winning over those before it.
+// build returns the variables. Each step overrides those before it.
 func (b *Builder) build(d dirs) (vars map[string]string, warnings []Warning) {
 	v := &variables{
 		values: make(map[string]string, 48+len(b.host)+8*len(b.ports)),
@@ -122,8 +122,8 @@ func (v *variables) setTokens(b *Builder, secretsDir string) {
 	}
 }
 
-// formatCores returns ascending core numbers as a cpuset list, e.g. "0-2,7". Of
-// none it is a blank, as in files of cgroups.
+// formatCores formats ascending core numbers as a cpuset list, e.g. "0-2,7".
+// For none it returns a blank, as in cgroup files.
 func formatCores(cores []int) string {
 	if len(cores) == 0 {
 		return " "

@@ -16,7 +16,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 const allocID = "1c4cbdd6-bbf5-ee39-9789-df91c88fefd3"
 
-// testNode is a node without a machine below it.
+// testNode is a node without a real machine.
 func testNode() *Node {
 	return &Node{
 		ID: "f7476465-4d6e-c0de-26d0-e383c49be941", Name: "n1", Class: "c1", Pool: "default",
@@ -41,7 +41,7 @@ func testBuilder(job *api.Job, group *api.TaskGroup, task *api.Task) *Builder {
 	return NewBuilder(testNode(), alloc, job, group, task).SetClientDir("/data/" + allocID)
 }
 
-// envOf builds the environment of a task with this env block.
+// envOf builds the environment of a task with an env block.
 func envOf(env map[string]string) *Env {
 	job, group, task := testJob()
 	task.Env = env
@@ -155,7 +155,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestMemoryMaxWithoutOversubscription has no effect.
+// TestMemoryMaxWithoutOversubscription checks that memory_max has no effect.
 func TestMemoryMaxWithoutOversubscription(t *testing.T) {
 	t.Parallel()
 	job, group, task := testJob()
@@ -174,8 +174,8 @@ func TestFormatCores(t *testing.T) {
 	}
 }
 
-// TestPrecedence sets one name by every means, takes the winner away and looks
-// who is next.
+// TestPrecedence sets one name by all means, removes the winner and checks
+// which is next.
 func TestPrecedence(t *testing.T) {
 	t.Parallel()
 	const name = "NOMAD_META_P"
@@ -206,7 +206,7 @@ func TestPrecedence(t *testing.T) {
 	expect(t, b.Build(), map[string]string{"NOMAD_TASK_NAME": "mine", "NOMAD_TASK_DIR": "/x"})
 }
 
-func TestBuildLeavesItsInputsAndEarlierSnapshotsAlone(t *testing.T) {
+func TestBuildDoesNotChangeInputsOrSnapshots(t *testing.T) {
 	t.Parallel()
 	job, group, task := testJob()
 	task.Env = map[string]string{"NOMAD_META_a-b": "${NOMAD_TASK_NAME}"}

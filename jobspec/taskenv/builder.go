@@ -12,13 +12,13 @@ type AllocInfo struct {
 	ID        string // a UUID
 	Name      string // <job id>.<group>[<index>]
 	Index     int
-	Namespace string // empty: that of the job
-	Region    string // empty: that of the node
+	Namespace string // empty: the job's
+	Region    string // empty: the node's
 }
 
-// A Builder collects what the environment of a task is made of. Build may be
-// called again and again while hooks and templates add to it. A Builder is not
-// safe for concurrent use; maps and slices handed to it must not change after.
+// A Builder collects the parts of a task's environment. Build may be called
+// repeatedly while hooks and templates add to it. A Builder is not safe for
+// concurrent use; maps and slices passed to it must not change afterwards.
 type Builder struct {
 	node  *Node
 	alloc AllocInfo
@@ -26,7 +26,7 @@ type Builder struct {
 	group *api.TaskGroup
 	task  *api.Task
 
-	view               dirs // as the task sees them; zero: as on the host
+	view               dirs // as the task sees them; zero: like on the host
 	client             dirs // on the host
 	taskDir, sharedDir string
 
@@ -37,7 +37,7 @@ type Builder struct {
 	network     networkStatus
 
 	vaultToken, vaultNamespace string
-	identities                 map[string]string // tokens by identity, "" for the default one
+	identities                 map[string]string // tokens by identity, "" for the default identity
 
 	host     map[string]string
 	secrets  map[string]string
@@ -54,9 +54,9 @@ type hookEnv struct {
 	env  map[string]string
 }
 
-// NewBuilder returns a Builder for a task of a canonical job. Without a task
-// (nil) it builds the environment of the allocation itself, which has no task
-// name, limits, task meta and env block.
+// NewBuilder returns a Builder for a task of a canonical job. If task is nil,
+// it builds the environment of the allocation itself, which has no task name,
+// limits, task meta or env block.
 func NewBuilder(node *Node, alloc AllocInfo, job *api.Job, group *api.TaskGroup, task *api.Task) *Builder {
 	if node == nil {
 		node = &Node{}
@@ -64,9 +64,9 @@ func NewBuilder(node *Node, alloc AllocInfo, job *api.Job, group *api.TaskGroup,
 	return &Builder{node: node, alloc: alloc, job: job, group: group, task: task}
 }
 
-// SetClientDir sets the directory of the allocation on this machine, from
-// which the others follow: alloc, <task>, <task>/local, <task>/secrets.
-// Without a task, NOMAD_ALLOC_DIR is the directory itself.
+// SetClientDir sets the allocation directory on this machine, which determines
+// the others: alloc, <task>, <task>/local, <task>/secrets. Without a task,
+// NOMAD_ALLOC_DIR is the directory itself.
 func (b *Builder) SetClientDir(allocDir string) *Builder {
 	if b.task == nil {
 		b.taskDir, b.sharedDir, b.client = allocDir, allocDir, dirs{alloc: allocDir}
@@ -82,23 +82,22 @@ func (b *Builder) SetClientDir(allocDir string) *Builder {
 	return b
 }
 
-// SetDirs sets the directories as the task sees them, the values of
-// NOMAD_ALLOC_DIR, NOMAD_TASK_DIR and NOMAD_SECRETS_DIR. It is needed only for
-// a driver that isolates the file system; otherwise they are those of
-// SetClientDir.
+// SetDirs sets the directories as the task sees them: the values of
+// NOMAD_ALLOC_DIR, NOMAD_TASK_DIR and NOMAD_SECRETS_DIR. It is only needed for
+// drivers that isolate the file system; the default is SetClientDir's.
 func (b *Builder) SetDirs(alloc, task, secrets string) *Builder {
 	b.view = dirs{alloc, task, secrets}
 	return b
 }
 
-// SetCores sets what is granted to a task that asks for cores.
+// SetCores sets the cores granted to a task that requests some.
 func (b *Builder) SetCores(cores Cores) *Builder {
 	b.cores = cores
 	return b
 }
 
-// SetHostEnv sets the variables of the host in the form of os.Environ. Those
-// with credentials of Nomad, Consul, Vault and clouds are left out. Tasks whose
+// SetHostEnv sets the variables of the host, in the form of os.Environ. Those
+// with credentials of Nomad, Consul, Vault and clouds are omitted. Tasks whose
 // file system comes from an image inherit none.
 func (b *Builder) SetHostEnv(environ []string) *Builder {
 	b.host = allowed(environ)
@@ -111,8 +110,8 @@ func (b *Builder) SetPorts(ports []Port) *Builder {
 	return b
 }
 
-// SetTaskPorts sets the ports that a task of the group has by the deprecated
-// network block of its resources.
+// SetTaskPorts sets the ports of a task in the group with the deprecated
+// network block in its resources.
 func (b *Builder) SetTaskPorts(task string, ports []Port) *Builder {
 	if b.legacyPorts == nil {
 		b.legacyPorts = map[string][]Port{}
@@ -121,21 +120,21 @@ func (b *Builder) SetTaskPorts(task string, ports []Port) *Builder {
 	return b
 }
 
-// SetNetworkStatus sets the interface and the address that the allocation has
-// in a network namespace of its own.
+// SetNetworkStatus sets the interface and the address of the allocation in its
+// own network namespace.
 func (b *Builder) SetNetworkStatus(iface, address string) *Builder {
 	b.network = networkStatus{iface, address}
 	return b
 }
 
-// SetVaultToken sets VAULT_TOKEN and VAULT_NAMESPACE; empty ones are left out.
+// SetVaultToken sets VAULT_TOKEN and VAULT_NAMESPACE, unless they are empty.
 func (b *Builder) SetVaultToken(token, namespace string) *Builder {
 	b.vaultToken, b.vaultNamespace = token, namespace
 	return b
 }
 
-// SetIdentityToken sets the token of a workload identity that is to be in the
-// environment. The name of the default identity is empty.
+// SetIdentityToken adds the token of a workload identity to the environment.
+// The name of the default identity is empty.
 func (b *Builder) SetIdentityToken(identity, token string) *Builder {
 	if b.identities == nil {
 		b.identities = map[string]string{}
@@ -144,10 +143,10 @@ func (b *Builder) SetIdentityToken(identity, token string) *Builder {
 	return b
 }
 
-// SetSecrets adds values of secret blocks by "secret.<block>.<key>". They can
-// be referred to and are never variables.
+// SetSecrets adds values of secret blocks by "secret.<block>.<key>". They are
+// available to references, but never become variables.
 func (b *Builder) SetSecrets(secrets map[string]string) *Builder {
-	merged := maps.Clone(b.secrets) // snapshots share the old one
+	merged := maps.Clone(b.secrets) // snapshots share the old map
 	if merged == nil {
 		merged = map[string]string{}
 	}
@@ -156,8 +155,8 @@ func (b *Builder) SetSecrets(secrets map[string]string) *Builder {
 	return b
 }
 
-// SetHookEnv sets the variables of a hook, in place of those it set before.
-// Hooks are applied in the order in which they first set some.
+// SetHookEnv replaces the variables of a hook. Hooks are applied in the order
+// in which they first set variables.
 func (b *Builder) SetHookEnv(hook string, env map[string]string) *Builder {
 	for i := range b.hooks {
 		if b.hooks[i].hook == hook {
@@ -170,7 +169,7 @@ func (b *Builder) SetHookEnv(hook string, env map[string]string) *Builder {
 }
 
 // SetTemplateEnv sets the variables of templates with env = true. They are
-// taken as they are and win over all others.
+// taken literally and override all others.
 func (b *Builder) SetTemplateEnv(env map[string]string) *Builder {
 	b.template = env
 	return b

@@ -35,9 +35,9 @@ func (e *Env) DecodeConfig(config map[string]any, schema hcldec.Spec) (cty.Value
 	return value, nil
 }
 
-// decode evaluates body with only the names that it uses, which is most of the
-// work when it uses few. When that fails, all names are there for HCL to
-// suggest the right one.
+// decode evaluates body with only the names that it uses, because most of the
+// work is providing them. If that fails, it tries again with all names, so that
+// HCL can suggest the right one.
 func (e *Env) decode(body hcl.Body, schema hcldec.Spec, template bool) (cty.Value, hcl.Diagnostics) {
 	if !template {
 		return hcldec.Decode(body, schema, nil)
@@ -49,19 +49,20 @@ func (e *Env) decode(body hcl.Body, schema hcldec.Spec, template bool) (cty.Valu
 	return value, diags
 }
 
-// isTemplate reports whether JSON text has strings that HCL would evaluate.
+// isTemplate reports whether JSON text contains strings that HCL would
+// evaluate.
 func isTemplate(text []byte) bool {
 	return bytes.Contains(text, []byte("${")) || bytes.Contains(text, []byte("%{"))
 }
 
-// ConfigError holds everything that is wrong with the config block of a task.
+// ConfigError contains all errors in the config block of a task.
 type ConfigError struct {
 	Diagnostics []ConfigDiagnostic // at least one, in the order of the options
 }
 
 // ConfigDiagnostic is one error in a config block, in the words of HCL.
 type ConfigDiagnostic struct {
-	Option  string // at the top of the block; empty if it concerns none
+	Option  string // at the top of the block; may be empty
 	Summary string // e.g. "Unknown variable"
 	Detail  string // one or more sentences
 }
@@ -78,10 +79,10 @@ func (e *ConfigError) Error() string {
 	return "failed to parse config: " + strings.Join(texts, "; ")
 }
 
-// String returns the error as Nomad writes it, without the option.
+// String returns the error as Nomad words it, without the option.
 func (f ConfigDiagnostic) String() string { return f.Summary + ": " + f.Detail }
 
-// configError sorts the errors, which HCL reports in random order, by their place,
+// configError sorts the errors, which HCL reports in random order, by position,
 // and names their options.
 func configError(body hcl.Body, diags hcl.Diagnostics) *ConfigError {
 	slices.SortFunc(diags, func(a, b *hcl.Diagnostic) int {
@@ -94,7 +95,7 @@ func configError(body hcl.Body, diags hcl.Diagnostics) *ConfigError {
 		}
 		f := ConfigDiagnostic{Option: optionAt(body, d), Summary: d.Summary, Detail: oneLine(d.Detail)}
 		if f.Summary == "Extraneous JSON object property" {
-			f.Summary = "Invalid label" // Nomad's words: the JSON is internal
+			f.Summary = "Invalid label" // Nomad's words; the JSON is internal
 		}
 		if !slices.Contains(e.Diagnostics, f) {
 			e.Diagnostics = append(e.Diagnostics, f)

@@ -14,7 +14,7 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// configEnv has variables, secrets and node values of every shape of name.
+// configEnv has variables, secrets and node values with all shapes of names.
 func configEnv() *Env {
 	job, group, task := testJob()
 	task.Meta = map[string]string{"a.b": "nested", "a": "plain"}
@@ -39,7 +39,7 @@ func TestDecodeConfigEvaluatesStrings(t *testing.T) {
 		"${NOMAD_PORT_web_ui} ${NOMAD_ALLOC_ID}":          "80 " + allocID,
 		`${env["GREETING"]} ${env["odd..name"]}`:          "hello odd",
 		`${env[".lead"]} ${env["my-var"]} ${my-var}`:      "lead dash dash",
-		"${NOMAD_META_a.b}":                               "nested", // a name that leads to others is no value
+		"${NOMAD_META_a.b}":                               "nested", // a name with longer names has no value
 		`${env["NOMAD_META_a"]}`:                          "plain",
 		"${leaf.below}":                                   "below",
 		"${node.unique.name} ${node.class}":               "n1 c1",
@@ -175,7 +175,7 @@ func TestDecodeConfigNormalForm(t *testing.T) {
 	e := configEnv()
 	for _, tc := range []struct {
 		name, option string
-		forms        []string // of the option, all giving
+		forms        []string // of the option, with the same value
 		want         string
 	}{
 		{"map", "labels", []string{`{"a": 1, "k${N}": "v"}`, `[{"a": 1, "k${N}": "v"}]`}, `{"a":"1","k41":"v"}`},
@@ -215,7 +215,7 @@ func TestDecodeConfigNormalForm(t *testing.T) {
 	}
 }
 
-func TestDecodeConfigTakesListsOfMapsAsGoMakesThem(t *testing.T) {
+func TestDecodeConfigAcceptsListsOfMaps(t *testing.T) {
 	t.Parallel()
 	value, err := configEnv().DecodeConfig(map[string]any{
 		"command": "x", "labels": []map[string]any{{"a": true}}, "code": int64(3),
@@ -228,9 +228,9 @@ func TestDecodeConfigTakesListsOfMapsAsGoMakesThem(t *testing.T) {
 	}
 }
 
-// TestNarrowContextKnowsWhatIsUsed looks whether the cheap way, which knows only
-// the names in use, gives what all names would.
-func TestNarrowContextKnowsWhatIsUsed(t *testing.T) {
+// TestContextHasUsedNames checks that evaluation with only the used names gives
+// the same result as with all names.
+func TestContextHasUsedNames(t *testing.T) {
 	t.Parallel()
 	e := configEnv()
 	full := e.evalContext(allNames)
@@ -246,8 +246,8 @@ func TestNarrowContextKnowsWhatIsUsed(t *testing.T) {
 	}
 }
 
-// FuzzDecodeConfig looks for panics, and holds that text without a template
-// arrives as it is.
+// FuzzDecodeConfig looks for panics, and checks that text without a template
+// does not change.
 func FuzzDecodeConfig(f *testing.F) {
 	for _, seed := range []string{
 		"plain", "${HOME}", "${", "%{", "$${x}", "${env[\"HOME\"]}", "${attr.cpu.arch}", "%{ if true }a%{ endif }",
@@ -279,6 +279,5 @@ func FuzzDecodeConfig(f *testing.F) {
 	})
 }
 
-// utf8Runs reports that text has no bytes outside of UTF-8, of which JSON
-// replaces each.
+// utf8Runs reports whether text is valid UTF-8; JSON replaces invalid bytes.
 func utf8Runs(text string) bool { return !slices.Contains([]rune(text), '\uFFFD') }

@@ -9,7 +9,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
 
-// functions are those that a config may call when the task starts.
+// functions are the functions that a config may call when the task starts.
 var functions = map[string]function.Function{
 	"abs":        stdlib.AbsoluteFunc,
 	"coalesce":   stdlib.CoalesceFunc,
@@ -28,7 +28,7 @@ var functions = map[string]function.Function{
 	"upper":      stdlib.UpperFunc,
 }
 
-// names are those that an evaluation needs. In both sets "" means all.
+// names are the names that an evaluation needs. In both sets, "" means all.
 type names struct {
 	roots map[string]bool // first steps of names
 	attrs map[string]bool // first steps below attr and node.attr
@@ -38,7 +38,7 @@ var allNames = names{roots: map[string]bool{"": true}, attrs: map[string]bool{""
 
 func (n names) root(name string) bool { return n.roots[name] || n.roots[""] }
 
-// usedNames returns the names that references begin with.
+// usedNames returns the first parts of references.
 func usedNames(references []hcl.Traversal) names {
 	n := names{roots: map[string]bool{}, attrs: map[string]bool{}}
 	for _, t := range references {
@@ -56,8 +56,7 @@ func usedNames(references []hcl.Traversal) names {
 	return n
 }
 
-// stepName returns the i-th step of a reference when it is a plain name, else
-// "".
+// stepName returns the i-th step of a reference if it is a plain name, or "".
 func stepName(t hcl.Traversal, i int) string {
 	if i >= len(t) {
 		return ""
@@ -73,8 +72,8 @@ func stepName(t hcl.Traversal, i int) string {
 	return ""
 }
 
-// evalContext returns the variables and functions of a config, of the
-// variables those that are needed.
+// evalContext returns the functions of a config, and the variables that it
+// needs.
 func (e *Env) evalContext(need names) *hcl.EvalContext {
 	top := tree{}
 	for name, value := range e.vars {
@@ -126,12 +125,12 @@ func stringMap(m map[string]string) cty.Value {
 	return cty.MapVal(values)
 }
 
-// tree holds values by dotted names: strings, and trees below the names that
-// lead to others.
+// tree holds values by dotted names: strings, and subtrees.
 type tree map[string]any
 
-// put stores a value. A name that leads to others is those, not its value; and
-// what has an empty step is left out, since no reference can be written to it.
+// put stores a value. If a name has both a value and longer names, only the
+// longer ones count. Names with an empty step are omitted, because no reference
+// can contain them.
 func (t tree) put(name, value string) {
 	if name == "" || name[0] == '.' || strings.HasSuffix(name, ".") || strings.Contains(name, "..") {
 		return
@@ -148,7 +147,7 @@ func (t tree) put(name, value string) {
 	}
 }
 
-// below returns the tree at a step, making it if needed.
+// below returns the subtree at a step, and creates it if necessary.
 func (t tree) below(step string) tree {
 	next, ok := t[step].(tree)
 	if !ok {

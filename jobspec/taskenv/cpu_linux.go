@@ -16,10 +16,10 @@ const (
 // core is a logical CPU.
 type core struct {
 	id, mhz  int
-	threaded bool // shares its hardware with another
+	threaded bool // shares its hardware with another one
 }
 
-func cpuAttributes(h *host, _ string) map[string]string {
+func (h *host) cpus(string) map[string]string {
 	model, guess := h.cpuinfo()
 	cores := h.cores(guess)
 	attrs := map[string]string{"cpu.arch": runtime.GOARCH}
@@ -68,8 +68,8 @@ func (h *host) usableCores() (usable []Core) {
 	return usable
 }
 
-// cpuinfo returns the name of the CPU and a speed in MHz to use where none is
-// known otherwise. Both are missing on some architectures.
+// cpuinfo returns the name of the CPU, and a speed in MHz for CPUs whose speed
+// is otherwise unknown. Some architectures have neither.
 func (h *host) cpuinfo() (model string, mhz int) {
 	for key, value := range h.fields("proc/cpuinfo", ":") {
 		switch key {
@@ -84,8 +84,8 @@ func (h *host) cpuinfo() (model string, mhz int) {
 	return model, cmp.Or(mhz, 1000)
 }
 
-// cores returns the CPUs that are online, each with its base speed, the
-// highest it has, or guess.
+// cores returns the CPUs that are online. The speed of each is its base speed,
+// or else its maximum, or else guess.
 func (h *host) cores(guess int) []core {
 	ids := h.numbers(cpuFiles + "online")
 	if len(ids) == 0 {
@@ -109,7 +109,7 @@ func (h *host) cores(guess int) []core {
 	return cores
 }
 
-func numaAttributes(h *host, _ string) map[string]string {
+func (h *host) numa(string) map[string]string {
 	nodes := h.numbers(numaFiles + "online")
 	if len(nodes) == 0 {
 		return nil

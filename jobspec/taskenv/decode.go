@@ -24,14 +24,14 @@ var (
 //		RunFor  time.Duration       `cty:"run_for"` // a string such as "1.5s"
 //		Labels  map[string]string   `cty:"labels"`
 //		Ulimit  []map[string]string `cty:"ulimit"`
-//		Exec    *execConfig         `cty:"exec_command"` // a block; nil without one
+//		Exec    *execConfig         `cty:"exec_command"` // a block; nil if there is none
 //		Mounts  []mountConfig       `cty:"mount"`        // blocks
-//		Rest    cty.Value           `cty:"rest"`         // whatever it is
+//		Rest    cty.Value           `cty:"rest"`         // any type
 //	}
 //
-// A missing option leaves its field as it was, so defaults can be set before; a
-// pointer tells a missing option from zero. An option without a field is an error,
-// since it would be ignored.
+// A missing option leaves its field unchanged, so defaults can be set before. A
+// pointer distinguishes a missing option from zero. An option without a field is
+// an error, because it would be ignored.
 func Decode(config cty.Value, into any) error {
 	target := reflect.ValueOf(into)
 	if target.Kind() != reflect.Pointer || target.IsNil() {
@@ -43,8 +43,8 @@ func Decode(config cty.Value, into any) error {
 	return nil
 }
 
-// decodeValue stores value in target, primitive values as package gocty does.
-// Null leaves target as it is.
+// decodeValue stores value in target. It stores primitive values like package
+// gocty. Null leaves target unchanged.
 func decodeValue(value cty.Value, target reflect.Value) error {
 	switch {
 	case target.Type() == ctyValue:

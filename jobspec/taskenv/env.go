@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Env is a snapshot of a task's environment. It does not change and may be
-// used from several goroutines at once.
+// Env is an immutable snapshot of a task's environment. It is safe for
+// concurrent use.
 type Env struct {
 	vars       map[string]string
-	clientVars map[string]string // with directories as on the host
+	clientVars map[string]string // with directories of the host
 	node       *Node
 	secrets    map[string]string
 	warnings   []Warning
@@ -19,7 +19,7 @@ type Env struct {
 	taskDir, sharedDir string // on the host
 }
 
-// List returns the variables as sorted "NAME=value", for a process.
+// List returns the variables as sorted "NAME=value" strings, for a process.
 func (e *Env) List() []string {
 	list := make([]string, 0, len(e.vars))
 	for name, value := range e.vars {
@@ -32,16 +32,16 @@ func (e *Env) List() []string {
 // Map returns a copy of the variables.
 func (e *Env) Map() map[string]string { return maps.Clone(e.vars) }
 
-// All returns the variables together with what ${node.*}, ${attr.*} and
-// ${meta.*} refer to: what the template function env sees. It measures every
-// attribute of the node.
+// All returns the variables and all values of ${node.*}, ${attr.*} and
+// ${meta.*}, for the template function env. It measures every attribute of the
+// node.
 func (e *Env) All() map[string]string {
 	all := maps.Clone(e.vars)
 	maps.Copy(all, e.node.values())
 	return all
 }
 
-// Lookup returns the value of ${name}.
+// Lookup returns the value of the reference ${name}.
 func (e *Env) Lookup(name string) (string, bool) { return e.lookup(e.vars, name) }
 
 // LookupOpen is Lookup without secrets.
@@ -63,12 +63,12 @@ func (e *Env) lookup(vars map[string]string, name string) (string, bool) {
 	return value, ok
 }
 
-// Replace replaces the references ${name} in s that are known: variables,
-// values of the node, secrets. Others stay as they are, there is no escape,
-// and what was put in is not replaced again.
+// Replace replaces the known references ${name} in s: variables, values of the
+// node, secrets. Unknown ones are left alone. There is no escape, and
+// replacements are not scanned again.
 func (e *Env) Replace(s string) string { return replace(s, e.Lookup) }
 
-// ReplaceAll replaces in each of list, which is not changed.
+// ReplaceAll returns a copy of list with Replace applied to each element.
 func (e *Env) ReplaceAll(list []string) []string {
 	if list == nil {
 		return nil
@@ -80,8 +80,8 @@ func (e *Env) ReplaceAll(list []string) []string {
 	return replaced
 }
 
-// ReplaceMap replaces in the keys and values of m, which is not changed. Of
-// keys that become one the later in byte order wins.
+// ReplaceMap returns a copy of m with Replace applied to the keys and values.
+// If two keys become equal, the later one in byte order wins.
 func (e *Env) ReplaceMap(m map[string]string) map[string]string {
 	if m == nil {
 		return nil
@@ -97,10 +97,10 @@ func (e *Env) ReplaceMap(m map[string]string) map[string]string {
 func (e *Env) Warnings() []Warning { return slices.Clone(e.warnings) }
 
 // ClientPath replaces the references in the path of a template or artifact,
-// directories being those of the host, and makes it absolute. Relative paths
-// start in the task's directory; with joinEscape, so do absolute ones that
-// lie outside of it and of the shared directory of the allocation. It reports
-// whether the result is outside of both. Links are not followed.
+// using the directories of the host, and makes it absolute. Relative paths
+// start in the task's directory; with joinEscape, so do absolute ones outside
+// of it and of the shared directory of the allocation. It reports whether the
+// result is outside of both. It does not follow links.
 func (e *Env) ClientPath(p string, joinEscape bool) (abs string, escapes bool) {
 	p = replace(p, func(name string) (string, bool) { return e.lookup(e.clientVars, name) })
 	if !filepath.IsAbs(p) || joinEscape && e.outside(p) {

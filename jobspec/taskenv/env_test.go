@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestFinishedSnapshotKnowsCleanedNamesOnly(t *testing.T) {
+func TestSnapshotHasCleanNamesOnly(t *testing.T) {
 	t.Parallel()
 	job, group, task := testJob()
 	e := testBuilder(job, group, task).SetPorts([]Port{{Label: "a-b", Value: 1, HostIP: "::1"}}).Build()

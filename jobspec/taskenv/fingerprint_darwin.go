@@ -10,25 +10,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// host is empty here: attributes come from the kernel, sysctl(3).
+// host is empty on macOS: attributes come from the kernel, sysctl(3).
 type host struct{}
 
 func thisHost() *host { return &host{} }
 
-var groups = []group{
-	{"kernel", kernelAttributes},
-	{"os", osAttributes},
-	{"cpu", cpuAttributes},
-	{"memory", memoryAttributes},
-	{"unique", uniqueAttributes},
-	{"nomad", nomadAttributes},
-	{"plugins", pluginAttributes},
+// groups returns the readers of attributes by the first step of their names.
+func (h *host) groups() map[string]reader {
+	return map[string]reader{
+		"kernel": h.kernel,
+		"os":     h.os,
+		"cpu":    h.cpu,
+		"memory": h.memory,
+		"unique": h.unique,
+	}
 }
 
-// machineID is empty: the hardware's UUID can be had only from ioreg(8).
+// machineID returns "": the hardware's UUID is only available from ioreg(8).
 func (*host) machineID() string { return "" }
 
-func kernelAttributes(*host, string) map[string]string {
+func (*host) kernel(string) map[string]string {
 	return map[string]string{
 		"kernel.name":    runtime.GOOS,
 		"kernel.arch":    sysctl("hw.machine"),
@@ -36,7 +37,7 @@ func kernelAttributes(*host, string) map[string]string {
 	}
 }
 
-func osAttributes(*host, string) map[string]string {
+func (*host) os(string) map[string]string {
 	return map[string]string{
 		"os.name":    runtime.GOOS,
 		"os.version": sysctl("kern.osproductversion"),
@@ -44,12 +45,12 @@ func osAttributes(*host, string) map[string]string {
 	}
 }
 
-// usableCores returns none: no task can be kept on some cores.
+// usableCores returns nil: macOS cannot restrict a task to some cores.
 func (*host) usableCores() []Core { return nil }
 
-// cpuAttributes assumes 1000 MHz a core where the speed is unknown, as on Apple's
-// own chips. Cores cannot be reserved here, as in Nomad.
-func cpuAttributes(*host, string) map[string]string {
+// cpu assumes 1000 MHz per core if the speed is unknown, as on Apple's own
+// chips. As in Nomad, cores cannot be reserved on macOS.
+func (*host) cpu(string) map[string]string {
 	cores, _ := unix.SysctlUint32("hw.ncpu")
 	hz, _ := unix.SysctlUint64("hw.cpufrequency")
 	mhz := int(cmp.Or(hz/1_000_000, 1000))
@@ -68,7 +69,7 @@ func cpuAttributes(*host, string) map[string]string {
 	return attrs
 }
 
-func memoryAttributes(*host, string) map[string]string {
+func (*host) memory(string) map[string]string {
 	size, err := unix.SysctlUint64("hw.memsize")
 	if err != nil {
 		return nil
@@ -76,7 +77,7 @@ func memoryAttributes(*host, string) map[string]string {
 	return map[string]string{"memory.totalbytes": strconv.FormatUint(size, 10)}
 }
 
-func uniqueAttributes(_ *host, dataDir string) map[string]string {
+func (*host) unique(dataDir string) map[string]string {
 	attrs := map[string]string{}
 	if name, err := os.Hostname(); err == nil {
 		attrs["unique.hostname"] = name

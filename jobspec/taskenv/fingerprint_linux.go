@@ -2,54 +2,26 @@ package taskenv
 
 import (
 	"cmp"
-	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
-
-	"golang.org/x/sys/unix"
 )
 
-// host is where attributes come from: files, and the few calls that files
-// cannot replace.
-type host struct {
-	root     fs.FS
-	hostname string
-	uname    func() (release, machine string)
-	usable   func(core int) bool // whether tasks may run on a core
-	landlock func() int          // version, 0 for none
-	address  func(iface string) string
-	space    func(dir string) (bytes uint64)
-}
-
-func thisHost() *host {
-	hostname, _ := os.Hostname()
-	return &host{
-		root:     os.DirFS("/"),
-		hostname: hostname,
-		uname:    uname,
-		usable:   affinity(),
-		landlock: landlockVersion,
-		address:  localAddress,
-		space:    fileSystemSize,
+// groups returns the readers of attributes by the first step of their names.
+func (h *host) groups() map[string]reader {
+	return map[string]reader{
+		"kernel": h.kernel,
+		"os":     h.os,
+		"cpu":    h.cpus,
+		"numa":   h.numa,
+		"memory": h.memory,
+		"unique": h.unique,
 	}
 }
 
-var groups = []group{
-	{"kernel", kernelAttributes},
-	{"os", osAttributes},
-	{"cpu", cpuAttributes},
-	{"numa", numaAttributes},
-	{"memory", memoryAttributes},
-	{"unique", uniqueAttributes},
-	{"nomad", nomadAttributes},
-	{"plugins", pluginAttributes},
-}
-
-func kernelAttributes(h *host, _ string) map[string]string {
+func (h *host) kernel(string) map[string]string {
 	release, machine := h.uname()
 	attrs := map[string]string{
 		"kernel.name":    runtime.GOOS,
@@ -62,7 +34,7 @@ func kernelAttributes(h *host, _ string) map[string]string {
 	return attrs
 }
 
-func memoryAttributes(h *host, _ string) map[string]string {
+func (h *host) memory(string) map[string]string {
 	for key, value := range h.fields("proc/meminfo", ":") {
 		if key == "MemTotal" {
 			kib, _ := strconv.ParseUint(strings.TrimSuffix(value, " kB"), 10, 64)
@@ -72,7 +44,7 @@ func memoryAttributes(h *host, _ string) map[string]string {
 	return nil
 }
 
-func uniqueAttributes(h *host, dataDir string) map[string]string {
+func (h *host) unique(dataDir string) map[string]string {
 	attrs := map[string]string{"unique.hostname": h.hostname}
 	if id := h.hostID(); id != "" {
 		attrs["unique.host_id"] = id
@@ -95,7 +67,7 @@ func uniqueAttributes(h *host, dataDir string) map[string]string {
 
 func (h *host) machineID() string { return h.line("etc/machine-id") }
 
-// hostID is the identity of the machine, or of its boot where it has none.
+// hostID returns the identity of the machine or, if it has none, of its boot.
 func (h *host) hostID() string {
 	id := h.machineID()
 	if len(id) == 32 {
@@ -103,12 +75,12 @@ func (h *host) hostID() string {
 	} else {
 		id = ""
 	}
-	uuid := h.line("sys/class/dmi/id/product_uuid") // for root only
+	uuid := h.line("sys/class/dmi/id/product_uuid") // only readable for root
 	return strings.ToLower(cmp.Or(uuid, id, h.line("proc/sys/kernel/random/boot_id")))
 }
 
-// defaultInterface is the interface of the IPv4 default route with the lowest
-// metric, empty if there is none. See proc(5), /proc/net/route.
+// defaultInterface returns the interface of the IPv4 default route with the
+// lowest metric, or "". See proc(5), /proc/net/route.
 func (h *host) defaultInterface() string {
 	iface, lowest := "", uint64(math.MaxUint64)
 	for line := range h.lines("proc/net/route") {
@@ -123,8 +95,8 @@ func (h *host) defaultInterface() string {
 	return iface
 }
 
-// volume is the source of the file system that holds dir.
-// See proc(5), /proc/pid/mountinfo.
+// volume returns the source of the file system that contains dir. See proc(5),
+// /proc/pid/mountinfo.
 func (h *host) volume(dir string) string {
 	volume, longest := "", -1
 	for line := range h.lines("proc/self/mountinfo") {
@@ -142,36 +114,3 @@ func (h *host) volume(dir string) string {
 }
 
 var unescapeMount = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
-
-func uname() (release, machine string) {
-	var u unix.Utsname
-	if unix.Uname(&u) != nil {
-		return "", runtime.GOARCH
-	}
-	return unix.ByteSliceToString(u.Release[:]), unix.ByteSliceToString(u.Machine[:])
-}
-
-func affinity() func(int) bool {
-	var set unix.CPUSet
-	if unix.SchedGetaffinity(0, &set) != nil {
-		return func(int) bool { return true }
-	}
-	return set.IsSet
-}
-
-// landlockVersion asks the kernel as landlock_create_ruleset(2) tells.
-func landlockVersion() int {
-	v, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
-	if errno != 0 {
-		return 0
-	}
-	return int(v)
-}
-
-func fileSystemSize(dir string) uint64 {
-	var s unix.Statfs_t
-	if unix.Statfs(dir, &s) != nil {
-		return 0
-	}
-	return s.Blocks * uint64(s.Frsize)
-}

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// testHost is a host with these files, of whose cores tasks may use the first.
+// testHost is a host with these files, on which tasks may use the first cores.
 func testHost(root fs.FS) *host {
 	return &host{
 		root:     root,
@@ -83,7 +83,7 @@ func TestUsableCores(t *testing.T) {
 	if diff := cmp.Diff([]Core{{0, 2400}, {2, 1500}}, n.UsableCores()); diff != "" {
 		t.Error(diff)
 	}
-	if mhz := n.CoreMHz(); mhz != 2100 { // of all three
+	if mhz := n.CoreMHz(); mhz != 2100 { // mean of all three
 		t.Errorf("a core has %v MHz", mhz)
 	}
 	var none Node
@@ -118,7 +118,7 @@ func TestDistribution(t *testing.T) {
 	}
 }
 
-// countedFS counts what is opened.
+// countedFS counts opened files.
 type countedFS struct {
 	fs.FS
 	opened map[string]int
@@ -129,11 +129,11 @@ func (c countedFS) Open(name string) (fs.File, error) {
 	return c.FS.Open(name)
 }
 
-func TestAttributesAreMeasuredWhenNeededAndOnce(t *testing.T) {
+func TestAttributesAreMeasuredLazily(t *testing.T) {
 	t.Parallel()
 	root := countedFS{fstest.MapFS{"proc/meminfo": {Data: []byte("MemTotal: 1 kB\n")}}, map[string]int{}}
 	n := Node{Attributes: map[string]string{"cpu.arch": "mine"}, machine: newMachine(testHost(root))}
-	same := n // copies share what was measured
+	same := n // copies share measurements
 	n.Attribute("cpu.arch")
 	n.Attribute("nope.at.all")
 	n.Lookup("${node.class}")

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// meta returns the NOMAD_META_ variables with their values as written. Every
-// key gives two: as it is, and in upper case.
+// meta returns the NOMAD_META_ variables with their literal values. Every key
+// has two variables: one as written, and one in upper case.
 func (b *Builder) meta(v *variables) map[string]string {
 	effective := b.effectiveMeta()
 	if len(effective) == 0 {
@@ -21,7 +21,7 @@ func (b *Builder) meta(v *variables) map[string]string {
 		names[i] = replace(key, v.lookup)
 		meta[CleanName("NOMAD_META_"+strings.ToUpper(names[i]))] = effective[key]
 	}
-	for i, key := range keys { // a key written in upper case beats one made so
+	for i, key := range keys { // a key written in upper case wins over a converted one
 		meta[CleanName("NOMAD_META_"+names[i])] = effective[key]
 	}
 	for _, name := range names {
@@ -34,8 +34,8 @@ func (b *Builder) meta(v *variables) map[string]string {
 	return meta
 }
 
-// effectiveMeta merges the meta blocks; the task's wins over the group's and
-// that over the job's, to which a dispatch has added its own.
+// effectiveMeta merges the meta blocks: the task's overrides the group's, which
+// overrides the job's. A dispatch has added its meta to the job's.
 func (b *Builder) effectiveMeta() map[string]string {
 	meta := map[string]string{}
 	if b.job != nil {
@@ -55,7 +55,7 @@ func (b *Builder) effectiveMeta() map[string]string {
 	return meta
 }
 
-// canRefer reports whether a name can be written in a reference.
+// canRefer reports whether a reference can contain a name.
 func canRefer(name string) bool {
 	for i := range len(name) {
 		if !isNameByte(name[i]) && name[i] != '-' {

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// cleanedPrefixes start the names that are cleaned. Others keep every
-// character, also NOMAD_HOST_IP_, NOMAD_HOST_ADDR_ and NOMAD_ALLOC_PORT_.
+// cleanedPrefixes are the prefixes of names that are cleaned. Others keep every
+// character, including NOMAD_HOST_IP_, NOMAD_HOST_ADDR_ and NOMAD_ALLOC_PORT_.
 var cleanedPrefixes = []string{
 	"NOMAD_ADDR_", "NOMAD_IP_", "NOMAD_PORT_", "NOMAD_HOST_PORT_", "NOMAD_META_",
 }
 
-// CleanName returns the name under which a variable reaches the task: in names
-// made of a port label or a meta key each byte other than letters, digits, "_"
+// CleanName returns the name of a variable as the task sees it. In names made
+// from a port label or a meta key, each byte other than letters, digits, "_"
 // and "." becomes "_".
 func CleanName(name string) string {
 	if !strings.HasPrefix(name, "NOMAD_") {
@@ -27,7 +27,7 @@ func CleanName(name string) string {
 	return name
 }
 
-// clean makes s the name of a variable, which does not start with a digit.
+// clean makes s a valid name of a variable, which does not start with a digit.
 func clean(s string) string {
 	var cleaned []byte
 	for i := range len(s) {
@@ -49,7 +49,8 @@ func isNameByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '.'
 }
 
-// cleanNames returns block with its names cleaned: block itself when they are.
+// cleanNames returns block with clean names. It returns block itself if they
+// are clean already.
 func cleanNames(block map[string]string) map[string]string {
 	dirty := false
 	for name := range block {

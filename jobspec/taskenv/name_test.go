@@ -34,7 +34,7 @@ func TestCleanName(t *testing.T) {
 func TestCleanNamesSettlesClashes(t *testing.T) {
 	t.Parallel()
 	block := map[string]string{"NOMAD_META_a-b": "1", "NOMAD_META_a_b": "2", "NOMAD_META_a b": "3"}
-	for range 20 { // maps are walked in random order
+	for range 20 { // the order of maps is random
 		if got := cleanNames(block)["NOMAD_META_a_b"]; got != "2" {
 			t.Fatalf("got %q", got)
 		}

@@ -5,45 +5,42 @@ import (
 	"strings"
 )
 
-// Node is the machine as job files see it: ${node.*}, ${attr.*}, ${meta.*}.
-// Fields must be set before first use; after that a Node may be used from
-// several goroutines at once. Copies share what was measured.
+// Node is the machine as job files see it: ${node.*}, ${attr.*}, ${meta.*}. Set
+// the fields before the first use; after that, a Node is safe for concurrent
+// use. Copies share measurements.
 type Node struct {
 	ID, Name, Class, Pool, Datacenter, Region string
 
-	// Attributes are those known beforehand, without "attr.". They win over
+	// Attributes are predefined attributes, without "attr.". They override
 	// measured ones.
 	Attributes map[string]string
 
-	// Meta is the client's meta, without "meta.". It is not the job's.
+	// Meta is the client's meta, without "meta.", not the job's.
 	Meta map[string]string
 
-	// CgroupParent is the cgroup of Nomad's client in which a cluster makes those
-	// of tasks; it need not exist here.
+	// CgroupParent is the cgroup in which a cluster's Nomad client creates
+	// those of tasks. It need not exist here.
 	CgroupParent string
 
-	// MemoryOversubscription lets tasks use memory up to their memory_max.
+	// MemoryOversubscription allows tasks to use memory up to their memory_max.
 	MemoryOversubscription bool
 
 	// DataDir is the directory whose file system attr.unique.storage.*
 	// describes. Empty: the working directory.
 	DataDir string
 
-	machine *machine // measures the other attributes; may be nil
+	machine *machine // measures other attributes; may be nil
 }
 
-// Core is a logical CPU, and its speed in MHz.
-type Core struct{ ID, MHz int }
-
-// Cores are CPUs that a task has for itself, by ascending ID, and their speed
-// together in MHz. Without IDs it may use any.
+// Cores are CPUs reserved for a task, by ascending ID, and their total speed in
+// MHz. Without IDs, the task may use any CPU.
 type Cores struct {
 	IDs []int `json:"ids,omitempty"`
 	MHz int   `json:"mhz"`
 }
 
 // Attribute returns an attribute by its name without "attr.", such as
-// "kernel.name". Some are measured at the first call.
+// "kernel.name". Some are measured on the first call.
 func (n *Node) Attribute(name string) (string, bool) {
 	if value, ok := n.Attributes[name]; ok {
 		return value, true
@@ -54,19 +51,20 @@ func (n *Node) Attribute(name string) (string, bool) {
 	return n.machine.attribute(name, n.DataDir)
 }
 
-// AllAttributes returns all attributes, measuring those that were not yet.
+// AllAttributes returns all attributes. It measures those that have not been
+// measured yet.
 func (n *Node) AllAttributes() map[string]string { return n.attributesBelow("") }
 
-// UsableCores returns the CPUs that tasks may run on, by ascending ID; none
-// where CPUs cannot be told apart. Each call measures them.
+// UsableCores returns the CPUs that tasks may run on, by ascending ID, or none
+// if CPUs cannot be told apart. Each call measures them.
 func (n *Node) UsableCores() []Core {
 	if n.machine == nil {
 		return nil
 	}
-	return n.machine.host.usableCores()
+	return n.machine.cores()
 }
 
-// CoreMHz returns the mean speed of a CPU, 0 when it is unknown.
+// CoreMHz returns the mean speed of a CPU, or 0 if it is unknown.
 func (n *Node) CoreMHz() float64 {
 	number := func(name string) float64 {
 		text, _ := n.Attribute(name)
@@ -80,8 +78,8 @@ func (n *Node) CoreMHz() float64 {
 	return number("cpu.totalcompute") / cores
 }
 
-// attributesBelow returns the attributes whose first step (of steps that dots
-// separate) is step, or all when it is empty.
+// attributesBelow returns the attributes whose name starts with step followed
+// by a dot, or all if step is empty.
 func (n *Node) attributesBelow(step string) map[string]string {
 	all := map[string]string{}
 	if n.machine != nil {
@@ -95,12 +93,7 @@ func (n *Node) attributesBelow(step string) map[string]string {
 	return all
 }
 
-func firstStep(name string) string {
-	step, _, _ := strings.Cut(name, ".")
-	return step
-}
-
-// nodeFields reads the node's own values by the name after "node.".
+// nodeFields returns the node's own values by the name after "node.".
 var nodeFields = map[string]func(*Node) string{
 	"unique.id":   func(n *Node) string { return n.ID },
 	"unique.name": func(n *Node) string { return n.Name },
@@ -110,7 +103,7 @@ var nodeFields = map[string]func(*Node) string{
 	"region":      func(n *Node) string { return n.Region },
 }
 
-// value returns what ${name} refers to among the values of the node.
+// value returns the value of ${name} among the values of the node.
 func (n *Node) value(name string) (string, bool) {
 	kind, rest, ok := strings.Cut(name, ".")
 	if !ok {
@@ -130,7 +123,7 @@ func (n *Node) value(name string) (string, bool) {
 	return "", false
 }
 
-// values returns all that value finds.
+// values returns everything that value can return.
 func (n *Node) values() map[string]string {
 	all := map[string]string{}
 	for name, field := range nodeFields {
@@ -145,17 +138,17 @@ func (n *Node) values() map[string]string {
 	return all
 }
 
-// Lookup returns what an operand of a constraint, affinity or spread stands
-// for: text that does not start with "${" is itself; else all of it must be
-// one reference to a value of the node.
-// See https://developer.hashicorp.com/nomad/docs/job-specification/constraint.
+// Lookup returns the value of an operand of a constraint, affinity or spread.
+// Text that does not start with "${" is a literal; otherwise, all of it must be
+// one reference to a value of the node. See
+// https://developer.hashicorp.com/nomad/docs/job-specification/constraint.
 func (n *Node) Lookup(operand string) (string, bool) {
 	name, ok := strings.CutPrefix(operand, "${")
 	if !ok {
 		return operand, true
 	}
 	name, ok = strings.CutSuffix(name, "}")
-	if !ok || name == "node.region" { // which Nomad's scheduler does not know
+	if !ok || name == "node.region" { // Nomad's scheduler does not know it
 		return "", false
 	}
 	return n.value(name)

@@ -33,8 +33,7 @@ func TestNodeLookup(t *testing.T) {
 	}
 }
 
-// TestFingerprint looks at the machine of the test, of which little can be
-// known.
+// TestFingerprint checks the machine of the test, of which little is known.
 func TestFingerprint(t *testing.T) {
 	t.Parallel()
 	n := Fingerprint()
@@ -55,7 +54,7 @@ func TestFingerprint(t *testing.T) {
 	attrs := n.AllAttributes()
 	for _, name := range []string{"cpu.numcores", "cpu.frequency", "cpu.totalcompute", "memory.totalbytes", "unique.storage.bytestotal"} {
 		if strings.HasPrefix(name, "cpu.frequency") && attrs["cpu.frequency.performance"] != "" {
-			continue // performance and efficiency instead
+			continue // it has performance and efficiency cores instead
 		}
 		if value, err := strconv.ParseUint(attrs[name], 10, 64); err != nil || value == 0 {
 			t.Errorf("%s = %q", name, attrs[name])
@@ -76,7 +75,7 @@ func TestFingerprint(t *testing.T) {
 	}
 }
 
-func TestNodeWithoutAnything(t *testing.T) {
+func TestEmptyNode(t *testing.T) {
 	t.Parallel()
 	e := NewBuilder(nil, AllocInfo{}, nil, nil, nil).Build()
 	if got := e.Replace("${attr.cpu.arch}${node.class}"); got != "${attr.cpu.arch}" {

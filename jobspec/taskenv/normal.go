@@ -5,9 +5,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Blocks and objects of a job file arrive in a config as lists of maps, even
-// where there is one; job files in JSON have plain maps. The functions below
-// bring a config into the form that its schema expects, without changing it.
+// Blocks and objects of a job file reach a config as lists of maps, even single
+// ones; job files in JSON have plain maps. The functions below convert a config
+// to the form that its schema expects, without changing the original.
 
 // normalBody returns the options of a body in the form that schema expects.
 func normalBody(body map[string]any, schema hcldec.Spec) map[string]any {
@@ -23,8 +23,8 @@ func normalBody(body map[string]any, schema hcldec.Spec) map[string]any {
 	return normal
 }
 
-// visitOptions calls visit with each option of a schema and what brings its
-// value into form.
+// visitOptions calls visit with each option of a schema and the function that
+// converts its value.
 func visitOptions(schema hcldec.Spec, visit func(name string, form func(any) any)) {
 	block := func(name string, nested hcldec.Spec) {
 		visit(name, func(value any) any { return normalBlocks(value, nested) })
@@ -64,8 +64,8 @@ func visitOptions(schema hcldec.Spec, visit func(name string, form func(any) any
 	}
 }
 
-// normalBlocks brings one block, or a list of them, into form. HCL itself
-// takes one for the other.
+// normalBlocks converts one block, or a list of blocks. HCL itself accepts
+// either.
 func normalBlocks(value any, nested hcldec.Spec) any {
 	if body, ok := value.(map[string]any); ok {
 		return normalBody(body, nested)
@@ -81,8 +81,8 @@ func normalBlocks(value any, nested hcldec.Spec) any {
 	return normal
 }
 
-// normalValue brings the value of an attribute into form: the only map of a
-// list where ty is one map, a list of the map where ty is a list of maps.
+// normalValue converts the value of an attribute: a list with one map to the
+// map if ty is a map, and a map to a list if ty is a list of maps.
 func normalValue(value any, ty cty.Type) any {
 	switch {
 	case ty.IsMapType() || ty.IsObjectType():
@@ -128,7 +128,7 @@ func normalMap(value any, ty cty.Type) any {
 	return normal
 }
 
-// asList returns the elements of a list as decoders make them.
+// asList returns the elements of a list, in the form that decoders produce.
 func asList(value any) ([]any, bool) {
 	switch list := value.(type) {
 	case []any:

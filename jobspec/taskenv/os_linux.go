@@ -2,7 +2,7 @@ package taskenv
 
 import "strings"
 
-func osAttributes(h *host, _ string) map[string]string {
+func (h *host) os(string) map[string]string {
 	name, version := h.distribution()
 	attrs := map[string]string{
 		"os.name":    name,
@@ -18,8 +18,9 @@ func osAttributes(h *host, _ string) map[string]string {
 	return attrs
 }
 
-// releaseFiles are those of distributions that descend from Red Hat, the
-// specific ones first. Where no name is given, the file starts with it.
+// releaseFiles are the release files of distributions based on Red Hat,
+// specific ones first. Where the name is empty, it is the beginning of the
+// file.
 var releaseFiles = []struct{ file, name string }{
 	{"etc/oracle-release", "oracle"},
 	{"etc/enterprise-release", "oracle"},
@@ -28,8 +29,8 @@ var releaseFiles = []struct{ file, name string }{
 	{"etc/gentoo-release", "gentoo"},
 }
 
-// distribution returns the name and version under which Nomad knows the Linux
-// distribution. They differ from those of os-release(5): Debian has its point
+// distribution returns the name and version by which Nomad knows the Linux
+// distribution. They differ from those in os-release(5): Debian has its point
 // release, and "rhel", "ol" and "amzn" are "redhat", "oracle" and "amazon".
 func (h *host) distribution() (name, version string) {
 	if h.exists("etc/debian_version") {
@@ -46,7 +47,8 @@ func (h *host) distribution() (name, version string) {
 	return h.osRelease()
 }
 
-// debian tells Debian from those made of it, which say so in lsb-release.
+// debian distinguishes Debian from its derivatives, which identify themselves
+// in lsb-release.
 func (h *host) debian() (name, version string) {
 	for key, value := range h.fields("etc/lsb-release", "=") {
 		switch key {
@@ -62,7 +64,7 @@ func (h *host) debian() (name, version string) {
 	return name, version
 }
 
-// redHat reads a text such as "rocky linux release 9.4 (blue onyx)".
+// redHat parses a text such as "rocky linux release 9.4 (blue onyx)".
 func redHat(name, text string) (string, string) {
 	first, _, _ := strings.Cut(text, " ")
 	switch {

@@ -8,16 +8,16 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// Port is a port given to a group or, by the deprecated network block of its
-// resources, to a task.
+// Port is a port assigned to a group or, through the deprecated network block
+// of its resources, to a task.
 type Port struct {
 	Label  string
 	Value  int    // on the host
-	To     int    // that the task must bind; 0 or less: Value
+	To     int    // for the task to bind; 0 or less: Value
 	HostIP string // address of Value
 }
 
-// Bind is the port that the task must bind.
+// Bind returns the port that the task must bind.
 func (p Port) Bind() int {
 	if p.To > 0 {
 		return p.To
@@ -29,7 +29,8 @@ func (p Port) bind() string { return strconv.Itoa(p.Bind()) }
 
 func (p Port) addr() string { return net.JoinHostPort(p.HostIP, strconv.Itoa(p.Value)) }
 
-// networkStatus is the place of an allocation in its own network namespace.
+// networkStatus is the interface and address of an allocation in its own
+// network namespace.
 type networkStatus struct{ iface, address string }
 
 // setPorts sets the variables of the group's ports.
@@ -74,7 +75,7 @@ func (v *variables) setTaskPorts(task string, ports []Port) {
 	}
 }
 
-// setUpstreams sets where the task reaches the Connect upstreams of its group.
+// setUpstreams sets the variables of the group's Connect upstreams.
 func (v *variables) setUpstreams(services []*api.Service) {
 	const ip = "127.0.0.1" // where a sidecar listens
 	for _, s := range services {

@@ -7,11 +7,11 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// Possible returns the names of the NOMAD_* variables that a task of a canonical
-// job may have, and of those in its env block. Some of them it has in some runs
-// only. Those of the host, of templates, of Connect upstreams and of the
-// deprecated networks of other tasks are not among them. Without a task they are
-// those of the allocation itself, see NewBuilder.
+// Possible returns the names of the NOMAD_* variables that a task of a
+// canonical job may have, and of those in its env block. It has some of them in
+// some runs only. Variables of the host, of templates, of Connect upstreams and
+// of the deprecated networks of other tasks are not included. If task is nil,
+// the names are those of the allocation itself, see NewBuilder.
 func Possible(job *api.Job, group *api.TaskGroup, task *api.Task, ports []string) map[string]string {
 	g := *group
 	g.Services = nil
@@ -35,7 +35,7 @@ func Possible(job *api.Job, group *api.TaskGroup, task *api.Task, ports []string
 	return names
 }
 
-// dispatched is a job with all meta keys that a dispatch may give it.
+// dispatched returns a job with all meta keys that a dispatch may set.
 func dispatched(job *api.Job) *api.Job {
 	if job.ParameterizedJob == nil {
 		return job
@@ -49,7 +49,7 @@ func dispatched(job *api.Job) *api.Job {
 	return &child
 }
 
-// ownPorts are the labels in the deprecated networks of a task.
+// ownPorts returns the labels in the deprecated networks of a task.
 func ownPorts(task *api.Task) (labels []string) {
 	if task.Resources == nil {
 		return nil

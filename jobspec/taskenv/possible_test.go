@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// What a task has in a run is among what it may have.
+// Possible includes every variable that a task has in a run.
 func TestPossible(t *testing.T) {
 	t.Parallel()
 	task := api.NewTask("t", "raw_exec")
@@ -34,7 +34,7 @@ func TestPossible(t *testing.T) {
 	}
 }
 
-// The names of attributes are those of this machine too.
+// The attributes of this machine are known names.
 func TestAttributesOfThisMachineAreKnown(t *testing.T) {
 	t.Parallel()
 	node := Fingerprint()

@@ -15,7 +15,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// recorded returns what a task did under a real Nomad 2.0.6.
+// recorded returns the output of a task under a real Nomad 2.0.6.
 func recorded(t *testing.T, job, task string) (what struct {
 	Stdout          string `json:"stdout"`
 	ValidationError string `json:"validation_error"`
@@ -36,8 +36,8 @@ func recorded(t *testing.T, job, task string) (what struct {
 	return what
 }
 
-// printed returns the variables that match as the recorded tasks print them.
-// Their shell drops names that are none to it, such as NOMAD_META_a.b.
+// printed returns the matching variables in the format of the recorded tasks.
+// Their shell drops invalid names, such as NOMAD_META_a.b.
 func printed(e *Env, match string) string {
 	var out strings.Builder
 	for _, entry := range e.List() {
@@ -120,8 +120,8 @@ func TestRecordedConfigEvaluation(t *testing.T) {
 	}
 }
 
-// TestRecordedConfigDiagnostic compares with Nomad's text, a list of the heading
-// and the faults.
+// TestRecordedConfigDiagnostic compares errors with Nomad's text, a heading and
+// a list.
 func TestRecordedConfigDiagnostic(t *testing.T) {
 	t.Parallel()
 	_, err := configEnv().DecodeConfig(map[string]any{

@@ -20,8 +20,8 @@ func References(s string) iter.Seq[string] {
 	}
 }
 
-// replace replaces the references in s that lookup knows and keeps the others
-// as they are. What it puts in is not looked at again.
+// replace replaces the references in s that lookup knows, and leaves the
+// others. It does not scan replacements again.
 func replace(s string, lookup func(name string) (string, bool)) string {
 	start, end := nextReference(s)
 	if start < 0 {
@@ -42,8 +42,8 @@ func replace(s string, lookup func(name string) (string, bool)) string {
 	return out.String()
 }
 
-// nextReference returns where the first reference of s starts and ends, braces
-// included, and -1 when there is none.
+// nextReference returns the start and end of the first reference in s, with its
+// braces, or -1.
 func nextReference(s string) (start, end int) {
 	for from := 0; ; {
 		i := strings.Index(s[from:], "${")

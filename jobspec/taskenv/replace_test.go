@@ -43,11 +43,12 @@ func TestReferences(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	for range References("${A}${B}") {
-		break // may stop early
+		break // stops early
 	}
 }
 
-// FuzzReplace compares with the expression that the documentation implies.
+// FuzzReplace compares the result with a regular expression according to the
+// documentation.
 func FuzzReplace(f *testing.F) {
 	for _, seed := range []string{"${A}", "${${A}}", "${A${A}", "$${A}}", "${", "${}", "a${x.y-z}b", "${Ä}${A}"} {
 		f.Add(seed)

@@ -11,7 +11,7 @@ func attr(name string, ty cty.Type) *hcldec.AttrSpec {
 	return &hcldec.AttrSpec{Name: name, Type: ty}
 }
 
-// scriptSchema has the shapes that schemas of drivers have.
+// scriptSchema has the shapes of drivers' schemas.
 var scriptSchema = hcldec.ObjectSpec{
 	"command": &hcldec.AttrSpec{Name: "command", Type: cty.String, Required: true},
 	"args":    attr("args", cty.List(cty.String)),

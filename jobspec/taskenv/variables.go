@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// variables is an environment in the making.
+// variables is an environment under construction.
 type variables struct {
 	values map[string]string // by cleaned name
-	// unwritten are cleaned names of meta keys with characters that no
-	// reference can have. In Nomad, which cleans names last, references to
-	// them stay text.
+	// unwritten are cleaned names of meta keys with characters that a reference
+	// cannot contain. In Nomad, which cleans names last, references to them
+	// remain text.
 	unwritten map[string]bool
 	node      *Node
 	warnings  []Warning
@@ -32,8 +32,8 @@ func (v *variables) setNumber(name string, n int) {
 	}
 }
 
-// lookup resolves a reference against all that is known so far, ports and meta
-// under both their written and their cleaned name.
+// lookup resolves a reference against everything known so far; ports and meta
+// keys have both their original and their cleaned name.
 func (v *variables) lookup(name string) (string, bool) {
 	if value, ok := v.node.value(name); ok {
 		return value, true
@@ -60,14 +60,14 @@ func (v *variables) setHost(host map[string]string) {
 	v.setBlock(referring, scope{})
 }
 
-// scope is what the values of a block may do besides referring to values of the
-// node and to variables.
+// scope describes what the values of a block may refer to, besides values of
+// the node and variables.
 type scope struct {
-	secrets map[string]string // to which they may refer
-	lint    bool              // whether references are checked
+	secrets map[string]string // values of secrets
+	lint    bool              // check references
 }
 
-// setBlock sets the variables of a block, which win over those before and may
+// setBlock sets the variables of a block, which override earlier ones and may
 // refer to them and to each other.
 func (v *variables) setBlock(block map[string]string, in scope) {
 	var referring map[string]string
@@ -90,14 +90,14 @@ func (v *variables) setBlock(block map[string]string, in scope) {
 	}
 }
 
-// resolver sets the variables of a block that hold references, each after
-// those it refers to.
+// resolver sets the variables of a block that contain references, in the order
+// of their dependencies.
 type resolver struct {
 	*variables
 	scope
 	block     map[string]string // all of the block
-	referring map[string]string // those that hold references
-	done      map[string]bool   // those that are set
+	referring map[string]string // variables with references
+	done      map[string]bool   // variables that are set
 }
 
 func (r *resolver) resolve(name string) {
@@ -109,7 +109,7 @@ func (r *resolver) resolve(name string) {
 	r.done[name] = true
 }
 
-// lookup resolves a reference made by the variable name of the block.
+// lookup resolves a reference in the variable name of the block.
 func (r *resolver) lookup(name, ref string) (string, bool) {
 	sibling := CleanName(ref)
 	_, inBlock := r.block[sibling]
@@ -133,8 +133,8 @@ func (r *resolver) lookup(name, ref string) (string, bool) {
 	return value, ok
 }
 
-// leadsTo reports whether following references within the block from one
-// variable reaches another.
+// leadsTo reports whether a chain of references within the block leads from one
+// variable to another.
 func (r *resolver) leadsTo(from, to string, seen map[string]bool) bool {
 	if from == to {
 		return true

@@ -2,23 +2,23 @@ package taskenv
 
 import "fmt"
 
-// WarningKind is what is wrong with a reference in an env or meta block.
+// WarningKind is the kind of problem with a reference in an env or meta block.
 type WarningKind int
 
 const (
-	// SiblingReference is one to another variable of the same block. Nomad
-	// resolves it in some runs and not in others.
+	// SiblingReference is a reference to another variable of the same block.
+	// Nomad resolves it in some runs only.
 	SiblingReference WarningKind = iota
-	// CyclicReference is one that leads back to the variable that holds it.
+	// CyclicReference is a reference that leads back to its own variable.
 	CyclicReference
-	// UnknownReference is one that nothing resolves. It stays as text, which
-	// is right when it was escaped as $${name}.
+	// UnknownReference is a reference that nothing resolves. It remains text,
+	// which is correct if it was escaped as $${name}.
 	UnknownReference
 )
 
 // Warning is about a reference in the env or meta block of a task.
 type Warning struct {
-	Variable  string // that holds the reference, under its cleaned name
+	Variable  string // contains the reference; cleaned name
 	Reference string // without ${ and }
 	Kind      WarningKind
 }

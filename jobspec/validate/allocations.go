@@ -9,14 +9,14 @@ import (
 	"taskrun/jobspec"
 )
 
-// DefaultMaxAllocs is how many allocations a job may have unless the user says
-// otherwise.
+// DefaultMaxAllocs is the default limit of a job's allocations.
 const DefaultMaxAllocs = 10_000
 
 // Allocations checks that the groups of a job and their canaries have no more
-// than limit allocations together. It walks the groups only, so it is safe to
-// call before anything is done once for each allocation. An error comes before
-// the warnings, which are about groups that may not be scaled to their maximum.
+// than limit allocations in total. It only walks through the groups, so it is
+// safe to call before any work for each allocation. The first diagnostic is the
+// error, if there is one; warnings concern groups that cannot be scaled to
+// their maximum.
 func Allocations(job *api.Job, limit int) jobspec.Diagnostics {
 	c := &checker{job: job, seen: map[jobspec.Diagnostic]bool{}}
 	if total := allocations(job); total > limit {
@@ -31,7 +31,7 @@ func Allocations(job *api.Job, limit int) jobspec.Diagnostics {
 	return c.diagnostics
 }
 
-// tooMany reports the group that has the most allocations.
+// tooMany reports the group with the most allocations.
 func (c *checker) tooMany(total, limit int) {
 	largest := 0
 	for i, tg := range c.job.TaskGroups {
@@ -56,8 +56,8 @@ func (c *checker) tooMany(total, limit int) {
 		"lower the count, or raise the limit with --max-allocs")
 }
 
-// allocations returns how many allocations the groups of a job may have
-// together, math.MaxInt for more than that.
+// allocations returns how many allocations the groups of a job may have in
+// total, limited to math.MaxInt.
 func allocations(job *api.Job) int {
 	total := 0
 	for _, tg := range job.TaskGroups {
@@ -67,13 +67,13 @@ func allocations(job *api.Job) int {
 }
 
 // ofGroup returns how many allocations a group may have at a time. A system job
-// is no exception: only a count of 1 is valid there.
+// is no exception: its only valid count is 1.
 func ofGroup(tg *api.TaskGroup) int {
 	tg = orEmpty(tg)
 	return sum(deref(tg.Count), deref(orEmpty(tg.Update).Canary))
 }
 
-// sum adds counts, of which negative ones are none, without overflow.
+// sum adds counts without overflow. A negative count counts as 0.
 func sum(a, b int) int {
 	a, b = max(a, 0), max(b, 0)
 	return a + min(b, math.MaxInt-a)

@@ -25,7 +25,7 @@ const (
 	maxCheckNotes = 255
 )
 
-// check is the checker at one check of a service.
+// check checks one check of a service.
 type check struct {
 	*checker
 	*api.ServiceCheck
@@ -33,7 +33,7 @@ type check struct {
 	at      jobspec.Path
 }
 
-// check checks what holds for a check wherever its service stands.
+// check applies the rules for a check of any service.
 // https://developer.hashicorp.com/nomad/docs/job-specification/check
 func (k *check) check() {
 	k.checkType()
@@ -146,7 +146,7 @@ func (k *check) consulCheck() {
 	}
 }
 
-// nomadCheck refuses what only Consul can do.
+// nomadCheck refuses settings that only Consul supports.
 func (k *check) nomadCheck() {
 	consulOnly := []struct {
 		attr string

@@ -13,13 +13,13 @@ import (
 	"taskrun/jobspec/diagnostic"
 )
 
-// checker walks one job and collects what it finds.
+// checker walks through a job and collects diagnostics.
 type checker struct {
 	job         *api.Job
 	written     jobspec.Positions
 	kind        string // the job's type
 	diagnostics jobspec.Diagnostics
-	seen        map[jobspec.Diagnostic]bool // an error in a block of the job recurs in every group that inherits it
+	seen        map[jobspec.Diagnostic]bool // an error in a block of the job recurs in every group that inherits the block
 }
 
 func (c *checker) refuse(at jobspec.Path, summary, detail, remedy string) {
@@ -41,8 +41,8 @@ func (c *checker) report(p jobspec.Diagnostic) {
 	}
 }
 
-// choice refuses a value that is not one of the allowed ones, and reports
-// whether it is. An empty value counts as missing, unless "" is allowed.
+// choice refuses a value that is not allowed, and reports whether it is
+// allowed. An empty value counts as missing, unless "" is allowed.
 func (c *checker) choice(at jobspec.Path, name, value string, allowed ...string) bool {
 	if slices.Contains(allowed, value) {
 		return true
@@ -57,7 +57,7 @@ func (c *checker) choice(at jobspec.Path, name, value string, allowed ...string)
 	return false
 }
 
-// notNegative refuses a time below 0, and notBelowZero a number.
+// notNegative refuses a negative time, and notBelowZero a negative number.
 func (c *checker) notNegative(at jobspec.Path, d *time.Duration) {
 	if deref(d) < 0 {
 		c.refuse(at, at.Name()+" is negative", fmt.Sprintf("it is %s", plain(*d)), "write 0s or more")
@@ -76,10 +76,11 @@ func (c *checker) positive(at jobspec.Path, d time.Duration) {
 	}
 }
 
-// A reporter is refuse or warn of a checker.
+// A reporter is a checker's method refuse or warn.
 type reporter func(at jobspec.Path, summary, detail, remedy string)
 
-// tooShort reports a time below the least one, and whether it is.
+// tooShort reports whether a time is below the minimum, and adds a diagnostic
+// then.
 func tooShort(report reporter, at jobspec.Path, what string, d, least time.Duration) bool {
 	if d < least {
 		report(at, what+" is too short", fmt.Sprintf("it is %s", plain(d)), fmt.Sprintf("write %s or more", plain(least)))
@@ -87,7 +88,7 @@ func tooShort(report reporter, at jobspec.Path, what string, d, least time.Durat
 	return d < least
 }
 
-// oneOf refuses a block that has none of these parts, or several.
+// oneOf refuses a block that has none or several of these parts.
 func (c *checker) oneOf(at jobspec.Path, summary string, has ...bool) {
 	has = slices.DeleteFunc(has, func(has bool) bool { return !has })
 	if len(has) != 1 {
@@ -99,14 +100,14 @@ func jobTypes() []string {
 	return []string{api.JobTypeService, api.JobTypeBatch, api.JobTypeSystem, api.JobTypeSysbatch}
 }
 
-// mayBe reports whether the job is of one of the types. A job of unknown type
-// may be any: one misspelled word should not make every block of the job wrong.
+// mayBe reports whether the job has one of the types. A job of unknown type may
+// have any: one misspelled word should not make every block of the job wrong.
 func (c *checker) mayBe(types ...string) bool {
 	return slices.Contains(types, c.kind) || !slices.Contains(jobTypes(), c.kind)
 }
 
-// signal refuses a name that no driver knows. A Nomad client would send SIGINT
-// for it without a word.
+// signal refuses a name that no driver knows. A Nomad client would silently
+// send SIGINT instead.
 func (c *checker) signal(at jobspec.Path, name string) {
 	if name == "" {
 		return
@@ -130,8 +131,9 @@ func (c *checker) signal(at jobspec.Path, name string) {
 	c.refuse(at, "unknown signal", fmt.Sprintf("%q", name), remedy)
 }
 
-// signalNames are the names that Nomad's drivers know, SIGCHLD and SIGURG not
-// among them. https://developer.hashicorp.com/nomad/docs/job-specification/task#kill_signal
+// signalNames returns the names that Nomad's drivers know, which do not include
+// SIGCHLD and SIGURG.
+// https://developer.hashicorp.com/nomad/docs/job-specification/task#kill_signal
 func signalNames() []string {
 	return []string{
 		"SIGNULL", "SIGABRT", "SIGALRM", "SIGBUS", "SIGCONT", "SIGFPE", "SIGHUP", "SIGILL", "SIGINT", "SIGIO",
@@ -140,8 +142,8 @@ func signalNames() []string {
 	}
 }
 
-// changeSignal checks a signal for changes, which may be in lower case, and that
-// it goes with its mode.
+// changeSignal checks the signal of a change mode, which may be in lower case,
+// and that the mode uses one.
 func (c *checker) changeSignal(at jobspec.Path, mode, name string) {
 	if mode == "signal" && name == "" {
 		c.refuse(at, "change_signal is missing", `change_mode is "signal"`, `add change_signal = "SIGHUP" or the like`)

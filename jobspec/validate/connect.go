@@ -127,7 +127,8 @@ func (c *checker) linkedService(s *api.ConsulLinkedService, at jobspec.Path) {
 	}
 }
 
-// connectProxy checks a task that an API client declared to be a sidecar proxy.
+// connectProxy checks a task that an API client has declared as a sidecar
+// proxy.
 func (t *task) connectProxy() {
 	service, ok := strings.CutPrefix(t.t.Kind, "connect-proxy:")
 	if !ok || service == "" {

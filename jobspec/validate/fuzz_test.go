@@ -14,8 +14,8 @@ import (
 	"taskrun/jobspec/validate"
 )
 
-// Whatever a client sends as a job, checking it ends, gives the same answer
-// again, and says where each fault is.
+// For any job of a client, validation ends, is deterministic, and every
+// diagnostic has a path.
 func FuzzJob(f *testing.F) {
 	seeds, err := filepath.Glob("../testdata/ok/*.json.golden")
 	if err != nil || len(seeds) == 0 {
@@ -45,8 +45,8 @@ func FuzzJob(f *testing.F) {
 	})
 }
 
-// canonicalize reports whether Nomad's package can cope with the job: it panics
-// at null where a block is expected.
+// canonicalize reports whether Nomad's package can process the job: it panics
+// at null in place of a block.
 func canonicalize(job *api.Job) (ok bool) {
 	defer func() { ok = recover() == nil }()
 	job.Canonicalize()

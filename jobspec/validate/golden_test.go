@@ -17,9 +17,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// Each file breaks a rule of Nomad's validation; beside it lies what is said of
-// it, with positions.
-func TestWhatNomadRefusesIsRefused(t *testing.T) {
+// Each file breaks a rule of Nomad's validation; the file beside it has the
+// diagnostics, with positions.
+func TestRefusedJobsHaveErrors(t *testing.T) {
 	t.Parallel()
 	for _, path := range glob(t, "testdata/invalid/*.nomad.hcl") {
 		t.Run(filepath.Base(path), func(t *testing.T) {
@@ -51,9 +51,9 @@ func TestWhatNomadRefusesIsRefused(t *testing.T) {
 	}
 }
 
-// The goldens of the parser are jobs as Nomad reads them; valid.txt beside them
-// names the files that pass its validation.
-func TestWhatNomadAcceptsHasNoError(t *testing.T) {
+// The goldens of the parser are jobs as parsed by Nomad; valid.txt lists the
+// files that pass its validation.
+func TestAcceptedJobsHaveNoErrors(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../testdata/ok/valid.txt")
 	if err != nil {
@@ -84,8 +84,8 @@ func glob(t *testing.T, pattern string) []string {
 	return paths
 }
 
-// check returns what validation finds in a job file; of what the parser says
-// only errors count.
+// check returns the diagnostics of validation for a job file, and only errors
+// of the parser.
 func check(t *testing.T, path string) jobspec.Diagnostics {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -115,7 +115,7 @@ func render(diagnostics jobspec.Diagnostics) string {
 	return b.String()
 }
 
-// A shutdown_delay of 0 is an answer where it is written.
+// An explicit shutdown_delay of 0 has no hint.
 func TestWrittenShutdownDelayIsAnAnswer(t *testing.T) {
 	t.Parallel()
 	for written, want := range map[string]int{"": 1, `shutdown_delay = "0s"`: 0, `shutdown_delay = "5s"`: 0} {

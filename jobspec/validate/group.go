@@ -51,7 +51,8 @@ func (g *group) basics() {
 	g.ignoredDisconnect()
 }
 
-// ignoredDisconnect warns of the attributes that the disconnect block replaced.
+// ignoredDisconnect warns about attributes that the disconnect block has
+// replaced.
 func (g *group) ignoredDisconnect() {
 	if g.tg.MaxClientDisconnect != nil {
 		g.hint(g.at.Attr("max_client_disconnect"), "max_client_disconnect has no effect", "", "write disconnect { lost_after = … }")
@@ -84,8 +85,8 @@ func (g *group) disconnect() {
 		api.ReconcileOptionKeepOriginal, api.ReconcileOptionKeepReplacement, api.ReconcileOptionBestScore, api.ReconcileOptionLongestRunning)
 }
 
-// scaling checks the bounds of a group's count. What task scaling blocks hold is
-// the autoscaler's.
+// scaling checks the limits of a group's count. The content of task scaling
+// blocks is up to the autoscaler.
 func (g *group) scaling() {
 	s := g.tg.Scaling
 	if s == nil {
@@ -112,7 +113,7 @@ func (g *group) scaling() {
 	}
 }
 
-// tasks checks every task and what holds between them.
+// tasks checks every task, and the rules between tasks.
 func (g *group) tasks() {
 	if len(g.tg.Tasks) == 0 {
 		if g.hasGateway() {

@@ -15,9 +15,10 @@ const (
 	maxIdentityName = 128
 )
 
-// identities checks the workload identities of a task. One of them, the unnamed
-// one or "default", is the one for Nomad itself. Of two such Nomad silently takes
-// the second, of which the parser warns; it refuses a third.
+// identities checks the workload identities of a task. One of them, without a
+// name or named "default", is for Nomad itself. If there are two of those,
+// Nomad silently uses the second; the parser warns about that, and refuses a
+// third.
 func (t *task) identities() {
 	defaults := 0
 	if t.t.Identity != nil {
@@ -44,7 +45,7 @@ func (c *checker) identity(id *api.WorkloadIdentity, at jobspec.Path) {
 		c.refuse(at.Attr("name"), "invalid identity name",
 			fmt.Sprintf("%q", id.Name), fmt.Sprintf("write 1 to %d letters, digits, dashes and underscores", maxIdentityName))
 	}
-	if slices.Contains(id.Audience, "") && !isDefault(id) { // that of the default is set by Nomad
+	if slices.Contains(id.Audience, "") && !isDefault(id) { // Nomad sets that of the default identity
 		c.refuse(at.Attr("aud"), "audience is empty", "", "remove it or write a name")
 	}
 	c.choice(at.Attr("change_mode"), "change mode", id.ChangeMode, "", "noop", "restart", "signal")
@@ -62,7 +63,7 @@ func (c *checker) identity(id *api.WorkloadIdentity, at jobspec.Path) {
 	}
 }
 
-// identityAdvice warns of what Nomad advises against.
+// identityAdvice warns about settings that Nomad advises against.
 func (c *checker) identityAdvice(id *api.WorkloadIdentity, at jobspec.Path) {
 	switch n := len(id.Audience); {
 	case n == 0:
@@ -78,8 +79,8 @@ func (c *checker) identityAdvice(id *api.WorkloadIdentity, at jobspec.Path) {
 	}
 }
 
-// isIdentifier reports whether a name has 1 to 128 letters, digits and characters
-// of extra.
+// isIdentifier reports whether a name consists of 1 to 128 letters, digits and
+// characters in extra.
 func isIdentifier(name, extra string) bool {
 	for _, r := range name {
 		if !isAlphanumeric(r) && !strings.ContainsRune(extra, r) {

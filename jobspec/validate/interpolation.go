@@ -11,8 +11,7 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// interpolations warns of references in the job's own meta that nothing
-// resolves.
+// interpolations warns about unresolvable references in the job's own meta.
 func (c *checker) interpolations() {
 	var all []resident
 	for i, tg := range c.job.TaskGroups {
@@ -23,7 +22,7 @@ func (c *checker) interpolations() {
 	}
 }
 
-// interpolations warns of references in what belongs to a group.
+// interpolations warns about unresolvable references in the parts of a group.
 func (g *group) interpolations() {
 	all := g.of(g.at, g.everybody()...)
 	all.table(g.tg.Meta, g.at.Attr("meta"), building)
@@ -42,7 +41,7 @@ func (g *group) interpolations() {
 	g.of(g.at, resident{g: g}).services(g.tg.Services, g.at)
 }
 
-// interpolations warns of references in what belongs to a task.
+// interpolations warns about unresolvable references in the parts of a task.
 func (t *task) interpolations() {
 	s := &surroundings{task: t, of: []resident{{t.g, t.t}}}
 	for _, key := range slices.Sorted(maps.Keys(t.t.Config)) {
@@ -75,7 +74,7 @@ func (t *task) interpolations() {
 	s.services(t.t.Services, t.at)
 }
 
-// services looks at the texts of services and their checks.
+// services checks the texts of services and their checks.
 func (s *surroundings) services(services []*api.Service, at jobspec.Path) {
 	for i, v := range services {
 		v, at := orEmpty(v), at.Index("service", i)
@@ -98,7 +97,7 @@ func (s *surroundings) services(services []*api.Service, at jobspec.Path) {
 	}
 }
 
-// texts looks at attributes, each given by its name and its value.
+// texts checks attributes, given as names followed by values.
 func (s *surroundings) texts(at jobspec.Path, attributes ...string) {
 	for pair := range slices.Chunk(attributes, 2) {
 		s.text(pair[1], at.Attr(pair[0]), replaced)
@@ -118,22 +117,22 @@ func (s *surroundings) table(block map[string]string, at jobspec.Path, how regim
 	}
 }
 
-// text reports the references in a text that no run resolves.
+// text reports the references in a text that no run can resolve.
 func (s *surroundings) text(text string, at jobspec.Path, how regime) {
 	if !strings.Contains(text, "${") {
 		return
 	}
 	if how == evaluated {
-		text = strings.ReplaceAll(text, "$${", "") // is the text ${
+		text = strings.ReplaceAll(text, "$${", "") // these produce the text ${
 	}
 	for name := range taskenv.References(text) {
 		s.reference(name, at, how)
 	}
 }
 
-// references warns of variables such as NOMAD_PORT_http or NOMAD_META_key, in
-// what the task is given, whose port or key does not exist. The variable would be
-// empty, or its name stay in the text.
+// references warns about variables such as NOMAD_PORT_http or NOMAD_META_key in
+// the texts of a task if the port or key does not exist. The variable would be
+// empty, or its name would remain in the text.
 func (t *task) references() {
 	for _, key := range slices.Sorted(maps.Keys(t.t.Env)) {
 		t.scan(t.t.Env[key], t.at.Attr("env").Attr(key))
@@ -147,8 +146,7 @@ func (t *task) references() {
 	}
 }
 
-// scan looks for the variables in one text, whether they are written as ${X}, $X
-// or "X".
+// scan searches a text for such variables, written as ${X}, $X or "X".
 func (t *task) scan(text string, at jobspec.Path) {
 	for {
 		_, rest, found := strings.Cut(text, variablePrefix)
@@ -166,7 +164,7 @@ func (t *task) scan(text string, at jobspec.Path) {
 				end = len(tail)
 			}
 			if end == 0 || strings.HasPrefix(tail[end:], "$") || strings.HasPrefix(tail[end:], "%") || strings.HasPrefix(tail[end:], "*") {
-				break // the name is put together elsewhere
+				break // the rest of the name is added elsewhere
 			}
 			if family == metaFamily {
 				t.metaReference(tail[:end], at)

@@ -9,7 +9,7 @@ import (
 	"taskrun/jobspec"
 )
 
-// Every place of a job in which references are resolved at run time is looked at.
+// Every place in a job where references are resolved at run time is checked.
 func TestMisspelledReferences(t *testing.T) {
 	t.Parallel()
 	const ref = "${NOMAD_PRT_http}"
@@ -79,7 +79,7 @@ func TestMisspelledReferences(t *testing.T) {
 	})
 }
 
-// What becomes of a reference, and what was meant, depends on where it stands.
+// The effect of a reference, and the suggestion, depend on its place.
 func TestOutcomeOfReferences(t *testing.T) {
 	t.Parallel()
 	const stays, fails = "it stays in the value as it is written; ", "the task fails when it starts; "
@@ -93,7 +93,7 @@ func TestOutcomeOfReferences(t *testing.T) {
 		{"attr.os.flavor", stays, fails + "for a text, write $$${attr.os.flavor}", stays},
 		{"node.attr.cpu.arch", stays + mean("attr.cpu.arch"), "", stays + mean("attr.cpu.arch")},
 		{"secret.databse.pw", stays + mean("secret.database.pw"), fails + mean("secret.database.pw"), stays + mean("secret.database.pw")},
-		// env and meta see names as they are written, all else sees them cleaned.
+		// env and meta see original names, everything else sees clean ones.
 		{"NOMAD_META_my-key", "", fails + mean("NOMAD_META_my_key"), stays + mean("NOMAD_META_my_key")},
 		{"NOMAD_PORT_my-port", "", fails + mean("NOMAD_PORT_my_port"), stays + mean("NOMAD_PORT_my_port")},
 		{"NOMAD_HOST_IP_my_port", stays + mean("NOMAD_HOST_IP_my-port"), fails + mean("NOMAD_HOST_IP_my-port"), stays + mean("NOMAD_HOST_IP_my-port")},
@@ -101,7 +101,7 @@ func TestOutcomeOfReferences(t *testing.T) {
 		{"NOMAD_PORT_my_port", "", "", ""},
 		{"NOMAD_HOST_IP_my-port", "", "", ""},
 		{"job.name", "", fails + "for a text, write $$${job.name}", ""},
-		// These are known, or nobody can tell.
+		// These are known, or cannot be checked.
 		{"NOMAD_ALLOC_INDEX", "", "", ""},
 		{"NOMAD_ADDR_http", "", "", ""},
 		{"NOMAD_ALLOC_ADDR_http", "", "", ""},
@@ -172,7 +172,7 @@ func TestOutcomeOfReferences(t *testing.T) {
 	}
 }
 
-// What belongs to a group knows nothing of its tasks.
+// The parts of a group do not see its tasks.
 func TestReferencesOfGroups(t *testing.T) {
 	t.Parallel()
 	service := func(tag string) func(*api.TaskGroup) {

@@ -13,7 +13,7 @@ const (
 	maxDescription = 1000  // bytes
 )
 
-// identification checks what describes the job as a whole.
+// identification checks the attributes that identify or describe the job.
 func (c *checker) identification() {
 	c.jobNames()
 	c.choice(jobspec.Root.Attr("type"), "job type", c.kind, jobTypes()...)
@@ -61,7 +61,8 @@ func (c *checker) jobNames() {
 	}
 }
 
-// autoPromote warns of groups that hold up the automatic promotion of others.
+// autoPromote warns about groups that prevent the automatic promotion of
+// others.
 func (c *checker) autoPromote() {
 	promoted := ""
 	for _, tg := range c.job.TaskGroups {

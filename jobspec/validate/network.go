@@ -14,8 +14,8 @@ import (
 	"taskrun/jobspec/diagnostic"
 )
 
-// networks checks the networks of the group and, as they share the ports of one
-// machine, those of its tasks.
+// networks checks the networks of the group and of its tasks, which share the
+// ports of one machine.
 func (g *group) networks() {
 	claims := &portClaims{labels: map[string]bool{}, static: map[hostPort]string{}}
 	args := map[string]bool{}
@@ -56,8 +56,8 @@ func (g *group) networkMode(mode string, at jobspec.Path) {
 		cmp.Or(diagnostic.DidYouMean(mode, known), "write one of host, none, bridge, cni/NAME"))
 }
 
-// hostname refuses what cannot be a DNS name by its lengths, as Nomad does, and
-// warns of characters that no resolver takes.
+// hostname refuses a name that exceeds the lengths of a DNS name, as Nomad
+// does, and warns about characters that no resolver accepts.
 func (g *group) hostname(name string, at jobspec.Path) {
 	if name == "" || strings.Contains(name, "${") {
 		return
@@ -79,8 +79,8 @@ func (g *group) hostname(name string, at jobspec.Path) {
 	}
 }
 
-// cniArgs checks what becomes the CNI_ARGS of the plugins, a list of key=value
-// with semicolons between.
+// cniArgs checks the plugins' CNI_ARGS, a list of key=value separated by
+// semicolons.
 func (g *group) cniArgs(cni *api.CNIConfig, seen map[string]bool, at jobspec.Path) {
 	if cni == nil {
 		return
@@ -106,7 +106,7 @@ func (c *checker) ignoredNetwork(n *api.NetworkResource, at jobspec.Path) {
 	}
 }
 
-// portClaims are the labels and static ports that are taken.
+// portClaims are the labels and static ports in use.
 type portClaims struct {
 	labels map[string]bool
 	static map[hostPort]string // label of the first port with it

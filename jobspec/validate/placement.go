@@ -15,7 +15,8 @@ import (
 	"taskrun/jobspec/diagnostic"
 )
 
-// placement checks what guides the choice of nodes, in a job or a group.
+// placement checks the blocks of a job or a group that affect the choice of
+// nodes.
 func (c *checker) placement(constraints []*api.Constraint, affinities []*api.Affinity, spreads []*api.Spread, at jobspec.Path) {
 	for i, k := range constraints {
 		c.constraint(orEmpty(k), at.Index("constraint", i))
@@ -24,8 +25,8 @@ func (c *checker) placement(constraints []*api.Constraint, affinities []*api.Aff
 	eachRanking(c, spreads, "spread", "spread", c.spread, at)
 }
 
-// eachRanking checks the blocks by which nodes are preferred to others. A system
-// job has none, as it runs on every node that its constraints allow.
+// eachRanking checks the blocks that rank nodes. A system job has none, because
+// it runs on every node that its constraints allow.
 func eachRanking[T any](c *checker, blocks []*T, name, plural string, check func(*T, jobspec.Path), at jobspec.Path) {
 	if c.kind == api.JobTypeSystem {
 		if blocks != nil {
@@ -38,8 +39,8 @@ func eachRanking[T any](c *checker, blocks []*T, name, plural string, check func
 	}
 }
 
-// taskConstraints checks constraints where an allocation is placed already, so
-// that it makes no sense to keep it apart from others.
+// taskConstraints checks constraints that apply to an already placed
+// allocation, where separating it from others is impossible.
 func (c *checker) taskConstraints(constraints []*api.Constraint, where string, at jobspec.Path) {
 	for i, k := range constraints {
 		k, at := orEmpty(k), at.Index("constraint", i)
@@ -93,7 +94,7 @@ func (c *checker) affinity(a *api.Affinity, at jobspec.Path) {
 	}
 }
 
-// target warns of a reference to a node that no node resolves.
+// target warns about a reference that no node can resolve.
 func (c *checker) target(text string, at jobspec.Path) {
 	name, opened := strings.CutPrefix(text, "${")
 	name, closed := strings.CutSuffix(name, "}")
@@ -102,7 +103,7 @@ func (c *checker) target(text string, at jobspec.Path) {
 	}
 }
 
-// comparisons are the operators that both constraints and affinities know.
+// comparisons returns the operators of both constraints and affinities.
 func comparisons() []string {
 	return []string{
 		"=", "==", "is", "!=", "not", "<", "<=", ">", ">=",
@@ -111,7 +112,7 @@ func comparisons() []string {
 	}
 }
 
-// comparison checks an operator and the value on its right.
+// comparison checks an operator and its right operand.
 func (c *checker) comparison(operand, value string, at jobspec.Path, known []string) {
 	var err error
 	switch operand {
@@ -134,8 +135,8 @@ func (c *checker) comparison(operand, value string, at jobspec.Path, known []str
 	}
 }
 
-// parseSemverConstraint checks a list such as ">= 1.2.3, < 2.0.0". Unlike a
-// version constraint it knows no "~>", and each version must be a full one.
+// parseSemverConstraint parses a list such as ">= 1.2.3, < 2.0.0". Unlike
+// version constraints, it has no "~>", and each version must be complete.
 // https://developer.hashicorp.com/nomad/docs/job-specification/constraint#operator-values
 func parseSemverConstraint(list string) error {
 	for part := range strings.SplitSeq(list, ",") {
@@ -153,8 +154,8 @@ func parseSemverConstraint(list string) error {
 	return nil
 }
 
-// unknownTarget says why the scheduler cannot resolve an attribute, or "". What
-// does not begin with "$" is a literal.
+// unknownTarget explains why the scheduler cannot resolve an attribute, or
+// returns "". Text without a leading "$" is a literal.
 func unknownTarget(target string) string {
 	switch {
 	case !strings.HasPrefix(target, "$"):

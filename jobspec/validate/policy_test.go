@@ -90,7 +90,7 @@ func TestRescheduleSpan(t *testing.T) {
 		attempts       int
 		delay, ceiling time.Duration
 		want           time.Duration
-		fitsExactly    bool // an interval of just that span
+		fitsExactly    bool // the interval is exactly that span
 	}{
 		{"constant", 1, 5 * s, 0, 5 * s, true},
 		{"constant", 5, 30 * s, 0, 150 * s, true},
@@ -100,12 +100,12 @@ func TestRescheduleSpan(t *testing.T) {
 		{"exponential", 5, 5 * s, 60 * s, 100 * s, false},            // 5 10 20 40 40+60
 		{"exponential", 7, 5 * s, 60 * s, 220 * s, false},            // … 160 220
 		{"exponential", 3, 60 * s, 60 * s, 180 * s, false},           // 60 60+60 120+60
-		{"exponential", 1_000_000_000, 5 * s, 5 * s, 5e9 * s, false}, // must not count them one by one
+		{"exponential", 1_000_000_000, 5 * s, 5 * s, 5e9 * s, false}, // too many to count one by one
 		{"exponential", 200, 5 * s, math.MaxInt64, math.MaxInt64, false},
 		{"fibonacci", 1, 5 * s, 60 * s, 5 * s, true},
 		{"fibonacci", 2, 5 * s, 60 * s, 5 * s, true},
 		{"fibonacci", 6, 5 * s, 60 * s, 40 * s, true},  // 5 5 10 15 25 40
-		{"fibonacci", 7, 5 * s, 60 * s, 60 * s, true},  // 65 is above the ceiling
+		{"fibonacci", 7, 5 * s, 60 * s, 60 * s, true},  // 65 exceeds the maximum
 		{"fibonacci", 9, 5 * s, 60 * s, 180 * s, true}, // 60 120 180
 		{"fibonacci", math.MaxInt, 5 * s, time.Hour, math.MaxInt64, true},
 	} {

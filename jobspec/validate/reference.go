@@ -10,8 +10,8 @@ import (
 	"taskrun/jobspec/diagnostic"
 )
 
-// longestKnown reports whether known holds for the name, or for a part of it that
-// ends where a sentence or a dash may have been glued to it.
+// longestKnown reports whether known accepts the name, or a prefix of it that
+// ends where a sentence or a dash may follow the name.
 func longestKnown(name string, known func(string) bool) bool {
 	for name != "" {
 		if known(name) {
@@ -26,7 +26,7 @@ func (t *task) portVariable(family, name string, at jobspec.Path) {
 	known := func(name string) bool {
 		matches := func(label string) bool { return label == name || cleanName(label) == name }
 		return slices.ContainsFunc(t.g.ports.group, matches) || slices.ContainsFunc(t.g.ports.legacy, func(label string) bool {
-			// Ports of another task have its name in front.
+			// Ports of another task are preceded by the task's name.
 			return matches(label) || strings.HasSuffix(name, "_"+label) || strings.HasSuffix(name, "_"+cleanName(label))
 		})
 	}
@@ -41,15 +41,15 @@ func (t *task) portVariable(family, name string, at jobspec.Path) {
 	t.unset(variablePrefix+family+name, at, fmt.Sprintf("group %q has no port %q", t.g.name, name), remedy)
 }
 
-// unset warns of a variable in the text at a path.
+// unset warns about a variable in the text at a path.
 func (t *task) unset(variable string, at jobspec.Path, detail, remedy string) {
 	t.report(jobspec.Diagnostic{
 		Severity: jobspec.Warning, Summary: variable + " is not set", Detail: detail, Remedy: remedy, Path: at, Word: variable,
 	})
 }
 
-// isInjected reports whether a port may be one that Nomad adds for a proxy of
-// Consul or for a check that goes through it.
+// isInjected reports whether a port may be one that Nomad adds for a Consul
+// proxy or for a check through one.
 func isInjected(name string) bool {
 	name = cleanName(name)
 	return strings.HasPrefix(name, "connect_") || strings.HasPrefix(name, "svc_")
@@ -76,7 +76,8 @@ func (t *task) metaReference(name string, at jobspec.Path) {
 	t.unset(variablePrefix+metaFamily+name, at, fmt.Sprintf("%s has no meta key %q", owner, name), remedy)
 }
 
-// metaKeys are the keys that reach the task, in dispatched jobs too.
+// metaKeys returns the meta keys of the task, including those of dispatched
+// jobs.
 func (t *task) metaKeys() []string {
 	keys := slices.Sorted(maps.Keys(t.t.Meta))
 	keys = slices.AppendSeq(keys, maps.Keys(t.g.tg.Meta))

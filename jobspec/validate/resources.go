@@ -86,8 +86,8 @@ func (t *task) devices(r *api.Resources, at jobspec.Path) {
 	}
 }
 
-// logs checks that what a task may log fits on the group's disk. Nomad asks this
-// even of tasks that log nothing.
+// logs checks that a task's log files fit on the group's disk. Nomad requires
+// this even for tasks that log nothing.
 func (t *task) logs() {
 	l := t.t.LogConfig
 	if l == nil {

@@ -21,7 +21,7 @@ func (g *group) groupRestart() {
 }
 
 // taskRestart checks a policy that the task does not inherit. Nomad does not
-// validate those, so their errors are warnings.
+// validate these, so errors become warnings.
 func (t *task) taskRestart() {
 	own, inherited := t.t.RestartPolicy, t.g.tg.RestartPolicy
 	if own != nil && !sameRestart(own, inherited) {
@@ -78,7 +78,7 @@ func (g *group) reschedule() {
 	}
 	attempts, unlimited := deref(p.Attempts), deref(p.Unlimited)
 	if attempts <= 0 && !unlimited {
-		return // disabled, whatever the rest says
+		return // disabled, regardless of other settings
 	}
 	if attempts > 0 && unlimited {
 		g.refuse(block.at("attempts", same(p.Attempts, job.Attempts)), "attempts and unlimited exclude each other",
@@ -102,8 +102,8 @@ func (g *group) reschedule() {
 	}
 }
 
-// rescheduleDelays reports whether the delays make sense, so that it can be
-// asked how long the attempts take.
+// rescheduleDelays reports whether the delays are valid, so that rescheduleSpan
+// can be called.
 func (g *group) rescheduleDelays(p, job *api.ReschedulePolicy, block merged) bool {
 	delay, ceiling := deref(p.Delay), deref(p.MaxDelay)
 	ok := !tooShort(g.refuse, block.at("delay", same(p.Delay, job.Delay)), "reschedule delay", delay, minRescheduleDelay)
@@ -125,11 +125,11 @@ func (g *group) rescheduleDelays(p, job *api.ReschedulePolicy, block merged) boo
 	return ok
 }
 
-// rescheduleSpan returns the time that all attempts take by Nomad's reckoning,
-// and whether the interval holds it. Delays must be valid.
+// rescheduleSpan returns the time that all attempts take by Nomad's rules, and
+// whether it fits into the interval. The delays must be valid.
 //
-// That reckoning is not the sum of the delays: while the delay grows, the span is
-// the last delay alone; from the ceiling on every attempt adds the ceiling.
+// Nomad does not sum up the delays: while the delay grows, the span is the last
+// delay alone; once it has reached the maximum, every attempt adds the maximum.
 func rescheduleSpan(p *api.ReschedulePolicy) (span time.Duration, fits bool) {
 	attempts, delay, ceiling, interval := deref(p.Attempts), deref(p.Delay), deref(p.MaxDelay), deref(p.Interval)
 	switch deref(p.DelayFunction) {
@@ -158,7 +158,7 @@ func rescheduleSpan(p *api.ReschedulePolicy) (span time.Duration, fits bool) {
 	}
 }
 
-// saturate returns base + n·step, or the largest duration if that overflows.
+// saturate returns base + n·step, or the maximum duration if that overflows.
 func saturate(base time.Duration, n int, step time.Duration) time.Duration {
 	if n > 0 && step > (math.MaxInt64-base)/time.Duration(n) {
 		return math.MaxInt64

@@ -12,8 +12,8 @@ import (
 	"taskrun/jobspec"
 )
 
-// periodic checks the block of a job that is launched by the clock; one that is
-// not enabled may hold anything.
+// periodic checks the periodic block. If it is not enabled, its content does
+// not matter.
 func (c *checker) periodic() {
 	p := c.job.Periodic
 	if p == nil {
@@ -49,7 +49,7 @@ func (c *checker) periodic() {
 	}
 }
 
-// parameterized checks the block of a job that is launched by dispatch.
+// parameterized checks the parameterized block.
 func (c *checker) parameterized() {
 	p := c.job.ParameterizedJob
 	if p == nil || c.job.Dispatched {
@@ -68,7 +68,7 @@ func (c *checker) parameterized() {
 	}
 }
 
-// schedule checks the times at which a task is paused.
+// schedule checks the times when a task is paused.
 // https://developer.hashicorp.com/nomad/docs/job-specification/schedule
 func (t *task) schedule() {
 	s := t.t.Schedule
@@ -117,7 +117,7 @@ func (c *checker) cron(at jobspec.Path, spec string) {
 	c.refuse(at, "invalid cron expression", fmt.Sprintf("%q: %v", spec, err), remedy)
 }
 
-// parseCron turns the library's panics on some malformed texts into errors.
+// parseCron converts the library's panics on some malformed texts to errors.
 func parseCron(spec string) (err error) {
 	defer func() {
 		if recover() != nil {

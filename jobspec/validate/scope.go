@@ -11,7 +11,7 @@ import (
 	"taskrun/jobspec/diagnostic"
 )
 
-// group is the checker inside one group.
+// group checks one group.
 type group struct {
 	*checker
 	tg    *api.TaskGroup
@@ -24,7 +24,7 @@ func newGroup(c *checker, tg *api.TaskGroup, at jobspec.Path) *group {
 	return &group{checker: c, tg: tg, name: deref(tg.Name), at: at, ports: newPortNames(tg)}
 }
 
-// hasTask reports whether the group has a task of that name.
+// hasTask reports whether the group has a task with that name.
 func (g *group) hasTask(name string) bool {
 	return slices.ContainsFunc(g.tg.Tasks, func(t *api.Task) bool { return t != nil && t.Name == name })
 }
@@ -37,7 +37,8 @@ func (g *group) taskNames() []string {
 	return names
 }
 
-// hasVolume reports whether the group has a volume that Nomad does not drop.
+// hasVolume reports whether the group has a volume with that name, other than
+// those that Nomad drops.
 func (g *group) hasVolume(name string) bool {
 	v := g.tg.Volumes[name]
 	return v != nil && (v.Type == volumeHost || v.Type == volumeCSI)
@@ -53,7 +54,7 @@ func (g *group) missingPort(label string, known []string, at jobspec.Path) {
 		cmp.Or(diagnostic.DidYouMean(label, known), fmt.Sprintf("add network { port %q {} } to the group", label)))
 }
 
-// portNames are the labels that can be referred to inside a group.
+// portNames are the labels that a group may refer to.
 type portNames struct {
 	group  []string // of the group's networks
 	legacy []string // of the networks of its tasks
@@ -65,7 +66,7 @@ func newPortNames(tg *api.TaskGroup) portNames {
 		names.group = appendLabels(names.group, n)
 	}
 	for _, s := range tg.Services {
-		// Nomad adds the port of a sidecar to the network when it is not there.
+		// Nomad adds the port of a sidecar if it is missing.
 		if s != nil && s.Connect != nil && s.Connect.SidecarService != nil && s.Connect.SidecarService.Port != "" {
 			names.group = append(names.group, s.Connect.SidecarService.Port)
 		}
@@ -92,16 +93,16 @@ func appendLabels(labels []string, n *api.NetworkResource) []string {
 	return labels
 }
 
-// merged is a block of a group into which Canonicalize merged the job's block of
-// that name. An error belongs where its value was written: if the job has the
-// same value, that is the job's block.
+// merged is a block of a group that Canonicalize has merged with the job's. An
+// error belongs to the block that set the value: if the job has the same value,
+// that is the job's.
 type merged struct{ job, group jobspec.Path }
 
 func (g *group) merged(block string) merged {
 	return merged{job: jobspec.Root.Attr(block), group: g.at.Attr(block)}
 }
 
-// whole returns the path of the block that the job has, or else of the group's.
+// whole returns the path of the job's block, or else of the group's.
 func (m merged) whole(ofJob bool) jobspec.Path {
 	if ofJob {
 		return m.job
@@ -109,13 +110,13 @@ func (m merged) whole(ofJob bool) jobspec.Path {
 	return m.group
 }
 
-// at returns the path of an attribute; fromJob tells that the job has its value.
+// at returns the path of an attribute; fromJob says that the job has its value.
 func (m merged) at(attr string, fromJob bool) jobspec.Path {
 	return m.whole(fromJob).Attr(attr)
 }
 
-// either returns the path of the first of two attributes that disagree, rather
-// than of the second if only that one was written in the group.
+// either returns the path of the first of two conflicting attributes, or of the
+// second if only that one was written in the group.
 func (m merged) either(first string, firstFromJob bool, second string, secondFromJob bool) jobspec.Path {
 	if firstFromJob && !secondFromJob {
 		return m.at(second, false)
@@ -123,7 +124,7 @@ func (m merged) either(first string, firstFromJob bool, second string, secondFro
 	return m.at(first, firstFromJob)
 }
 
-// task is the checker inside one task.
+// task checks one task.
 type task struct {
 	*checker
 	g  *group
@@ -135,7 +136,8 @@ const variablePrefix = "NOMAD_"
 
 const metaFamily = "META_"
 
-// variableFamilies are what comes between NOMAD_ and the label or key.
+// variableFamilies returns the parts of names between NOMAD_ and the label or
+// key.
 // https://developer.hashicorp.com/nomad/docs/reference/runtime-environment-settings
 func variableFamilies() [11]string {
 	return [...]string{
@@ -153,7 +155,7 @@ func onUpdates() []string {
 	return []string{"", api.OnUpdateRequireHealthy, api.OnUpdateIgnoreWarn, api.OnUpdateIgnore}
 }
 
-// again refuses the second block of a name in a task.
+// again refuses a second block with the same name in a task.
 func (t *task) again(seen map[string]bool, at jobspec.Path, name string) {
 	if seen[name] {
 		t.refuse(at, fmt.Sprintf("%s %q is defined twice", at.Name(), name), fmt.Sprintf("in task %q", t.t.Name), "rename one of them")

@@ -12,7 +12,7 @@ import (
 	"taskrun/jobspec/diagnostic"
 )
 
-// service checks what holds for a service wherever it stands.
+// service applies the rules for services of groups and tasks.
 // https://developer.hashicorp.com/nomad/docs/job-specification/service
 func (c *checker) service(s *api.Service, at jobspec.Path) {
 	if !isServiceName(replaceReferences(s.Name, "ENV-VAR")) {
@@ -39,7 +39,7 @@ func (c *checker) service(s *api.Service, at jobspec.Path) {
 	}
 }
 
-// services checks the services of the group, and what holds between all services
+// services checks the services of the group, and the rules between all services
 // of the group and its tasks.
 func (g *group) services() {
 	for i, s := range g.tg.Services {
@@ -49,7 +49,7 @@ func (g *group) services() {
 	g.oneProvider()
 }
 
-// groupService checks what holds for the services of a group only.
+// groupService applies the rules for services of groups only.
 func (g *group) groupService(s *api.Service, at jobspec.Path) {
 	g.service(s, at)
 	if s.AddressMode == "driver" {
@@ -78,14 +78,14 @@ func (g *group) groupCheck(s *api.Service, k *api.ServiceCheck, at jobspec.Path)
 	if k.TaskName != "" && k.AddressMode == "driver" {
 		g.refuse(at.Attr("address_mode"), "address_mode driver is for services of a task", "", "move the service into the task, or write another mode")
 	}
-	if !k.Expose { // Nomad makes the port of such a check
+	if !k.Expose { // Nomad creates the port of such a check
 		g.portReference(k.PortLabel, at.Attr("port"))
 	}
 }
 
 // portReference refuses the label of a port that the group does not have: Nomad
-// accepts it, and the allocation fails when the service is registered. Numbers
-// and what is known only at run time pass.
+// accepts it, and the allocation fails when the service is registered. Numbers,
+// and references that are only known at run time, are accepted.
 func (g *group) portReference(label string, at jobspec.Path) {
 	if _, err := strconv.Atoi(label); label == "" || err == nil || strings.Contains(label, "${") || slices.Contains(g.ports.group, label) {
 		return
@@ -93,7 +93,8 @@ func (g *group) portReference(label string, at jobspec.Path) {
 	g.missingPort(label, g.ports.group, at)
 }
 
-// eachService visits the services of the group, owner "", and of its tasks.
+// eachService visits the services of the group, with owner "", and of its
+// tasks.
 func (g *group) eachService(visit func(owner string, s *api.Service, at jobspec.Path)) {
 	for i, s := range g.tg.Services {
 		visit("", orEmpty(s), g.at.Index("service", i))
@@ -106,8 +107,8 @@ func (g *group) eachService(visit func(owner string, s *api.Service, at jobspec.
 	}
 }
 
-// serviceIDs refuses two services of one owner that would be registered under
-// one ID, which is made of name and port.
+// serviceIDs refuses two services of one owner with the same registration ID,
+// which consists of name and port.
 func (g *group) serviceIDs() {
 	type id struct{ owner, name, port string }
 	seen := map[id]bool{}
@@ -133,7 +134,7 @@ func (g *group) oneProvider() {
 	})
 }
 
-// isServiceName reports whether a name can be a DNS label.
+// isServiceName reports whether a name is a valid DNS label.
 func isServiceName(name string) bool {
 	if len(name) < 1 || len(name) > 63 || name[0] == '-' || name[len(name)-1] == '-' {
 		return false
@@ -141,9 +142,9 @@ func isServiceName(name string) bool {
 	return !strings.ContainsFunc(name, func(r rune) bool { return r != '-' && !isAlphanumeric(r) })
 }
 
-// shutdownDelays advises on services whose tasks stop at the moment in which they
-// leave the catalog: requests that are on their way fail. A delay of 0 that is
-// written is an answer.
+// shutdownDelays returns hints about services whose tasks stop as soon as they
+// leave the catalog, so that requests in flight fail. An explicit delay of 0 is
+// fine.
 func (g *group) shutdownDelays() {
 	named := map[string]bool{}
 	anyTask, delayed := false, g.tg.ShutdownDelay != nil

@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// nomadService is a valid service of the port "http".
+// nomadService returns a valid service with port "http".
 func nomadService() *api.Service {
 	return &api.Service{Name: "web", Provider: "nomad", PortLabel: "http"}
 }

@@ -13,30 +13,30 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// regime is how a ${name} is resolved at run time.
+// regime is how ${name} is resolved at run time.
 type regime int
 
 const (
-	replaced  regime = iota // by its value; what is not known stays as it is
-	building                // the same in env and meta, where names need not be cleaned
-	evaluated               // as an expression; what is not known fails the task
+	replaced  regime = iota // by its value; unknown ones remain text
+	building                // same, in env and meta, where names need not be cleaned
+	evaluated               // as an expression; an unknown name fails the task
 )
 
-// surroundings are what references in a part of a job may refer to.
+// surroundings is what references in a part of a job may refer to.
 type surroundings struct {
-	*task            // t is empty for what belongs to a group or the job
-	of    []resident // whose environments count
+	*task            // empty for a group or a job
+	of    []resident // whose environments are used
 	names map[string]bool
 }
 
-// resident is a task, or with a nil one an allocation, that may resolve a
+// resident is a task, or an allocation (task is nil), that may resolve a
 // reference.
 type resident struct {
 	g *group
 	t *api.Task
 }
 
-// everybody are the allocation of a group and its tasks.
+// everybody returns the allocation of a group and its tasks.
 func (g *group) everybody() []resident {
 	all := []resident{{g: g}}
 	for _, t := range g.tg.Tasks {
@@ -45,20 +45,20 @@ func (g *group) everybody() []resident {
 	return all
 }
 
-// of returns the surroundings of what belongs to a group or the job.
+// of returns the surroundings of a part of a group or the job.
 func (g *group) of(at jobspec.Path, all ...resident) *surroundings {
 	return &surroundings{task: &task{checker: g.checker, g: g, t: &api.Task{}, at: at}, of: all}
 }
 
-// reference reports a reference that no run resolves. Names that begin with none
-// of the words here depend on the environment of the host.
+// reference reports a reference that no run can resolve. Names that start with
+// none of the words here depend on the environment of the host.
 func (s *surroundings) reference(name string, at jobspec.Path, how regime) {
 	kind, rest, dotted := strings.Cut(name, ".")
 	switch {
 	case strings.HasPrefix(name, variablePrefix):
 		s.variable(name, at, how)
 	case kind == "node" && how == evaluated && (strings.HasPrefix(rest, "attr.") || strings.HasPrefix(rest, "meta.")):
-		s.reference(rest, at, how) // another way to write it
+		s.reference(rest, at, how) // alternative spelling
 	case kind == "node" && (strings.HasPrefix(rest, "attr.") || strings.HasPrefix(rest, "meta.")):
 		s.unresolved(name, rest, at, how)
 	case kind == "node", kind == "attr":
@@ -67,13 +67,13 @@ func (s *surroundings) reference(name string, at jobspec.Path, how regime) {
 		}
 	case kind == "secret" && s.t.Name != "":
 		s.secret(name, rest, at, how)
-	case dotted && how == evaluated && (kind == "job" || kind == "device"): // words of other places
+	case dotted && how == evaluated && (kind == "job" || kind == "device"): // words of other contexts
 		s.unresolved(name, "", at, how)
 	}
 }
 
-// wrongNodeName reports whether no node has a value of that name, or whether it
-// looks like a slip for one that all have.
+// wrongNodeName reports whether no node has a value with that name, or the name
+// looks like a misspelling of one that all nodes have.
 func wrongNodeName(name string) (near string, wrong bool) {
 	names := taskenv.NodeNames()
 	if slices.Contains(names, name) {
@@ -99,7 +99,7 @@ func (s *surroundings) secret(name, rest string, at jobspec.Path, how regime) {
 	s.unresolved(name, near, at, how)
 }
 
-// variable reports a NOMAD_* variable that there never is.
+// variable reports a NOMAD_* variable that never exists.
 func (s *surroundings) variable(name string, at jobspec.Path, how regime) {
 	known := s.variables()
 	if known[name] || how == building && known[taskenv.CleanName(name)] || s.mayBeSet(name) {
@@ -136,7 +136,7 @@ func (s *surroundings) variable(name string, at jobspec.Path, how regime) {
 	s.unresolved(name, near, at, how)
 }
 
-// variables returns the variables that one of the residents has.
+// variables returns the variables that any of the residents has.
 func (s *surroundings) variables() map[string]bool {
 	if s.names == nil {
 		s.names = map[string]bool{}
@@ -149,8 +149,8 @@ func (s *surroundings) variables() map[string]bool {
 	return s.names
 }
 
-// mayBeSet reports whether a variable may come from elsewhere: from a template,
-// from a proxy, from the program that runs the tasks.
+// mayBeSet reports whether a variable may come from elsewhere: a template, a
+// proxy, or the program that runs the tasks.
 func (s *surroundings) mayBeSet(name string) bool {
 	switch name {
 	case "NOMAD_ADDR", "NOMAD_CACERT", "NOMAD_CAPATH", "NOMAD_CLIENT_CERT", "NOMAD_CLIENT_KEY", "NOMAD_TLS_SERVER_NAME",
@@ -162,7 +162,7 @@ func (s *surroundings) mayBeSet(name string) bool {
 	}
 	for _, r := range s.of {
 		if slices.ContainsFunc(r.g.ports.legacy, func(label string) bool {
-			return strings.HasSuffix(cleanName(name), "_"+cleanName(label)) // behind the name of its task
+			return strings.HasSuffix(cleanName(name), "_"+cleanName(label)) // after the name of its task
 		}) {
 			return true
 		}
@@ -175,8 +175,8 @@ func (s *surroundings) mayBeSet(name string) bool {
 	return false
 }
 
-// unresolved warns of a reference that no run resolves, and says what becomes of
-// it.
+// unresolved warns about a reference that no run can resolve, and explains the
+// effect.
 func (s *surroundings) unresolved(name, near string, at jobspec.Path, how regime) {
 	if how == evaluated {
 		s.checker.unresolved(name, near, "the task fails when it starts", fmt.Sprintf("for a text, write $$${%s}", name), at)

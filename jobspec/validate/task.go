@@ -38,8 +38,8 @@ func (t *task) check() {
 	t.interpolations()
 }
 
-// maxTaskName is the longest name of a task, in bytes, that file systems take
-// with what is added for the files of its output.
+// maxTaskName is the maximum length of a task's name, in bytes. File systems
+// limit the names of its output files.
 const maxTaskName = 240
 
 func (t *task) basics() {
@@ -119,9 +119,9 @@ func (t *task) actions() {
 	}
 }
 
-// dockerPorts warns of labels in the ports option of a container that no network
-// of the group has: Nomad accepts the job, and the container does not start. It is
-// the one option of drivers that refers to another part of the job.
+// dockerPorts warns about labels in a container's ports option that no network
+// of the group has: Nomad accepts the job, but the container does not start. It
+// is the only driver option that refers to another part of the job.
 func (t *task) dockerPorts() {
 	if t.t.Driver != "docker" && t.t.Driver != "podman" {
 		return

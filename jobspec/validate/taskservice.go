@@ -10,8 +10,8 @@ import (
 	"taskrun/jobspec"
 )
 
-// services checks the services of a task. Unlike those of a group, Nomad looks
-// at their ports before it accepts the job.
+// services checks the services of a task. Unlike for group services, Nomad
+// checks their ports before it accepts the job.
 func (t *task) services() {
 	if len(t.t.Services) == 0 {
 		return
@@ -34,8 +34,8 @@ func (t *task) services() {
 	}
 }
 
-// servicePorts are the labels that services of the task can use: of the group's
-// first network and of the task's own.
+// servicePorts returns the labels that services of the task can use: those of
+// the group's first network and of the task's own.
 func (t *task) servicePorts() []string {
 	var ports []string
 	if len(t.g.tg.Networks) > 0 {
@@ -55,7 +55,7 @@ func (t *task) taskChecks(s *api.Service, ports []string, at jobspec.Path) {
 		k, at := &s.Checks[i], at.Index("check", i)
 		name := k.Name
 		if name == "" {
-			name = fmt.Sprintf("service: %q check", s.Name) // the default that Nomad gives
+			name = fmt.Sprintf("service: %q check", s.Name) // Nomad's default
 		}
 		if names[name] {
 			t.refuse(at, "checks of a service need names of their own", fmt.Sprintf("%s is the name of two", name), "add name = … to one of them")
@@ -82,7 +82,7 @@ func (t *task) taskOnly(mode string, at jobspec.Path) {
 	}
 }
 
-// servicePort checks a port that is set, as a label or as a number.
+// servicePort checks an explicit port: a label or a number.
 func (t *task) servicePort(port, mode string, known []string, at jobspec.Path) {
 	at = at.Attr("port")
 	if slices.Contains(known, port) {

@@ -27,7 +27,7 @@ func (t *task) templates() {
 	}
 }
 
-// template is the checker at one template of a task.
+// template checks one template of a task.
 type template struct {
 	task *task
 	*api.Template
@@ -66,8 +66,8 @@ func (t *template) check() {
 	}
 }
 
-// nothingBrings reports whether the source of a template cannot be in the task's
-// own directory when it is rendered. What another task may do is not known.
+// nothingBrings reports whether the source of a template cannot exist in the
+// task's own directory when it is rendered. Files from other tasks are unknown.
 func (t *template) nothingBrings() bool {
 	source := ownDirs.Replace(*t.SourcePath)
 	disk := t.task.g.tg.EphemeralDisk
@@ -84,7 +84,8 @@ func (t *template) nothingBrings() bool {
 	})
 }
 
-// ownDirs writes a task's own directories as they are called inside its own.
+// ownDirs replaces the variables of a task's directories by their paths in the
+// task's own directory.
 var ownDirs = strings.NewReplacer("${NOMAD_TASK_DIR}", "local", "${NOMAD_SECRETS_DIR}", "secrets")
 
 func (t *template) change() {
@@ -119,8 +120,8 @@ func (t *template) perms() {
 	}
 }
 
-// destination refuses a path that a template or an artifact may not write. An
-// absolute one is taken from the task's directory.
+// destination refuses a path to which a template or an artifact may not write.
+// An absolute path starts in the task's directory.
 func (t *task) destination(dest string, at jobspec.Path) {
 	at = at.Attr("destination")
 	switch {
@@ -132,16 +133,17 @@ func (t *task) destination(dest string, at jobspec.Path) {
 	}
 }
 
-// leavesAllocation reports whether name, taken from a directory of the
-// allocation, lies outside of it. Only the text is looked at, as a server does.
+// leavesAllocation reports whether name, relative to a directory of the
+// allocation, is outside of the allocation. Like a Nomad server, it only
+// examines the text.
 func leavesAllocation(from, name string) bool {
 	clean := path.Clean(from + "/" + name)
 	return clean == ".." || strings.HasPrefix(clean, "../")
 }
 
-// leavesTask reports whether name, taken from the directory of a task, is neither
-// in that directory nor in the one that all tasks share, where a client stops it.
-// What is known only at run time passes.
+// leavesTask reports whether name, relative to the directory of a task, is
+// neither in that directory nor in the shared one; a Nomad client refuses it
+// then. References that are only known at run time are accepted.
 func leavesTask(task, name string) bool {
 	if strings.Contains(name, "${") {
 		return false

@@ -9,7 +9,7 @@ import (
 	"taskrun/jobspec"
 )
 
-// update checks how new versions of a job are rolled out.
+// update checks the update block.
 // https://developer.hashicorp.com/nomad/docs/job-specification/update
 func (g *group) update() {
 	u, job := g.tg.Update, orEmpty(g.job.Update)

@@ -1,6 +1,6 @@
 // Package validate checks a decoded job against the rules that Nomad applies
-// when a job is registered, and reports all violations at once. It looks at the job
-// alone: not at the machine, not at files, and not at the config blocks of drivers.
+// when a job is registered, and reports all violations at once. It only
+// examines the job, not the machine, files, or config blocks of drivers.
 //
 // The rules are those of the job specification,
 // https://developer.hashicorp.com/nomad/docs/job-specification.
@@ -14,18 +14,19 @@ import (
 	"taskrun/jobspec"
 )
 
-// Job checks a job on which Canonicalize was called and returns its diagnostics in
-// the order of the job, each with its Path and without a Range, which File.Place
+// Job checks a job on which Canonicalize was called and returns its diagnostics
+// in the order of the job. Each one has a Path but no Range, which File.Place
 // adds. The job is not changed.
 //
-// An Error is what a Nomad server refuses, or what it accepts and what is then
-// certain to fail. A Warning is what it accepts and drops, ignores or resolves
-// otherwise than it reads. A Hint is advice: to add an attribute, to write a newer
-// form, or to remove a deprecated attribute, which Nomad no longer reads.
+// An Error is something that a Nomad server refuses, or that is certain to fail
+// later. A Warning is something that Nomad accepts but drops, ignores or
+// resolves in a different way than it reads. A Hint is advice: to add an
+// attribute, to use a newer form, or to remove a deprecated attribute that
+// Nomad no longer reads.
 //
-// Written are the positions of the job in its source. They tell an attribute
-// that is written from one that is not; without them the latter is assumed of
-// those that are zero.
+// Written are the positions of the job in its source. They show which
+// attributes are written; without them, attributes with zero values are assumed
+// not to be.
 func Job(job *api.Job, written jobspec.Positions) jobspec.Diagnostics {
 	c := &checker{job: job, written: written, kind: deref(job.Type), seen: map[jobspec.Diagnostic]bool{}}
 	c.identification()
@@ -38,7 +39,7 @@ func Job(job *api.Job, written jobspec.Positions) jobspec.Diagnostics {
 	return c.diagnostics
 }
 
-// groups checks every group and what holds between them.
+// groups checks every group, and the rules between groups.
 func (c *checker) groups() {
 	if len(c.job.TaskGroups) == 0 {
 		c.refuse(jobspec.Root, "job has no group", "", `add group "NAME" { task "NAME" { … } }`)

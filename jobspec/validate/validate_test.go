@@ -11,8 +11,8 @@ import (
 	"taskrun/jobspec"
 )
 
-// A fault changes a valid job, its group or its task, and says what is to be
-// reported of it: severity, path and summary of every diagnostic, in order.
+// A fault changes a valid job, its group or its task, and lists the expected
+// diagnostics: severity, path and summary of each, in order.
 type fault struct {
 	name  string
 	job   func(*api.Job)
@@ -149,7 +149,7 @@ func TestInheritedFaultIsReportedOnceWhereItWasWritten(t *testing.T) {
 	}
 }
 
-// What an API client sends may have null wherever a block is expected.
+// An API client may send null wherever a block is expected.
 func TestNullBlocksAreReported(t *testing.T) {
 	t.Parallel()
 	job := validJob()
@@ -204,7 +204,8 @@ func BenchmarkJob(b *testing.B) {
 	}
 }
 
-// manyTasks returns a job of 100 groups with n tasks that use a bit of everything.
+// manyTasks returns a job of 100 groups with n tasks that use a bit of
+// everything.
 func manyTasks(n int) *api.Job {
 	job := validJob()
 	job.TaskGroups = nil

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// deref returns what p points to, or the zero value where a job that came from
-// JSON has null.
+// deref returns the value of p, or the zero value if p is nil, as for a null in
+// JSON.
 func deref[T any](p *T) T {
 	if p == nil {
 		return *new(T)
@@ -16,8 +16,8 @@ func deref[T any](p *T) T {
 	return *p
 }
 
-// orEmpty stands in for the null elements that JSON allows in a list. An empty
-// block breaks the rules of its kind, so it is reported like any other.
+// orEmpty replaces the null elements that JSON allows in a list. An empty block
+// breaks the rules of its kind, so it is reported like any other.
 func orEmpty[T any](p *T) *T {
 	if p == nil {
 		return new(T)
@@ -25,12 +25,12 @@ func orEmpty[T any](p *T) *T {
 	return p
 }
 
-// same reports whether both are set, to the same value.
+// same reports whether both are set to the same value.
 func same[T comparable](a, b *T) bool {
 	return a != nil && b != nil && *a == *b
 }
 
-// plain returns a duration as one would write it: "1m", not "1m0s".
+// plain formats a duration as people write it: "1m", not "1m0s".
 func plain(d time.Duration) string {
 	text := d.String()
 	for _, zero := range []string{"0s", "0m"} {
@@ -45,7 +45,8 @@ func isAlphanumeric(r rune) bool {
 	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
 }
 
-// cleanName returns a label as it shows in the names of variables.
+// cleanName returns a label in the form in which it occurs in names of
+// variables.
 func cleanName(label string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '.' || isAlphanumeric(r) {
@@ -59,7 +60,7 @@ func notInName(r rune) bool {
 	return r != '_' && r != '-' && r != '.' && !isAlphanumeric(r)
 }
 
-// replaceReferences puts a word in the place of every ${NAME}.
+// replaceReferences replaces every ${NAME} by a word.
 func replaceReferences(text, word string) string {
 	var b strings.Builder
 	for {
@@ -79,7 +80,7 @@ func replaceReferences(text, word string) string {
 	}
 }
 
-// hasReference reports whether a text holds a ${NAME}.
+// hasReference reports whether a text contains ${NAME}.
 func hasReference(text string) bool { return replaceReferences(text, "") != text }
 
 // eachString visits the strings in a value of a free-form block.

@@ -32,7 +32,7 @@ func (g *group) volumes() {
 	}
 }
 
-// volume is the checker at one volume of a group.
+// volume checks one volume of a group.
 type volume struct {
 	group *group
 	*api.VolumeRequest

@@ -14,7 +14,7 @@ import (
 	"taskrun/jobspec/validate"
 )
 
-// exchange is a recorded request to Nomad's HTTP API and its answer; see
+// exchange is a recorded request to Nomad's HTTP API and its response; see
 // https://developer.hashicorp.com/nomad/api-docs/jobs#parse-job and
 // https://developer.hashicorp.com/nomad/api-docs/validate.
 type exchange struct {

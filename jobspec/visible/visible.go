@@ -1,10 +1,9 @@
-// Package visible escapes untrusted text, such as names in a job file or the answer
-// of a server, so that it cannot control a terminal.
+// Package visible escapes untrusted text, such as names in a job file or the
+// response of a server, so that it cannot control a terminal.
 //
-// Control characters, characters that change the direction of writing, line
-// breaks and invisible characters are written as Go escapes them in a string:
-// ESC as \x1b, U+202E as \u202e. Text without such characters stays as it is,
-// and making text visible twice changes nothing.
+// Control characters, characters that change the writing direction, line breaks
+// and invisible characters are escaped like in a Go string: ESC as \x1b, U+202E
+// as \u202e. Other text does not change, and escaping twice changes nothing.
 package visible
 
 import (
@@ -15,17 +14,17 @@ import (
 	"unicode/utf8"
 )
 
-// String returns text for a part of one line, such as a name: line breaks and
-// tabs are escaped as well.
+// String escapes text for a part of one line, such as a name, including line
+// breaks and tabs.
 func String(s string) string { return escape(s, false) }
 
-// Text returns text that may have several lines, such as a message: line breaks
-// and tabs stay.
+// Text escapes text that may have several lines, such as a message. It keeps
+// line breaks and tabs.
 func Text(s string) string { return escape(s, true) }
 
 func escape(s string, lines bool) string {
 	var escaped []byte
-	done := 0 // how much of s that has
+	done := 0 // escaped part of s
 	for i := 0; i < len(s); {
 		if c := s[i]; c >= ' ' && c < 0x7f || lines && (c == '\n' || c == '\t') {
 			i++
@@ -45,14 +44,13 @@ func escape(s string, lines bool) string {
 	return string(append(escaped, s[done:]...))
 }
 
-// Shown reports whether a character is one that a reader sees, or a blank.
+// Shown reports whether a character is visible or a blank.
 func Shown(r rune) bool { return strconv.IsGraphic(r) }
 
-// JSON returns a JSON text in which such characters are escaped as JSON has it:
-// it means the same.
+// JSON escapes such characters in a JSON text. The meaning does not change.
 func JSON(text []byte) []byte {
 	var escaped []byte
-	done := 0 // how much of text that has
+	done := 0 // escaped part of text
 	for i := 0; i < len(text); {
 		if text[i] < 0x7f { // JSON has no control characters in strings
 			i++
@@ -83,7 +81,8 @@ func AppendJSON(dst []byte, r rune) []byte {
 	return dst
 }
 
-// Writer makes visible what is written to it: in each call whole characters.
+// Writer escapes everything that is written to it. Each call must write whole
+// characters.
 type Writer struct{ To io.Writer }
 
 // Write implements io.Writer.

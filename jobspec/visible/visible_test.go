@@ -70,8 +70,8 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// What is clean costs no memory.
-func TestCleanTextIsLeftAlone(t *testing.T) { // alone: it counts allocations
+// Text without such characters needs no allocation.
+func TestCleanTextIsLeftAlone(t *testing.T) { // not parallel: it counts allocations
 	text, line := strings.Repeat("clean text ", 100), []byte(`{"a":"b"}`)
 	if n := testing.AllocsPerRun(100, func() { _, _, _ = String(text), Text(text), JSON(line) }); n != 0 {
 		t.Errorf("%v allocations", n)

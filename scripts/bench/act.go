@@ -17,7 +17,7 @@ const (
 	patience = 2 * time.Minute // for what should take seconds
 )
 
-// A bell is a named pipe that tasks write a line to.
+// A bell is a named pipe to which tasks write a line.
 type bell struct {
 	path string
 	file *os.File
@@ -28,7 +28,7 @@ func newBell(dir string) (*bell, error) {
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		return nil, fmt.Errorf("cannot make %q: %w", path, err)
 	}
-	// Open for both ends, so that it never comes to an end.
+	// Opened for both directions, so that it has no end of file.
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return nil, err
@@ -36,10 +36,10 @@ func newBell(dir string) (*bell, error) {
 	return &bell{path, file}, nil
 }
 
-// ring is the line for sh with which a task rings.
+// ring returns the shell command with which a task rings.
 func (b *bell) ring() string { return "echo >" + b.path }
 
-// wait returns when the bell has rung n times, at the time it did.
+// wait waits until the bell has rung n times, and returns the time.
 func (b *bell) wait(n int) (time.Time, error) {
 	if err := b.file.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		return time.Time{}, err
@@ -54,8 +54,8 @@ func (b *bell) wait(n int) (time.Time, error) {
 
 func (b *bell) close() { b.file.Close() }
 
-// firstAct measures from the start of a runner to the only thing that its only
-// task does, and from there to the end of the runner.
+// firstAct measures the time from the start of a runner to the single action of
+// its only task, and from there to the end of the runner.
 func firstAct(o options, dir string, runners []runner) ([]measure, error) {
 	before, after := map[string][]float64{}, map[string][]float64{}
 	err := inTurns(o.runs+warmUps, runners, func(turn int, r runner) error {
@@ -112,7 +112,7 @@ func oneAct(dir string, r runner) (act, end time.Duration, err error) {
 	return at.Sub(start), time.Since(at), err
 }
 
-// finished waits for a runner to end well.
+// finished waits for a runner to end successfully.
 func finished(cmd *exec.Cmd) error {
 	if err := cmd.Wait(); err != nil {
 		return fmt.Errorf("%q: %w", cmd.Args, err)
@@ -120,12 +120,12 @@ func finished(cmd *exec.Cmd) error {
 	return nil
 }
 
-// stop asks a runner to stop, as Ctrl-C does, and kills it when it does not.
+// stop stops a runner like Ctrl-C, and kills it if it does not stop.
 func stop(cmd *exec.Cmd) {
 	late := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
 	defer late.Stop()
 	_ = cmd.Process.Signal(os.Interrupt) // it may have ended
-	_ = cmd.Wait()                       // how it ended does not matter
+	_ = cmd.Wait()                       // its exit code does not matter
 }
 
 func medians(times map[string][]float64) map[string]float64 {

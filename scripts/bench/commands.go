@@ -69,7 +69,7 @@ func upOfTrue(o options, dir string, runners []runner) ([]measure, error) {
 	cpu := map[string][]float64{}
 	err := inTurns(o.runs+warmUps, runners, func(turn int, r runner) error {
 		if r.start != nil {
-			return nil // most is the agent's
+			return nil // most of it is used by the agent
 		}
 		dir, err := os.MkdirTemp(dir, "cpu")
 		if err != nil {
@@ -97,7 +97,7 @@ func upOfTrue(o options, dir string, runners []runner) ([]measure, error) {
 	}}, nil
 }
 
-// cpuTime returns the CPU time of a command that has ended, with that of all
+// cpuTime returns the CPU time of a command that has ended, including all
 // processes that it waited for.
 func cpuTime(cmd *exec.Cmd) time.Duration {
 	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()

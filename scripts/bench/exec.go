@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// execRuns is how often a stream is measured; the median counts.
+// execRuns is how many times a stream is measured; the median counts.
 const execRuns = 3
 
-// executions measures commands in a running task, each a whole process: one
-// that does nothing, one that writes, and one that writes what it reads. What
-// sh runs beside it is the command alone.
+// executions measures commands in a running task, each a complete process: one
+// that does nothing, one that writes, and one that copies its input. For sh, it
+// measures only the command.
 func executions(o options, dir string, runners []runner) ([]measure, error) {
 	dir, err := os.MkdirTemp(dir, "exec")
 	if err != nil {
@@ -64,8 +64,8 @@ func executions(o options, dir string, runners []runner) ([]measure, error) {
 	}, nil
 }
 
-// withTask calls f while a task runs that does nothing. run runs a command in
-// it, with a file as its stdin, and tells how long that took.
+// withTask calls f while a task is running that does nothing. run runs a
+// command in it, with a file as its stdin, and returns the time.
 func withTask(dir string, r runner, f func(run func(stdin string, command ...string) (time.Duration, error)) error) error {
 	dir, err := os.MkdirTemp(dir, "task")
 	if err != nil {
@@ -77,7 +77,8 @@ func withTask(dir string, r runner, f func(run func(stdin string, command ...str
 		return err
 	}
 	defer bell.close()
-	// It rings when it has run for a while: a runner may need to notice.
+	// It rings after a delay, because a runner may need time to notice the
+	// start.
 	cmd, err := r.command(dir, []string{"sleep 0.5; " + bell.ring() + "; exec sleep 3600"})
 	if err != nil {
 		return err

@@ -1,13 +1,13 @@
-// Bench measures taskrun beside other runners, in one run on one machine, so
-// that the ratios mean something where the numbers alone do not:
+// Bench measures taskrun and other runners in one run on one machine, so that the
+// ratios are meaningful even if the numbers are not:
 //
 //	go run ./scripts/bench
 //	HIVEMIND=~/bin/hivemind NOMAD=$(which nomad) go run ./scripts/bench -only act,output
 //	HIVEMIND=~/bin/hivemind go run ./scripts/bench -only act,cpu,commands
 //
-// `sh -c` is always measured; HIVEMIND, GOREMAN, PROCESS_COMPOSE and NOMAD hold
-// the path of a peer. TASKRUN is the binary to measure; without it the tree is
-// built. Linux only: it reads /proc.
+// `sh -c` is always measured; HIVEMIND, GOREMAN, PROCESS_COMPOSE and NOMAD are the
+// paths of other runners. TASKRUN is the binary to measure; by default it is built
+// from the tree. It reads /proc, so it only works on Linux.
 package main
 
 import (
@@ -20,7 +20,7 @@ import (
 )
 
 type options struct {
-	runs  int // of what is short
+	runs  int // of short measurements
 	tasks int
 	mib   int // of output
 }
@@ -75,7 +75,7 @@ func taskrunPath(dir string) (string, error) {
 	}
 	path := filepath.Join(dir, "taskrun")
 	build := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-o", path, "taskrun")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // static, as it is handed out
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // static, like releases
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		return "", fmt.Errorf("cannot build taskrun: %w", err)

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// agentConfig keeps the agent from asking anybody outside: no update check, no
-// clouds, no Consul, no Vault.
+// agentConfig disables all outside connections of the agent: update check,
+// clouds, Consul, Vault.
 const agentConfig = `
 disable_update_check = true
 ports {
@@ -26,8 +26,8 @@ client {
 }
 `
 
-// nomad is a real Nomad: the command that submits a job to an agent in dev
-// mode, which is up already and listens on the loopback interface only.
+// nomad is a real Nomad: the command submits a job to an agent in dev mode,
+// which is already running and listens only on the loopback interface.
 func nomad(path string) runner {
 	var address string
 	jobs := 0
@@ -38,7 +38,7 @@ func nomad(path string) runner {
 			return stop, err
 		},
 		file: func(tasks []string) string {
-			jobs++ // a job that has ended would only be updated
+			jobs++ // the agent would only update a job that has ended
 			return strings.Replace(jobFile(tasks), `"bench"`, fmt.Sprintf(`"bench%d"`, jobs), 1)
 		},
 		args: func(_, file string) []string {

@@ -8,11 +8,12 @@ import (
 	"time"
 )
 
-// outputRuns is how often each runner passes the output on; the median counts.
+// outputRuns is how many times each runner's output is measured; the median
+// counts.
 const outputRuns = 3
 
-// output measures how fast one task's output gets through a runner: kept on
-// disk only, and prefixed line by line into a file.
+// output measures how fast a runner handles one task's output: only kept on
+// disk, and prefixed line by line into a file.
 func output(o options, dir string, runners []runner) ([]measure, error) {
 	dir, err := os.MkdirTemp(dir, "output")
 	if err != nil {
@@ -28,7 +29,7 @@ func output(o options, dir string, runners []runner) ([]measure, error) {
 	err = inTurns(outputRuns, runners, func(_ int, r runner) error {
 		task := "cat " + text
 		if r.name == "sh -c" {
-			task += " | cat" // through a pipe, as with the others
+			task += " | cat" // through a pipe, like the others
 		}
 		if r.start == nil {
 			got, err := shown(dir, r, task, size)
@@ -44,7 +45,7 @@ func output(o options, dir string, runners []runner) ([]measure, error) {
 			task += " >kept"
 		case "nomad":
 		default:
-			return nil // keeps nothing
+			return nil // it keeps nothing
 		}
 		got, err := kept(dir, r, task, size)
 		disk[r.name] = append(disk[r.name], got)
@@ -65,8 +66,8 @@ func output(o options, dir string, runners []runner) ([]measure, error) {
 	}, nil
 }
 
-// kept runs one task that writes size bytes and returns how many of them a
-// second the runner took from it.
+// kept runs one task that writes size bytes, and returns how many bytes per
+// second the runner accepted.
 func kept(dir string, r runner, task string, size int64) (float64, error) {
 	dir, err := os.MkdirTemp(dir, "kept")
 	if err != nil {
@@ -98,8 +99,8 @@ func kept(dir string, r runner, task string, size int64) (float64, error) {
 	return float64(size) / end.Sub(start).Seconds(), finished(cmd)
 }
 
-// shown runs one task that writes size bytes and returns the bytes a second
-// from the start of the runner until it has printed them all and ended.
+// shown runs one task that writes size bytes, and returns the bytes per second
+// from the start of the runner until it has printed everything and ended.
 func shown(dir string, r runner, task string, size int64) (float64, error) {
 	dir, err := os.MkdirTemp(dir, "shown")
 	if err != nil {
@@ -132,8 +133,8 @@ func shown(dir string, r runner, task string, size int64) (float64, error) {
 	return float64(size) / took.Seconds(), nil
 }
 
-// writeText writes lines of 100 bytes, about n bytes in all, and returns how
-// many exactly.
+// writeText writes lines of 100 bytes, about n bytes in total, and returns the
+// exact number.
 func writeText(path string, n int) (int64, error) {
 	line := append(bytes.Repeat([]byte("0123456789"), 10)[:99], '\n')
 	text := bytes.Repeat(line, n/len(line)+1)

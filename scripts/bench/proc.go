@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// A cost is what the processes of a runner take at a moment.
+// A cost is the resource usage of a runner's processes at one moment.
 type cost struct {
 	pss       float64 // bytes
 	threads   float64
 	processes float64
-	cpu       float64 // seconds since they started
+	cpu       float64 // seconds since their start
 }
 
 // costOf adds up a process and those of its descendants that run the same
@@ -90,8 +90,8 @@ func childrenOf() (map[int][]int, error) {
 		if err != nil {
 			continue // gone
 		}
-		// The name, in brackets, may hold anything; the parent is the second
-		// field after it.
+		// The name, in parentheses, may contain anything; the parent is the
+		// second field after it.
 		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 		pid, err := strconv.Atoi(strings.Split(file, "/")[2])
 		if err != nil || len(fields) < 2 {

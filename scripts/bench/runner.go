@@ -10,20 +10,20 @@ import (
 	"strings"
 )
 
-// A runner is a program that runs tasks, each a line for sh, until they have
-// ended.
+// A runner is a program that runs tasks, which are shell command lines, until
+// they have ended.
 type runner struct {
 	name string
 	path string
 	file func(tasks []string) string     // the text of its file
 	args func(dir, file string) []string // its arguments; dir is empty
 
-	// start starts the agent that the tasks are handed to and returns what stops
-	// it; nil for a runner that runs them itself.
+	// start starts the runner's agent and returns a function that stops it; nil
+	// if the runner has none.
 	start func() (stop func(), err error)
 
-	// exec is the line that runs a command in the first task, nil for a runner
-	// that cannot.
+	// exec returns the command line that runs a command in the first task; nil
+	// if the runner cannot.
 	exec func(command []string) []string
 }
 
@@ -47,9 +47,10 @@ func taskrun(path, view string) runner {
 	}}
 }
 
-// inTurns calls f n times for each runner. They take turns, in another order
-// each time, so that a busy moment hits all of them alike. Those with an agent
-// come last and alone: it is busy even when its tasks have ended.
+// inTurns calls f n times for each runner. Runners take turns, in another order
+// each time, so that a busy moment affects all of them. Those with an agent
+// come last and one at a time: the agent is busy even after its tasks have
+// ended.
 func inTurns(n int, runners []runner, f func(turn int, r runner) error) error {
 	alone := func(r runner) bool { return r.start != nil }
 	crowd := slices.DeleteFunc(slices.Clone(runners), alone)
@@ -95,7 +96,7 @@ func shell() runner {
 	}}
 }
 
-// peers are the runners whose paths are given.
+// peers returns the runners whose paths are set.
 func peers() []runner {
 	all := []runner{
 		{name: "hivemind", path: os.Getenv("HIVEMIND"), file: procfile, args: func(_, file string) []string {

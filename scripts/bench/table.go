@@ -17,8 +17,9 @@ type measure struct {
 	budgets []budget
 }
 
-// A budget bounds taskrun's value: from above, or from below where more is
-// better. The bound is a multiple of a peer's value, or absolute without one.
+// A budget is a limit of taskrun's value: a maximum, or a minimum if more is
+// better. The limit is a multiple of a peer's value or, without a peer,
+// absolute.
 type budget struct {
 	peer  string
 	bound float64
@@ -31,8 +32,8 @@ func rate(b float64) string         { return fmt.Sprintf("%.0f MiB/s", b/(1<<20)
 func number(n float64) string       { return fmt.Sprintf("%.0f", n) }
 func percent(share float64) string  { return fmt.Sprintf("%.2f %%", share*100) }
 
-// printTable prints a row for each measure and one for each peer's. A ratio is
-// taskrun's value divided by the peer's.
+// printTable prints a row for each measure and each peer. A ratio is taskrun's
+// value divided by the peer's.
 func printTable(out io.Writer, measures []measure) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "what\ttaskrun\tpeer\t\tratio\tbudget")
@@ -53,8 +54,8 @@ func printTable(out io.Writer, measures []measure) error {
 	return w.Flush()
 }
 
-// verdict tells the budget that refers to a peer, or the absolute one, and
-// whether it is kept.
+// verdict describes the budget for a peer, or the absolute one, and whether it
+// is kept.
 func (m measure) verdict(peer string) string {
 	i := slices.IndexFunc(m.budgets, func(b budget) bool { return b.peer == peer })
 	if i < 0 {

@@ -11,19 +11,19 @@ import (
 )
 
 const (
-	settle = 2 * time.Second // after the last task runs
-	idle   = 5 * time.Second // how long CPU time is counted
+	settle = 2 * time.Second // after the start of the last task
+	idle   = 5 * time.Second // interval for measuring CPU time
 )
 
-// A crowd is what one runner with many tasks showed.
+// A crowd is the result of a runner with many tasks.
 type crowd struct {
-	running float64 // seconds until all did
+	running float64 // seconds until all tasks were running
 	cost
-	cpu float64 // of one processor, while nothing happens
+	cpu float64 // of one CPU, while nothing happens
 }
 
-// manyTasks measures how long it takes until many tasks run, and what a runner
-// costs from then on.
+// manyTasks measures how long a runner needs to start many tasks, and its cost
+// afterwards.
 func manyTasks(o options, dir string, runners []runner) ([]measure, error) {
 	running := measure{what: fmt.Sprintf("%d tasks until all run", o.tasks), format: seconds, budgets: []budget{{"hivemind", 1.5}}}
 	pss := measure{what: "  memory of the runner (PSS)", format: mebibytes, budgets: []budget{{"", 100 << 20}}}
@@ -36,7 +36,7 @@ func manyTasks(o options, dir string, runners []runner) ([]measure, error) {
 	}
 	for _, r := range runners {
 		if r.start != nil {
-			continue // what runs the tasks is not the process that was started
+			continue // the tasks are run by another process than the one that was started
 		}
 		c, err := oneCrowd(o, dir, r)
 		if err != nil {
@@ -89,8 +89,8 @@ func oneCrowd(o options, dir string, r runner) (crowd, error) {
 	return crowd{at.Sub(start).Seconds(), after, (after.cpu - before.cpu) / time.Since(from).Seconds()}, nil
 }
 
-// killMarked ends the tasks that a runner has left behind. Those of a plain sh
-// ignore SIGINT, as POSIX wants it.
+// killMarked kills the tasks that a runner has left behind. Those of a plain sh
+// ignore SIGINT, as POSIX requires.
 func killMarked(runner, mark string) {
 	left := 0
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")

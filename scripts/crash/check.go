@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// maxLost is how much output may be missing for each death of an engine: what
-// was in its hands, in bytes.
+// maxLost limits the output that may be missing for each death of an engine, in
+// bytes: what it had read but not written.
 const maxLost = 64 << 10
 
-// check compares how a run ended with how it had to.
+// check compares how a run ended with the expected end.
 func (r *round) check(runDir string) error {
 	text, err := os.ReadFile(filepath.Join(runDir, "summary.json"))
 	if err != nil {
@@ -102,8 +102,8 @@ func startedEvents(runDir string) (map[string]int, error) {
 	return started, nil
 }
 
-// checkOutput checks that no line is doubled or in the wrong place, and that
-// little is missing.
+// checkOutput checks that no line is duplicated or misplaced, and that little
+// is missing.
 func checkOutput(path string, lines int) error {
 	text, err := os.ReadFile(path)
 	if err != nil {

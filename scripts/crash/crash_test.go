@@ -14,7 +14,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestCrash plays some rounds; more of them plays go run ./scripts/crash.
+// TestCrash plays a few rounds of go run ./scripts/crash.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
@@ -29,8 +29,8 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// TestOutput plays the output of a task, with less than go run ./scripts/crash
-// -output has.
+// TestOutput plays the output of a task, with less output than go run
+// ./scripts/crash -output.
 func TestOutput(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
@@ -44,7 +44,7 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// TestCompare takes pieces out of a text, and doubles some.
+// TestCompare removes pieces from a text, and duplicates some.
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20
@@ -54,7 +54,7 @@ func TestCompare(t *testing.T) {
 	for name, tt := range map[string]struct {
 		got     []byte
 		deaths  int
-		missing int64 // -1: that is wrong
+		missing int64 // -1: an error
 	}{
 		"all":                    {whole, 2, 0},
 		"a gap":                  {without(70_001, 1_003), 1, 1_003},

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// want is how a task has to end.
+// want is the expected end of a task.
 type want struct {
 	group    string
 	starts   int
@@ -13,14 +13,14 @@ type want struct {
 	restarts int
 	failed   bool
 	lines    int    // of output, numbered
-	killed   bool   // by the end of its allocation, with whatever code
+	killed   bool   // by the end of its allocation, with any code
 	hook     string // of its lifecycle
 	sidecar  bool
 	script   string
 	attempts int // of restarts
 }
 
-// tasks are what each round runs, by name.
+// tasks returns the tasks of each round, by name.
 func tasks() map[string]want {
 	all := map[string]want{
 		"flaky":   {group: "flaky", starts: 4, restarts: 3, attempts: 3, script: `[ $(wc -l <$STARTS) -ge 4 ] || exit 9`},
@@ -46,7 +46,8 @@ func tasks() map[string]want {
 	return all
 }
 
-// jobFile is the job of a round, whose tasks note their starts in a directory.
+// jobFile returns the job of a round, whose tasks record their starts in a
+// directory.
 func jobFile(starts string) string {
 	var b strings.Builder
 	b.WriteString("job \"crash\" {\n  type = \"batch\"\n")

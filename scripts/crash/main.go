@@ -1,11 +1,11 @@
-// Command crash kills the engines of runs, again and again at random moments,
-// and looks whether anything was lost, was done twice, or was left behind:
+// Command crash kills the engines of runs repeatedly at random moments, and checks
+// that nothing was lost, done twice, or left behind:
 //
 //	go run ./scripts/crash [-n 200] [-seed 1] [-taskrun PATH]
 //	go run ./scripts/crash -output 1024 [-rate 1] [-seed 1] [-taskrun PATH]
 //
-// The second one does so once, to a task that writes so many MiB, and looks
-// whether a follower that reads so many MiB a second gets them.
+// The second form uses a single task that writes the given number of MiB, and
+// checks that a follower that reads RATE MiB per second receives them.
 package main
 
 import (
@@ -40,7 +40,7 @@ func main() {
 	}
 }
 
-// crash plays what is wanted with a program, which is built unless it is named.
+// crash plays rounds with a program, which it builds unless it is given.
 func crash(n, output, rate int, seed uint64, program string) error {
 	dir, err := os.MkdirTemp("", "crash")
 	if err != nil {
@@ -59,7 +59,8 @@ func crash(n, output, rate int, seed uint64, program string) error {
 	return rounds(dir, n, seed, program)
 }
 
-// atOnce is how many rounds are played at a time: most of a round is waiting.
+// atOnce is how many rounds are played concurrently: most of a round is
+// waiting.
 const atOnce = 4
 
 func rounds(dir string, n int, seed uint64, program string) error {

@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-// largeOutput has a task write much in pieces of 1 byte to 1 MiB, kills its
-// engine meanwhile, and compares what it wrote with what is on disk, and that
-// with what a slow follower sees.
+// largeOutput runs a task that writes large output in pieces of 1 byte to 1
+// MiB, kills its engine meanwhile, and compares the output with the files, and
+// these with what a slow follower sees.
 func largeOutput(dir, program string, mib, rate int, random *rand.Rand) (err error) {
 	r, err := newRound(filepath.Join(dir, "output"), program, random)
 	if err != nil {
@@ -58,7 +58,7 @@ func largeOutput(dir, program string, mib, rate int, random *rand.Rand) (err err
 		return err
 	}
 	logs := func() string {
-		found, _ := filepath.Glob(filepath.Join(run.RunDir, "alloc", "*", "alloc", "logs")) // the pattern is well-formed
+		found, _ := filepath.Glob(filepath.Join(run.RunDir, "alloc", "*", "alloc", "logs")) // the pattern is valid
 		return strings.Join(found, "")
 	}
 	keeper := strings.TrimSuffix(run.Socket[strings.LastIndexByte(run.Socket, '-')+1:], ".sock")
@@ -118,7 +118,7 @@ const outputJob = `job "output" {
 }
 `
 
-// slow is a reader that gets so many bytes a second at most.
+// slow is a reader that returns at most the given bytes per second.
 type slow struct {
 	io.Reader
 	rate  int
@@ -136,8 +136,8 @@ func (s *slow) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A text is what the task writes: numbers that look random, 8 bytes each, so
-// that no place looks like another.
+// A text is the output of the task: numbers that look random, 8 bytes each, so
+// that no two places are the same.
 type text struct{ at int64 }
 
 func (t *text) Read(p []byte) (int, error) {
@@ -163,7 +163,7 @@ func writeText(mib int) error {
 		if random.IntN(4) == 0 {
 			n = min(left, 1+random.IntN(1<<20))
 		}
-		_, _ = t.Read(piece[:n]) // there is no end of it
+		_, _ = t.Read(piece[:n]) // it never ends
 		if _, err := os.Stdout.Write(piece[:n]); err != nil {
 			return err
 		}
@@ -172,7 +172,7 @@ func writeText(mib int) error {
 	return nil
 }
 
-// openPieces returns what is in the files of an output.
+// openPieces returns the content of an output's files.
 func openPieces(logs string) (io.Reader, error) {
 	var all []io.Reader
 	for i := 0; ; i++ {
@@ -197,8 +197,8 @@ func sizeOf(logs string) (size int64) {
 	return size
 }
 
-// compare returns how much of the text is missing: for each death of an engine
-// maxLost bytes at most, in one place.
+// compare returns how much of the text is missing: at most maxLost bytes in one
+// place for each death of an engine.
 func compare(got io.Reader, size int64, deaths int) (missing int64, err error) {
 	const window = 1 << 16
 	t, buf, want := &text{}, make([]byte, window), make([]byte, window)
@@ -239,7 +239,8 @@ func compare(got io.Reader, size int64, deaths int) (missing int64, err error) {
 	return missing, nil
 }
 
-// findGap returns how far ahead in the text a piece is; -1: nowhere near.
+// findGap returns how far ahead in the text a piece is, or -1 if it is nowhere
+// near.
 func findGap(piece []byte, at int64) int64 {
 	piece = piece[:min(len(piece), 64)]
 	ahead := make([]byte, maxLost+len(piece))

@@ -15,11 +15,11 @@ import (
 	"time"
 )
 
-// patience is how long anything may take.
+// patience limits every operation.
 const patience = time.Minute
 
-// maxKills is one less than what the keeper takes for a program that cannot be
-// started any more.
+// maxKills is one less than the number of deaths after which the keeper gives
+// up.
 const maxKills = 4
 
 type round struct {
@@ -44,7 +44,7 @@ func newRound(dir, program string, random *rand.Rand) (*round, error) {
 
 func (r *round) sockets() string { return filepath.Join(r.dir, "r", "taskrun") }
 
-// mark is in the environment of every process of the round.
+// mark returns a variable in the environment of every process of the round.
 func (r *round) mark() string { return "CRASH_ROUND=" + r.dir }
 
 func (r *round) command(args ...string) *exec.Cmd {
@@ -54,13 +54,14 @@ func (r *round) command(args ...string) *exec.Cmd {
 }
 
 // play plays one round, in the foreground or the background, and returns how
-// often it killed the engine.
+// many times it killed the engine.
 func (r *round) play(foreground bool) (kills int, err error) {
 	if foreground {
 		if err := errors.Join(r.killForeground(), r.noProcesses()); err != nil {
 			return 1, err
 		}
-		// One that died before it had a keeper the next command clears away.
+		// If the engine died before it had a keeper, the next command cleans
+		// up.
 		out, err := r.command("ps").CombinedOutput()
 		if err != nil {
 			return 1, fmt.Errorf("ps: %w: %s", err, out)
@@ -117,11 +118,11 @@ func over(runDir string) bool {
 	return err == nil
 }
 
-// engine is the process that runs the job, as the record of the run has it; 0
-// when there is none. What the keeper has started cannot be told by looking: a
-// task between fork and execve looks like its engine.
+// engine returns the process that runs the job, according to the record of the
+// run, or 0. The children of the keeper cannot be told apart by looking at
+// them: a task between fork and execve looks like its engine.
 func (r *round) engine(keeper string) int {
-	records, _ := filepath.Glob(filepath.Join(r.sockets(), keeper+"-*.run")) // the pattern is well-formed
+	records, _ := filepath.Glob(filepath.Join(r.sockets(), keeper+"-*.run")) // the pattern is valid
 	if len(records) == 0 {
 		return 0
 	}
@@ -197,7 +198,7 @@ func (r *round) noFIFOs() error {
 	})
 }
 
-// processes are those of the round.
+// processes returns the processes of the round.
 func (r *round) processes() (pids []int) {
 	entries, _ := os.ReadDir("/proc")
 	for _, e := range entries {

@@ -17,10 +17,10 @@ import (
 	"taskrun/scripts/differ/recording"
 )
 
-// maxOutput is how much of a task's output is compared.
+// maxOutput is how much of a task's output is compared, in bytes.
 const maxOutput = 1 << 20
 
-// deployments describes the deployments of a job, the oldest first.
+// deployments describes the deployments of a job, oldest first.
 func deployments(ctx context.Context, client *api.Client, job string) (got []recording.Deployment, err error) {
 	list, _, err := client.Jobs().Deployments(job, true, query(ctx))
 	slices.SortFunc(list, func(a, b *api.Deployment) int { return int(a.CreateIndex) - int(b.CreateIndex) })
@@ -37,7 +37,8 @@ func deployments(ctx context.Context, client *api.Client, job string) (got []rec
 	return got, err
 }
 
-// alloc describes an allocation; first is when the first one was created.
+// alloc describes an allocation; first is the time when the first one was
+// created.
 func (p *player) alloc(ctx context.Context, stub *api.AllocationListStub, first int64) (recording.Alloc, error) {
 	info, _, err := p.client.Allocations().Info(stub.ID, query(ctx))
 	if err != nil {
@@ -75,7 +76,7 @@ func (p *player) alloc(ctx context.Context, stub *api.AllocationListStub, first 
 	return a, err
 }
 
-// read returns a file of an allocation; empty if there is none.
+// read returns a file of an allocation, or "".
 func (p *player) read(alloc *api.Allocation, path string) string {
 	f, err := p.client.AllocFS().Cat(alloc, path, nil)
 	if err != nil {
@@ -83,14 +84,14 @@ func (p *player) read(alloc *api.Allocation, path string) string {
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxOutput))
-	if err != nil || strings.HasSuffix(string(text), ": no such file or directory") { // Nomad's answer is 200
+	if err != nil || strings.HasSuffix(string(text), ": no such file or directory") { // Nomad's status is 200
 		return ""
 	}
 	return string(text)
 }
 
-// files lists what is in the directory of an allocation. What goes away
-// meanwhile is left out.
+// files lists the files in the directory of an allocation. Files that disappear
+// are omitted.
 func files(dir string) (list []recording.File, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -28,7 +28,7 @@ func put(t *testing.T, file, text string) {
 	}
 }
 
-func TestAFolderOfJobsIsRead(t *testing.T) {
+func TestFolderOfJobs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, name := range []string{"b.nomad.hcl", "a.nomad.hcl", "a.v2.nomad.hcl", "taskrun.hcl"} {
@@ -65,7 +65,7 @@ func TestAFolderOfJobsIsRead(t *testing.T) {
 	}
 }
 
-func TestTheReportTellsWhatIsNotDeclared(t *testing.T) {
+func TestReportOfUndeclaredDifferences(t *testing.T) {
 	t.Parallel()
 	c := &cases{declared: []declared{{Name: "two", Path: "x", Why: "on purpose"}}}
 	one, two := recording.Difference{Path: "x", Nomad: "1", Taskrun: "2"}, recording.Difference{Path: "y", Nomad: "a\nb", Taskrun: "a\nc"}
@@ -93,7 +93,7 @@ func TestTheReportTellsWhatIsNotDeclared(t *testing.T) {
 	}
 }
 
-func TestCommandsAreSplitAsTheyWereRecorded(t *testing.T) {
+func TestCommandsAreSplitAsRecorded(t *testing.T) {
 	t.Parallel()
 	words, stdin := split(`alloc exec $ALLOC sh -c "echo $X; pwd" <<< 12 3`)
 	if !slices.Equal(words, []string{"alloc", "exec", "$ALLOC", "sh", "-c", "echo $X; pwd"}) || stdin != "12 3" {
@@ -101,7 +101,7 @@ func TestCommandsAreSplitAsTheyWereRecorded(t *testing.T) {
 	}
 }
 
-// agent answers as an agent on which the job "j" ends when it is stopped.
+// agent responds like an agent on which the job "j" ends when it is stopped.
 type agent struct {
 	mu      sync.Mutex
 	index   uint64

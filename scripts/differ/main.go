@@ -1,28 +1,27 @@
-// Command differ runs the jobs of a folder on a real Nomad agent and on
-// taskrun, does the same to both meanwhile, and reports each difference between
-// what the two did.
+// Command differ runs the jobs of a folder on a real Nomad agent and on taskrun,
+// with the same actions on both, and reports each difference in the results.
 //
 //	go run ./scripts/differ -nomad PATH [-taskrun PATH] [-address URL] DIR
 //
 // NAME.nomad.hcl is a job and NAME.v2.nomad.hcl another version of it. In
-// actions.json {"actions": {NAME: [[WHAT, SECONDS], …]}} tells what is done to
-// the job so many seconds after the action before:
+// actions.json {"actions": {NAME: [[WHAT, SECONDS], …]}} lists the actions on the
+// job, each with its delay after the previous action:
 //
-//	cli ARGS…    a command of the nomad CLI; $ALLOC is the allocation that runs
+//	cli ARGS…    a command of the nomad CLI; $ALLOC is the running allocation
 //	api PATH     a GET request
-//	deploy       look at the deployments
-//	allocs       look at the allocations
+//	deploy       record the deployments
+//	allocs       record the allocations
 //	stop         stop the job
 //
-// An action with negative seconds comes before the job and on Nomad alone: it
-// makes there what the stubs in taskrun.hcl give taskrun. agent.hcl, if it is
-// there, is more configuration of the agent. @R@ is a scratch folder in all
-// files. With -record what Nomad does is written to expected/NAME.json, and
-// with -recorded that is taken instead of an agent.
+// An action with negative seconds is run before the job and on Nomad only: it
+// creates what the stubs in taskrun.hcl provide for taskrun. agent.hcl, if it
+// exists, is additional configuration of the agent. @R@ is a scratch folder in all
+// files. With -record the results of Nomad are written to expected/NAME.json, and
+// with -recorded these are used instead of an agent.
 //
-// declared.json lists differences on purpose: [{"name", "path", "why"}], where
-// name and path are regular expressions. The exit code is 1 when there is any
-// other difference.
+// declared.json lists intended differences: [{"name", "path", "why"}], where name
+// and path are regular expressions. The exit code is 1 if there is any other
+// difference.
 package main
 
 import (
@@ -92,8 +91,7 @@ func parse(args []string) (opts options, err error) {
 	return opts, err
 }
 
-// run compares all jobs, and reports whether there are differences that are
-// not declared.
+// run compares all jobs, and reports whether there are undeclared differences.
 func run(ctx context.Context, opts options, out io.Writer) (different bool, err error) {
 	cases, err := load(opts.dir, opts.only)
 	if err != nil {
@@ -129,14 +127,14 @@ func run(ctx context.Context, opts options, out io.Writer) (different bool, err 
 	return cases.report(out, results), ctx.Err()
 }
 
-// result is what the comparison of a job has shown.
+// result is the result of comparing a job.
 type result struct {
 	name string
 	list []recording.Difference
 	err  error
 }
 
-// compare runs a job on both sides at once.
+// compare runs a job on both sides concurrently.
 func compare(ctx context.Context, opts options, cases *cases, agent *side, name, scratch string) result {
 	if err := errors.Join(os.Mkdir(scratch, 0o711), cases.copyTo(scratch)); err != nil {
 		return result{name: name, err: err}
@@ -175,7 +173,7 @@ type cases struct {
 	declared []declared
 }
 
-// declared is a difference on purpose.
+// declared is an intended difference.
 type declared struct{ Name, Path, Why string }
 
 // load reads a folder.
@@ -214,7 +212,8 @@ func optional(err error) error {
 	return err
 }
 
-// copyTo writes the files of the folder to another one, which @R@ stands for.
+// copyTo copies the files of the folder to the scratch folder, which replaces
+// @R@.
 func (c *cases) copyTo(scratch string) error {
 	files, err := filepath.Glob(filepath.Join(c.dir, "*.hcl"))
 	for _, file := range files {
@@ -228,7 +227,7 @@ func (c *cases) copyTo(scratch string) error {
 	return errors.Join(err, os.Mkdir(filepath.Join(scratch, "hv"), 0o777))
 }
 
-// why returns the reason for which a difference is declared; empty for none.
+// why returns the reason of a declared difference, or "".
 func (c *cases) why(name, path string) string {
 	for _, d := range c.declared {
 		if whole(d.Name, name) && whole(d.Path, path) {
@@ -242,7 +241,8 @@ func whole(pattern, s string) bool {
 	return regexp.MustCompile(`^(?:` + pattern + `)$`).MatchString(s)
 }
 
-// report lists the differences, and reports whether one of them is not declared.
+// report lists the differences, and reports whether any of them is not
+// declared.
 func (c *cases) report(out io.Writer, results []result) (different bool) {
 	agree := 0
 	for _, r := range results {

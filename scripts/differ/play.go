@@ -20,13 +20,13 @@ import (
 	"taskrun/scripts/differ/recording"
 )
 
-// commandTime is how long a command may take.
+// commandTime limits the time of a command.
 const commandTime = time.Minute
 
-// action is something that is done to a job, and when.
+// action is an action on a job, and its time.
 type action struct {
 	What    string
-	Seconds float64 // after the action before
+	Seconds float64 // after the previous action
 }
 
 // UnmarshalJSON reads [what, seconds].
@@ -34,7 +34,7 @@ func (a *action) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &[]any{&a.What, &a.Seconds})
 }
 
-// play runs a job with its actions, and returns what happened.
+// play runs a job with its actions, and returns a recording.
 func (s *side) play(ctx context.Context, name, dir string, actions []action, settle time.Duration) (got recording.Recording, err error) {
 	if s, err = s.in(ctx, filepath.Join(dir, name+".nomad.hcl")); err != nil {
 		return got, err
@@ -86,7 +86,7 @@ type player struct {
 	got       *recording.Recording
 }
 
-// prepare runs a shell command that makes what the job needs of Nomad.
+// prepare runs a shell command that creates what the job needs from Nomad.
 func (p *player) prepare(ctx context.Context, line string) {
 	if _, rest, ok := strings.Cut(line, "@BIN@/nomad "); ok {
 		line = rest
@@ -94,7 +94,7 @@ func (p *player) prepare(ctx context.Context, line string) {
 	p.command(ctx, p.dir, strings.TrimPrefix(line, "cli "))
 }
 
-// warnings returns what the CLI would print of a job that is registered.
+// warnings returns the warnings of the CLI when the job is registered.
 func (p *player) warnings(ctx context.Context) (string, error) {
 	text, err := os.ReadFile(filepath.Join(p.dir, p.name+".nomad.hcl"))
 	if err != nil {
@@ -155,11 +155,11 @@ func (p *player) act(ctx context.Context, line string) error {
 	}
 }
 
-// child is how the jobs end that periodic and parameterized ones make.
+// child matches the end of the IDs of children of periodic and parameterized
+// jobs.
 var child = regexp.MustCompile(`\b(periodic|dispatch)-[0-9]+(-[0-9a-f]+)?`)
 
-// allocs returns the allocations of the job and of its children, the oldest
-// first.
+// allocs returns the allocations of the job and of its children, oldest first.
 func (p *player) allocs(ctx context.Context) ([]*api.AllocationListStub, error) {
 	list, _, err := p.client.Jobs().Allocations(p.name, true, query(ctx))
 	if err != nil {
@@ -176,7 +176,7 @@ func (p *player) allocs(ctx context.Context) ([]*api.AllocationListStub, error) 
 	return list, err
 }
 
-// running returns the allocation that runs, or the newest.
+// running returns the running allocation, or the newest.
 func (p *player) running(ctx context.Context) (id string, err error) {
 	list, err := p.allocs(ctx)
 	for _, a := range list {
@@ -206,8 +206,7 @@ func (s *side) command(ctx context.Context, dir, line string) recording.Command 
 	return recording.Command{Line: line, Code: code, Stdout: stdout.String(), Stderr: stderr.String()}
 }
 
-// split splits a line into words, of which quoted ones may have blanks, and
-// what is given as stdin.
+// split splits a line into words and stdin. Quoted words may contain spaces.
 func split(line string) (words []string, stdin string) {
 	line, stdin, _ = strings.Cut(line, " <<< ")
 	for line != "" {
@@ -241,8 +240,8 @@ func (s *side) get(ctx context.Context, path string) recording.Command {
 	return recording.Command{Stdout: pretty.String()}
 }
 
-// end waits until the job is dead, or nothing has happened to it for a while,
-// and takes in what has become of it. A job that goes on is stopped.
+// end waits until the job is dead, or nothing has happened for a while, and
+// records the result. It stops a job that is still running.
 func (p *player) end(ctx context.Context, settle time.Duration) error {
 	status, err := p.wait(ctx, settle)
 	if err != nil {
@@ -266,8 +265,8 @@ func (p *player) end(ctx context.Context, settle time.Duration) error {
 	return err
 }
 
-// wait returns the status of the job when it is dead, or when nothing has
-// happened to its allocations for a while.
+// wait returns the status of the job once it is dead, or nothing has happened
+// to its allocations for a while.
 func (p *player) wait(ctx context.Context, settle time.Duration) (status string, err error) {
 	q := query(ctx)
 	for {

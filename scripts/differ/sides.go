@@ -21,24 +21,24 @@ import (
 )
 
 const (
-	// startTime is how long an agent may take until it takes jobs.
+	// startTime limits the time until an agent accepts jobs.
 	startTime = time.Minute
-	// endTime is how long a process may take to end.
+	// endTime limits the time until a process ends.
 	endTime = 20 * time.Second
 )
 
-// side is an agent or a run that jobs are played on.
+// side is an agent or a run on which jobs are played.
 type side struct {
 	address string
 	nomad   string // the CLI
-	// namespace is that of the job; empty for the default one.
+	// namespace is the namespace of the job; empty for the default one.
 	namespace string
 	client    *api.Client
-	// dirs returns a pattern of the directory of an allocation; nil where they
-	// cannot be seen.
+	// dirs returns a pattern of the directory of an allocation; nil if
+	// directories are not accessible.
 	dirs func(alloc string) string
-	// register submits the job file, and returns what is said of it. nil: it runs
-	// already.
+	// register submits the job file, and returns the output. nil: the job is
+	// already running.
 	register func(ctx context.Context, s *side, dir, name string) string
 }
 
@@ -49,8 +49,8 @@ func newSide(address, nomad string) (*side, error) {
 
 var namespace = regexp.MustCompile(`(?m)^ {0,2}namespace *= *"([^"]+)"`)
 
-// in returns the side as it is seen from the namespace of a job file, which an
-// agent gets before.
+// in returns the side in the namespace of a job file. It creates the namespace
+// on an agent.
 func (s *side) in(ctx context.Context, jobFile string) (*side, error) {
 	text, err := os.ReadFile(jobFile)
 	if err != nil {
@@ -69,8 +69,8 @@ func (s *side) in(ctx context.Context, jobFile string) (*side, error) {
 	return &moved, err
 }
 
-// agentConfig is for an agent of a single test: with all drivers that are
-// compiled in, and without a look for a cloud around it.
+// agentConfig configures an agent for a single test: with all built-in drivers,
+// and without cloud fingerprinters.
 const agentConfig = `
 ports {
   http = %d
@@ -94,7 +94,8 @@ plugin "raw_exec" {
 }
 `
 
-// startAgent returns the agent at the address, or starts one that ends with end.
+// startAgent returns the agent at the address, or starts one. The caller must
+// call end.
 func startAgent(ctx context.Context, opts options, scratch string) (_ *side, end func(), err error) {
 	address, end := opts.address, func() {}
 	allocs := ""
@@ -157,7 +158,7 @@ func interrupt(c *exec.Cmd) {
 	_ = c.Process.Signal(syscall.SIGINT)
 	kill := time.AfterFunc(endTime, func() { _ = c.Process.Kill() })
 	defer kill.Stop()
-	_ = c.Wait() // how it ended is no difference
+	_ = c.Wait() // its exit code is no difference
 }
 
 func freePorts(n int) (ports []int, err error) {
@@ -172,7 +173,7 @@ func freePorts(n int) (ports []int, err error) {
 	return ports, nil
 }
 
-// ready waits until there is a node that takes jobs.
+// ready waits until there is a node that accepts jobs.
 func (s *side) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
@@ -191,7 +192,7 @@ func (s *side) ready(ctx context.Context) error {
 	}
 }
 
-// keep is a job that waits, so that a run outlives the job that is compared.
+// keep is a job that only waits, so that a run outlives the compared job.
 const keep = `job "keep" {
   type = "batch"
   parameterized {}
@@ -203,8 +204,8 @@ const keep = `job "keep" {
 }
 `
 
-// playLocally plays a job on a run of taskrun. A job that it refuses is a
-// recording of that.
+// playLocally plays a job on a run of taskrun. If taskrun refuses the job, the
+// recording says so.
 func playLocally(ctx context.Context, opts options, name, scratch string, actions []action) (recording.Recording, error) {
 	sockets, err := os.MkdirTemp("", "dr") // a socket needs a short path
 	if err != nil {

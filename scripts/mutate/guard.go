@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// guardArg makes mutate the guard of one command.
+// guardArg is the argument that makes mutate the guard of one command.
 const guardArg = "-guard-"
 
 // guard runs a command until it ends or the guard is signaled, and then kills
@@ -20,7 +20,7 @@ func guard(args []string) int {
 		return 1
 	}
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Stdout = os.Stdout // no pipe of ours, which what is left would hold open
+	cmd.Stdout = os.Stdout // not a pipe of ours, which remaining processes would hold open
 	err := cmd.Run()
 	killOrphans()
 	if err != nil {

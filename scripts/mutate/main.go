@@ -1,14 +1,14 @@
-// Command mutate changes the code in small ways and reports the changes that
-// no test notices:
+// Command mutate changes the code in small ways and reports the changes that no
+// test notices:
 //
 //	go run ./scripts/mutate [-seed 1] [-n 150] [-packages PATTERNS] [-parallel 2] [-own] [-results FILE]
 //	go run ./scripts/mutate -at engine/health/orders.go:50
 //
-// It samples n mutants, stratified by package, and runs the tests of the
-// mutant's package and, if these pass, of the packages that import it. Mutants
-// are overlays of the go command: the tree stays as it is. Those that do not
-// compile are replaced by others; equivalent.txt lists those that change
-// nothing, with reasons. With -at it tries every mutant of one line.
+// It samples n mutants, stratified by package, and runs the tests of the mutant's
+// package and, if these pass, of the packages that import it. Mutants are overlays
+// of the go command: the source tree is not changed. Mutants that do not compile
+// are replaced by others; equivalent.txt lists those that change nothing, with
+// reasons. With -at it tries every mutant of one line.
 package main
 
 import (
@@ -22,7 +22,7 @@ import (
 	"time"
 )
 
-// patterns are the packages of the program; the tools have none of its duties.
+// patterns are the packages of the program, without its tools.
 const patterns = ". ./cmd/... ./drivers/... ./engine/... ./hooks/... ./jobspec/..."
 
 func main() {
@@ -57,5 +57,5 @@ type options struct {
 	timeout     time.Duration
 }
 
-// words are the packages' patterns, one by one.
+// words returns the package patterns.
 func (o options) words() []string { return strings.Fields(o.packages) }

@@ -22,7 +22,7 @@ func (m mutant) String() string {
 	return fmt.Sprintf("%s:%d:%d %s: %s", m.file, m.line, m.col, m.function, m.change())
 }
 
-// name identifies the mutant however many lines stand before it.
+// name identifies the mutant independently of its line number.
 func (m mutant) name() string { return m.file + " " + m.function + ": " + m.change() }
 
 func (m mutant) change() string {
@@ -33,7 +33,7 @@ func (m mutant) change() string {
 	return m.what + " `" + old + "` → `" + shorten(m.text) + "`"
 }
 
-// shorten makes one line of code short enough for a report.
+// shorten shortens a line of code for a report.
 func shorten(code string) string {
 	s := strings.Join(strings.Fields(code), " ")
 	if r := []rune(s); len(r) > 60 {
@@ -42,7 +42,7 @@ func shorten(code string) string {
 	return s
 }
 
-// apply returns the source with the mutant in it.
+// apply returns the source with the mutant.
 func (m mutant) apply(src []byte) []byte {
 	out := append([]byte{}, src[:m.start]...)
 	out = append(out, m.text...)

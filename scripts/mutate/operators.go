@@ -5,7 +5,7 @@ import (
 	"go/token"
 )
 
-// A finder walks the syntax of one function and collects its mutants.
+// A finder walks through the syntax of one function and collects its mutants.
 type finder struct {
 	set      *token.FileSet
 	src      []byte
@@ -15,8 +15,8 @@ type finder struct {
 	found    []mutant
 }
 
-// opposite and boundary are what takes the place of an operator. An operator
-// that does not suit its operands makes a mutant that does not compile.
+// opposite and boundary map operators to their replacements. An operator that
+// does not suit its operands makes a mutant that does not compile.
 var (
 	opposite = map[token.Token]token.Token{
 		token.EQL: token.NEQ, token.NEQ: token.EQL,
@@ -79,14 +79,14 @@ func (f *finder) Visit(n ast.Node) ast.Visitor {
 	return f
 }
 
-// discards reports whether a statement only says that a value is not used.
+// discards reports whether a statement only marks a value as unused.
 func discards(n *ast.AssignStmt) bool {
 	x, ok := n.Lhs[0].(*ast.Ident)
 	_, call := n.Rhs[0].(*ast.CallExpr)
 	return ok && len(n.Lhs) == 1 && x.Name == "_" && !call
 }
 
-// condition negates a condition that no operator's mutant negates.
+// condition negates a condition unless a mutant of its operator does.
 func (f *finder) condition(cond ast.Expr) {
 	switch x := cond.(type) {
 	case *ast.UnaryExpr:
@@ -99,7 +99,8 @@ func (f *finder) condition(cond ast.Expr) {
 	f.add("negate", cond.Pos(), cond.End(), "!("+f.text(cond)+")")
 }
 
-// returned makes each value of a return another of its type.
+// returned replaces each value of a return statement by another one of its
+// type.
 func (f *finder) returned(n *ast.ReturnStmt) {
 	types := resultTypes(f.results)
 	if len(types) != len(n.Results) {
@@ -127,8 +128,8 @@ func resultTypes(results *ast.FieldList) []ast.Expr {
 	return types
 }
 
-// zero returns another value of a type: mostly its zero, and value itself where
-// the syntax does not tell.
+// zero returns another value of a type: usually its zero value, and value
+// itself if the syntax does not show the type.
 func zero(t ast.Expr, value string) string {
 	switch t := t.(type) {
 	case *ast.StarExpr, *ast.MapType, *ast.FuncType, *ast.ChanType, *ast.InterfaceType:
@@ -158,7 +159,7 @@ func zero(t ast.Expr, value string) string {
 	return value
 }
 
-// operator replaces an operator that has another.
+// operator replaces an operator that has a replacement.
 func (f *finder) operator(what string, others map[token.Token]token.Token, op token.Token, at token.Pos) {
 	if other, ok := others[op]; ok {
 		f.add(what, at, at+token.Pos(len(op.String())), other.String())

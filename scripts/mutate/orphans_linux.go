@@ -9,11 +9,11 @@ import (
 	"syscall"
 )
 
-// memory limits what a mutant that allocates without end takes.
+// memory limits a mutant that allocates without end.
 const memory = 6 << 30
 
-// adopt makes this process the parent of every descendant that loses its own,
-// and limits what they take.
+// adopt makes this process the parent of every orphaned descendant, and limits
+// their memory.
 func adopt() error {
 	const prSetChildSubreaper = 36
 	if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0); errno != 0 {
@@ -22,7 +22,7 @@ func adopt() error {
 	return syscall.Setrlimit(syscall.RLIMIT_DATA, &syscall.Rlimit{Cur: memory, Max: memory})
 }
 
-// killOrphans kills every descendant, and those that they start meanwhile.
+// killOrphans kills every descendant, including those started meanwhile.
 func killOrphans() {
 	for left := descendants(os.Getpid()); len(left) > 0; left = descendants(os.Getpid()) {
 		for _, pid := range left {
@@ -44,7 +44,7 @@ func descendants(of int) []int {
 		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
 		var state string
 		var parent int
-		// The name, in parentheses, may hold anything.
+		// The name, in parentheses, may contain anything.
 		if _, err := fmt.Sscan(string(stat[bytes.LastIndexByte(stat, ')')+1:]), &state, &parent); err == nil {
 			children[parent] = append(children[parent], pid)
 		}

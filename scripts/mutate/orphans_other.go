@@ -2,7 +2,7 @@
 
 package main
 
-// adopt does nothing: only Linux hands orphans over.
+// adopt does nothing: only Linux can do that.
 func adopt() error { return nil }
 
 // killOrphans does nothing.

@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// A pkg is a package of the module and the packages whose tests see a change of
-// it: those that import it, in code or in tests.
+// A pkg is a package of the module and the packages whose tests depend on it:
+// those that import it, in code or in tests.
 type pkg struct {
 	ImportPath   string
 	Dir          string
@@ -28,7 +28,7 @@ type pkg struct {
 	mutants   []mutant
 }
 
-// load lists the packages of the patterns that have something to mutate.
+// load lists the packages of the patterns that have code to mutate.
 func load(ctx context.Context, patterns []string) ([]*pkg, error) {
 	all, err := list(ctx, "./...")
 	if err != nil {
@@ -40,7 +40,7 @@ func load(ctx context.Context, patterns []string) ([]*pkg, error) {
 	}
 	var packages []*pkg
 	for _, p := range chosen {
-		if slices.Contains(p.Imports, "testing") { // a suite for the tests of others
+		if slices.Contains(p.Imports, "testing") { // a test suite for other packages
 			continue
 		}
 		for _, other := range all {
@@ -59,7 +59,7 @@ func load(ctx context.Context, patterns []string) ([]*pkg, error) {
 	return packages, nil
 }
 
-// find reads the files of a package for mutants.
+// find collects the mutants in the files of a package.
 func (p *pkg) find() error {
 	for _, name := range p.GoFiles {
 		path := filepath.Join(p.Dir, name)

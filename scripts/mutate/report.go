@@ -24,7 +24,7 @@ func (t *trial) count(of string) (hit, missed int) {
 	return hit, missed
 }
 
-// report shows the survivors, and a table of the packages with the worst first.
+// report shows the survivors, and a table of the packages, worst first.
 func (t *trial) report() {
 	var packages []string
 	for _, r := range t.results {

@@ -21,26 +21,26 @@ var equivalentText string
 // A result is the verdict of one mutant.
 type result struct {
 	Package string
-	Mutant  string // as a report shows it
-	Name    string // without its line
+	Mutant  string // as shown in a report
+	Name    string // without the line number
 	Verdict verdict
-	By      string // what the test said that caught it
+	By      string // output of the test that caught it
 }
 
 // A trial tries mutants, several packages at a time.
 type trial struct {
 	timeout     time.Duration
-	equivalents map[string]string // reason by name
+	equivalents map[string]string // reasons by name
 	out         io.Writer
 	save        io.Writer
 
 	mu      sync.Mutex
-	known   map[string]result // of an earlier run, by mutant
+	known   map[string]result // results of an earlier run, by mutant
 	results []result
 	total   int
 }
 
-// run tries a sample, or a line, and reports what survived.
+// run tries a sample, or a line, and reports the survivors.
 func run(ctx context.Context, o options, out io.Writer) error {
 	equivalents, err := readEquivalents(equivalentText)
 	if err != nil {
@@ -83,7 +83,8 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	return nil
 }
 
-// resume reads the results of an earlier run from a file, which gets the next.
+// resume reads the results of an earlier run from a file, and opens it for
+// more.
 func (t *trial) resume(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
 	if err != nil {
@@ -91,7 +92,7 @@ func (t *trial) resume(path string) (*os.File, error) {
 	}
 	for lines := bufio.NewScanner(file); lines.Scan(); {
 		var r result
-		if json.Unmarshal(lines.Bytes(), &r) == nil { // the last line may be cut
+		if json.Unmarshal(lines.Bytes(), &r) == nil { // the last line may be incomplete
 			t.known[r.Mutant] = r
 		}
 	}
@@ -99,8 +100,8 @@ func (t *trial) resume(path string) (*os.File, error) {
 	return file, nil
 }
 
-// unmutated runs the tests without a mutant, in the same surroundings as with
-// one: a test that fails then proves nothing.
+// unmutated runs the tests without a mutant, in the same environment: a test
+// that fails then proves nothing.
 func (t *trial) unmutated(ctx context.Context, strata []stratum) error {
 	var packages []string
 	for _, s := range strata {
@@ -115,7 +116,7 @@ func (t *trial) unmutated(ctx context.Context, strata []stratum) error {
 	}
 	defer os.RemoveAll(dir)
 	var why string
-	for range 3 { // under load one may fail by chance; those that passed are cached
+	for range 3 { // under load a test may fail by chance; passed ones are cached
 		var ok bool
 		if ok, why = passes(ctx, t.timeout*time.Duration(len(packages)), env, t.test(packages...)...); ok {
 			return nil
@@ -124,7 +125,7 @@ func (t *trial) unmutated(ctx context.Context, strata []stratum) error {
 	return errors.Join(fmt.Errorf("the tests fail without a mutant: %s", why), ctx.Err())
 }
 
-// all tries the mutants of each stratum, so many strata at a time.
+// all tries the mutants of each stratum, several strata concurrently.
 func (t *trial) all(ctx context.Context, strata []stratum, parallel int) error {
 	next := make(chan stratum, len(strata))
 	for _, s := range strata {
@@ -175,7 +176,7 @@ func (t *trial) some(ctx context.Context, s stratum) error {
 	return nil
 }
 
-// add keeps a result, and shows it.
+// add records a result, and shows it.
 func (t *trial) add(r result, took time.Duration, known bool) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -192,8 +193,8 @@ func (t *trial) add(r result, took time.Duration, known bool) error {
 	return nil
 }
 
-// readEquivalents reads lines of "NAME # REASON"; empty ones and comments count
-// for nothing.
+// readEquivalents parses lines of "NAME # REASON"; it ignores empty lines and
+// comments.
 func readEquivalents(text string) (map[string]string, error) {
 	out := map[string]string{}
 	for i, line := range strings.Split(text, "\n") {

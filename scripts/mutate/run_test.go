@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 }
 
 // module writes a module whose package a has a tested function, one that only
-// its importer's tests see, and one that no test sees.
+// tests of an importer check, and an untested one.
 func module(t *testing.T) {
 	t.Helper()
 	if _, err := exec.LookPath("go"); err != nil {
@@ -48,7 +48,7 @@ func module(t *testing.T) {
 }
 
 // A run reports the mutants that survive the tests of the package and of its
-// importers, leaves the tree as it was, and goes on where another one ended.
+// importers, does not change the source tree, and continues an earlier run.
 func TestRun(t *testing.T) {
 	module(t)
 	before, err := os.ReadFile("a/a.go")
@@ -85,7 +85,7 @@ func TestRun(t *testing.T) {
 		t.Logf("%s", &out)
 	}
 
-	// The second run needs no tests: it has the results of all.
+	// The second run needs no tests: it has all results.
 	tr := &trial{out: &out, known: map[string]result{}}
 	file, err := tr.resume("results")
 	if err != nil {
@@ -119,7 +119,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// Tests that fail without a mutant prove nothing, so the run ends.
+// If tests fail without a mutant they prove nothing, so the run ends.
 func TestUnmutated(t *testing.T) {
 	module(t)
 	if err := os.WriteFile("a/b_test.go", []byte("package a\n\nimport \"testing\"\n\nfunc TestB(t *testing.T) { t.Fatal() }\n"), 0o600); err != nil {
@@ -131,7 +131,7 @@ func TestUnmutated(t *testing.T) {
 	}
 }
 
-// A command ends at its limit, and what it left behind is killed.
+// A command is killed at its time limit, with the processes it left behind.
 func TestGuard(t *testing.T) {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		t.Skip("no /proc")

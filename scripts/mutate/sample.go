@@ -8,13 +8,13 @@ import (
 	"slices"
 )
 
-// shares divides n mutants among strata in proportion to their sizes. Each has
-// one if there are enough, and none more than its size.
+// shares divides n mutants among strata in proportion to their sizes. Each
+// stratum gets at least one if there are enough, and at most its size.
 func shares(n int, sizes []int) []int {
 	out := make([]int, len(sizes))
 	for ; n > 0; n-- {
-		// The largest quotient has the next one, as seats go to parties; a
-		// stratum without any comes before all that have one.
+		// The largest quotient gets the next one, as in the apportionment of
+		// seats to parties; a stratum without any comes first.
 		best := -1
 		for i, size := range sizes {
 			if out[i] < size && (best < 0 || quotient(size, out[i]) > quotient(sizes[best], out[best])) {
@@ -37,7 +37,7 @@ func quotient(size, has int) float64 {
 }
 
 // shuffle puts the mutants of a package in the order in which a seed tries
-// them, whatever other packages there are.
+// them, which does not depend on other packages.
 func (p *pkg) shuffle(seed uint64) {
 	h := fnv.New64a()
 	fmt.Fprint(h, p.ImportPath)
@@ -45,13 +45,13 @@ func (p *pkg) shuffle(seed uint64) {
 	r.Shuffle(len(p.mutants), func(i, j int) { p.mutants[i], p.mutants[j] = p.mutants[j], p.mutants[i] })
 }
 
-// A stratum is a package and how many of its mutants a sample has.
+// A stratum is a package with the number of its mutants in a sample.
 type stratum struct {
 	*pkg
 	n int
 }
 
-// sample returns the strata of a sample, the largest first.
+// sample returns the strata of a sample, largest first.
 func sample(packages []*pkg, n int, seed uint64) []stratum {
 	sizes := make([]int, len(packages))
 	for i, p := range packages {
@@ -68,7 +68,7 @@ func sample(packages []*pkg, n int, seed uint64) []stratum {
 	return strata
 }
 
-// line returns as strata every mutant of one line.
+// line returns every mutant of one line, as strata.
 func line(packages []*pkg, at string) []stratum {
 	for _, p := range packages {
 		p.mutants = slices.DeleteFunc(p.mutants, func(m mutant) bool { return fmt.Sprintf("%s:%d", m.file, m.line) != at })

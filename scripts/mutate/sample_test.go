@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Every stratum has its part of a sample.
+// Every stratum has its share of a sample.
 func TestShares(t *testing.T) {
 	tests := []struct {
 		n     int
@@ -27,7 +27,8 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// A seed gives one sample of a package, whatever the other packages are.
+// A seed always gives the same sample of a package, independently of other
+// packages.
 func TestShuffle(t *testing.T) {
 	order := func(path string, seed uint64) string {
 		p := &pkg{ImportPath: path}

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// A verdict is what came of a mutant.
+// A verdict is the result of trying a mutant.
 type verdict string
 
 const (
@@ -25,8 +25,8 @@ const (
 	uncompilable verdict = "uncompilable"
 )
 
-// try runs the tests that see a mutant, with the mutant. It returns what the
-// first of them said that failed.
+// try runs the tests that depend on a mutant's package, with the mutant. It
+// returns the output of the first one that failed.
 func (t *trial) try(ctx context.Context, p *pkg, m mutant) (v verdict, by string, err error) {
 	if _, ok := t.equivalents[m.name()]; ok {
 		return equivalent, "", nil
@@ -55,24 +55,24 @@ func (t *trial) try(ctx context.Context, p *pkg, m mutant) (v verdict, by string
 	return survived, "", ctx.Err()
 }
 
-// scratch makes a directory for temporary files and returns the environment
-// that has the go command and the tests use it. As in /tmp, other users can pass
-// through it: some tests put there what others could open.
+// scratch creates a directory for temporary files and returns an environment in
+// which the go command and the tests use it. As in /tmp, other users can pass
+// through it: some tests need that.
 func scratch() (dir string, env []string, err error) {
-	dir, err = os.MkdirTemp("", "mu") // short: tests make sockets in it
+	dir, err = os.MkdirTemp("", "mu") // a short path, because tests create sockets in it
 	if err != nil {
 		return "", nil, err
 	}
 	return dir, append(os.Environ(), "TMPDIR="+dir, "GOTMPDIR="+dir), os.Chmod(dir, 0o711) //nolint:gosec // see above
 }
 
-// test is the go command's test of packages.
+// test returns the go command that tests packages.
 func (t *trial) test(packages ...string) []string {
 	return slices.Concat([]string{"test", "-vet=off", "-failfast", "-timeout", t.timeout.String()}, packages)
 }
 
-// write writes a mutant's file, and the overlay that puts it in the place of
-// the package's.
+// write writes a mutant's file, and the overlay that replaces the package's
+// file by it.
 func write(dir string, p *pkg, m mutant) (overlay string, err error) {
 	path := filepath.Join(p.Module.Dir, filepath.FromSlash(m.file))
 	src, err := os.ReadFile(path)
@@ -91,12 +91,12 @@ func write(dir string, p *pkg, m mutant) (overlay string, err error) {
 	return overlay, os.WriteFile(overlay, text, 0o600)
 }
 
-// failure is a line of go test that tells that a test or a package failed.
+// failure matches a line of go test about a failed test or package.
 var failure = regexp.MustCompile(`^(\s*--- FAIL|FAIL\b|panic: )`)
 
 // passes reports whether a go command succeeds, or else the first failure that
-// it told of, down to the subtest. It ends the command then, or at the limit,
-// and with it all that the command started.
+// it reports, including the subtest. It then kills the command, with its
+// children, as it does at the time limit.
 func passes(ctx context.Context, limit time.Duration, env []string, args ...string) (ok bool, why string) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -120,7 +120,7 @@ func passes(ctx context.Context, limit time.Duration, env []string, args ...stri
 			if why != "" {
 				cancel()
 			}
-		case why == "", strings.HasPrefix(line, " "): // a subtest of the test before
+		case why == "", strings.HasPrefix(line, " "): // a subtest of the previous test
 			why = strings.TrimSpace(line)
 		}
 	}

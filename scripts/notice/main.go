@@ -1,9 +1,8 @@
-// Notice lists the modules of go.mod with their licenses, as NOTICE has them:
+// Notice lists the modules of go.mod with their licenses, for NOTICE:
 //
 //	go run ./scripts/notice >NOTICE
 //
-// It reads the license files in the module cache; modules that are not there are
-// downloaded.
+// It reads the license files in the module cache, and downloads missing modules.
 package main
 
 import (
@@ -83,7 +82,8 @@ func required(gomod []byte) (modules []module) {
 	return modules
 }
 
-// licenseIn returns the license of the module in a directory of the cache.
+// licenseIn returns the license of the module in a directory of the module
+// cache.
 func licenseIn(dir string) (string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

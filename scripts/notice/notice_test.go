@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// TestCurrent compares NOTICE with go.mod, and the licenses of the modules that
-// are in the module cache, without the network.
+// TestCurrent compares NOTICE with go.mod, and with the licenses of the modules
+// in the module cache, without the network.
 func TestCurrent(t *testing.T) {
 	gomod, err := os.ReadFile("../../go.mod")
 	if err != nil {
@@ -41,7 +41,7 @@ func TestCurrent(t *testing.T) {
 		modules[i].License = licenses[name]
 		dir := filepath.Join(cache, escaped(name))
 		if _, err := os.Stat(dir); err != nil {
-			continue // not needed to build this
+			continue // not needed for this build
 		}
 		read++
 		if got, err := licenseIn(dir); err != nil || got != licenses[name] {
@@ -56,7 +56,7 @@ func TestCurrent(t *testing.T) {
 	}
 }
 
-// escaped returns how the module cache spells a path: "!a" for "A".
+// escaped returns the spelling of a path in the module cache: "!a" for "A".
 func escaped(path string) string {
 	var out strings.Builder
 	for _, r := range path {

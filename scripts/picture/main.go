@@ -1,4 +1,4 @@
-// Picture runs a job and draws what the terminal shows, as the README has it:
+// Picture runs a job and draws its output on a terminal, for the README:
 //
 //	go run ./scripts/picture
 //
@@ -19,7 +19,7 @@ import (
 	"unicode/utf8"
 )
 
-// shown is the command that is run, below the root of the repository.
+// shown is the command to run, in the root of the repository.
 var shown = []string{"up", "--exit-code-from", "tests", "testdata/jobs/smoke.nomad.hcl"}
 
 // theme has the colors of a terminal, by the codes of SGR.
@@ -43,7 +43,7 @@ func palette(colors ...string) map[int]string {
 	return codes
 }
 
-// The size of a character and of the margin, in pixels.
+// Size of a character and of the margin, in pixels.
 const (
 	charWidth  = 8.0
 	lineHeight = 19
@@ -71,7 +71,8 @@ func draw(ctx context.Context) error {
 	return nil
 }
 
-// run returns what the command prints, with its colors. Any exit code will do.
+// run returns the output of the command, with its colors. It accepts any exit
+// code.
 func run(ctx context.Context) (string, error) {
 	dir, err := os.MkdirTemp("", "picture")
 	if err != nil {
@@ -93,7 +94,7 @@ func run(ctx context.Context) (string, error) {
 
 var sgr = regexp.MustCompile(`\x1b\[([0-9;]*)m`)
 
-// svg draws lines of a terminal.
+// svg draws the lines of a terminal.
 func (t theme) svg(lines []string) string {
 	width := 0
 	for _, line := range lines {
@@ -112,8 +113,8 @@ func (t theme) svg(lines []string) string {
 	return out.String()
 }
 
-// line draws each run of characters of one style at its column, whatever font
-// there is.
+// line draws each run of characters with the same style at its column,
+// independently of the font.
 func (t theme) line(out *strings.Builder, line string, y int) {
 	column, style := 0, ""
 	for line != "" {
@@ -137,7 +138,7 @@ func (t theme) line(out *strings.Builder, line string, y int) {
 }
 
 // style returns the attributes for the codes of one sequence; taskrun never
-// combines two of them.
+// combines two codes.
 func (t theme) style(codes string) string {
 	for _, code := range strings.Split(codes, ";") {
 		n, _ := strconv.Atoi(code) // an empty one is 0

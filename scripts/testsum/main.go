@@ -1,8 +1,8 @@
-// Testsum reads what `go test -json` writes, from stdin, and says what matters
-// of it: the packages, the output of the tests that failed, the reason of each
-// test that was skipped, and in the last line how many tests there were. It
-// exits 1 when one failed or none ran. For each argument, such as "docker", it
-// says before how many tests with that word in package or name there were.
+// Testsum reads the output of `go test -json` from stdin, and summarizes it:
+// the packages, the output of failed tests, the reason of each skipped test,
+// and in the last line the number of tests. It exits with 1 if any test failed
+// or none ran. For each argument, such as "docker", it also reports the number
+// of tests with that word in their package or name.
 package main
 
 import (

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The recorded run has a package with a failed and a skipped test, one that
-// ran into its timeout, one that did not build and one without tests.
+// The recorded run has a package with a failed and a skipped test, one with a
+// timeout, one that did not build and one without tests.
 func TestSummaryOfARecordedRun(t *testing.T) {
 	t.Parallel()
 	events, err := os.Open("testdata/events.json")
@@ -35,7 +35,7 @@ func TestSummaryOfARecordedRun(t *testing.T) {
 	}
 }
 
-func TestSummaryOfNothingIsNotWell(t *testing.T) {
+func TestEmptySummaryFails(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	if newSummary(&out).close() {

@@ -19,18 +19,19 @@ type event struct {
 	Output  string
 }
 
-// A test is named by its package; the package itself has no name.
+// A test is identified by package and name; the name of the package itself is
+// empty.
 type test struct{ pkg, name string }
 
-// A summary counts tests, subtests included, and prints what matters.
+// A summary counts tests, including subtests, and prints the essentials.
 type summary struct {
 	out                     io.Writer
-	running                 map[test]*strings.Builder // what the unfinished have written
+	running                 map[test]*strings.Builder // output of unfinished tests
 	failures                map[string]int            // of a package
 	passed, failed, skipped int
 	skips                   []string
 	words                   []string
-	counts                  map[string]map[string]int // of tests by word and action
+	counts                  map[string]map[string]int // number of tests by word and action
 }
 
 func newSummary(out io.Writer, words ...string) *summary {
@@ -41,8 +42,8 @@ func newSummary(out io.Writer, words ...string) *summary {
 	return s
 }
 
-// read takes events until the end of the input. Lines that are no events, such
-// as those of a failed build, are passed on.
+// read processes events until the end of the input. Lines that are not events,
+// such as those of a failed build, are passed on.
 func (s *summary) read(r io.Reader) error {
 	in := bufio.NewReader(r)
 	for {
@@ -107,9 +108,9 @@ func (s *summary) endTest(t test, action string) {
 	}
 }
 
-// endPackage prints a package's last line, or all that it said when it failed.
-// It may fail without a failed test: it does not build, panics, or takes too
-// long; that counts as one.
+// endPackage prints a package's last line, or all of its output if it failed. A
+// package may fail without a failed test, because it does not build, panics, or
+// takes too long; that counts as one.
 func (s *summary) endPackage(e event) {
 	output := ""
 	if b := s.running[test{e.Package, ""}]; b != nil {
@@ -131,7 +132,7 @@ func (s *summary) endPackage(e event) {
 	}
 }
 
-// unfinished lists the tests of a package that have started and not ended.
+// unfinished lists the tests of a package that have started but not ended.
 func (s *summary) unfinished(pkg string) []test {
 	tests := slices.Collect(maps.Keys(s.running))
 	tests = slices.DeleteFunc(tests, func(t test) bool { return t.pkg != pkg || t.name == "" })
@@ -139,8 +140,8 @@ func (s *summary) unfinished(pkg string) []test {
 	return tests
 }
 
-// close prints the skipped tests and the counts, and reports whether all is
-// well.
+// close prints the skipped tests and the counts, and reports whether everything
+// is fine.
 func (s *summary) close() bool {
 	for _, skip := range s.skips {
 		fmt.Fprintf(s.out, "skipped: %s\n", skip)
@@ -153,7 +154,7 @@ func (s *summary) close() bool {
 	return s.failed == 0 && s.passed > 0
 }
 
-// reason finds what a skipped test said.
+// reason extracts the reason from the output of a skipped test.
 func reason(output string) string {
 	var said []string
 	for line := range strings.Lines(output) {

@@ -9,15 +9,15 @@ import (
 	"taskrun/cmd/ui"
 )
 
-// Action is what can be done in a task, as `action` shows it.
+// Action is an action of a task, as `action` shows it.
 type Action struct {
 	ui.Origin
-	Target  string   `json:"target"` // by which other commands find the task
+	Target  string   `json:"target"` // name of the task for other commands
 	Action  string   `json:"action"`
 	Command []string `json:"command"`
 }
 
-// WriteActions writes actions; quietly, their targets and names alone.
+// WriteActions writes actions; in quiet mode, only their targets and names.
 func WriteActions(to To, actions []Action) error {
 	name := func(a Action) string { return a.Target + " " + a.Action }
 	return write(to, "action", actions, name, func(out io.Writer) {

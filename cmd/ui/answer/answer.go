@@ -1,5 +1,5 @@
-// Package answer shows what commands find out and do: as lines or tables for
-// people, as objects of --output json, or quietly.
+// Package answer shows the results of commands: as lines or tables, as objects
+// of --output json, or in quiet mode.
 package answer
 
 import (
@@ -12,24 +12,25 @@ import (
 	"taskrun/jobspec/visible"
 )
 
-// To says where and how an answer is shown.
+// To says where and how to show an answer.
 type To struct {
 	Streams *ui.Streams
 	Mode    ui.Mode
 	Color   ui.ColorMode
-	At      time.Time // of objects
+	At      time.Time // time of objects
 }
 
 func (t To) style() *ui.Style { return t.Streams.OutStyle(t.Color) }
 
-// write writes items to stdout: each as an object of a kind or as a line for
-// scripts, or all of them for people. A nil quiet writes nothing.
+// write writes items to stdout: each as an object of a kind or, in quiet mode,
+// as a line for scripts, or all of them for people. If quiet is nil, quiet mode
+// writes nothing.
 func write[T any](t To, kind string, items []T, quiet func(T) string, plain func(io.Writer)) error {
 	out := bufio.NewWriter(t.Streams.Out)
 	switch t.Mode {
 	case ui.JSON:
 		for _, item := range items {
-			_ = ui.WriteObject(out, kind, t.At, item) // its errors are those of Flush
+			_ = ui.WriteObject(out, kind, t.At, item) // Flush reports errors
 		}
 	case ui.Quiet:
 		for _, item := range items {

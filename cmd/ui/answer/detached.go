@@ -8,9 +8,9 @@ import (
 	"taskrun/jobspec/visible"
 )
 
-// WriteDetached writes how jobs in the background are reached: words on stderr, or
-// an object of type "run" on stdout for each. Words are flags by which other
-// commands find them.
+// WriteDetached writes how to reach jobs in the background: lines on stderr, or
+// an object of type "run" on stdout for each job. Words are the flags with
+// which other commands find them.
 func WriteDetached(to To, words string, jobs []ui.Run) error {
 	if to.Mode == ui.JSON {
 		return write(to, "run", jobs, nil, nil)

@@ -8,15 +8,16 @@ import (
 	"taskrun/jobspec/visible"
 )
 
-// Done is an order that was carried out on a task or a job.
+// Done is an order for a task or a job that was carried out.
 type Done struct {
 	ui.Origin
 	Signal string `json:"signal,omitempty"`
 
-	Label string `json:"target"` // by which other commands find it
+	Label string `json:"target"` // name for other commands
 }
 
-// WriteDone writes what was done with each label; objects are of that type.
+// WriteDone reports what was done with each label; it is also the type of the
+// objects.
 func WriteDone(to To, what string, done []Done) error {
 	return write(to, what, done, nil, func(out io.Writer) {
 		for _, d := range done {
@@ -34,7 +35,7 @@ type dispatched struct {
 	Child string `json:"dispatched_job"`
 }
 
-// WriteDispatched writes the ID of a job that a parameterized one runs as.
+// WriteDispatched writes the ID of the child of a parameterized job.
 func WriteDispatched(to To, job, child string) error {
 	id := func(d dispatched) string { return d.Child }
 	return write(to, "dispatched", []dispatched{{job, child}}, id, func(out io.Writer) {

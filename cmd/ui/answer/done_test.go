@@ -7,7 +7,7 @@ import (
 	"taskrun/cmd/ui"
 )
 
-// Orders that were carried out are lines, objects, or nothing.
+// Executed orders are lines, objects, or nothing.
 func TestDone(t *testing.T) {
 	t.Parallel()
 	done := []Done{

@@ -7,11 +7,11 @@ import (
 	"taskrun/cmd/ui"
 )
 
-// Freed is what a cleaning has removed.
+// Freed says what a cleanup has removed.
 type Freed struct {
 	Bytes      int64 `json:"freed_bytes"`
 	Containers int   `json:"removed_containers"`
-	Live       int   `json:"live_jobs"` // left alone because they run
+	Live       int   `json:"live_jobs"` // not removed, because they are running
 }
 
 // WriteFreed writes what was removed.

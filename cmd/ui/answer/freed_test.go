@@ -7,8 +7,7 @@ import (
 	"taskrun/cmd/ui"
 )
 
-// What a cleaning has removed is said in MiB, with no word of what there was
-// not.
+// A cleanup reports what it has removed, with sizes in MiB.
 func TestFreed(t *testing.T) {
 	t.Parallel()
 	for want, f := range map[string]Freed{

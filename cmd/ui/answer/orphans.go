@@ -14,7 +14,7 @@ type Orphan struct {
 	Command string `json:"command"`
 }
 
-// WriteOrphans writes such processes; quietly, their PIDs alone.
+// WriteOrphans writes such processes; in quiet mode, only their PIDs.
 func WriteOrphans(to To, orphans []Orphan) error {
 	pid := func(o Orphan) string { return strconv.Itoa(o.PID) }
 	return write(to, "orphan", orphans, pid, func(out io.Writer) {

@@ -23,19 +23,20 @@ type plan struct {
 	Rollout []RolloutStep                  `json:"rollout"`
 }
 
-// WritePlan writes how another version of a job differs, and the steps of its
-// rollout: as indented lines, or as one object.
+// WritePlan writes the differences of a new version of a job, and the steps of
+// its rollout: as indented lines, or as one object.
 func WritePlan(to To, p *api.JobPlanResponse, rollout []RolloutStep) error {
 	hideCredentials(p.Diff)
 	item := plan{p.Diff.ID, p.Diff, p.Annotations.DesiredTGUpdates, append([]RolloutStep{}, rollout...)}
 	return write(to, "plan", []plan{item}, nil, func(out io.Writer) {
 		w := planWriter{out, to.style()}
 		w.job(p.Diff)
-		w.rollout(p.Diff.ID, rollout)
+		writeRollout(w.line, p.Diff.ID, rollout)
 	})
 }
 
-// hideCredentials hides those of URLs, such as the sources of artifacts.
+// hideCredentials hides the credentials in URLs, such as the sources of
+// artifacts.
 func hideCredentials(d *api.JobDiff) {
 	var hide func([]*api.FieldDiff, []*api.ObjectDiff)
 	hide = func(fields []*api.FieldDiff, objects []*api.ObjectDiff) {
@@ -55,7 +56,7 @@ func hideCredentials(d *api.JobDiff) {
 	}
 }
 
-// planWriter writes a diff: a sign, then what it is about.
+// planWriter writes a diff: a sign, then the name of the item.
 type planWriter struct {
 	out   io.Writer
 	style *ui.Style
@@ -86,7 +87,7 @@ func (w planWriter) job(d *api.JobDiff) {
 		w.fields(2, g.Fields, g.Objects)
 		for _, t := range g.Tasks {
 			w.line(2, t.Type, noted("task "+t.Name, t.Annotations))
-			if t.Type == "Edited" { // of all else the sign says enough
+			if t.Type == "Edited" { // otherwise the sign says enough
 				w.fields(3, t.Fields, t.Objects)
 			}
 		}
@@ -108,13 +109,13 @@ func (w planWriter) fields(depth int, fields []*api.FieldDiff, objects []*api.Ob
 		}
 		w.line(depth, f.Type, noted(text, f.Annotations))
 	}
-	for _, o := range objects { // a cluster's; taskrun has fields alone
+	for _, o := range objects { // in plans of a cluster; taskrun only has fields
 		w.line(depth, o.Type, o.Name)
 		w.fields(depth+1, o.Fields, o.Objects)
 	}
 }
 
-// value returns the value of a field for people: a cluster has durations in
+// value formats the value of a field for people: a cluster has durations in
 // nanoseconds.
 func value(field, text string) string {
 	n, err := strconv.ParseInt(text, 10, 64)
@@ -122,7 +123,7 @@ func value(field, text string) string {
 		return text
 	}
 	switch field[strings.LastIndexByte(field, '.')+1:] {
-	case "Min", "Max": // of wait, or counts of scaling
+	case "Min", "Max": // of a wait block, or counts of a scaling block
 		if n < int64(time.Millisecond) {
 			return text
 		}

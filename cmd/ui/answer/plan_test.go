@@ -12,7 +12,7 @@ import (
 	"taskrun/cmd/ui"
 )
 
-func TestAPlanShowsNoCredentials(t *testing.T) {
+func TestPlanShowsNoCredentials(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []ui.Mode{ui.Plain, ui.JSON} {
 		source := []*api.FieldDiff{{Type: "Edited", Name: "Source", Old: "https://SECRET@host/x", New: "https://host/x?token=SECRET"}}
@@ -32,7 +32,8 @@ func TestAPlanShowsNoCredentials(t *testing.T) {
 	}
 }
 
-// A plan shows what is added, deleted and changed, and all else by its name.
+// A plan shows additions, deletions and changes, and only the names of
+// everything else.
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	fields := []*api.FieldDiff{
@@ -98,7 +99,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// Durations are shown as people write them, and what only looks like one as it is.
+// Durations are formatted for people, and values that only look like durations
+// are not.
 func TestPlanShowsDurations(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ field, text, want string }{

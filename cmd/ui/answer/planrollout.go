@@ -6,11 +6,11 @@ import (
 )
 
 // RolloutStep is what a rollout does at once with allocations of a group, by
-// their indexes.
+// index.
 type RolloutStep struct {
 	Group string `json:"group"`
-	// After is what the step waits for: that the allocations of the step before
-	// are healthy, or that the canaries are promoted. Empty: nothing.
+	// After is what the step waits for: healthy allocations of the previous
+	// step, or the promotion of canaries. Empty: nothing.
 	After   string `json:"after,omitempty"`
 	Create  []int  `json:"create,omitempty"`
 	Canary  []int  `json:"canary,omitempty"`
@@ -20,19 +20,19 @@ type RolloutStep struct {
 	Destroy []int  `json:"destroy,omitempty"`
 }
 
-// What a step may wait for.
+// Values of After.
 const (
 	AfterHealthy   = "healthy"
 	AfterPromotion = "promotion"
 )
 
-// rollout writes the steps of all groups in the order in which they are done.
-// What is replaced in several steps is one line.
-func (w planWriter) rollout(job string, steps []RolloutStep) {
+// writeRollout writes the steps of all groups in order, a line each. Replacements
+// in several steps are one line.
+func writeRollout(line func(depth int, kind, text string), job string, steps []RolloutStep) {
 	if len(steps) == 0 {
 		return
 	}
-	w.line(0, "", "rollout, each step once the one before is healthy")
+	line(0, "", "rollout, each step once the one before is healthy")
 	group, replaced, size := "", []int(nil), 0
 	flush := func() {
 		text := fmt.Sprintf("replace %s[%s]", group, ranges(replaced))
@@ -40,7 +40,7 @@ func (w planWriter) rollout(job string, steps []RolloutStep) {
 			text += fmt.Sprintf(", %d at a time", size)
 		}
 		if len(replaced) > 0 {
-			w.line(2, "", text)
+			line(2, "", text)
 		}
 		replaced, size = nil, 0
 	}
@@ -48,7 +48,7 @@ func (w planWriter) rollout(job string, steps []RolloutStep) {
 		if s.Group != group {
 			flush()
 			group = s.Group
-			w.line(1, "", "group "+group)
+			line(1, "", "group "+group)
 		}
 		promote := "promote"
 		if s.After == AfterPromotion {
@@ -66,7 +66,7 @@ func (w planWriter) rollout(job string, steps []RolloutStep) {
 		} {
 			if len(do.allocs) > 0 {
 				flush()
-				w.line(2, "", fmt.Sprintf("%s %s[%s]", do.what, group, ranges(do.allocs)))
+				line(2, "", fmt.Sprintf("%s %s[%s]", do.what, group, ranges(do.allocs)))
 			}
 		}
 		replaced, size = append(replaced, s.Replace...), max(size, len(s.Replace))
@@ -74,7 +74,7 @@ func (w planWriter) rollout(job string, steps []RolloutStep) {
 	flush()
 }
 
-// ranges writes ascending numbers as 0-2,5.
+// ranges formats ascending numbers as 0-2,5.
 func ranges(numbers []int) string {
 	var parts []string
 	for i := 0; i < len(numbers); i++ {

@@ -13,8 +13,8 @@ import (
 	"taskrun/jobspec/visible"
 )
 
-// Rollout shows how deployments go on: a line, or an object of type
-// "deployment", whenever one has changed.
+// Rollout shows the progress of deployments: a line, or an object of type
+// "deployment", for each change.
 type Rollout struct {
 	To
 	last string // that was written
@@ -38,7 +38,7 @@ type rolloutGroup struct {
 	Promoted  bool `json:"promoted"`
 }
 
-// Show writes what a deployment has come to, if that is new.
+// Show writes the state of a deployment if it has changed.
 func (r *Rollout) Show(d *api.Deployment) error {
 	line := r.line(d)
 	if line == r.last {
@@ -53,7 +53,7 @@ func (r *Rollout) Show(d *api.Deployment) error {
 	return write(r.To, "deployment", []rollout{item}, nil, func(out io.Writer) { fmt.Fprintln(out, line) })
 }
 
-// line is a deployment in one line.
+// line formats a deployment as one line.
 func (r *Rollout) line(d *api.Deployment) string {
 	style := r.style()
 	text := fmt.Sprintf("version %d: %s", d.JobVersion, d.StatusDescription)

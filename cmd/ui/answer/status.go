@@ -12,12 +12,12 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// Status is what runs at a moment, as `ps` shows it.
+// Status is the state of runs at one moment, as `ps` shows it.
 type Status struct {
 	Jobs   []JobStatus
 	Allocs []AllocStatus
 	Tasks  []TaskStatus
-	// Services are those that are offered at a port.
+	// Services are the services with a port.
 	Services []ServiceStatus
 }
 
@@ -25,7 +25,7 @@ type (
 	// JobStatus is a job of a run or of a cluster.
 	JobStatus struct {
 		Job string `json:"job"`
-		// Namespace is empty for the usual one, here and below.
+		// Namespace is empty for the default one, here and below.
 		Namespace string `json:"namespace,omitempty"`
 		Status    string `json:"status"`            // pending, running or dead
 		PID       int    `json:"pid"`               // of the run; 0: of a cluster
@@ -50,7 +50,7 @@ type (
 		StartedAt  *time.Time `json:"started_at"`
 		FinishedAt *time.Time `json:"finished_at"`
 
-		Label string        `json:"target"` // by which other commands find it
+		Label string        `json:"target"` // name for other commands
 		Ran   time.Duration `json:"-"`
 	}
 
@@ -67,7 +67,7 @@ type (
 )
 
 // WriteStatus writes a status: as a table, as objects of the types that a run
-// has, or as the labels of the tasks alone.
+// has, or only the labels of the tasks.
 func WriteStatus(to To, st Status) error {
 	if to.Mode != ui.JSON {
 		label := func(t TaskStatus) string { return t.Label }
@@ -84,8 +84,8 @@ func WriteStatus(to To, st Status) error {
 		write(to, "task_state", st.Tasks, nil, nil), write(to, "service", st.Services, nil, nil))
 }
 
-// table returns a line for each task, and for each job that has none. Lines
-// fit into a terminal's width; with 0 columns nothing is cut.
+// table returns a line for each task, and for each job without tasks. Lines fit
+// the width of a terminal; if it is 0, nothing is cut.
 func (st Status) table(style *ui.Style, width int) []string {
 	narrow := width > 0 && width < 60
 	table := ui.NewTable(style, 4, "JOB", "TASK", "STATE", "ALLOC", "EXIT", "RESTARTS", "DURATION")
@@ -118,7 +118,8 @@ func (st Status) table(style *ui.Style, width int) []string {
 	return table.Fit(width, 2).Lines()
 }
 
-// jobs returns what names jobs: with their namespaces, where there are several.
+// jobs returns a function that names jobs: with their namespaces if there are
+// several.
 func (st Status) jobs() func(namespace, job string) string {
 	several := false
 	for _, j := range st.Jobs {
@@ -132,8 +133,8 @@ func (st Status) jobs() func(namespace, job string) string {
 	}
 }
 
-// addresses returns a line for each service, with where a browser finds it; not
-// every service speaks HTTP, but most that one wants to look at.
+// addresses returns a line for each service with a URL for a browser. Not every
+// service uses HTTP, but most of those that one wants to look at do.
 func (st Status) addresses(style *ui.Style, width int) []string {
 	table := ui.NewTable(style, 3, "JOB", "SERVICE", "ADDRESS")
 	for _, s := range st.Services {
@@ -142,7 +143,7 @@ func (st Status) addresses(style *ui.Style, width int) []string {
 	return table.Fit(width, 2).Lines()
 }
 
-// state is the word for the task's state.
+// state returns the word for the task's state.
 func (t TaskStatus) state() string {
 	if t.Failed && t.State == "dead" {
 		return "failed"

@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// golden compares what was shown with a file; escape bytes are spelled there.
+// golden compares output with a file, in which escape bytes are escaped.
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name+".golden")
@@ -37,7 +37,7 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// status is of a job with tasks in every state, and of one that waits.
+// status has a job with tasks in every state, and one that waits.
 func status() Status {
 	long := "a-group-with-a-name[12]/and-a-task-with-a-long-one"
 	at := func(d time.Duration) *time.Time { t := begin.Add(d); return &t }
@@ -105,8 +105,8 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// ps names the namespaces of jobs where there are several, and lists jobs that
-// have no tasks yet.
+// ps shows the namespaces of jobs if there are several, and lists jobs without
+// tasks.
 func TestStatusOfSeveralNamespaces(t *testing.T) {
 	t.Parallel()
 	st := Status{
@@ -132,7 +132,7 @@ func TestStatusOfSeveralNamespaces(t *testing.T) {
 	}
 }
 
-// A task that failed once and runs again is shown running.
+// A task that failed once and is running again is shown as running.
 func TestPaintOfTasks(t *testing.T) {
 	t.Parallel()
 	style := ui.NewStyle(true)

@@ -8,7 +8,7 @@ import (
 	"taskrun/cmd/ui"
 )
 
-// Usage is what a task uses at a moment.
+// Usage is the resource usage of a task at one moment.
 type Usage struct {
 	ui.Origin
 
@@ -19,7 +19,7 @@ type Usage struct {
 	Label string `json:"target"`
 }
 
-// WriteUsage writes what tasks use, as objects of type "stats".
+// WriteUsage writes resource usage, as objects of type "stats".
 func WriteUsage(to To, used []Usage) error {
 	if to.Mode == ui.Quiet {
 		to.Mode = ui.Plain

@@ -15,10 +15,10 @@ import (
 	"taskrun/cmd/ui"
 )
 
-// begin is when every run in these tests begins.
+// begin is the start of every run in these tests.
 var begin = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 
-// terminal makes stdout a terminal of so many columns.
+// terminal makes stdout a terminal with the given columns.
 func terminal(s *ui.Streams, columns int) {
 	s.OutTerm = true
 	s.Env = func(name string) string {
@@ -32,7 +32,7 @@ func (w failingWriter) Write([]byte) (int, error) { return 0, w.err }
 
 var now = regexp.MustCompile(`"time":"20[^"]*Z"`)
 
-// written compares what was written with a text; times of objects are "…".
+// written compares output with a text; the times of objects are "…".
 func written(t *testing.T, out *bytes.Buffer, want string) {
 	t.Helper()
 	if diff := cmp.Diff(want, now.ReplaceAllString(out.String(), `"time":"…"`)); diff != "" {
@@ -41,8 +41,8 @@ func written(t *testing.T, out *bytes.Buffer, want string) {
 	out.Reset()
 }
 
-// Every command shows its results in each mode, names with escape sequences in
-// them as text, and in a terminal no line is wider than that.
+// Every command shows its results in each mode, with escape sequences in names
+// made visible, and no line wider than the terminal.
 func TestWriters(t *testing.T) {
 	t.Parallel()
 	write := map[string]func(To) error{
@@ -196,7 +196,7 @@ func TestRollout(t *testing.T) {
 	}
 	steps := []*api.Deployment{
 		deployment("running", "Deployment is running", 0, false),
-		deployment("running", "Deployment is running", 0, false), // nothing new
+		deployment("running", "Deployment is running", 0, false), // nothing has changed
 		deployment("running", "Deployment is running", 1, true),
 		deployment("failed", "Failed\x1b", 1, true),
 		deployment("cancelled", "Canceled", 1, true),

@@ -7,7 +7,7 @@ import (
 	"taskrun/engine/fold"
 )
 
-// reason says in a few words why a task failed.
+// reason explains in a few words why a task failed.
 func reason(c fold.Cause) string {
 	text := ui.OneLine(c.Message)
 	switch {
@@ -25,8 +25,8 @@ func reason(c fold.Cause) string {
 	return fmt.Sprintf("exit code %d", c.Code)
 }
 
-// hint says what to do about a task that failed, or "" when its output must
-// tell.
+// hint returns the remedy for a failed task, or "" if only its output can
+// explain the failure.
 func hint(c fold.Cause) string {
 	switch c.Reason {
 	case fold.NoCommand:
@@ -44,7 +44,7 @@ func hint(c fold.Cause) string {
 	return ""
 }
 
-// exitHint explains the exit codes that shells and kernels give.
+// exitHint explains the exit codes of shells and kernels.
 func exitHint(c fold.Cause) string {
 	switch {
 	case c.OutOfMemory:

@@ -7,14 +7,14 @@ import (
 	"taskrun/cmd/ui"
 )
 
-// clock writes times.
+// clock formats times.
 type clock struct {
 	format ui.TimeFormat
 	begin  time.Time
 	narrow bool // no room for fractions of a second
 }
 
-// text returns a time as it stands at the beginning of a line, or "".
+// text returns a time for the beginning of a line, or "".
 func (c *clock) text(t time.Time) string {
 	switch c.format {
 	case ui.TimeNone:

@@ -11,11 +11,11 @@ import (
 	"taskrun/jobspec/visible"
 )
 
-// maxRows is how many tasks the closing table lists; of more, those that did not
-// fail are only counted.
+// maxRows limits the tasks in the closing table; if there are more, it shows
+// failures and counts the rest.
 const maxRows = 60
 
-// closing is what is shown when a run has ended.
+// closing is the text shown when a run has ended.
 type closing struct {
 	*common
 	labels *labels
@@ -24,7 +24,7 @@ type closing struct {
 	result Result
 }
 
-// widthOfLogs is how wide lines may get where there is no terminal.
+// widthOfLogs limits lines if there is no terminal.
 const widthOfLogs = 240
 
 func newClosing(p *printer, r Result) *closing {
@@ -36,7 +36,7 @@ func newClosing(p *printer, r Result) *closing {
 }
 
 // table returns the closing table: task, state, exit code, restarts, duration,
-// and how often its allocation was replaced if any was.
+// and the replacements of its allocation if there are any.
 func (c *closing) table() []string {
 	heads := []string{"TASK", "STATE", "EXIT", "RESTARTS", "DURATION"}
 	if c.narrow {
@@ -97,7 +97,7 @@ func (c *closing) row(t *fold.Task) (paint func(string) string, cells []string) 
 	return paint, []string{c.labels.of(t.Alloc.Name, t.Name), state, exit, strconv.FormatUint(t.Restarts, 10), took}
 }
 
-// verdict says in one line how the run ended.
+// verdict returns a line that says how the run ended.
 func (c *closing) verdict() string {
 	jobs := make([]string, len(c.run.Jobs))
 	for i, j := range c.run.Jobs {

@@ -14,8 +14,8 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// The verdict names the jobs as long as there are few, how the run ended, and
-// when that is not well, its exit code.
+// The verdict names the jobs if there are few, how the run ended and, unless it
+// succeeded, its exit code.
 func TestVerdict(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -55,7 +55,7 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// The closing table of a large run has what failed and only counts the rest.
+// The closing table of a large run lists failures and counts the rest.
 func TestLargeClosingTable(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]string{
@@ -87,8 +87,8 @@ func TestLargeClosingTable(t *testing.T) {
 	}
 }
 
-// The closing table has allocations in the order of the job, also those that it
-// got later, whose tasks are named alike.
+// The closing table lists allocations in the order of the job, including later
+// ones, whose tasks have similar labels.
 func TestClosingTableOfAGrownGroup(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, 0, Options{Time: ui.TimeNone, Jobs: []*api.Job{job("j", 1, task("a"))}})
@@ -114,8 +114,8 @@ func TestClosingTableOfAGrownGroup(t *testing.T) {
 	}
 }
 
-// When a deployment fails, the last screen begins with the check that did not
-// pass: its target, its status and its last output.
+// If a deployment fails, the last screen starts with the failing check: its
+// target, status and last output.
 func TestLastScreenNamesTheCheck(t *testing.T) {
 	t.Parallel()
 	fails := event.Check{Service: "web", Check: "alive", Status: "failure", Output: "refused\n", Target: "http://127.0.0.1:1/health"}
@@ -160,8 +160,9 @@ func TestLastScreenNamesTheCheck(t *testing.T) {
 	}
 }
 
-// Tasks that failed alike are named together, and the others with their reasons.
-func TestTheSameFailureIsSaidOnce(t *testing.T) {
+// Tasks that failed in the same way are named together, and the others with
+// their reasons.
+func TestRepeatedFailureIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, 0, Options{Time: ui.TimeNone, Jobs: []*api.Job{job("j", 8, task("a"))}})
 	for i, code := range []int{3, 3, 4, 3, 3, 3, 3, 0} {
@@ -187,8 +188,8 @@ func TestTheSameFailureIsSaidOnce(t *testing.T) {
 	}
 }
 
-// A row of the closing table tells how long a task has run, and how often its
-// allocation was replaced, where any was.
+// A row of the closing table has the duration of a task, and the number of
+// replacements of its allocation if there are any.
 func TestClosingTable(t *testing.T) {
 	t.Parallel()
 	s, a := pair(t, 0, Options{})
@@ -211,7 +212,8 @@ func TestClosingTable(t *testing.T) {
 	}
 }
 
-// The summary of a job has its allocations alone, and fails with any of them.
+// The summary of a job has only its own allocations, and fails if any of them
+// failed.
 func TestSummary(t *testing.T) {
 	t.Parallel()
 	m := fold.New([]*api.Job{job("a", 1, task("t")), job("b", 1, task("t"))})
@@ -238,7 +240,7 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// The last screen names at most two of the tasks that waited, all others that
+// The last screen names at most two of the waiting tasks, all others that
 // failed, and no task twice.
 func TestLastScreen(t *testing.T) {
 	t.Parallel()

@@ -1,5 +1,5 @@
-// Package view shows a run: as plain lines, as JSON, or the tasks' output alone.
-// What has happened is known from package fold; views decide nothing.
+// Package view shows a run: as lines of text, as JSON, or only the tasks'
+// output. Package fold provides the state; views decide nothing.
 package view
 
 import (
@@ -14,50 +14,52 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// pieceSize is how much output is read at a time, in bytes.
+// pieceSize is the size of a read of output, in bytes.
 const pieceSize = 256 << 10
 
-// view is one way of showing a run. Its methods are called by one goroutine.
+// view is a way to show a run. Its methods are called by one goroutine.
 type view interface {
-	// begin shows what is known before anything has happened.
+	// begin shows what is known before the first event.
 	begin()
-	// event shows anything but output. The state of the run includes it already.
+	// event shows an event other than output. The state of the run includes it
+	// already.
 	event(e event.Event)
-	// output shows a piece of a task's output; the bytes are valid during the call.
+	// output shows a piece of a task's output. The bytes are only valid during
+	// the call.
 	output(e event.Event, stream event.Stream, piece []byte)
-	// idle is called before the display waits: nothing may be held back that
-	// a person would like to see now.
+	// idle is called before the display waits. Nothing that a person wants to
+	// see now may be held back.
 	idle()
 	// end shows how the run ended.
 	end(r Result)
-	// said returns a message to the user as the view shows it on stderr, or ""
-	// when the view does not show it.
+	// said returns a message to the user in the form for stderr, or "" if the
+	// view does not show it there.
 	said(at time.Time, text string) string
 }
 
 // Display shows a run. One goroutine calls Run and then End; the other methods
-// are for any.
+// are safe for concurrent use.
 type Display struct {
 	*common
 	view   view
 	piece  []byte
 	broken chan error
-	gap    event.Event // that is not shown yet: more may be left out; without Body for none
+	gap    event.Event // not shown yet, because more may follow; no Body: none
 
-	seen uint64 // number of the latest event that is shown or about to be
+	seen uint64 // number of the latest event that is shown or about to be shown
 
 	mu      sync.Mutex
-	written uint64 // seen, when all was written last
+	written uint64 // value of seen at the last flush
 	later   []saying
 }
 
-// saying is what is to be said when an event has been shown.
+// saying is a message to show after an event.
 type saying struct {
 	after uint64
 	text  string
 }
 
-// New returns a display that has shown nothing yet.
+// New returns a display.
 func New(s *ui.Streams, opts Options) *Display {
 	d := &Display{common: newCommon(s, opts), piece: make([]byte, pieceSize), broken: make(chan error, 1)}
 	switch opts.Mode {
@@ -71,7 +73,7 @@ func New(s *ui.Streams, opts Options) *Display {
 	return d
 }
 
-// Run shows what happens until the subscription ends.
+// Run shows events until the subscription ends.
 func (d *Display) Run(ctx context.Context, sub *event.Subscription) {
 	defer sub.Close()
 	if !d.Bare {
@@ -99,7 +101,7 @@ func (d *Display) Run(ctx context.Context, sub *event.Subscription) {
 	d.rest()
 }
 
-// SayAfter is Say for what an event has led to: it comes behind that.
+// SayAfter is like Say, but shows the message after the event that led to it.
 func (d *Display) SayAfter(seq uint64, text string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -110,14 +112,14 @@ func (d *Display) SayAfter(seq uint64, text string) {
 	d.Say(text)
 }
 
-// due reports whether something is to be said now.
+// due reports whether a message can be shown now.
 func (d *Display) due() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.later) > 0 && d.later[0].after <= d.seen
 }
 
-// sayLater says what was to come behind what is written now.
+// sayLater shows the messages that were waiting for events shown by now.
 func (d *Display) sayLater() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -155,7 +157,7 @@ func (d *Display) show(e event.Event) {
 	}
 }
 
-// lost reports output that was announced but cannot be read.
+// lost reports announced output that cannot be read.
 func (d *Display) lost(e event.Event, stream event.Stream, n int64, err error) {
 	if !errors.Is(err, io.EOF) && !errors.Is(err, event.ErrOverwritten) {
 		d.showGap()
@@ -166,8 +168,7 @@ func (d *Display) lost(e event.Event, stream event.Stream, n int64, err error) {
 	d.leaveOut(e, event.Gap{Stream: stream, Bytes: n})
 }
 
-// leaveOut records output that is left out. One line reports all of it in one
-// place.
+// leaveOut records omitted output. One line reports all of it in one place.
 func (d *Display) leaveOut(e event.Event, gap event.Gap) {
 	before, ok := d.gap.Body.(event.Gap)
 	if ok && d.gap.Alloc == e.Alloc && d.gap.Task == e.Task && before.Stream == gap.Stream {
@@ -199,21 +200,21 @@ func (d *Display) rest() {
 	d.sayLater()
 }
 
-// Broken gets the error of stdout when it cannot be written to any more; what
-// follows for it is dropped.
+// Broken receives the error of the first failed write to stdout. Later output
+// is dropped.
 func (d *Display) Broken() <-chan error { return d.broken }
 
-// Say tells the user something at once, even while stdout is blocked.
+// Say shows a message at once, even while stdout is blocked.
 func (d *Display) Say(text string) {
 	said := d.view.said(time.Now(), text)
-	switch { // over the ^C that the terminal shows
+	switch { // overwrites the ^C that the terminal shows
 	case said == "" || !d.streams.ErrTerm:
 	case d.streams.Cursor():
 		said = eraseLine + said
 	default:
 		said = "\r" + said
 	}
-	_, _ = io.WriteString(d.streams.Err, said) // without stderr there is no other place
+	_, _ = io.WriteString(d.streams.Err, said) // without stderr there is nowhere else
 }
 
 // End shows how the run ended.

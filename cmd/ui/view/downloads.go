@@ -13,13 +13,14 @@ import (
 	"taskrun/jobspec/visible"
 )
 
-// barWidth is how wide a bar gets, and minLine what a line needs, in columns.
+// barWidth is the maximum width of a bar, and minLine the minimum width of a
+// line, in columns.
 const (
 	barWidth = 30
 	minLine  = 20
 )
 
-// downloads are those in progress, in the order of their first events.
+// downloads are the downloads in progress, in the order of their first events.
 type downloads []download
 
 type download struct {
@@ -29,8 +30,8 @@ type download struct {
 	task  string
 }
 
-// take applies an event to the downloads. One whose last progress was lost is over
-// with the next event of its task.
+// take updates the downloads with an event. If the last progress of a download
+// was lost, the next event of its task ends it.
 func (d *downloads) take(e event.Event) {
 	switch body := e.Body.(type) {
 	case event.Progress:
@@ -61,8 +62,8 @@ func (d downloads) latest() (at time.Time) {
 	return at
 }
 
-// line shows them in one line that is less than so many columns wide; it is ""
-// when there are none, or no room.
+// line formats the downloads as a line of less than the given columns. It
+// returns "" if there are none, or not enough room.
 func (d downloads) line(label func(download) string, columns int) string {
 	if len(d) == 0 || columns < minLine {
 		return ""
@@ -89,7 +90,7 @@ func (d downloads) line(label func(download) string, columns int) string {
 		full := int(min(all.Done, all.Total) * int64(min(room, barWidth)) / all.Total)
 		bar := strings.Repeat("=", full) + strings.Repeat(" ", min(room, barWidth)-full)
 		return begin + " [" + bar + "] " + end
-	case room < 0: // a long name loses its middle
+	case room < 0: // removes the middle of a long name
 		begin = ui.Shorten(begin, max(width(who)+10, width(begin)+room))
 	}
 	return ui.Shorten(begin+" "+end, columns-1)

@@ -11,8 +11,8 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// TestDownloadsOnATerminal are one line below everything, which goes when they
-// are over, and makes room for whatever else there is.
+// TestDownloadsOnATerminal shows downloads in one line below everything, which
+// disappears when they are over and for any other output.
 func TestDownloadsOnATerminal(t *testing.T) {
 	t.Parallel()
 	s, a := pair(t, 79, Options{Time: ui.TimeNone})
@@ -80,7 +80,7 @@ func TestDownloadsOfTasksFitInALine(t *testing.T) {
 	}
 }
 
-// TestDownloadsInAPipe are left to the events and notices.
+// TestDownloadsInAPipe shows only the events and notices.
 func TestDownloadsInAPipe(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []ui.Mode{ui.Plain, ui.JSON, ui.Quiet} {
@@ -93,7 +93,7 @@ func TestDownloadsInAPipe(t *testing.T) {
 	}
 }
 
-// Two tasks may download the same, and a task several things.
+// Two tasks may download the same thing, and a task several things.
 func TestDownloadsAreToldApart(t *testing.T) {
 	t.Parallel()
 	one, two := &event.Alloc{ID: "1"}, &event.Alloc{ID: "2"}

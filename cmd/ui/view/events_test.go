@@ -16,8 +16,8 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// What happens to tasks, allocations, services and deployments is a line each,
-// or none where another line says it.
+// Each event of tasks, allocations, services and deployments is one line, or
+// none if another line says the same.
 func TestEventsAsLines(t *testing.T) {
 	t.Parallel()
 	code := func(n int) *int { return &n }
@@ -75,9 +75,9 @@ func TestEventsAsLines(t *testing.T) {
 	}
 }
 
-// What a state says is said once: the event that says the same has no line, and
-// the state tells what the event would.
-func TestAStateSaysWhatItsEventSays(t *testing.T) {
+// If an event and a state say the same, only the state has a line, with the
+// details of the event.
+func TestStateRepeatsEvent(t *testing.T) {
 	t.Parallel()
 	code := func(n int) *int { return &n }
 	happens := func(e *api.TaskEvent) event.Body { return event.TaskEvent{TaskEvent: e} }
@@ -103,7 +103,7 @@ func TestAStateSaysWhatItsEventSays(t *testing.T) {
 	}
 }
 
-// An allocation that was told to end is not complete.
+// An allocation that was stopped is not complete.
 func TestStoppedAllocation(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -129,7 +129,7 @@ func TestStoppedAllocation(t *testing.T) {
 	}
 }
 
-// What an event has led to is said behind it, however late the display is.
+// A message comes after the event that led to it, however late the display is.
 func TestSayAfter(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, 0, Options{Time: ui.TimeNone, Bare: true})
@@ -146,8 +146,8 @@ func TestSayAfter(t *testing.T) {
 	}
 }
 
-// An end with an exit code is alarming unless the task was told to end.
-func TestExitCodeOfAStoppedTaskIsNoAlarm(t *testing.T) {
+// An exit code is shown as a failure unless the task was told to stop.
+func TestExitCodeOfAStoppedTaskIsNoFailure(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name   string
@@ -170,8 +170,7 @@ func TestExitCodeOfAStoppedTaskIsNoAlarm(t *testing.T) {
 	}
 }
 
-// That an allocation runs in the place of another is said once, before its
-// tasks do anything.
+// A replacement is reported once, before any event of its tasks.
 func TestReplacement(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[string]string{
@@ -199,7 +198,8 @@ func TestReplacement(t *testing.T) {
 	}
 }
 
-// The beginning of a run in a cluster names it, and tells how much there is.
+// The beginning of a run in a cluster has the address, and the number of its
+// tasks.
 func TestBeginning(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -222,7 +222,7 @@ func TestBeginning(t *testing.T) {
 	}
 }
 
-// What happened before is known, and not shown.
+// The past is known, but not shown.
 func TestPastIsKnown(t *testing.T) {
 	t.Parallel()
 	a, code := alloc("j", 0, "11111111"), 3
@@ -258,8 +258,8 @@ func TestNotices(t *testing.T) {
 	}
 }
 
-// Gaps in one place are one line, and those of another stream, task or
-// allocation are lines of their own.
+// Gaps in one place are one line; those of another stream, task or allocation
+// have their own lines.
 func TestGaps(t *testing.T) {
 	t.Parallel()
 	s, a := pair(t, 0, Options{})
@@ -287,7 +287,7 @@ func TestGaps(t *testing.T) {
 	}
 }
 
-// What is said to the user stands over the ^C that a terminal shows.
+// A message to the user overwrites the ^C that a terminal shows.
 func TestSaying(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -319,8 +319,8 @@ func TestSaying(t *testing.T) {
 	}
 }
 
-// A line of the past is replaced by a download only on a terminal that can, and
-// its time is that of the latest word of any.
+// A download replaces a past line only on a terminal that can do that, and its
+// time is that of the latest progress.
 func TestTimeOfDownloads(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, 80, Options{Jobs: []*api.Job{job("j", 1, task("a"), task("b"))}})
@@ -346,7 +346,7 @@ func TestTimeOfDownloads(t *testing.T) {
 	}
 }
 
-// What has happened is shown while the run goes on.
+// Events are shown while the run goes on.
 func TestRunIsShownAtOnce(t *testing.T) {
 	t.Parallel()
 	s, a := pair(t, 0, Options{Bare: true})
@@ -367,7 +367,7 @@ func TestRunIsShownAtOnce(t *testing.T) {
 	<-done
 }
 
-// Objects name the process of a run here, and the address of a cluster's.
+// Objects have the process of a local run, and the address of a cluster.
 func TestRunObject(t *testing.T) {
 	t.Parallel()
 	for want, opts := range map[string]Options{

@@ -13,18 +13,18 @@ import (
 	"taskrun/jobspec/visible"
 )
 
-// Bounds of the last screen, in lines: with headings, waits and hint they stay
-// within the 20 lines of a small terminal.
+// Limits of the last screen, in lines: with headings, waits and hint it fits on
+// a small terminal with 20 lines.
 const (
 	maxFailureEvents = 4
 	maxFailureOutput = 6
 	maxFailureWaits  = 2
-	maxFailureNames  = 4 // of tasks that failed alike
+	maxFailureNames  = 4 // of tasks that failed in the same way
 )
 
-// failure returns the last screen of a run in which something failed: the check
-// that kept it from being healthy, what failed first and why, and what to do. It
-// is empty when nothing failed.
+// failure returns the last screen of a run with a failure: the check that was
+// not healthy, the first failure and its reason, and the remedy. It is empty if
+// nothing failed.
 func (c *closing) failure() []string {
 	lines := c.checks()
 	f := c.run.FirstFailure()
@@ -73,8 +73,8 @@ func (c *closing) failure() []string {
 	return lines
 }
 
-// checks names the first check that kept allocations from being healthy when the
-// run ended for that, and counts the others.
+// checks names the first check that was failing when the run ended because of
+// it, and counts the others.
 func (c *closing) checks() []string {
 	failing := c.run.FailingChecks()
 	if len(failing) == 0 || c.result.ExitCode == 0 || c.result.User {
@@ -115,7 +115,7 @@ func (c *closing) waits(f *fold.Failure) []string {
 	return lines
 }
 
-// awaited says what a task waits for, as in `main tasks "a", "b"`.
+// awaited names what a task waits for, as in `main tasks "a", "b"`.
 func awaited(w fold.Wait) string {
 	what := ""
 	switch w.For {
@@ -140,15 +140,15 @@ func awaited(w fold.Wait) string {
 	return what + " " + strings.Join(quoted, ", ")
 }
 
-// failed names the tasks that failed as the first one did, with it, and says why
-// the others did. Those that were replaced do not count.
+// failed returns the tasks that failed in the same way as the first one,
+// including it, and says why the others failed. Replaced tasks do not count.
 func (c *closing) failed(first *fold.Task) (same []string, others string) {
 	names := make(map[fold.Cause][]string)
 	var causes []fold.Cause
 	add := func(t *fold.Task) {
 		cause, label := t.Cause(), c.labels.of(t.Alloc.Name, t.Name)
 		if len(causes) > 0 && label == names[causes[0]][0] {
-			return // what it replaced failed first
+			return // the allocation that it replaced failed first
 		}
 		if names[cause] == nil {
 			causes = append(causes, cause)
@@ -174,7 +174,7 @@ func (c *closing) failed(first *fold.Task) (same []string, others string) {
 	return names[causes[0]], strings.TrimPrefix(others, "; ")
 }
 
-// listed joins names, and counts those beyond the first few.
+// listed joins the first names, and counts the rest.
 func listed(names []string) string {
 	if n := len(names) - maxFailureNames; n > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxFailureNames], ", "), n)
@@ -182,8 +182,8 @@ func listed(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// wrap breaks a text into lines of a width, at spaces where there are any. What
-// does not fit into so many lines is cut.
+// wrap breaks a text into lines of a width, at spaces if possible. It cuts what
+// does not fit into most lines.
 func wrap(text string, width, most int) (lines []string) {
 	width = max(width, 10)
 	for len(lines) < most-1 && ansi.StringWidth(text) > width {

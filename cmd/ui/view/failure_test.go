@@ -54,7 +54,7 @@ func TestLastScreenFitsIntoTwentyLines(t *testing.T) {
 	}
 }
 
-func TestFailureHasAReasonAndWhereThereIsOneAHint(t *testing.T) {
+func TestFailureReasonsAndHints(t *testing.T) {
 	t.Parallel()
 	noCommand := event.DriverFailure(errNoCommand)
 	noCommand.Details[event.NoCommand] = "true"
@@ -98,7 +98,7 @@ func TestFailureHasAReasonAndWhereThereIsOneAHint(t *testing.T) {
 	}
 }
 
-func TestWordsForWhatATaskWaitsFor(t *testing.T) {
+func TestWaitDescriptions(t *testing.T) {
 	t.Parallel()
 	for want, w := range map[string]fold.Wait{
 		`its start`:                             {For: fold.ItsStart},
@@ -162,8 +162,7 @@ func TestAwaited(t *testing.T) {
 	}
 }
 
-// What is wrapped is no wider than it may be, and nothing of it is lost where
-// there is room.
+// Wrapped text is no wider than the limit, and complete if there is room.
 func FuzzWrap(f *testing.F) {
 	f.Add("日本語サービス タスク", 12)
 	f.Add("👩🏽e\u0301\u0301🇩🇪 a b", 3)

@@ -11,22 +11,22 @@ import (
 	"taskrun/jobspec/visible"
 )
 
-// jsonView shows a run as one JSON object a line, all on stdout. It adds three
-// fields to what tasks and allocations tell: "partial" on a piece of a line
-// whose end has not come (beyond 8 MiB, or when the task ended before it),
-// "replaces" with the ID of the failed allocation in whose place another runs,
+// jsonView shows a run as one JSON object per line, all on stdout. It adds
+// three fields to those of tasks and allocations: "partial" for a piece of a
+// line whose end is missing (beyond 8 MiB, or because the task ended),
+// "replaces" with the ID of the failed allocation that another one replaces,
 // and "retry_ms" until a failed one is replaced.
 type jsonView struct {
 	*common
 	tasks map[streamKey]*jsonStream
-	order []*jsonStream // by first output
+	order []*jsonStream // in the order of their first output
 	buf   []byte
 }
 
-// maxJSONLine is how long a line may be to become one object, in bytes.
+// maxJSONLine limits a line in one object, in bytes.
 const maxJSONLine = 8 << 20
 
-// jsonStream is one stream of one task.
+// jsonStream is one output stream of a task.
 type jsonStream struct {
 	lines
 	head []byte // from the allocation's fields up to the line
@@ -37,7 +37,7 @@ func newJSONView(c *common) *jsonView {
 	return &jsonView{common: c, tasks: make(map[streamKey]*jsonStream)}
 }
 
-// originOf returns where an event happened.
+// originOf returns the origin of an event.
 func originOf(e event.Event) (o ui.Origin) {
 	if e.Alloc != nil {
 		o = ui.Origin{Job: e.Alloc.Job, Group: e.Alloc.Group, Alloc: e.Alloc.Name, AllocID: e.Alloc.ID}
@@ -71,7 +71,7 @@ func (v *jsonView) event(e event.Event) {
 	case event.Progress:
 		return
 	}
-	_ = ui.WriteJSON(v.screen.out(), e) // its errors are seen by flush
+	_ = ui.WriteJSON(v.screen.out(), e) // flush reports errors
 }
 
 func (v *jsonView) diagnose(e event.Event, summary, detail string) {
@@ -79,7 +79,7 @@ func (v *jsonView) diagnose(e event.Event, summary, detail string) {
 }
 
 func (v *jsonView) write(kind string, at time.Time, parts ...any) {
-	_ = ui.WriteObject(v.screen.out(), kind, at, parts...) // its errors are seen by flush
+	_ = ui.WriteObject(v.screen.out(), kind, at, parts...) // flush reports errors
 }
 
 func (v *jsonView) output(e event.Event, stream event.Stream, piece []byte) {
@@ -94,7 +94,8 @@ func (v *jsonView) output(e event.Event, stream event.Stream, piece []byte) {
 	s.cut(piece, func(text []byte, whole bool) { v.log(s, text, whole) })
 }
 
-// logHead is what all objects of one stream have between time and line.
+// logHead returns the common part of all objects of a stream between time and
+// line.
 func logHead(e event.Event, stream event.Stream) []byte {
 	o, _ := json.Marshal(struct {
 		ui.Origin
@@ -103,8 +104,8 @@ func logHead(e event.Event, stream event.Stream) []byte {
 	return append(append([]byte(`",`), o[1:len(o)-1]...), ',')
 }
 
-// log writes a line without the detour of encoding/json: this is where almost
-// all bytes of a run go through.
+// log writes a line without encoding/json, because almost all bytes of a run
+// pass through here.
 func (v *jsonView) log(s *jsonStream, text []byte, whole bool) {
 	b := append(v.buf[:0], `{"type":"log","time":"`...)
 	b = s.time.UTC().AppendFormat(b, time.RFC3339Nano)
@@ -125,21 +126,21 @@ func (v *jsonView) log(s *jsonStream, text []byte, whole bool) {
 	_, _ = v.screen.out().Write(b)
 }
 
-// ended writes what is held back for a task whose process has ended.
+// ended writes the text held back for a task whose process has ended.
 func (v *jsonView) ended(alloc, task string) {
 	for _, stream := range event.Streams {
 		v.endLine(v.tasks[streamKey{alloc, task, stream}])
 	}
 }
 
-// close writes what is held back at all.
+// close writes all text held back.
 func (v *jsonView) close() {
 	for _, s := range v.order {
 		v.endLine(s)
 	}
 }
 
-// endLine writes what is held back of an unfinished line.
+// endLine writes an unfinished line that was held back.
 func (v *jsonView) endLine(s *jsonStream) {
 	if s != nil {
 		s.release(func(text []byte, whole bool) { v.log(s, text, whole) })
@@ -148,7 +149,7 @@ func (v *jsonView) endLine(s *jsonStream) {
 
 func (v *jsonView) idle() {}
 
-// said is silent: everything is on stdout, and stdout may be blocked.
+// said returns "": everything is on stdout, and stdout may be blocked.
 func (v *jsonView) said(_ time.Time, text string) string {
 	if v.streams.ErrTerm {
 		return visible.Text(text) + "\n"
@@ -159,13 +160,13 @@ func (v *jsonView) said(_ time.Time, text string) string {
 func (v *jsonView) end(r Result) {
 	v.close()
 	for _, j := range v.Jobs {
-		_ = ui.WriteJSON(v.screen.out(), Summarize(v.run, *j.ID, v.Begin, r)) // its errors are seen by flush
+		_ = ui.WriteJSON(v.screen.out(), Summarize(v.run, *j.ID, v.Begin, r)) // flush reports errors
 	}
 }
 
-// appendJSON appends valid UTF-8 as the inside of a JSON string.
+// appendJSON appends valid UTF-8 as the content of a JSON string.
 func appendJSON(dst, text []byte) []byte {
-	done := 0 // how much of text dst has
+	done := 0 // written part of text
 	for i := 0; i < len(text); {
 		if c := text[i]; c >= ' ' && c < 0x7f && c != '"' && c != '\\' {
 			i++

@@ -14,27 +14,27 @@ import (
 	"taskrun/jobspec/visible"
 )
 
-// maxLabel is how wide the column of labels gets.
+// maxLabel is the maximum width of the column of labels.
 const maxLabel = 24
 
-// labels names each task of a run as shortly as it can be told from the
-// others: TASK, GROUP/TASK or GROUP[INDEX]/TASK, with JOB/ in front where two
-// jobs would say the same. Commands accept these as targets.
+// labels has the shortest unambiguous name of each task in a run: TASK,
+// GROUP/TASK or GROUP[INDEX]/TASK, preceded by JOB/ if two jobs have the same.
+// Commands accept these names as targets.
 type labels struct {
 	byTask map[labelKey]string
 	width  int // of the column
 
 	jobs    []*api.Job
 	columns int
-	counts  map[groupKey]int // how many allocations groups have
+	counts  map[groupKey]int // number of allocations of groups
 }
 
 type groupKey struct{ job, group string }
 
 type labelKey struct{ alloc, task string } // alloc is <job>.<group>[<index>]
 
-// newLabels names the tasks of canonical jobs. On a terminal of so many columns
-// long names are shortened; with 0 columns they are not.
+// newLabels names the tasks of canonical jobs. Long names are shortened to fit
+// a terminal with the given columns, unless that is 0.
 func newLabels(jobs []*api.Job, columns int) *labels {
 	l := &labels{jobs: jobs, columns: columns, counts: make(map[groupKey]int)}
 	for _, j := range jobs {
@@ -46,8 +46,8 @@ func newLabels(jobs []*api.Job, columns int) *labels {
 	return l
 }
 
-// learn takes in an allocation, and reports whether labels have changed because
-// its group has more of them than before.
+// learn records an allocation. It reports whether labels have changed because
+// its group has more allocations than before.
 func (l *labels) learn(a *event.Alloc) (changed bool) {
 	key := groupKey{a.Job, a.Group}
 	count, known := l.counts[key]
@@ -59,12 +59,13 @@ func (l *labels) learn(a *event.Alloc) (changed bool) {
 	return true
 }
 
-// compare orders allocations as their jobs have them.
+// compare compares allocations in the order of their jobs.
 func (l *labels) compare(a, b *event.Alloc) int {
 	return cmp.Or(cmp.Compare(l.rank(a), l.rank(b)), cmp.Compare(a.Index(), b.Index()))
 }
 
-// rank is the position of a group in its job, and of that in the run.
+// rank returns the position of a group in its job, combined with that of the
+// job.
 func (l *labels) rank(a *event.Alloc) (rank int) {
 	for _, j := range l.jobs {
 		for _, g := range j.TaskGroups {
@@ -77,10 +78,10 @@ func (l *labels) rank(a *event.Alloc) (rank int) {
 	return rank
 }
 
-// name gives each task its label.
+// name computes the labels.
 func (l *labels) name() {
 	jobs := l.jobs
-	groups := make(map[[2]string]int) // by job and task: in how many groups
+	groups := make(map[[2]string]int) // by job and task: number of groups
 	each(jobs, func(j *api.Job, _ *api.TaskGroup, t *api.Task) { groups[[2]string{*j.ID, t.Name}]++ })
 	inJob := func(j *api.Job, g *api.TaskGroup, t *api.Task, index int) string {
 		switch {
@@ -91,7 +92,7 @@ func (l *labels) name() {
 		}
 		return t.Name
 	}
-	owners := make(map[string]int) // by label: how many jobs have it
+	owners := make(map[string]int) // by label: number of jobs
 	if len(jobs) > 1 {
 		each(jobs, func(j *api.Job, g *api.TaskGroup, t *api.Task) { owners[inJob(j, g, t, 0)]++ })
 	}
@@ -109,7 +110,7 @@ func (l *labels) name() {
 	l.fit()
 }
 
-// fit makes the labels fit into the terminal.
+// fit shortens the labels to fit the terminal.
 func (l *labels) fit() *labels {
 	limit := maxLabel
 	if l.columns > 0 {
@@ -136,7 +137,7 @@ func each(jobs []*api.Job, f func(*api.Job, *api.TaskGroup, *api.Task)) {
 	}
 }
 
-// of returns a task's label; a task that no job has is named in full.
+// of returns a task's label, or the full name if no job contains the task.
 func (l *labels) of(alloc, task string) string {
 	if label, ok := l.byTask[labelKey{alloc, task}]; ok {
 		return label
@@ -149,7 +150,7 @@ func (l *labels) padded(label string) string {
 	return label + strings.Repeat(" ", max(0, l.width-ansi.StringWidth(label)))
 }
 
-// taskColors gives each task name a color: that of its hash, or the next one
+// taskColors assigns each task name a color: by its hash, or the next color
 // that fewer names have. The same jobs always get the same colors.
 func taskColors(jobs []*api.Job) colors {
 	colors := make(colors)
@@ -157,7 +158,7 @@ func taskColors(jobs []*api.Job) colors {
 	return colors
 }
 
-// colors are those of task names, of the colors that a style has for tasks.
+// colors maps task names to indexes of a style's task colors.
 type colors map[string]int
 
 func (c colors) give(name string) {

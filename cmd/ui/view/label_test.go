@@ -10,7 +10,7 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-func TestLabelsAreAsShortAsTheyCanBe(t *testing.T) {
+func TestLabelsAreMinimal(t *testing.T) {
 	t.Parallel()
 	two := job("shop", 1, task("web"))
 	other := api.NewTaskGroup("admin", 1)
@@ -43,7 +43,7 @@ func TestLabelsAreAsShortAsTheyCanBe(t *testing.T) {
 	}
 }
 
-// Labels are at most a quarter of a terminal, and their column is no wider.
+// Labels use at most a quarter of a terminal, and their column is no wider.
 func TestLabelsFit(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 40)
@@ -61,7 +61,7 @@ func TestLabelsFit(t *testing.T) {
 	}
 }
 
-// Indexes tell the tasks of two jobs apart only where both have such a group.
+// Labels of two jobs have indexes only if both have such a group.
 func TestLabelsOfSeveralJobs(t *testing.T) {
 	t.Parallel()
 	jobs := []*api.Job{job("a", 2, task("web")), job("b", 2, task("web"), task("db")), job("c", 1, task("web"))}
@@ -95,8 +95,8 @@ func TestTasksGetStableAndDifferentColors(t *testing.T) {
 	}
 }
 
-// The column of labels is as wide as a terminal shows it, and so is each line
-// of a run in it.
+// The column of labels and each line of a run have the width that a terminal
+// displays.
 func TestWideLabelsAlign(t *testing.T) {
 	t.Parallel()
 	names := []string{"日本語サービス", "🚀", "e\u0301te\u0301", "db"}

@@ -2,15 +2,15 @@ package view
 
 import "bytes"
 
-// lines cuts what a task writes to one stream into lines.
+// lines splits the output in one stream into lines.
 type lines struct {
-	limit int    // how much of an unfinished line is held back, in bytes; the rest passes in parts
-	held  []byte // the beginning of a line whose end has not come yet
+	limit int    // how much of an unfinished line is held back, in bytes; longer lines are passed on in parts
+	held  []byte // the beginning of an unfinished line
 }
 
-// cut calls emit with every line in data, without its newline and together
-// with what was held back. whole is false for a part of a line, after which
-// the rest of it will follow. The text may be used during the call.
+// cut calls emit with every line in data, without its newline and preceded by
+// the text held back. whole is false for a part of a line that continues. The
+// text is only valid during the call.
 func (l *lines) cut(data []byte, emit func(text []byte, whole bool)) {
 	for len(data) > 0 {
 		i := bytes.IndexByte(data, '\n')
@@ -38,7 +38,7 @@ func (l *lines) hold(data []byte, emit func([]byte, bool)) {
 	emit(data, false)
 }
 
-// release emits what is held back as a part of a line.
+// release emits the text held back as a part of a line.
 func (l *lines) release(emit func(text []byte, whole bool)) {
 	if len(l.held) > 0 {
 		emit(l.held, false)
@@ -46,7 +46,7 @@ func (l *lines) release(emit func(text []byte, whole bool)) {
 	}
 }
 
-// forget empties held, and gives back the memory that an unusual line took.
+// forget empties held, and frees the memory of an unusually long line.
 func (l *lines) forget() {
 	if cap(l.held) > 64<<10 {
 		l.held = nil

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// cutAll cuts pieces with a limit and returns the parts, a whole line with its
-// newline.
+// cutAll cuts pieces with a limit and returns the parts; a complete line has
+// its newline.
 func cutAll(limit int, pieces ...[]byte) (parts []string) {
 	l := lines{limit: limit}
 	emit := func(text []byte, whole bool) {
@@ -24,7 +24,7 @@ func cutAll(limit int, pieces ...[]byte) (parts []string) {
 	return parts
 }
 
-func TestLinesAreCutWhereverPiecesEnd(t *testing.T) {
+func TestLinesAcrossPieces(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name   string
@@ -53,7 +53,7 @@ func TestLinesAreCutWhereverPiecesEnd(t *testing.T) {
 	}
 }
 
-// FuzzLines checks that no byte is lost, doubled or moved.
+// FuzzLines checks that no byte is lost, duplicated or moved.
 func FuzzLines(f *testing.F) {
 	f.Add([]byte("a\nbc\n\nd"), 1, 16)
 	f.Add([]byte(strings.Repeat("x", 100)), 7, 10)

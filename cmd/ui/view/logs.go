@@ -15,22 +15,21 @@ type Label struct {
 	Label string
 }
 
-// partTime is how long the beginning of a line waits for its end before a
-// terminal shows it.
+// partTime is how long a terminal waits for the end of a line before it shows
+// the beginning.
 const partTime = 100 * time.Millisecond
 
-// Logs shows outputs of tasks as a run does, without times: these are not
-// known any more. Into a file or a pipe, that of a single task goes byte by
+// Logs shows outputs of tasks as a run does, with times on request. Into a file or a pipe, that of a single task goes byte by
 // byte. Its methods may be called from several goroutines at once.
 type Logs struct {
 	mu    sync.Mutex
 	view  outputs
-	bytes bool // pieces go as they are
+	bytes bool // copy pieces unchanged
 	*screen
-	part *time.Timer // shows lines that have no end yet
+	part *time.Timer // shows unfinished lines
 }
 
-// outputs shows outputs of tasks: as lines or as objects.
+// outputs shows outputs of tasks as lines or objects.
 type outputs interface {
 	output(e event.Event, stream event.Stream, piece []byte)
 	idle()
@@ -38,8 +37,9 @@ type outputs interface {
 	close()
 }
 
-// NewLogs returns what shows the outputs of tasks.
-func NewLogs(s *ui.Streams, mode ui.Mode, color ui.ColorMode, tasks []Label) *Logs {
+// NewLogs returns what shows the outputs of tasks, each line behind its time or, with
+// ui.TimeNone, without.
+func NewLogs(s *ui.Streams, mode ui.Mode, color ui.ColorMode, format ui.TimeFormat, tasks []Label) *Logs {
 	byTask, colors := make(map[labelKey]string), make(colors)
 	for _, t := range tasks {
 		byTask[labelKey{t.Alloc, t.Task}] = t.Label
@@ -50,7 +50,11 @@ func NewLogs(s *ui.Streams, mode ui.Mode, color ui.ColorMode, tasks []Label) *Lo
 		bare: len(byTask) == 1 || mode == ui.Quiet, terminal: s.OutTerm, cursor: s.OutTerm && s.Cursor(),
 		tasks: make(map[streamKey]*printed),
 	}
-	l := &Logs{view: p, screen: p.screen, bytes: len(byTask) == 1 && !s.OutTerm && mode != ui.JSON}
+	timed := format != ui.TimeNone
+	if timed {
+		p.clock = &clock{format: format}
+	}
+	l := &Logs{view: p, screen: p.screen, bytes: len(byTask) == 1 && !s.OutTerm && mode != ui.JSON && !timed}
 	if mode == ui.JSON {
 		l.view = newJSONView(p.common)
 	}
@@ -58,14 +62,14 @@ func NewLogs(s *ui.Streams, mode ui.Mode, color ui.ColorMode, tasks []Label) *Lo
 	return l
 }
 
-// Write shows a piece of output. The error is that of stdout.
-func (l *Logs) Write(alloc *event.Alloc, task string, stream event.Stream, piece []byte) error {
+// Write shows a piece of output that was read at a time. The error is that of stdout.
+func (l *Logs) Write(at time.Time, alloc *event.Alloc, task string, stream event.Stream, piece []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.bytes {
 		l.out().Write(piece)
 	} else {
-		l.view.output(event.Event{Time: time.Now(), Alloc: alloc, Task: task}, stream, piece)
+		l.view.output(event.Event{Time: at, Alloc: alloc, Task: task}, stream, piece)
 		l.part.Reset(partTime)
 	}
 	return l.flush()
@@ -83,7 +87,7 @@ func (l *Logs) showParts() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.view.idle()
-	_ = l.flush() // the error stays for the next Write
+	_ = l.flush() // the next Write returns the error
 }
 
 // Close ends all lines.

@@ -17,9 +17,9 @@ import (
 
 var now = regexp.MustCompile(`"time":"20[^"]*Z"`)
 
-// The output of one task goes byte by byte into a pipe. Otherwise it is cut into
-// lines: with labels where there are several tasks, safe on a terminal, objects
-// for programs.
+// The output of one task is copied unchanged into a pipe. Otherwise it is split
+// into lines: with labels if there are several tasks, safe on a terminal,
+// objects for programs.
 func TestLogs(t *testing.T) {
 	t.Parallel()
 	a := alloc("j", 0, "11111111")
@@ -57,12 +57,14 @@ func TestLogs(t *testing.T) {
 			if c.columns > 0 {
 				s.OutTerm, s.Env = true, terminal(c.columns)
 			}
-			l := NewLogs(s, c.mode, ui.ColorNever, c.tasks)
+			l := NewLogs(s, c.mode, ui.ColorNever, ui.TimeNone, c.tasks)
 			for _, do := range []func() error{
-				func() error { return l.Write(a, "web", event.Stdout, []byte("x\x1b[2J\nhalf")) },
+				func() error { return l.Write(time.Now(), a, "web", event.Stdout, []byte("x\x1b[2J\nhalf")) },
 				func() error { return l.Ended(a, "web") },
-				func() error { return l.Write(a, c.tasks[len(c.tasks)-1].Task, event.Stdout, []byte("other\n")) },
-				func() error { return l.Write(a, "web", event.Stderr, []byte("err")) },
+				func() error {
+					return l.Write(time.Now(), a, c.tasks[len(c.tasks)-1].Task, event.Stdout, []byte("other\n"))
+				},
+				func() error { return l.Write(time.Now(), a, "web", event.Stderr, []byte("err")) },
 				l.Close,
 			} {
 				if err := do(); err != nil {
@@ -73,8 +75,8 @@ func TestLogs(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			s.Out = failingWriter{syscall.EPIPE}
-			l = NewLogs(s, c.mode, ui.ColorNever, c.tasks)
-			if err := l.Write(a, "web", event.Stdout, []byte("x\n")); !errors.Is(err, syscall.EPIPE) {
+			l = NewLogs(s, c.mode, ui.ColorNever, ui.TimeNone, c.tasks)
+			if err := l.Write(time.Now(), a, "web", event.Stdout, []byte("x\n")); !errors.Is(err, syscall.EPIPE) {
 				t.Errorf("with stdout closed: %v", err)
 			}
 			if err := l.Close(); !errors.Is(err, syscall.EPIPE) {
@@ -84,17 +86,55 @@ func TestLogs(t *testing.T) {
 	}
 }
 
-// A line that has no end yet appears on a terminal when nothing follows soon,
-// and goes on when the rest comes.
+// With times each line stands behind when its end was read, also that of a single
+// task into a pipe.
+func TestLogsWithTimes(t *testing.T) {
+	t.Parallel()
+	a := alloc("j", 0, "11111111")
+	one := []Label{{a.Name, "web", "web"}}
+	two := append(one, Label{a.Name, "db", "db"})
+	start := time.Date(2024, 2, 3, 4, 5, 6, 789e6, time.FixedZone("", 2*60*60))
+	for name, tt := range map[string]struct {
+		mode  ui.Mode
+		tasks []Label
+		want  string
+	}{
+		"one":     {ui.Plain, one, "2024-02-03T04:05:06.789+02:00 x\n2024-02-03T04:05:07.789+02:00 yz\n"},
+		"two":     {ui.Plain, two, "2024-02-03T04:05:06.789+02:00 web │ x\n2024-02-03T04:05:07.789+02:00 web │ yz\n"},
+		"quietly": {ui.Quiet, two, "2024-02-03T04:05:06.789+02:00 x\n2024-02-03T04:05:07.789+02:00 yz\n"},
+		"objects": {ui.JSON, one, `"time":"2024-02-03T02:05:06.789Z" "line":"x"}` + "\n" + `"time":"2024-02-03T02:05:07.789Z" "line":"yz"}` + "\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, out, _ := ui.Test()
+			l := NewLogs(s, tt.mode, ui.ColorNever, ui.TimeISO, tt.tasks)
+			for i, text := range []string{"x\ny", "z\n"} {
+				if err := l.Write(start.Add(time.Duration(i)*time.Second), a, "web", event.Stdout, []byte(text)); err != nil {
+					t.Error(err)
+				}
+			}
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+			got := regexp.MustCompile(`.*("time":"[^"]*").*("line":.*)`).ReplaceAllString(out.String(), "$1 $2")
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// An unfinished line appears on a terminal if nothing follows soon, and
+// continues with the rest.
 func TestLogsShowAPromptOnATerminal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := alloc("j", 0, "11111111")
 		s, out, _ := ui.Test()
 		s.OutTerm = true
-		l := NewLogs(s, ui.Plain, ui.ColorNever, []Label{{a.Name, "web", "web"}})
+		l := NewLogs(s, ui.Plain, ui.ColorNever, ui.TimeNone, []Label{{a.Name, "web", "web"}})
 		write := func(text string) {
-			if err := l.Write(a, "web", event.Stdout, []byte(text)); err != nil {
+			if err := l.Write(time.Now(), a, "web", event.Stdout, []byte(text)); err != nil {
 				t.Error(err)
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// failing is output of which the beginning can be read, and then an error.
+// failing is output whose beginning can be read, followed by an error.
 type failing struct {
 	source
 	err error
@@ -27,9 +27,9 @@ func (f failing) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// TestOutputThatCannotBeRead checks that a notice says how much output cannot be
+// TestUnreadableOutput checks that a notice says how much output cannot be
 // read, and why unless it is simply gone, and that the rest is shown.
-func TestOutputThatCannotBeRead(t *testing.T) {
+func TestUnreadableOutput(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		err    error

@@ -11,14 +11,14 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// Options is what a display needs to know.
+// Options are the options of a display.
 type Options struct {
 	Mode     ui.Mode
 	Color    ui.ColorMode
 	Time     ui.TimeFormat
 	Jobs     []*api.Job      // canonical
-	Warnings []ui.Diagnostic // found in the jobs
-	Begin    time.Time       // of the run
+	Warnings []ui.Diagnostic // about the jobs
+	Begin    time.Time       // start of the run
 	Version  string
 	DataDir  string
 	Socket   string // where the run is served; empty: nowhere
@@ -50,8 +50,8 @@ func (o *Options) dataDir() string {
 // Result is how a run ended.
 type Result struct {
 	ExitCode int
-	// Cause tells in a few words why the run was stopped, and is empty when it
-	// ended by itself.
+	// Cause explains in a few words why the run was stopped. It is empty if the
+	// run ended by itself.
 	Cause string
 	User  bool // the user stopped it
 	Time  time.Time

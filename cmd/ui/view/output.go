@@ -8,18 +8,17 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// appendVisible appends a line of a task without anything that a terminal
-// would obey: colors and other escape sequences are left out, of a progress
-// line that rewrites itself the last state remains, and other control bytes
-// and broken UTF-8 are spelled out.
+// appendVisible appends a line of a task without control characters: colors and
+// other escape sequences are removed, a line that rewrites itself is reduced to
+// its last state, and other control bytes and invalid UTF-8 are escaped.
 func appendVisible(dst, line []byte) []byte {
 	dst, _ = appendSafe(dst, lastState(line), nil, false)
 	return dst
 }
 
-// appendSafe appends text as a terminal may get it. With colors it keeps those
-// that the task sets; inForce are the sequences in force before the text, and
-// what is returned those after it.
+// appendSafe appends text in a form that is safe for a terminal. With colors,
+// it keeps those that the task sets; inForce are the color sequences in force
+// before the text, after those after it.
 func appendSafe(dst, line, inForce []byte, colors bool) (safe, after []byte) {
 	for len(line) > 0 {
 		c := line[0]
@@ -53,7 +52,7 @@ func appendSafe(dst, line, inForce []byte, colors bool) (safe, after []byte) {
 			switch {
 			case r == utf8.RuneError && n == 1:
 				dst = fmt.Appendf(dst, `\x%02x`, c)
-			case r < 0xa0 || bidi(r): // C1 controls start sequences too
+			case r < 0xa0 || bidi(r): // C1 controls start sequences, too
 				dst = fmt.Appendf(dst, `\u%04x`, r)
 			default:
 				dst = append(dst, line[:n]...)
@@ -68,10 +67,10 @@ const (
 	esc         = 0x1b
 	del         = 0x7f
 	resetColors = "\x1b[0m"
-	maxColor    = 64 // of sequences in force, in bytes
+	maxColor    = 64 // of the sequences in force, in bytes
 )
 
-// lastState returns what a line that returns to its beginning ends up as.
+// lastState returns the visible result of a line with carriage returns.
 func lastState(line []byte) []byte {
 	line = bytes.TrimRight(line, "\r")
 	return line[bytes.LastIndexByte(line, '\r')+1:]
@@ -81,9 +80,9 @@ func lastState(line []byte) []byte {
 func bidi(r rune) bool { return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 }
 
 // sequence returns the length of the escape sequence at the start of line, or 0
-// when it has no end, and whether it only sets colors. The library ends a
-// string, such as a title, at the byte 0x9c even within a character, and indexes
-// out of range when asked for more than 32 parameters.
+// if it is incomplete, and whether it only sets colors. The library ends a
+// string, such as a title, at the byte 0x9c even inside of a character, and
+// panics if there are more than 32 parameters.
 func sequence(line []byte) (n int, isColor bool) {
 	if len(line) > 1 && bytes.IndexByte([]byte("]PX^_"), line[1]) >= 0 {
 		switch end := bytes.IndexAny(line[2:], "\a\x1b") + 2; {
@@ -101,8 +100,8 @@ func sequence(line []byte) (n int, isColor bool) {
 	return n, seq[1] == '[' && string(bytes.Trim(seq[2:], "0123456789:;")) == "m"
 }
 
-// addColor adds a sequence to those in force. One that begins with a reset
-// takes the place of all others.
+// addColor adds a sequence to those in force. A sequence that starts with a
+// reset replaces all others.
 func addColor(inForce, seq []byte) []byte {
 	params := seq[2 : len(seq)-1]
 	if len(params) == 0 || bytes.Equal(params, []byte("0")) {

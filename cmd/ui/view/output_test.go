@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestTextIsMadeHarmless(t *testing.T) {
+func TestTextIsMadeSafe(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, in, plain, colored string }{
 		{"letters", "grün — 日本", "grün — 日本", "grün — 日本"},
@@ -94,7 +94,7 @@ func TestProgressLineKeepsItsLastState(t *testing.T) {
 	}
 }
 
-// FuzzVisible checks that nothing gets through that a terminal obeys.
+// FuzzVisible checks that no control character gets through.
 func FuzzVisible(f *testing.F) {
 	for _, seed := range []string{"text", "\x1b[31mred\x1b[0m", "\x1b]0;x\a", "\x1b[?25l\x9b2J", "\u009d0;x\u009c", "\x1b\x1b[31m"} {
 		f.Add([]byte(seed))

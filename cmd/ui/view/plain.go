@@ -11,8 +11,8 @@ import (
 	"taskrun/jobspec/visible"
 )
 
-// plain shows a run as lines for people: the tasks' output on stdout, what
-// happens to them on stderr.
+// plain shows a run as lines of text: the tasks' output on stdout, events on
+// stderr.
 type plain struct {
 	*printer
 	words     words
@@ -56,7 +56,7 @@ func (v *plain) event(e event.Event) {
 	}
 }
 
-// idle shows on a terminal what is under way.
+// idle shows the downloads in progress on a terminal.
 func (v *plain) idle() {
 	v.printer.idle()
 	if v.open != nil || !v.streams.ErrTerm || !v.streams.Cursor() {
@@ -76,7 +76,7 @@ func (v *plain) idle() {
 	}
 }
 
-// line writes a line of taskrun's own, of parts that are visible.
+// line writes a line of taskrun itself. Its parts must be safe for a terminal.
 func (v *plain) line(at time.Time, label, symbol, text string) {
 	if v.terminal && v.streams.ErrTerm {
 		v.breakLine()

@@ -9,34 +9,34 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// The marks between a task's label and its output.
+// Marks between a task's label and its output.
 const (
 	markStdout   = "│"
 	markStderr   = "┆"
-	markContinue = "…" // the rest of a line that something else had to interrupt
+	markContinue = "…" // the rest of an interrupted line
 )
 
-// maxHeld is how long a line may be to be printed in one piece whatever else
-// is printed meanwhile, in bytes.
+// maxHeld limits the length of lines that are never interrupted by other
+// output, in bytes.
 const maxHeld = 64 << 10
 
-// printer writes the tasks' output to stdout, line by line, each behind its
-// task's label. Into a file or a pipe the bytes go untouched; on a terminal
-// they cannot do more than show.
+// printer writes the tasks' output to stdout, line by line, each one preceded
+// by its task's label. It writes the bytes unchanged to a file or a pipe, and
+// makes them safe for a terminal.
 type printer struct {
 	*common
 	labels *labels
 	style  *ui.Style
 	colors map[string]int // by task name
 	clock  *clock         // nil: no times
-	bare   bool           // no labels either
+	bare   bool           // no labels
 
 	terminal bool // stdout is a terminal
-	cursor   bool // and one that can rewrite a line
+	cursor   bool // the terminal can rewrite a line
 
 	tasks map[streamKey]*printed
-	held  []*printed // those that may hold back the beginning of a line
-	open  *printed   // whose line on the screen has no end yet
+	held  []*printed // may hold back the beginning of a line
+	open  *printed   // its line on the screen is unfinished
 	buf   []byte
 }
 
@@ -45,17 +45,17 @@ type streamKey struct {
 	stream      event.Stream
 }
 
-// printed is one stream of one task.
+// printed is one output stream of a task.
 type printed struct {
 	lines
 	task         labelKey
 	mark         string
-	label, again []byte // what stands before a line, and before the rest of one
+	label, again []byte // prefix of a line, and of the rest of an interrupted one
 	time         []byte // of the latest piece
-	queued       bool   // in printer.held
+	queued       bool   // contained in printer.held
 	begun        bool   // the next text continues a line
-	returned     bool   // the task went back to the beginning of its line
-	inForce      []byte // the colors that the task has set and not reset
+	returned     bool   // the task has returned to the beginning of its line
+	inForce      []byte // color sequences in force
 }
 
 func newPrinter(c *common, clock *clock) *printer {
@@ -90,7 +90,7 @@ func (p *printer) stream(e event.Event, stream event.Stream) *printed {
 	return s
 }
 
-// name gives a stream its label.
+// name sets the label of a stream.
 func (p *printer) name(s *printed) {
 	if !p.bare {
 		label := p.label(p.style, s.task.alloc, s.task.task) + " "
@@ -99,13 +99,13 @@ func (p *printer) name(s *printed) {
 	}
 }
 
-// label returns a task's label in its color, as wide as the column.
+// label returns a task's label in its color, padded to the width of the column.
 func (p *printer) label(style *ui.Style, alloc, task string) string {
 	return style.Task(p.colors[task], p.labels.padded(p.labels.of(alloc, task)))
 }
 
-// output prints the lines in a piece of output. A line that has no end yet is
-// held back until more of it comes or the screen falls idle.
+// output prints the lines in a piece of output. It holds an unfinished line
+// back until more output arrives or the screen becomes idle.
 func (p *printer) output(e event.Event, stream event.Stream, piece []byte) {
 	s := p.stream(e, stream)
 	s.time = s.time[:0]
@@ -120,16 +120,16 @@ func (p *printer) output(e event.Event, stream event.Stream, piece []byte) {
 	}
 }
 
-// release prints what is held back of a line.
+// release prints the part of a line that was held back.
 func (p *printer) release(s *printed) {
 	s.release(func(text []byte, whole bool) { p.print(s, text, whole) })
 }
 
-// print prints text of one line; it is whole when the line ends with it.
+// print prints text of one line; whole is true if the line ends with it.
 func (p *printer) print(s *printed, text []byte, whole bool) {
 	switch {
 	case s.begun && s != p.open && whole && len(text) == 0:
-		// The line was interrupted, which ended it already.
+		// The interruption has ended the line already.
 		s.begun, s.returned = false, false
 	case p.terminal:
 		p.show(s, text, whole)
@@ -138,7 +138,7 @@ func (p *printer) print(s *printed, text []byte, whole bool) {
 	}
 }
 
-// pass prints text as it is.
+// pass prints text unchanged.
 func (p *printer) pass(s *printed, text []byte, whole bool) {
 	out := p.screen.out()
 	if s != p.open {
@@ -151,14 +151,14 @@ func (p *printer) pass(s *printed, text []byte, whole bool) {
 	p.finish(s, whole)
 }
 
-// show prints text on a terminal. A task that goes back to the beginning of
-// its line, as progress bars do, rewrites it for as long as it is open.
+// show prints text on a terminal. A task that returns to the beginning of its
+// line, like a progress bar, rewrites the line as long as it is the last one.
 func (p *printer) show(s *printed, text []byte, whole bool) {
 	state := lastState(text)
 	rewrite := s.begun && (s.returned || bytes.IndexByte(bytes.TrimRight(text, "\r"), '\r') >= 0)
 	switch {
 	case rewrite && len(state) == 0 && s == p.open:
-		// Nothing new: what the line shows stays.
+		// Nothing new: keep the visible line.
 	case s != p.open:
 		s.begun = s.begun && !rewrite
 		p.startLine(s)
@@ -180,7 +180,7 @@ func (p *printer) show(s *printed, text []byte, whole bool) {
 	p.finish(s, whole)
 }
 
-// startLine ends the line that is open and writes what stands before the text.
+// startLine ends the unfinished line and writes the prefix of the next one.
 func (p *printer) startLine(s *printed) {
 	p.breakLine()
 	out := p.screen.out()
@@ -192,7 +192,7 @@ func (p *printer) startLine(s *printed) {
 	}
 }
 
-// finish ends the line, or notes that s has left it open.
+// finish ends the line, or records that it is unfinished.
 func (p *printer) finish(s *printed, whole bool) {
 	s.begun = !whole
 	p.open = s
@@ -201,7 +201,7 @@ func (p *printer) finish(s *printed, whole bool) {
 	}
 }
 
-// breakLine ends the line that is open, so that another can begin.
+// breakLine ends the unfinished line, so that another one can start.
 func (p *printer) breakLine() {
 	if p.open != nil {
 		p.screen.out().WriteByte('\n')
@@ -209,7 +209,7 @@ func (p *printer) breakLine() {
 	}
 }
 
-// idle shows on a terminal the lines that have no end yet.
+// idle shows unfinished lines on a terminal.
 func (p *printer) idle() {
 	if p.terminal {
 		p.releaseAll()

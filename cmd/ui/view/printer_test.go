@@ -17,7 +17,8 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// pair is a stage with a job of two tasks and no times, and its allocation.
+// pair returns a stage with a job of two tasks and no times, and its
+// allocation.
 func pair(t *testing.T, columns int, opts Options) (*stage, *event.Alloc) {
 	opts.Jobs = []*api.Job{job("j", 1, task("a"), task("b"))}
 	opts.Time = ui.TimeNone
@@ -54,7 +55,7 @@ func TestUnfinishedLineIsShownOnATerminalAndHeldBackInAPipe(t *testing.T) {
 	}
 }
 
-func TestInterruptedLineThatHasNoMoreTextNeedsNoSecondLine(t *testing.T) {
+func TestInterruptedLineWithoutMoreText(t *testing.T) {
 	t.Parallel()
 	s, a := pair(t, 80, Options{})
 	for _, w := range []struct{ task, text string }{{"a", "Waiting"}, {"b", "x\n"}, {"a", "\n"}, {"a", "next\n"}} {
@@ -91,7 +92,7 @@ func TestProgressRewritesItsLine(t *testing.T) {
 	}
 }
 
-func TestProgressThatIsInterruptedGetsANewLine(t *testing.T) {
+func TestInterruptedProgressGetsANewLine(t *testing.T) {
 	t.Parallel()
 	s, a := pair(t, 80, Options{})
 	for _, w := range []struct{ task, text string }{{"a", "10%"}, {"b", "x\n"}, {"a", "\r50%"}, {"a", "\r100%\n"}} {
@@ -104,7 +105,7 @@ func TestProgressThatIsInterruptedGetsANewLine(t *testing.T) {
 	}
 }
 
-func TestColorOfATaskGoesOnInItsNextLineOnly(t *testing.T) {
+func TestTaskColorContinuesInItsNextLine(t *testing.T) {
 	t.Parallel()
 	s, a := pair(t, 80, Options{Color: ui.ColorAlways})
 	s.writes(a, "a", event.Stdout, "\x1b[31mred\nstill\x1b[0m\nplain\n")
@@ -120,7 +121,7 @@ func TestColorOfATaskGoesOnInItsNextLineOnly(t *testing.T) {
 	}
 }
 
-func TestBytesGoUntouchedIntoAPipe(t *testing.T) {
+func TestPipeGetsUnchangedBytes(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []ui.Mode{ui.Plain, ui.Quiet} {
 		s, a := pair(t, 0, Options{Mode: mode})
@@ -206,8 +207,8 @@ func TestLostOutputIsReported(t *testing.T) {
 	}
 }
 
-// What is no ASCII, and what JSON or a terminal takes for something else, is
-// escaped in objects.
+// Characters other than ASCII, and those with a meaning in JSON or for a
+// terminal, are escaped in objects.
 func TestTextInJSON(t *testing.T) {
 	t.Parallel()
 	s, a := pair(t, 0, Options{Mode: ui.JSON})
@@ -224,7 +225,7 @@ func TestTextInJSON(t *testing.T) {
 	}
 }
 
-// Where stdout is a pipe, colors of a task that were asked for end with its line.
+// If stdout is a pipe, forced colors of a task end with its line.
 func TestColorsInAPipeEndWithTheLine(t *testing.T) {
 	t.Parallel()
 	s, a := pair(t, 0, Options{Color: ui.ColorAlways})
@@ -236,7 +237,7 @@ func TestColorsInAPipeEndWithTheLine(t *testing.T) {
 	}
 }
 
-// What cannot be written to stderr is lost, and the output goes on.
+// A failed write to stderr is ignored, and the output continues.
 func TestClosedStderrStopsNothing(t *testing.T) {
 	t.Parallel()
 	s, a := pair(t, 0, Options{})
@@ -256,12 +257,12 @@ func TestClosedStderrStopsNothing(t *testing.T) {
 	}
 }
 
-// failingWriter fails as a closed pipe does.
+// failingWriter fails like a closed pipe.
 type failingWriter struct{ err error }
 
 func (w failingWriter) Write([]byte) (int, error) { return 0, w.err }
 
-func TestClosedStdoutIsReportedOnceAndTheRestGoesOn(t *testing.T) {
+func TestClosedStdoutIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	s, a := pair(t, 0, Options{})
 	s.d.screen.bufOut.Reset(failingWriter{syscall.EPIPE})
@@ -289,7 +290,7 @@ func TestClosedStdoutIsReportedOnceAndTheRestGoesOn(t *testing.T) {
 	}
 }
 
-// blockedWriter blocks until it is let go.
+// blockedWriter blocks until it is released.
 type blockedWriter struct {
 	begun, free chan struct{}
 	once        sync.Once

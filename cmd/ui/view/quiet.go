@@ -7,11 +7,11 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// quiet shows only the tasks' output, and at the end what failed.
+// quiet shows only the tasks' output, and failures at the end.
 //
-// A run of one task passes its output on byte by byte, so that it may be used
-// in a pipe in the task's place; on a terminal it can do no more than show. With
-// several tasks, each line stands behind its task's label.
+// The output of a single task is copied unchanged, so that the run can replace
+// the task in a pipeline; on a terminal it is made safe. With several tasks,
+// each line is preceded by its task's label.
 type quiet struct {
 	*printer
 }

@@ -7,25 +7,25 @@ import (
 	"taskrun/cmd/ui"
 )
 
-// eraseLine erases the line in which the cursor is.
+// eraseLine erases the current line.
 const eraseLine = "\r\x1b[K"
 
-// screenBuffer is how much is collected before it is written, in bytes.
+// screenBuffer is the size of the output buffer, in bytes.
 const screenBuffer = 256 << 10
 
-// screen holds the two buffered streams of a view and keeps what is written to
-// them in order, for when both lead to the same place. Errors of stdout are
-// kept until flush; what cannot be written to stderr is lost.
+// screen has the two buffered streams of a view, and keeps the order of what is
+// written to both, in case they lead to the same place. Errors of stdout are
+// kept until flush; errors of stderr are ignored.
 type screen struct {
 	bufOut, bufErr *bufio.Writer
-	live           string // the line below everything, which has no end
+	live           string // the line below everything else, without a line end
 }
 
 func newScreen(s *ui.Streams) *screen {
 	return &screen{bufOut: bufio.NewWriterSize(s.Out, screenBuffer), bufErr: bufio.NewWriterSize(s.Err, 4<<10)}
 }
 
-// out is where the tasks' output goes.
+// out returns the stream for the tasks' output.
 func (s *screen) out() *bufio.Writer {
 	s.clear()
 	if s.bufErr.Buffered() > 0 {
@@ -34,16 +34,16 @@ func (s *screen) out() *bufio.Writer {
 	return s.bufOut
 }
 
-// err is where taskrun's own lines go.
+// err returns the stream for taskrun's own lines.
 func (s *screen) err() *bufio.Writer {
 	s.clear()
 	if s.bufOut.Buffered() > 0 {
-		_ = s.bufOut.Flush() // the error stays and is seen by flush
+		_ = s.bufOut.Flush() // flush reports the error
 	}
 	return s.bufErr
 }
 
-// below shows a line below everything on a terminal, until the next one or
+// below shows a line below everything else on a terminal, until the next one or
 // until something else is written.
 func (s *screen) below(line string) {
 	if line != s.live {
@@ -52,7 +52,7 @@ func (s *screen) below(line string) {
 	}
 }
 
-// clear removes the line below everything.
+// clear removes that line.
 func (s *screen) clear() {
 	if s.live != "" {
 		s.bufErr.WriteString(eraseLine)

@@ -24,10 +24,10 @@ var update = flag.Bool("update", false, "write the golden files")
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// begin is when every run in these tests begins.
+// begin is the start of every run in these tests.
 var begin = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 
-// stage plays a run to a display.
+// stage sends the events of a run to a display.
 type stage struct {
 	t      *testing.T
 	bus    event.Bus
@@ -39,7 +39,7 @@ type stage struct {
 	err    *bytes.Buffer
 }
 
-// newStage returns a stage with a terminal of so many columns; with 0 columns
+// newStage returns a stage with a terminal of the given columns; with 0 columns
 // the streams are pipes.
 func newStage(t *testing.T, columns int, opts Options) *stage {
 	t.Helper()
@@ -61,7 +61,7 @@ func newStage(t *testing.T, columns int, opts Options) *stage {
 	return s
 }
 
-// terminal is the environment of a terminal of so many columns.
+// terminal returns the environment of a terminal with the given columns.
 func terminal(columns int) func(string) string {
 	return func(name string) string {
 		return map[string]string{"TERM": "xterm", "COLUMNS": strconv.Itoa(columns)}[name]
@@ -105,7 +105,7 @@ func (s *stage) writes(a *event.Alloc, task string, stream event.Stream, text st
 	s.say(a, task, event.Output{Stream: stream, Source: source(text), Length: int64(len(text))})
 }
 
-// shows lets the display take in what has happened, and then rest.
+// shows lets the display process all events and become idle.
 func (s *stage) shows() {
 	for s.sub.Ready() {
 		e, _ := s.sub.Next(s.t.Context())
@@ -132,12 +132,12 @@ func (s source) ReadAt(p []byte, off int64) (int, error) {
 func (source) Retain()  {}
 func (source) Release() {}
 
-// brokenSource is output that cannot be read any more.
+// brokenSource is output that can no longer be read.
 type brokenSource struct{ source }
 
 func (brokenSource) ReadAt([]byte, int64) (int, error) { return 0, errors.New("disk on fire") }
 
-// golden compares what was shown with a file; escape bytes are spelled there.
+// golden compares output with a file, in which escape bytes are escaped.
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name+".golden")

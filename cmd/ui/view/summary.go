@@ -8,8 +8,8 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// Summary is how the run of a job ended: the last object of --output json, and
-// what is kept of the run.
+// Summary is how the run of a job ended. It is the last object of --output
+// json, and is stored with the run.
 type Summary struct {
 	ui.Head
 	Job        string         `json:"job"`
@@ -17,8 +17,8 @@ type Summary struct {
 	ExitCode   int            `json:"exit_code"`
 	DurationMS int64          `json:"duration_ms"`
 	Allocs     []AllocSummary `json:"allocs"`
-	// Cause is why the run was stopped, and User that the user stopped it, for
-	// those that are kept.
+	// Cause explains why the run was stopped, and User says that the user
+	// stopped it. They are stored for later commands.
 	Cause string `json:"cause,omitempty"`
 	User  bool   `json:"stopped_by_user,omitempty"`
 }
@@ -34,7 +34,7 @@ type AllocSummary struct {
 // Ended is when the run ended.
 func (s *Summary) Ended() time.Time { return s.Time }
 
-// Summarize tells how a job of a run that began at a time has ended.
+// Summarize returns the summary of a job in a run that started at begin.
 func Summarize(run *fold.Run, job string, begin time.Time, r Result) Summary {
 	s := Summary{
 		Head: ui.Head{Type: "summary", Time: r.Time.UTC()}, Job: job, Status: run.Status(job, r.Cause != ""),

@@ -7,11 +7,12 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// keptTail is how much of a task's latest output is kept for the end of a run
-// that failed, in bytes.
+// keptTail is how much of a task's latest output is kept for the failure
+// screen, in bytes.
 const keptTail = 4 << 10
 
-// tails holds the latest output of each task, both streams as they came.
+// tails holds the latest output of each task, with both streams in the order of
+// arrival.
 type tails map[tailKey][]byte
 
 type tailKey struct{ alloc, task string }
@@ -29,8 +30,8 @@ func (t tails) add(alloc, task string, piece []byte) {
 	t[key] = tail
 }
 
-// last returns a task's last n lines that are not blank, made harmless and cut
-// to a width.
+// last returns a task's last n lines that are not blank, made safe and cut to a
+// width.
 func (t tails) last(alloc, task string, n, width int) []string {
 	var last []string
 	for line := range bytes.SplitSeq(t[tailKey{alloc, task}], []byte{'\n'}) {

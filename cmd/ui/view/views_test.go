@@ -23,7 +23,7 @@ func shop() *api.Job {
 		hooked("clean-up", "poststop", false))
 }
 
-// success plays a run of shop that goes well.
+// success plays a successful run of shop.
 func success(s *stage) Result {
 	a := alloc("shop", 0, "11111111")
 	s.say(a, "", event.AllocStatus{Status: "pending", Description: "No tasks have started", Retry: -1})
@@ -59,7 +59,7 @@ func success(s *stage) Result {
 	return Result{}
 }
 
-// failure plays a run of shop in which the prestart task fails after a restart.
+// failure plays a run of shop whose prestart task fails after a restart.
 func failure(s *stage) Result {
 	a := alloc("shop", 0, "22222222")
 	for _, t := range shop().TaskGroups[0].Tasks {

@@ -15,12 +15,12 @@ import (
 	"taskrun/jobspec/visible"
 )
 
-// words says what happened, as a symbol and a text. It says nothing, without a
-// symbol, where another line says it.
+// words describes events by a symbol and a text. It returns no symbol for an
+// event that another line describes.
 type words struct {
 	*ui.Style
 	run     *fold.Run
-	verbose bool // another line may say it as well
+	verbose bool // even if another line says the same
 }
 
 func (w words) of(e event.Event) (symbol, text string) {
@@ -83,8 +83,8 @@ func (w words) taskEvent(t *fold.Task, e event.TaskEvent) (symbol, text string) 
 	return w.Quiet("·"), w.Quiet(text)
 }
 
-// stated reports whether the state of a task, which follows, says what an event
-// says.
+// stated reports whether the following state of the task says the same as an
+// event.
 func stated(e event.TaskEvent) bool {
 	switch e.Type {
 	case api.TaskStarted, api.TaskTerminated:
@@ -122,7 +122,7 @@ func (w words) taskState(t *fold.Task) string {
 	return w.Quiet("■ " + text)
 }
 
-// exitDetail is what an exit says besides its code.
+// exitDetail returns the details of an exit besides its code.
 func exitDetail(c fold.Cause) (detail string) {
 	if c.Reason != fold.Exited {
 		return ""
@@ -139,8 +139,8 @@ func exitDetail(c fold.Cause) (detail string) {
 	return detail
 }
 
-// allocStatus says what an allocation became. That it waits or runs is seen by
-// its tasks.
+// allocStatus describes the new status of an allocation. Its tasks show when it
+// is pending or running.
 func (w words) allocStatus(a *fold.Alloc, to event.AllocStatus) (symbol, text string) {
 	name := visible.String(a.Name)
 	switch to.Status {

@@ -44,7 +44,7 @@ func RemoveRun(ctx context.Context, cli *client.Client, run string) (removed int
 }
 
 // List returns the containers with a label ("name" or "name=value"), running or
-// not.
+// stopped.
 func List(ctx context.Context, cli *client.Client, label string) ([]container.Summary, error) {
 	list, err := cli.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: client.Filters{}.Add("label", label)})
 	return list.Items, err

@@ -13,7 +13,7 @@ import (
 )
 
 // The address of the engine is that of the options, of the environment, or of
-// the context of the docker command.
+// the docker command's context.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -79,7 +79,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// Requests without an answer, or with a part of one, may be retried.
+// Requests without a complete response may be retried.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{io.EOF, io.ErrUnexpectedEOF, context.DeadlineExceeded} {

@@ -1,5 +1,5 @@
-// Package daemon reaches a Docker engine: where it is, what its errors mean,
-// and the containers in it that belong to taskrun.
+// Package daemon connects to a Docker engine: its address, the meaning of its
+// errors, and its containers that belong to taskrun.
 package daemon
 
 import (

@@ -12,8 +12,8 @@ import (
 	"taskrun/drivers"
 )
 
-// Error adds to an error of the engine what failed. If the engine cannot be
-// reached, the error is recoverable.
+// Error wraps an error of the engine in a message about the failed action. If
+// the engine cannot be reached, the error is recoverable.
 func Error(failed string, err error) error {
 	wrapped := fmt.Errorf("%s: %w", failed, err)
 	if Unreachable(err) {

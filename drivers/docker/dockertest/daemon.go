@@ -19,7 +19,7 @@ import (
 const daemonTime = 60 * time.Second
 
 // Daemon is an engine that a test may stop and start. It has its own network
-// namespace, so its ports cannot be reached.
+// namespace, so its ports are not reachable.
 type Daemon struct {
 	Host string // its address, as DOCKER_HOST has it
 
@@ -61,8 +61,8 @@ func CanStart() error {
 	return nil
 }
 
-// StartDaemon starts an engine with arguments, which has the Image and must be
-// closed.
+// StartDaemon starts an engine with arguments and the Image. The caller must
+// close it.
 func StartDaemon(args ...string) (*Daemon, error) {
 	dir, err := os.MkdirTemp("", "dk") // its path must be short for sockets
 	if err != nil {
@@ -100,8 +100,8 @@ func (d *Daemon) Start(args ...string) error {
 		return err
 	}
 	defer log.Close()
-	// A killed engine leaves these. The next one would take any process with the
-	// PID, even a zombie, for its own.
+	// A killed engine leaves these. The next one would mistake any process with
+	// the PID, even a zombie, for its own.
 	for _, name := range []string{"pid", "exec/containerd/containerd.pid"} {
 		_ = os.Remove(filepath.Join(d.dir, name))
 	}
@@ -147,7 +147,7 @@ func (d *Daemon) end(sig syscall.Signal) error {
 	}
 	kill := time.AfterFunc(daemonTime, func() { _ = d.cmd.Process.Kill() })
 	defer kill.Stop()
-	_ = d.cmd.Wait() // any exit code will do
+	_ = d.cmd.Wait() // any exit code is fine
 	d.cmd = nil
 	return nil
 }
@@ -171,7 +171,7 @@ func (d *Daemon) Containers() (names []string, err error) {
 	return names, err
 }
 
-// RemoveContainers removes all containers, as somebody might by hand.
+// RemoveContainers removes all containers, as a user might by hand.
 func (d *Daemon) RemoveContainers() error {
 	return d.with(func(ctx context.Context, cli *client.Client) error {
 		names, err := namesOf(ctx, cli, "")

@@ -65,8 +65,8 @@ var Engine = sync.OnceValues(func() (*client.Client, error) {
 	return cli, importBusybox(ctx, cli)
 })
 
-// busyboxLayer returns the tar of a root directory with the machine's own busybox
-// and little else. The mark distinguishes it from others.
+// busyboxLayer returns the tar of a root directory with the machine's own
+// busybox and little else. The mark makes its content unique.
 func busyboxLayer(ctx context.Context, mark string) (io.Reader, error) {
 	path, err := exec.LookPath("busybox")
 	if err != nil {
@@ -108,12 +108,12 @@ func busyboxLayer(ctx context.Context, mark string) (io.Reader, error) {
 	return &b, errors.Join(err, w.Close())
 }
 
-// importBusybox makes the Image.
+// importBusybox creates the Image.
 func importBusybox(ctx context.Context, cli *client.Client) error {
 	return Import(ctx, cli, Image, "ENV FROM_IMAGE=yes", `CMD ["/bin/sh"]`)
 }
 
-// Import makes an image of the machine's own busybox, with lines as in a
+// Import creates an image of the machine's own busybox, with lines of a
 // Dockerfile.
 func Import(ctx context.Context, cli *client.Client, name string, changes ...string) error {
 	layer, err := busyboxLayer(ctx, "")
@@ -130,8 +130,8 @@ func Import(ctx context.Context, cli *client.Client, name string, changes ...str
 	return err
 }
 
-// TimeOf returns when a container wrote a line, in nanoseconds since 1970, by its
-// logs with timestamps.
+// TimeOf returns when a container wrote a line, in nanoseconds since 1970, from
+// its logs with timestamps.
 func TimeOf(t testing.TB, logs io.Reader, line string) string {
 	t.Helper()
 	var text bytes.Buffer

@@ -17,8 +17,8 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// Registry is a registry on this machine with one image, of which it has the
-// tags 1 and latest; see https://distribution.github.io/distribution/spec/api/.
+// Registry is a registry on this machine with one image, which has the tags 1
+// and latest; see https://distribution.github.io/distribution/spec/api/.
 type Registry struct {
 	Image string       // its name without a tag
 	Pulls atomic.Int64 // of the image's one layer
@@ -43,7 +43,7 @@ func NewRegistry(t testing.TB) *Registry {
 	return r
 }
 
-// StartRegistry starts a registry, which must be closed.
+// StartRegistry starts a registry. The caller must close it.
 func StartRegistry(ctx context.Context) (*Registry, error) {
 	layer, err := busyboxLayer(ctx, rand.Text())
 	if err != nil {

@@ -17,9 +17,9 @@ import (
 	"taskrun/drivers/docker/settings"
 )
 
-// pauseProgram is the only file of the image of a container that holds a
-// network: a program that waits forever. The image is made here, since there
-// may be no registry to ask for one.
+// pauseProgram is the only file in the image of a container that holds a
+// network: a program that waits forever. The image is built here, because there
+// may be no registry to pull it from.
 const pauseProgram = "/pause"
 
 // machine is a program that waits forever, in machine code.
@@ -77,7 +77,7 @@ func (m machine) program() []byte {
 
 // Pause returns the image of a container that holds a network, and the program
 // to run in it; nil for the image's own. If the engine does not have the image,
-// Pause makes it.
+// Pause builds it.
 func (s *Store) Pause(ctx context.Context, cli *client.Client, alloc string) (name string, program []string, err error) {
 	if s.Options.InfraImage == "" {
 		name, err = s.makePause(ctx, cli)

@@ -43,7 +43,7 @@ type progress struct {
 }
 
 type layer struct {
-	current, total int64 // bytes; 0 as long as they are not known
+	current, total int64 // bytes; 0 while unknown
 	pulling, done  bool
 }
 
@@ -72,8 +72,8 @@ func (p *progress) add(m jsonstream.Message) {
 	p.layers[m.ID] = l
 }
 
-// count returns the sum of the known sizes, and how many layers are done, being
-// downloaded, and waiting.
+// count returns the sum of the known sizes, and how many layers are done,
+// downloading, and waiting.
 func (p *progress) count() (sum layer, done, pulling, waiting int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

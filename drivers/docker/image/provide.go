@@ -18,8 +18,9 @@ import (
 )
 
 // Provide returns once the engine has the task's image. As in Nomad, an image
-// that the engine has is used, unless its tag is latest or force_pull is set.
-// Otherwise it comes from the archive that load names, or from its registry.
+// that the engine already has is used, unless its tag is latest or force_pull
+// is set. Otherwise it comes from the archive in the option load, or from its
+// registry.
 func (s *Store) Provide(ctx context.Context, cli *client.Client, cfg *drivers.TaskConfig, c *settings.Config) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -67,7 +68,8 @@ func (s *Store) find(ctx context.Context, cli *client.Client, cfg *drivers.TaskC
 	return err
 }
 
-// isLatest reports whether the name of an image may come to mean another one.
+// isLatest reports whether the name of an image can refer to another image
+// later.
 func isLatest(image string) (bool, error) {
 	ref, err := reference.ParseNormalizedNamed(image)
 	if err != nil {

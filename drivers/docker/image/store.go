@@ -1,5 +1,5 @@
-// Package image gives a Docker engine the images of tasks: from a registry, from
-// an archive of the task, or made here.
+// Package image provides a Docker engine with the images of tasks: from a
+// registry, from an archive of the task, or built here.
 package image
 
 import (
@@ -16,7 +16,7 @@ type Store struct {
 	Options *settings.Options
 	Events  *eventer.Eventer
 
-	locks sync.Map // by image: chan struct{}, which holds a token while somebody fetches it
+	locks sync.Map // by image: chan struct{}, which holds a token while the image is being fetched
 }
 
 // lock locks an image, or returns the cause of the end of ctx.

@@ -83,11 +83,11 @@ type Config struct {
 type Auth struct {
 	Username      string `cty:"username"`
 	Password      string `cty:"password"`
-	Email         string `cty:"email"` // registries have long ceased to ask for it
+	Email         string `cty:"email"` // registries no longer ask for it
 	ServerAddress string `cty:"server_address"`
 }
 
-// Logging is the block logging: where the engine keeps the output.
+// Logging is the block logging: the engine's own logging of the output.
 type Logging struct {
 	Type   string              `cty:"type"`
 	Driver string              `cty:"driver"` // the same by another name

@@ -121,9 +121,9 @@ func (b *Builder) hostConfig(cfg *drivers.TaskConfig, c *Config) (*container.Hos
 	return host, nil
 }
 
-// logConfig returns where the engine keeps the output besides taskrun: by the
-// task, by the driver's options, or in a small file, which is read after this
-// program was killed.
+// logConfig returns the engine's own logging of the output, by the task, by the
+// driver's options, or to a small file, which is read if this program is
+// killed.
 func (b *Builder) logConfig(c *Logging) container.LogConfig {
 	if c != nil && (cmp.Or(c.Type, c.Driver) != "" || len(c.Config) > 0) {
 		return container.LogConfig{Type: cmp.Or(c.Type, c.Driver), Config: merge(c.Config)}

@@ -15,8 +15,8 @@ import (
 	"taskrun/drivers/docker/daemon"
 )
 
-// TestContainerConfig checks every option that is passed on as it is. No
-// engine is needed.
+// TestContainerConfig checks every option that is passed on unchanged. It needs
+// no engine.
 func TestContainerConfig(t *testing.T) {
 	t.Parallel()
 	b := &Builder{Options: &Options{}, Run: "run"}
@@ -70,8 +70,8 @@ func TestContainerCommand(t *testing.T) {
 	}
 }
 
-// TestCommandWithBlanks is refused, as the command of no image begins with one.
-func TestCommandWithBlanks(t *testing.T) {
+// TestCommandWithSpaces checks that it is refused.
+func TestCommandWithSpaces(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{" true", "true ", " "} {
 		_, err := new(Builder).Container(&drivers.TaskConfig{}, &Config{Command: command})
@@ -81,8 +81,8 @@ func TestCommandWithBlanks(t *testing.T) {
 	}
 }
 
-// TestCapabilities checks what is added to and dropped from the engine's own
-// list: Nomad's default list lacks NET_RAW.
+// TestCapabilities checks the additions to the engine's own list and the
+// removals: Nomad's default list lacks NET_RAW.
 func TestCapabilities(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -92,7 +92,7 @@ func TestCapabilities(t *testing.T) {
 		{drop: []string{"chown"}, want: []string{"chown", "NET_RAW"}},
 		{add: []string{"net_admin"}, want: []string{"NET_RAW"}},
 		{add: []string{" cap_net_raw"}},
-		{add: []string{"all"}}, // or the engine would drop it from all
+		{add: []string{"all"}}, // otherwise the engine would remove it from all
 		{add: []string{"chown"}, drop: []string{"ALL"}, want: []string{"ALL", "NET_RAW"}},
 		{allow: []string{"all"}},
 		{allow: slices.Concat(ordinaryCaps, []string{"sys_time"})},
@@ -105,8 +105,8 @@ func TestCapabilities(t *testing.T) {
 	}
 }
 
-// TestFilesInAGroup checks what a task that shares its group's network gets as
-// /etc/hosts and /etc/resolv.conf. No engine is needed.
+// TestFilesInAGroup checks /etc/hosts and /etc/resolv.conf of a task that
+// shares its group's network. It needs no engine.
 func TestFilesInAGroup(t *testing.T) {
 	t.Parallel()
 	cfg := &drivers.TaskConfig{
@@ -143,8 +143,8 @@ func TestFilesInAGroup(t *testing.T) {
 	}
 }
 
-// TestFilesOfTheGroup stay in place for a task that asks for nothing else, and
-// the group's DNS counts before the task's.
+// TestFilesOfTheGroup checks that they stay in place for a task without such
+// options, and that the group's DNS has precedence.
 func TestFilesOfTheGroup(t *testing.T) {
 	t.Parallel()
 	cfg := &drivers.TaskConfig{AllocDir: t.TempDir(), Network: &drivers.NetworkIsolation{ID: "pause"}}
@@ -174,8 +174,8 @@ func TestFilesOfTheGroup(t *testing.T) {
 	}
 }
 
-// TestLogging checks where the engine keeps output, and when it cannot give it
-// back.
+// TestLogging checks where the engine keeps output, and when it cannot return
+// it.
 func TestLogging(t *testing.T) {
 	t.Parallel()
 	standard := container.LogConfig{Type: "json-file", Config: map[string]string{"max-file": "2", "max-size": "2m"}}
@@ -191,7 +191,7 @@ func TestLogging(t *testing.T) {
 		{task: &Logging{}, want: standard},
 		{task: &Logging{}, plugin: local, want: container.LogConfig{Type: "local", Config: size[0]}},
 		{task: &Logging{Type: "json-file"}, plugin: local, want: container.LogConfig{Type: "json-file"}},
-		{task: &Logging{Config: size}, want: container.LogConfig{Config: size[0]}}, // the engine's own type
+		{task: &Logging{Config: size}, want: container.LogConfig{Config: size[0]}}, // the engine's default type
 		{task: &Logging{Driver: "syslog"}, want: container.LogConfig{Type: "syslog"}},
 		{task: &Logging{Type: "none", Driver: "local"}, want: container.LogConfig{Type: "none"}, mute: true},
 		{plugin: &LogOptions{Type: "none"}, want: container.LogConfig{Type: "none"}, mute: true},
@@ -250,8 +250,8 @@ func TestResources(t *testing.T) {
 	}
 }
 
-// TestCPUShares are MHz, but on a machine that has more of them than there can
-// be shares.
+// TestCPUShares checks that shares are MHz, unless the machine has more MHz
+// than there are shares.
 func TestCPUShares(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -15,7 +15,7 @@ const pauseMemory = 8 << 20
 // Group describes the container that holds the network of a group.
 func (b *Builder) Group(req *drivers.NetworkRequest) (client.ContainerCreateOptions, error) {
 	config := &container.Config{
-		Hostname: req.Hostname, StopSignal: "SIGKILL", // the program ignores others, and an engine that stops would wait
+		Hostname: req.Hostname, StopSignal: "SIGKILL", // the program ignores other signals, and stopping the engine would have to wait
 		Labels: map[string]string{daemon.LabelAlloc: req.AllocID, daemon.LabelRun: b.Run, daemon.LabelDir: req.AllocDir},
 	}
 	host := &container.HostConfig{

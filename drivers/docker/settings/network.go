@@ -32,7 +32,7 @@ func (c *Config) connect(cfg *drivers.TaskConfig, config *container.Config, host
 		return nil, c.resolveInGroup(cfg, host)
 	}
 	host.NetworkMode = container.NetworkMode(c.NetworkMode)
-	if host.NetworkMode.IsContainer() { // all else belongs to the other container
+	if host.NetworkMode.IsContainer() { // everything else belongs to the other container
 		return nil, nil
 	}
 	host.ExtraHosts = c.ExtraHosts
@@ -161,7 +161,7 @@ func (c *Config) NetworkOf(cfg *drivers.TaskConfig, info container.InspectRespon
 			continue
 		}
 		out.IP = ip.String()
-		// The address in a network that the user made is meant to be used.
+		// An address in a network that the user created should be advertised.
 		out.AutoAdvertise = name != network.NetworkBridge && name != network.NetworkHost
 		return out
 	}

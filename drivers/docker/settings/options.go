@@ -1,6 +1,5 @@
-// Package settings is what a job asks of a Docker engine: the options of the
-// driver, the config block of a task, and the container that both describe. It
-// talks to no engine.
+// Package settings converts the options of the driver and the config block of a
+// task to a container. It talks to no engine.
 package settings
 
 import (
@@ -44,7 +43,7 @@ type Options struct {
 	DisableLogCollection bool        `cty:"disable_log_collection"`
 	Logging              *LogOptions `cty:"logging"`
 
-	// The following have no effect; see Unheeded.
+	// The following options have no effect; see Unheeded.
 	GC struct {
 		Image      bool   `cty:"image"`
 		Container  *bool  `cty:"container"`
@@ -61,13 +60,13 @@ type Options struct {
 	WindowsAllowInsecureCA *bool    `cty:"windows_allow_insecure_container_admin"`
 }
 
-// AuthOptions say where credentials are, instead of the docker command's.
+// AuthOptions say where to find credentials, instead of the docker command's.
 type AuthOptions struct {
 	Config string `cty:"config"` // path of a file like the docker command's
 	Helper string `cty:"helper"` // for all registries
 }
 
-// LogOptions are the logging of tasks without a block of their own.
+// LogOptions are the logging of tasks without their own block.
 type LogOptions struct {
 	Type   string            `cty:"type"`
 	Config map[string]string `cty:"config"`
@@ -143,7 +142,7 @@ func Unheeded(config cty.Value) (list []drivers.Unheeded) {
 	return list
 }
 
-// Builder describes containers to the engine.
+// Builder builds the descriptions of containers.
 type Builder struct {
 	Options  *Options
 	Run      string                            // label of the run

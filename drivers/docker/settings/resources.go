@@ -66,9 +66,8 @@ func resources(cfg *drivers.TaskConfig, c *Config) (container.Resources, error) 
 	return r, err
 }
 
-// cpuShares returns the weight of a container with so many MHz of the machine's:
-// as many shares or, on a machine with more MHz than there are shares, in
-// proportion.
+// cpuShares returns the weight of a container with the given MHz: one share for
+// each MHz or, on a machine with more MHz than there are shares, in proportion.
 func cpuShares(mhz, machine int) int64 {
 	if machine >= maxShares {
 		mhz = int(float64(mhz) / float64(machine) * maxShares)
@@ -76,17 +75,17 @@ func cpuShares(mhz, machine int) int64 {
 	return int64(min(max(mhz, minShares), maxShares))
 }
 
-// minQuota is the least that the kernel takes, in microseconds.
+// minQuota is the minimum of the kernel, in microseconds.
 const minQuota = 1000
 
-// cpuQuota returns the part of each period, in microseconds, that amounts to so
-// many MHz on cores of a speed.
+// cpuQuota returns the part of each period, in microseconds, that corresponds
+// to the given MHz on cores of the given speed.
 func cpuQuota(mhz int, coreMHz float64, period int64) int64 {
 	return max(minQuota, int64(float64(mhz)/max(coreMHz, 1)*float64(period)))
 }
 
-// memory returns the limit and the reservation in bytes, 0 for none. If there is
-// a hard limit, the memory of the job is the reservation.
+// memory returns the limit and the reservation in bytes, or 0 for none. If
+// there is a hard limit, the memory of the job is the reservation.
 func memory(r drivers.Resources, hardMB int64) (limit, reservation int64) {
 	asked := int64(r.MemoryMB) << 20
 	switch hard := max(hardMB, int64(r.MemoryMaxMB)) << 20; {
@@ -102,7 +101,7 @@ func memory(r drivers.Resources, hardMB int64) (limit, reservation int64) {
 // devicePermissions are Nomad's default.
 const devicePermissions = "rwm"
 
-// devices returns those of the config block, then those of device hooks.
+// devices returns the devices of the config block, then those of device hooks.
 func devices(cfg *drivers.TaskConfig, c *Config) (list []container.DeviceMapping, err error) {
 	for _, d := range c.Devices {
 		if d.HostPath == "" {
@@ -124,14 +123,14 @@ func devices(cfg *drivers.TaskConfig, c *Config) (list []container.DeviceMapping
 	return list, nil
 }
 
-// securityOptions replaces the file of a seccomp profile by its text, as the
+// securityOptions replaces the path of a seccomp profile with its text, as the
 // docker command does: the engine cannot read the file.
 func securityOptions(options []string) ([]string, error) {
 	var all []string
 	for _, o := range options {
 		key, value, ok := strings.Cut(o, "=")
 		if !ok {
-			key, value, ok = strings.Cut(o, ":") // as it was written once
+			key, value, ok = strings.Cut(o, ":") // the old separator
 		}
 		if ok && key == "seccomp" && value != "unconfined" && value != "builtin" {
 			profile, err := os.ReadFile(value)

@@ -11,23 +11,23 @@ import (
 	"taskrun/drivers/process"
 )
 
-// parent is the keeper of a detached run. One goroutine owns it.
+// parent is the keeper of a detached run. A single goroutine uses it.
 type parent struct {
 	clean    Cleaner
-	adopts   bool // the system gives this program what the other one leaves
+	adopts   bool // the system gives this program the children of the engine that died
 	log      io.Writer
 	record   *record
 	claim    *os.File
 	mark     uint64
 	report   *os.File // for the first instance
 	held     map[string]*os.File
-	children map[process.ID]process.Child // of the record, that are this program's
-	unwanted map[process.ID]bool          // to be buried when they end
+	children map[process.ID]process.Child // recorded children of this program
+	unwanted map[process.ID]bool          // to bury when they end
 
 	instance int
-	engine   process.ID // the program that runs the jobs; zero when there is none
+	engine   process.ID // the engine; zero if there is none
 	line     *line
-	messages chan message // from the program; nil while there is none
+	messages chan message // from the engine; nil if there is none
 	began    time.Time
 	deaths   int
 	stood    bool
@@ -36,15 +36,15 @@ type parent struct {
 
 func (p *parent) tell(m message) {
 	if p.line != nil {
-		_ = p.line.send(m) // a program that has died needs no news
+		_ = p.line.send(m) // an engine that has died needs no news
 	}
 }
 
-// settleTime is how long a process may take from its fork to its program.
+// settleTime is how long a process may take from fork to exec.
 const settleTime = time.Second
 
-// adopt finds out, when the program has died, which of this program's children
-// are processes of tasks.
+// adopt finds the tasks' processes among this program's children after the
+// engine has died.
 func (p *parent) adopt() error {
 	c, err := parse(p.record.file)
 	if err != nil {
@@ -60,7 +60,7 @@ func (p *parent) adopt() error {
 		if o, ok := orphans[s.ID]; ok {
 			p.keep(o, s.Tag)
 		} else {
-			p.record.blank(s.cell) // it was buried, but not taken out
+			p.record.blank(s.cell) // it was reaped, but is still recorded
 		}
 	}
 	for _, i := range c.intents {
@@ -74,7 +74,7 @@ func (p *parent) adopt() error {
 	return nil
 }
 
-// keep takes in a child of the record.
+// keep records a child.
 func (p *parent) keep(o process.Orphan, tag string) {
 	c, ok := p.children[o.ID]
 	if !ok {
@@ -86,9 +86,10 @@ func (p *parent) keep(o process.Orphan, tag string) {
 	p.children[o.ID] = c
 }
 
-// resolve finds the process that was forked after an intent, if any was. It
-// leads a session that began since. Its environment has the tag, unless it has
-// ended or thrown it away: then it is the only one of which that can be so.
+// resolve finds the process that was forked after an intent, if there is one.
+// It leads a session that started after the intent. Its environment has the
+// tag, unless the process has ended or cleared it: then it must be the only
+// candidate.
 func resolve(i intent, known map[process.ID]bool) (process.Orphan, bool) {
 	for deadline := time.Now().Add(settleTime); ; <-time.After(time.Millisecond) {
 		var tagged, bare []process.Orphan
@@ -98,7 +99,7 @@ func resolve(i intent, known map[process.ID]bool) (process.Orphan, bool) {
 				continue
 			}
 			switch tag, sure := o.Tag(); {
-			case !sure: // it may be about to begin its session, too
+			case !sure: // it may be about to start its session, too
 				settled = false
 			case !o.Leader:
 			case tag == i.tag:
@@ -114,8 +115,8 @@ func resolve(i intent, known map[process.ID]bool) (process.Orphan, bool) {
 	}
 }
 
-// choose returns the first of the processes that have the tag, or else the only
-// one that has none.
+// choose returns the first process with the tag, or else the only one without
+// any.
 func choose(tagged, bare []process.Orphan) (process.Orphan, bool) {
 	switch {
 	case len(tagged) > 0:
@@ -126,7 +127,7 @@ func choose(tagged, bare []process.Orphan) (process.Orphan, bool) {
 	return process.Orphan{}, false
 }
 
-// look looks at the children, and reports whether the program has ended.
+// look checks the children. It reports whether the engine has ended.
 func (p *parent) look() (dead bool) {
 	buried := 0
 	for _, o := range process.EndedOrphans() {
@@ -144,8 +145,8 @@ func (p *parent) look() (dead bool) {
 			p.keep(o, c.Tag)
 			c = p.children[o.ID]
 			p.tell(message{Child: &c})
-		case ok: // the program knows, or will ask
-		case p.recorded(o): // the program is just dying
+		case ok: // the engine knows, or will ask
+		case p.recorded(o): // the engine is about to die
 		default:
 			process.Bury(o.ID)
 			buried++
@@ -157,8 +158,8 @@ func (p *parent) look() (dead bool) {
 	return dead
 }
 
-// recorded reports whether a child that has ended may be in the record, though
-// it was not when the last instance died.
+// recorded reports whether a child that has ended may be in the record, even
+// though it was not when the last instance died.
 func (p *parent) recorded(o process.Orphan) bool {
 	c, err := parse(p.record.file)
 	if err != nil {

@@ -15,11 +15,11 @@ import (
 	"taskrun/engine/leaf/allocdir"
 )
 
-// remains returns the evidence by which processes of the run are found.
+// remains returns the evidence for the processes of the run.
 func (c *contents) remains() *process.Remains {
 	r := &process.Remains{Mark: c.mark, Allocs: map[string]bool{}}
 	for _, dir := range c.dirs {
-		entries, _ := os.ReadDir(filepath.Join(dir, "alloc")) // none when nothing ran
+		entries, _ := os.ReadDir(filepath.Join(dir, "alloc")) // empty if nothing ran
 		for _, e := range entries {
 			r.Allocs[e.Name()] = true
 		}
@@ -30,12 +30,12 @@ func (c *contents) remains() *process.Remains {
 	return r
 }
 
-// A Cleaner removes the tasks of a driver that are no processes, by the driver's
-// own reference to them; see drivers.Lasting.
+// A Cleaner removes the tasks of a driver that are not processes, given the
+// driver's own reference; see drivers.Lasting.
 type Cleaner func(ctx context.Context, driver, ref string) error
 
-// cleanUp kills what is left of a run, and then removes what it left on disk.
-// It returns what it killed.
+// cleanUp kills the processes of a run, and then removes its files. It returns
+// the processes it killed.
 func (c *contents) cleanUp(ctx context.Context, clean Cleaner) (killed []process.Remain, err error) {
 	if c.boot == bootID() {
 		killed, err = c.remains().Kill(ctx)
@@ -53,11 +53,11 @@ func (c *contents) cleanUp(ctx context.Context, clean Cleaner) (killed []process
 	return killed, errors.Join(errs...)
 }
 
-// closeTime is how long a program that is dying may listen yet.
+// closeTime is how long a dying program may go on listening.
 const closeTime = time.Second
 
-// removeSocket removes a socket that has no listener. It removes nothing
-// else, whatever a record says.
+// removeSocket removes a socket without a listener. It removes nothing else,
+// regardless of the record.
 func removeSocket(path string) error {
 	if info, err := os.Lstat(path); err != nil || info.Mode().Type() != fs.ModeSocket {
 		return nil

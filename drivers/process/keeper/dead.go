@@ -17,8 +17,8 @@ import (
 	"taskrun/engine/leaf/runtimedir"
 )
 
-// A Dead run is one whose program was killed together with its keeper. It is
-// locked until it is closed.
+// A Dead run is a run whose program was killed together with its keeper. It
+// stays locked until it is closed.
 type Dead struct {
 	PID  int      // of the program
 	Jobs []string // IDs
@@ -27,9 +27,9 @@ type Dead struct {
 	file     *os.File
 }
 
-// FindDead returns the dead runs of which there is a record in a directory. It
-// looks at no process; where there is no record, or no directory, it costs next
-// to nothing. Every run must be swept or closed.
+// FindDead returns the dead runs with a record in a directory. It examines no
+// process, and costs almost nothing without records. The caller must sweep or
+// close every run.
 func FindDead(dir string) ([]*Dead, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -60,25 +60,25 @@ func FindDead(dir string) ([]*Dead, error) {
 	return found, nil
 }
 
-// openDead returns nil for a run that lives, and for what is no record of this
-// user's.
+// openDead returns nil for a run that is alive, and for files that are not a
+// record of this user.
 func openDead(path string) (*Dead, error) {
 	f, err := runtimedir.OpenFile(path, os.O_RDWR)
 	if err != nil {
-		return nil, nil // it is just gone, or another user's
+		return nil, nil // it is just gone, or belongs to another user
 	}
 	d := &Dead{file: f}
 	if err := runtimedir.Flock(f, unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		return nil, d.Close() // another program has it
 	}
 	if runtimedir.CheckFile(f) != nil {
-		return nil, d.Close() // it is gone meanwhile
+		return nil, d.Close() // it was removed
 	}
 	if d.contents, err = parse(f); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
 	if d.contents.program.PID == 0 {
-		return nil, d.Close() // it is about to be written, or done with
+		return nil, d.Close() // it is about to be written, or finished
 	}
 	d.PID = d.contents.program.PID
 	for _, dir := range d.contents.dirs {
@@ -88,7 +88,7 @@ func openDead(path string) (*Dead, error) {
 	return d, nil
 }
 
-// Processes returns what lives of the run.
+// Processes returns the running processes of the run.
 func (d *Dead) Processes() []process.Remain {
 	if d.contents.boot != bootID() {
 		return nil
@@ -97,8 +97,8 @@ func (d *Dead) Processes() []process.Remain {
 	return d.contents.remains().Find()
 }
 
-// claim keeps other runs from taking the run's mark. If one has it already the
-// mark does not count.
+// claim prevents other runs from taking the run's mark. If one has it already,
+// the mark is ignored.
 func (d *Dead) claim() (release func()) {
 	if d.contents.mark == 0 {
 		return func() {}
@@ -114,9 +114,9 @@ func (d *Dead) claim() (release func()) {
 	}
 }
 
-// Sweep kills what lives of the run, removes what it left on disk, and closes
-// it. It returns what it killed. After an error the run is found again, unless
-// it is the last try.
+// Sweep kills the running processes of the run, removes its files, and closes
+// it. It returns the processes it killed. After an error the run will be found
+// again, unless last is set.
 func (d *Dead) Sweep(ctx context.Context, clean Cleaner, last bool) ([]process.Remain, error) {
 	defer d.claim()()
 	killed, err := d.contents.cleanUp(ctx, clean)
@@ -129,5 +129,5 @@ func (d *Dead) Sweep(ctx context.Context, clean Cleaner, last bool) ([]process.R
 	return killed, err
 }
 
-// Close lets others look at the run.
+// Close unlocks the run for others.
 func (d *Dead) Close() error { return d.file.Close() }

@@ -16,7 +16,7 @@ import (
 	"taskrun/engine/leaf/runtimedir"
 )
 
-// findOne returns the only dead run of a record with these lines.
+// findOne returns the only dead run, with these lines in its record.
 func findOne(t *testing.T, lines ...string) *Dead {
 	t.Helper()
 	dir := private(t)
@@ -34,7 +34,7 @@ func findOne(t *testing.T, lines ...string) *Dead {
 	return dead[0]
 }
 
-// The jobs of a dead run are named in order.
+// The jobs of a dead run are sorted.
 func TestDeadRun(t *testing.T) {
 	t.Parallel()
 	d := findOne(t, "program 7 8 x", `dir "/w/b/runs/1"`, `dir "/w/a%2Fc/runs/2"`)
@@ -43,9 +43,9 @@ func TestDeadRun(t *testing.T) {
 	}
 }
 
-// What was started before the machine was is nobody's by now, nor is what bears
-// a mark that somebody has taken since; that of a session is.
-func TestProcessesOfADeadRun(t *testing.T) { // not parallel, for its children bear the mark of this program
+// Processes from before a reboot are ignored, and so is a mark that another
+// program has taken since; the evidence of a session counts.
+func TestProcessesOfADeadRun(t *testing.T) { // not parallel: its children have the mark of this program
 	number, _ := process.Mark()
 	started := startChild(t, "", true)
 	line := processLine(started.ID, "a/t")
@@ -105,7 +105,7 @@ func TestMarkIsClaimed(t *testing.T) {
 	}
 }
 
-// What cannot be swept is found again, unless it was the last try.
+// A run that cannot be swept is found again, unless it was the last try.
 func TestSweepFails(t *testing.T) {
 	t.Parallel()
 	for _, last := range []bool{false, true} {
@@ -123,7 +123,7 @@ func TestSweepFails(t *testing.T) {
 	}
 }
 
-// The sockets are those of the runs that live.
+// The sockets are those of live runs.
 func TestSockets(t *testing.T) {
 	t.Parallel()
 	dir := private(t)
@@ -145,7 +145,7 @@ func TestSockets(t *testing.T) {
 	}
 }
 
-// The processes of a run are found by all that the record has of them.
+// The processes of a run are found by all evidence in the record.
 func TestRemainsOfARecord(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -171,7 +171,7 @@ func TestRemainsOfARecord(t *testing.T) {
 	}
 }
 
-// All that a run left is removed, whatever of it fails.
+// Everything that a run left is removed, even if some of it fails.
 func TestCleanUpGoesOn(t *testing.T) {
 	t.Parallel()
 	socket, dir := deadSocket(t), t.TempDir()
@@ -190,8 +190,8 @@ func TestCleanUpGoesOn(t *testing.T) {
 	}
 }
 
-// A socket at which a program listens until it has died is removed then; that
-// of one that goes on to listen is not.
+// A socket is removed once its program, which is dying, stops listening, but
+// not if the program goes on listening.
 func TestSocketOfADyingProgram(t *testing.T) {
 	t.Parallel()
 	for _, dies := range []bool{true, false} {
@@ -226,7 +226,7 @@ func TestSocketOfADyingProgram(t *testing.T) {
 	}
 }
 
-// A record in no directory has no name, and is locked like any other.
+// A record without a directory has no name, and is locked like any other.
 func TestRecordWithoutADirectory(t *testing.T) {
 	t.Parallel()
 	r, err := createRecord("")
@@ -259,8 +259,8 @@ func TestRecordWithoutADirectory(t *testing.T) {
 	}
 }
 
-// The first error of writing a record is kept.
-func TestRecordThatCannotBeWritten(t *testing.T) {
+// The first write error of a record is kept.
+func TestRecordWriteFails(t *testing.T) {
 	t.Parallel()
 	r, err := createRecord("")
 	if err != nil {
@@ -283,8 +283,8 @@ func TestRecordThatCannotBeWritten(t *testing.T) {
 	whole.Close()
 }
 
-// A line has room for itself, its end, and what is to replace it, in as few
-// cells as can be.
+// A line has room for itself, its end, and its replacement, in as few cells as
+// possible.
 func TestCells(t *testing.T) {
 	t.Parallel()
 	r, err := createRecord("")

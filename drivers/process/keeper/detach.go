@@ -10,30 +10,30 @@ import (
 	"taskrun/drivers/process"
 )
 
-// Detached is a program to be run apart from this one.
+// Detached describes a program to run in the background.
 type Detached struct {
-	Args []string // of this same program, without its name
-	Env  []string // "K=V", all of it
-	Dir  string   // where it starts
-	Log  *os.File // its stdout and stderr, and what the keeper has to say
-	// RecordDir is where the record of the run is kept: a directory for the
-	// user alone, in which every later command looks; see FindDead.
+	Args []string // arguments of this program, without its name
+	Env  []string // "K=V", complete
+	Dir  string   // working directory
+	Log  *os.File // its stdout and stderr, and messages of the keeper
+	// RecordDir is the directory of the run's record. It must be private to the
+	// user; every later command searches it, see FindDead.
 	RecordDir string
 }
 
-// Detach starts a keeper and, as its child, this program with other arguments,
-// and returns when that reports by Watch.Stands: its words about the run, or as
-// the error why that does not stand. From then on the program is started again, with the same
-// arguments, whenever it dies, and its processes live on meanwhile; when it
-// dies maxDeaths times in a row, each time within quickEnd of its start, the
-// keeper kills the run and says so in the log.
+// Detach starts a keeper and, as its child, this program with other arguments.
+// It returns when that calls Watch.Stands: words about the run, or the error of
+// the start. From then on the keeper restarts the program, with the same
+// arguments, whenever it dies; its processes stay alive meanwhile. If it dies
+// maxDeaths times in a row, each time within quickEnd of its start, the keeper
+// kills the run and writes that to the log.
 //
-// Where the system does not give the keeper what a dead program leaves (macOS)
-// the run ends with its program, killed, as in the foreground.
+// If the keeper cannot adopt the children of a dead program (macOS), the run is
+// killed when its program dies, as in the foreground.
 //
-// The keeper of a detached run may be killed as well. The program goes on then,
-// under a keeper like that of a run in the foreground: no parent of its
-// processes is left that could start it again and report how they end.
+// If the keeper of a detached run is killed, the program continues under a new
+// keeper like that of a run in the foreground: no parent is left that could
+// restart the program and report how its processes end.
 func Detach(d Detached) (words string, err error) {
 	path, err := Program()
 	if err != nil {
@@ -44,7 +44,7 @@ func Detach(d Detached) (words string, err error) {
 		return "", fmt.Errorf("cannot start a keeper: %w", err)
 	}
 	defer read.Close()
-	// A Go program takes the first of two values of a variable.
+	// If a variable is set twice, Go programs use the first value.
 	env := append([]string{roleVar + "=" + detachedRole, pathVar + "=" + d.RecordDir, dirVar + "=" + d.Dir}, d.Env...)
 	_, err = process.Launch(process.Spec{
 		Path: path, Name: "taskrun", Args: append([]string{"keeper", "of"}, d.Args...), Env: env, Dir: "/",

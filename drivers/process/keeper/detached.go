@@ -8,15 +8,15 @@ import (
 	"taskrun/drivers/process"
 )
 
-// What follows is for the program of a detached run; see Detach.
+// The rest of this file is for the program of a detached run; see Detach.
 
-// Detached reports whether this program runs under a keeper, which starts it
-// again when it dies.
+// Detached reports whether this program runs under a keeper that restarts it
+// when it dies.
 func (w *Watch) Detached() bool { return w.link != nil }
 
-// Resumed reports whether an earlier instance of this program has died, whose
-// run this one has to go on with. The error says that the keeper does not
-// answer. What is adopted and held is known when it returns.
+// Resumed reports whether an earlier instance of this program has died, so that
+// this one must continue its run. It returns an error if the keeper does not
+// answer. Once it has returned, children and held files are known.
 func (w *Watch) Resumed() (bool, error) {
 	if w.link == nil {
 		return false, nil
@@ -27,9 +27,9 @@ func (w *Watch) Resumed() (bool, error) {
 	return w.link.welcome.Instance > 1, nil
 }
 
-// Stands reports that the run stands, with some words about it, or why it does
-// not, to the program that detached it. From then on this one is started again
-// when it dies.
+// Stands reports to the program that detached this one that the run has
+// started, with words about it, or why it has not. From then on the keeper
+// restarts this program when it dies.
 func (w *Watch) Stands(words string, failure error) error {
 	l := w.link
 	if l == nil {
@@ -54,8 +54,8 @@ func (w *Watch) Stands(words string, failure error) error {
 	return nil
 }
 
-// Hold has the keeper hold a file open, such as a lock, between instances of
-// this program: the next one gets it from Held. A nil file ends that.
+// Hold makes the keeper hold a file open, such as a lock, for later instances
+// of this program, which get it from Held. A nil file releases it.
 func (w *Watch) Hold(name string, f *os.File) error {
 	if w.link == nil {
 		return nil
@@ -66,7 +66,7 @@ func (w *Watch) Hold(name string, f *os.File) error {
 	return nil
 }
 
-// Held returns a file that the keeper holds, nil when it has none of that name.
+// Held returns the file that the keeper holds under a name, or nil.
 func (w *Watch) Held(name string) *os.File {
 	if w.link == nil || w.greet() != nil {
 		return nil
@@ -76,7 +76,8 @@ func (w *Watch) Held(name string) *os.File {
 	return w.link.held[name]
 }
 
-// Recall is for package process: the entry of what an earlier instance started.
+// Recall implements process.Journal. It returns the entry of a process that an
+// earlier instance started.
 func (w *Watch) Recall(id process.ID) process.Entry {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 	"taskrun/drivers/process"
 )
 
-// patience is how long anything may take.
+// patience limits every wait.
 const patience = 30 * time.Second
 
 func TestMain(m *testing.M) {
@@ -47,13 +47,13 @@ func environOf(task string) []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "NOMAD_ALLOC_ID=alloc-" + os.Getenv("TASKRUN_TEST_RUN"), "NOMAD_TASK_NAME=" + task}
 }
 
-// program2 is the program of a detached run. It does what it reads from a pipe:
+// program2 is the program of a detached run. It executes commands from a pipe:
 //
 //	start TASK SCRIPT   fork  TASK SCRIPT, which dies before it is recorded
 //	over                hold NAME
-//	keep TASK SCRIPT, which starts a process that is Kept
+//	keep TASK SCRIPT, which starts a process with Kept
 //
-// and tells what happens. What it finds when it begins it adopts.
+// and reports what happens. At its start it adopts existing processes.
 func program2(commands string) error {
 	run, w := process.NewRun(), New()
 	resumed, err := w.Resumed()
@@ -122,8 +122,8 @@ func program2(commands string) error {
 	return nil
 }
 
-// surroundings tells what a program finds when it begins: its name and
-// directory, and what its tasks would inherit from the keeper.
+// surroundings describes the environment of a program at its start: its name
+// and directory, and what its tasks would inherit from the keeper.
 func surroundings() string {
 	name, _ := os.ReadFile("/proc/self/comm")
 	dir, _ := os.Getwd()
@@ -165,7 +165,7 @@ type detached struct {
 	dir      string
 	commands *os.File
 	read     *bufio.Reader
-	heard    []string // that were not asked for yet
+	heard    []string // reports that no test has read yet
 	program  int
 }
 
@@ -206,7 +206,7 @@ func detach(t *testing.T, env ...string) (*detached, error) {
 			_ = syscall.Kill(d.program, syscall.SIGKILL)
 			return
 		}
-		// All have ended that had it.
+		// All processes with it have ended.
 		if rest, err := io.ReadAll(d.read); err != nil {
 			t.Errorf("somebody lives: %v, %s", err, rest)
 		}
@@ -226,7 +226,7 @@ func detach(t *testing.T, env ...string) (*detached, error) {
 
 func (d *detached) path(name string) string { return filepath.Join(d.dir, name) }
 
-// line returns the words of the next line that begins so.
+// line returns the words of the next line with the given beginning.
 func (d *detached) line(t *testing.T, beginning string) []string {
 	t.Helper()
 	for i := 0; ; i++ {
@@ -269,7 +269,7 @@ func (d *detached) kill(t *testing.T) {
 	}
 }
 
-// stand detaches a run that stands.
+// stand detaches a run and waits until it has started.
 func stand(t *testing.T) *detached {
 	t.Helper()
 	d, err := detach(t)
@@ -281,9 +281,9 @@ func stand(t *testing.T) *detached {
 	return d
 }
 
-// When the program dies its tasks live on; the next instance adopts them, and
-// learns how they end, also those that ended in between. It has the files that
-// were to be held.
+// When the program dies its tasks stay alive; the next instance adopts them,
+// and learns how they end, including those that ended in between. It has the
+// held files.
 func TestTasksOutliveTheProgram(t *testing.T) {
 	t.Parallel()
 	d := stand(t)
@@ -313,7 +313,7 @@ func TestTasksOutliveTheProgram(t *testing.T) {
 	d.must(t, "over", "0", "<nil>", "<nil>")
 }
 
-// write lets a task that reads from a named pipe go on.
+// write lets a task that reads from a named pipe continue.
 func write(t *testing.T, path string) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -337,8 +337,8 @@ func write(t *testing.T, path string) {
 
 func pending(f *os.File) (int, error) { return unix.IoctlGetInt(int(f.Fd()), unix.TIOCINQ) }
 
-// A process that was forked and not recorded is found: by its environment, or
-// as the only one that it can be.
+// A process that was forked and not recorded is found by its environment, or
+// because it is the only candidate.
 func TestIntendedProcessIsFound(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{
@@ -363,7 +363,7 @@ func TestIntendedProcessIsFound(t *testing.T) {
 	}
 }
 
-// A process that nobody adopts is killed, with what it started.
+// A process that is not adopted is killed, with its descendants.
 func TestSettle(t *testing.T) {
 	t.Parallel()
 	d := stand(t)
@@ -376,7 +376,7 @@ func TestSettle(t *testing.T) {
 	d.line(t, "over")
 }
 
-// What an adopted process leaves behind dies with it.
+// Descendants of an adopted process are killed when it ends.
 func TestTreeOfAdopted(t *testing.T) {
 	t.Parallel()
 	d := stand(t)
@@ -391,7 +391,7 @@ func TestTreeOfAdopted(t *testing.T) {
 	d.must(t, "over", "0", "<nil>", "<nil>")
 }
 
-// A program that dies again and again is given up, and all is killed.
+// A program that dies repeatedly is given up, and everything is killed.
 func TestProgramIsGivenUp(t *testing.T) {
 	t.Parallel()
 	d := stand(t)
@@ -410,16 +410,16 @@ func TestProgramIsGivenUp(t *testing.T) {
 	}
 }
 
-// A program whose run does not stand is not started again, and says why.
-func TestRunDoesNotStand(t *testing.T) {
+// A program whose run fails to start is not restarted, and reports why.
+func TestRunFailsToStart(t *testing.T) {
 	t.Parallel()
 	if _, err := detach(t, "TASKRUN_TEST_FAILS=yes"); err == nil || err.Error() != "it does not want to" {
 		t.Errorf("the error is %v", err)
 	}
 }
 
-// A run that cannot begin says why.
-func TestRunThatCannotBegin(t *testing.T) {
+// A run that cannot start reports why.
+func TestRunCannotStart(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ dir, records, want string }{
 		"directory": {"/nonexistent", private(t), "cannot start"},
@@ -440,8 +440,8 @@ func TestRunThatCannotBegin(t *testing.T) {
 	}
 }
 
-// A run that ends before it stands, without a word, has its log.
-func TestRunThatEndsBeforeItStands(t *testing.T) {
+// If a run ends without a report before it has started, the error has its log.
+func TestRunEndsBeforeItHasStarted(t *testing.T) {
 	t.Parallel()
 	log := regular(t)
 	defer log.Close()
@@ -453,9 +453,9 @@ func TestRunThatEndsBeforeItStands(t *testing.T) {
 	}
 }
 
-// When the keeper is killed the program goes on, with another one, and what it
-// had adopted: how that ends is unknown, but not that it ends. When the program
-// is killed, too, nothing is left.
+// When the keeper is killed the program continues with another one and its
+// adopted processes: their exit status remains unknown, but not their end. If
+// the program is killed, too, nothing is left.
 func TestKeeperOfDetachedIsKilled(t *testing.T) {
 	t.Parallel()
 	d := stand(t)
@@ -498,9 +498,9 @@ func parentOf(t *testing.T, pid int) (parent int) {
 	return 0
 }
 
-// TestAnEndThatWasNotStored has a program die when a process has ended, and
-// been done with, but for Release: the next one learns of it.
-func TestAnEndThatWasNotStored(t *testing.T) {
+// TestEndThatWasNotStored lets a program die when a process has ended and was
+// handled, but not released: the next one learns of it.
+func TestEndThatWasNotStored(t *testing.T) {
 	t.Parallel()
 	d, err := detach(t)
 	if err != nil {

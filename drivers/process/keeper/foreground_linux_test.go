@@ -20,10 +20,10 @@ import (
 	"taskrun/drivers/process"
 )
 
-// foreground is a program with a run in the foreground. It does what it reads:
+// foreground is a program with a run in the foreground. It executes the commands
 //
 //	start SCRIPT   lasting DRIVER REF   socket PATH   run DIR   close true|false
-//	keep, which starts a keeper and tells whether the pipes of the previous one
+//	keep, which starts a keeper and reports whether the pipes of the previous one
 //	and of this one are open
 func foreground(dir string) error {
 	run, w := process.NewRun(), New()
@@ -69,7 +69,8 @@ func isOpen(f *os.File) bool {
 	return err == nil
 }
 
-// inForeground starts one. All that has its output must end by itself.
+// inForeground starts one. All processes with its output must end by
+// themselves.
 func inForeground(t *testing.T, dir string) *program1 {
 	t.Helper()
 	self, err := os.Executable()
@@ -128,7 +129,8 @@ func (p *program1) must(t *testing.T, beginning string) (rest string) {
 	return strings.TrimSpace(rest)
 }
 
-// kill kills the program and waits until all is gone that has its output.
+// kill kills the program and waits until all processes with its output have
+// ended.
 func (p *program1) kill(t *testing.T) {
 	t.Helper()
 	_ = p.cmd.Process.Kill()
@@ -141,7 +143,7 @@ func (p *program1) kill(t *testing.T) {
 	}
 }
 
-// keeper returns the number of its keeper, another one than before.
+// keeper returns the PID of its keeper, which must differ from before.
 func (p *program1) keeper(t *testing.T, before int) (pid int) {
 	t.Helper()
 	waitFor(t, "there is no keeper", func() bool {
@@ -151,8 +153,7 @@ func (p *program1) keeper(t *testing.T, before int) (pid int) {
 	return pid
 }
 
-// keeperOf returns the number of a keeper like that of a run in the foreground
-// that a program has, 0 for none.
+// keeperOf returns the PID of a foreground keeper of a program, or 0.
 func keeperOf(program int) int {
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, file := range files {
@@ -189,7 +190,7 @@ func noRecords(dir string) func() bool {
 
 const stray = "start setsid env -i sleep 1000 & sleep 1000"
 
-// leftovers makes what a run leaves behind, and tells the program of it.
+// leftovers creates what a run leaves behind, and reports it to the program.
 func leftovers(t *testing.T, p *program1) (paths []string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -207,7 +208,7 @@ func leftovers(t *testing.T, p *program1) (paths []string) {
 	return []string{container, socket, secret}
 }
 
-// deadSocket makes a socket at which nobody listens.
+// deadSocket creates a socket without a listener.
 func deadSocket(t *testing.T) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "s")
@@ -220,7 +221,7 @@ func deadSocket(t *testing.T) (path string) {
 	return path
 }
 
-// When the program is killed nothing is left of its run.
+// When the program is killed, nothing is left of its run.
 func TestProgramIsKilled(t *testing.T) {
 	t.Parallel()
 	dir := private(t)
@@ -238,8 +239,8 @@ func TestProgramIsKilled(t *testing.T) {
 	}
 }
 
-// What lasts without a process needs a keeper, too. Nor is a directory needed.
-func TestKeeperOfWhatLasts(t *testing.T) {
+// Lasting tasks without processes need a keeper, too, even without a directory.
+func TestKeeperOfLastingTasks(t *testing.T) {
 	t.Parallel()
 	p := inForeground(t, "")
 	left := leftovers(t, p)
@@ -250,8 +251,8 @@ func TestKeeperOfWhatLasts(t *testing.T) {
 	}
 }
 
-// A run that has cleaned up ends its keeper, which touches nothing; one that
-// has not leaves the rest to it.
+// A run that has cleaned up ends its keeper, which touches nothing; otherwise
+// the keeper does the rest.
 func TestProgramEnds(t *testing.T) {
 	t.Parallel()
 	for _, clean := range []bool{true, false} {
@@ -278,8 +279,7 @@ func TestProgramEnds(t *testing.T) {
 	}
 }
 
-// A keeper that is killed is replaced, and given up when that happens again and
-// again.
+// A killed keeper is replaced, and given up if that happens repeatedly.
 func TestKeeperIsKilled(t *testing.T) {
 	t.Parallel()
 	dir := private(t)
@@ -318,8 +318,8 @@ func TestKeeperIsKilled(t *testing.T) {
 	p.must(t, "closed <nil>")
 }
 
-// When both were killed the run is found: while it is looked at it is nobody
-// else's, and what is left of it is swept.
+// If both were killed the run is found: while it is examined no other program
+// has it, and its remains are swept.
 func TestBothAreKilled(t *testing.T) {
 	t.Parallel()
 	dir := private(t)
@@ -365,8 +365,8 @@ func TestBothAreKilled(t *testing.T) {
 	}
 }
 
-// startKeeper executes this program as a keeper, with a pipe, a record, a claim,
-// and something that is not its own.
+// startKeeper executes this program as a keeper, with a pipe, a record, a
+// claim, and a foreign descriptor.
 func startKeeper(t *testing.T, record string) (cmd *exec.Cmd, pipe io.Closer, path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "record")
@@ -413,9 +413,9 @@ func startKeeper(t *testing.T, record string) (cmd *exec.Cmd, pipe io.Closer, pa
 	return cmd, write, path
 }
 
-// A keeper keeps its own descriptors alone, is called by the name of the
-// program, ignores the signals of users and terminals, and waits before other
-// packages are initialized.
+// A keeper keeps only its own descriptors, has the name of the program, ignores
+// signals of users and terminals, and waits before other packages are
+// initialized.
 func TestSettledKeeper(t *testing.T) {
 	t.Parallel()
 	socket := deadSocket(t)
@@ -449,9 +449,9 @@ func TestSettledKeeper(t *testing.T) {
 	}
 }
 
-// A keeper leaves the record of what it could not clean up, and does nothing
-// with one that names no program.
-func TestKeeperThatHasNothingToDo(t *testing.T) {
+// A keeper leaves the record of a failed cleanup, and ignores a record without
+// a program.
+func TestKeeperWithNothingToDo(t *testing.T) {
 	t.Parallel()
 	for record, cleaned := range map[string]bool{
 		"program 1 1 x\nlasting \"fail\" \"it is busy\"\n": true, "mark 0\n": false,
@@ -468,7 +468,7 @@ func TestKeeperThatHasNothingToDo(t *testing.T) {
 	}
 }
 
-// A record that has a path is removed, any other is emptied.
+// A record with a path is removed, any other is emptied.
 func TestRemoveRecord(t *testing.T) {
 	t.Parallel()
 	for _, named := range []bool{true, false} {
@@ -493,8 +493,8 @@ func TestRemoveRecord(t *testing.T) {
 	}
 }
 
-// The pipe of a keeper stays open while the run lasts, for the keeper takes its
-// end for that of the run. That of a keeper that died is closed.
+// The pipe of a keeper stays open during the run, because the keeper takes its
+// end for that of the run. That of a dead keeper is closed.
 func TestPipeOfTheKeeper(t *testing.T) {
 	t.Parallel()
 	dir := private(t)

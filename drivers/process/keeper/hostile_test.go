@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// deadRecord writes the record of a dead run, which has left a socket.
+// deadRecord writes the record of a dead run with a socket.
 func deadRecord(t *testing.T, path, socket string) {
 	t.Helper()
 	text := fmt.Sprintf("program 1 1 %s\nsocket %q\n", bootID(), socket)
@@ -28,8 +28,8 @@ func private(t *testing.T) string {
 	return dir
 }
 
-// Records count in a directory of the user alone.
-func TestRecordsInAForeignDirectory(t *testing.T) {
+// Records count only in a private directory of the user.
+func TestRecordsInAnotherUsersDirectory(t *testing.T) {
 	t.Parallel()
 	good := private(t)
 	deadRecord(t, filepath.Join(good, "1-1.run"), "/nonexistent")
@@ -53,8 +53,8 @@ func TestRecordsInAForeignDirectory(t *testing.T) {
 	}
 }
 
-// What is no regular file of the user alone is no record.
-func TestForeignRecords(t *testing.T) {
+// Only a regular, private file of the user is a record.
+func TestRecordsOfAnotherUser(t *testing.T) {
 	t.Parallel()
 	dir, elsewhere := private(t), filepath.Join(t.TempDir(), "elsewhere")
 	deadRecord(t, elsewhere, "/nonexistent")
@@ -76,8 +76,8 @@ func TestForeignRecords(t *testing.T) {
 	}
 }
 
-// Of what a record names as a socket only a socket is removed.
-func TestARecordRemovesSocketsOnly(t *testing.T) {
+// Of the paths that a record lists as sockets, only sockets are removed.
+func TestRecordRemovesOnlySockets(t *testing.T) {
 	t.Parallel()
 	dir, target := private(t), filepath.Join(t.TempDir(), "target")
 	if err := os.WriteFile(target, nil, 0o600); err != nil {

@@ -12,9 +12,8 @@ import (
 	"taskrun/drivers/process"
 )
 
-// linkVar is the variable by which a program knows that it runs under a keeper,
-// in a detached run. It has these descriptors then; the report is there for the
-// first instance alone.
+// linkVar tells a program that it runs in a detached run, under a keeper. It
+// then has the following descriptors; only the first instance has the report.
 const linkVar = "TASKRUN_KEEPER_LINK"
 
 const (
@@ -24,14 +23,14 @@ const (
 	reportFD
 )
 
-// link is the program's end of a detached run. It is the process.Keeper of its
-// program.
+// link is the program's connection to the keeper of a detached run. It is the
+// process.Keeper of its program.
 type link struct {
 	line   *line
 	pid    int
 	record *os.File
 	claim  *os.File
-	report *os.File // nil when it was made, or is not for this instance
+	report *os.File // nil if it was made before, or is not for this instance
 	news   func(buried int)
 
 	welcome welcome
@@ -43,16 +42,16 @@ type link struct {
 	lost     bool
 }
 
-// joined is what Main found.
+// joined is the link that Main found.
 var joined *link
 
-// join takes the descriptors over before anything can inherit them.
+// join takes over the descriptors before any child can inherit them.
 func join() {
 	number, err := strconv.Atoi(os.Getenv(linkVar))
 	if err != nil {
 		return
 	}
-	_ = os.Unsetenv(linkVar) // no task should know; cannot fail
+	_ = os.Unsetenv(linkVar) // hides it from tasks; cannot fail
 	setName("taskrun")
 	for fd := linkFD; fd <= reportFD; fd++ {
 		unix.CloseOnExec(fd)
@@ -71,9 +70,8 @@ func join() {
 	joined = l
 }
 
-// greet reads the keeper's messages up to its welcome, and follows the later ones
-// in a goroutine. lost is called when the
-// keeper has died.
+// greet reads the keeper's messages up to its welcome. A goroutine then reads
+// the later ones, and calls lost when the keeper has died.
 func (l *link) greet(lost func()) error {
 	for l.welcome.Instance == 0 {
 		m, err := l.line.receive()
@@ -116,10 +114,10 @@ func (l *link) take(m message) {
 	}
 }
 
-// errLost is why the exit status of a process is unknown.
+// errLost explains why the exit status of a process is unknown.
 var errLost = errors.New("the keeper of the run was killed")
 
-// lose records that the keeper has died: its children have another parent now,
+// lose records that the keeper has died. Its children now have another parent,
 // which does not report how they end.
 func (l *link) lose() {
 	l.mu.Lock()
@@ -135,7 +133,7 @@ func (l *link) lose() {
 				l.mu.Lock()
 				c.Ended = true
 				c.Status, c.EndedAt = process.EndedUnseen(errLost)
-				if _, ok := l.children[id]; ok { // it has not been dealt with meanwhile
+				if _, ok := l.children[id]; ok { // not reaped in the meantime
 					l.children[id] = c
 				}
 				l.mu.Unlock()
@@ -145,7 +143,7 @@ func (l *link) lose() {
 	}
 }
 
-// PID is the keeper's number, -1 when it has died.
+// PID returns the keeper's PID, or -1 if it has died.
 func (l *link) PID() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -155,7 +153,7 @@ func (l *link) PID() int {
 	return l.pid
 }
 
-// Child returns what is known of a child of the keeper.
+// Child returns a child of the keeper.
 func (l *link) Child(id process.ID) (process.Child, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -163,7 +161,7 @@ func (l *link) Child(id process.ID) (process.Child, bool) {
 	return c, ok
 }
 
-// Children returns all of them.
+// Children returns all children of the keeper.
 func (l *link) Children() []process.Child {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -174,7 +172,7 @@ func (l *link) Children() []process.Child {
 	return list
 }
 
-// Reap tells the keeper that a child has been dealt with.
+// Reap lets the keeper reap a child.
 func (l *link) Reap(id process.ID) {
 	l.mu.Lock()
 	delete(l.children, id)

@@ -14,7 +14,7 @@ import (
 	"taskrun/drivers/process"
 )
 
-// linked returns the program's end of a run, and the keeper's.
+// linked returns both ends of a connection, the program's and the keeper's.
 func linked(t *testing.T) (*link, *line) {
 	t.Helper()
 	keeper, program := lines(t)
@@ -28,8 +28,8 @@ type aChild struct {
 	in  io.WriteCloser
 }
 
-// startChild starts a shell that reads one line and then does something. The
-// test does not wait for it: it stays, as a zombie, until it is buried.
+// startChild starts a shell that reads one line and then executes a command.
+// The test does not wait for it: it remains a zombie until it is buried.
 func startChild(t *testing.T, then string, leads bool, env ...string) aChild {
 	t.Helper()
 	cmd := exec.Command("/bin/sh", "-c", "read x; "+then)
@@ -60,8 +60,8 @@ func startCommand(t *testing.T, cmd *exec.Cmd, leads bool) aChild {
 	return aChild{process.Orphans()[i].ID, cmd, in}
 }
 
-// The program knows what the keeper has told it.
-func TestWhatTheKeeperTells(t *testing.T) {
+// The program knows what the keeper has sent.
+func TestKeeperMessages(t *testing.T) {
 	t.Parallel()
 	l, keeper := linked(t)
 	id, file := process.ID{PID: 7, Start: 8}, regular(t)
@@ -95,7 +95,7 @@ func TestWhatTheKeeperTells(t *testing.T) {
 	}
 }
 
-// When the keeper is lost its children end all the same, in an unknown way.
+// When the keeper is lost, its children still end, with an unknown status.
 func TestChildrenOfALostKeeper(t *testing.T) {
 	t.Parallel()
 	l, _ := linked(t)
@@ -133,8 +133,8 @@ func TestChildrenOfALostKeeper(t *testing.T) {
 	}
 }
 
-// A keeper that does not answer is an error at the first question, and a notice
-// for a run that begins.
+// A keeper that does not answer is an error at the first query, and a notice at
+// the start of a run.
 func TestKeeperThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	l, keeper := linked(t)
@@ -156,8 +156,8 @@ func TestKeeperThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// An instance of the program learns which one it is, and takes the record over
-// with what the earlier ones started.
+// An instance of the program learns its number, and takes over the record with
+// the processes of earlier ones.
 func TestInheritedRecord(t *testing.T) {
 	t.Parallel()
 	dir := private(t)
@@ -198,8 +198,8 @@ func TestInheritedRecord(t *testing.T) {
 	}
 }
 
-// The program reports once whether its run stands, and each instance tells the
-// keeper.
+// The program reports once whether its run has started, and each instance tells
+// the keeper.
 func TestStands(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -245,7 +245,7 @@ func TestStands(t *testing.T) {
 	}
 }
 
-// In the foreground there is no keeper that is told.
+// In the foreground there is no keeper to tell.
 func TestNothingIsHeldInTheForeground(t *testing.T) {
 	t.Parallel()
 	w, _ := notices(nil)
@@ -263,8 +263,8 @@ func TestNothingIsHeldInTheForeground(t *testing.T) {
 	}
 }
 
-// The keeper of a detached run learns how it ended. The record is gone with
-// what it was for; an error while it was written is told.
+// The keeper of a detached run learns how it ended. The record is removed with
+// everything in it; a write error is reported.
 func TestCloseOfADetachedRun(t *testing.T) {
 	t.Parallel()
 	for _, clean := range []bool{true, false} {

@@ -1,25 +1,24 @@
-// Package keeper sees to it that nothing is left of a run, whatever ended it.
+// Package keeper ensures that nothing is left of a run, however it ended.
 //
-// Beside the first process that a run starts, never before it, the same program
-// is executed once more, as the run's keeper: "taskrun keeper" in the list of
-// processes. It has a session of its own, ignores the signals that a user or a
-// terminal sends, has none of the run's files open, and waits at a pipe. When
-// the program that runs the jobs dies (SIGKILL, a crash, no memory left) the
-// pipe breaks: the keeper kills all processes of the run, looks for more until
-// it finds none, removes what the program left on disk, and ends. A run that
-// ends by itself cleans up by itself, and kills its keeper. A keeper that dies
-// first is replaced.
+// When a run starts its first process, the same program is executed once more
+// as the run's keeper: "taskrun keeper" in the list of processes. It has its
+// own session, ignores the signals that a user or a terminal sends, has no
+// files of the run open, and waits at a pipe. When the program that runs the
+// jobs dies (SIGKILL, a crash, out of memory) the pipe breaks: the keeper kills
+// all processes of the run, searches until it finds no more, removes the
+// program's files, and ends. A run that ends normally cleans up itself and
+// kills its keeper. A keeper that dies first is replaced.
 //
-// The record of the run, a file in the user's directory of sockets, lists what
-// there is to clean up; see record. When both keeper and program were killed, the
-// next command of the user finds the record and does the same; see FindDead.
+// The record of the run, a file in the user's directory of sockets, lists
+// everything to clean up; see record. If both keeper and program were killed,
+// the user's next command finds the record and cleans up; see FindDead.
 //
 // The processes of a run are found by its mark (see process.Mark), by the
-// sessions of what was started, by NOMAD_ALLOC_ID in their environment, and as
-// descendants of such. On macOS there is no mark: what has left its session,
-// cleared its environment and lost its parent is not found there. On Linux what
-// has CAP_SYS_RESOURCE can take the mark off, and escapes when it does all of
-// that, too.
+// sessions of started processes, by NOMAD_ALLOC_ID in their environment, and as
+// descendants of others. On macOS there is no mark: a process that has left its
+// session, cleared its environment and lost its parent is not found there. On
+// Linux, a process with CAP_SYS_RESOURCE can remove the mark, and escapes if it
+// does all of that, too.
 package keeper
 
 import (
@@ -34,12 +33,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// memoryLimit is when the keeper of a detached run begins to collect garbage.
+// memoryLimit is the heap size, in bytes, at which the keeper of a detached run
+// starts to collect garbage.
 const memoryLimit = 4 << 20
 
-// Main does the work of a keeper if the program was executed as one, and reports
-// whether it was. Call it before anything else: a program that runs under a
-// keeper takes over its connection to it here.
+// Main does the work of a keeper if the program was executed as one, and
+// reports whether it was. Call it before anything else: a program under a
+// keeper takes over its connection here.
 func Main(clean Cleaner) bool {
 	switch os.Getenv(roleVar) {
 	case watchRole:
@@ -57,23 +57,24 @@ func Main(clean Cleaner) bool {
 	return true
 }
 
-// settle makes this program as small, and as hard to end, as it has to be. While
-// it waits nothing is collected.
+// settle makes this program as small, and as hard to kill by accident, as
+// possible. It turns off garbage collection while it waits.
 func settle() {
 	runtime.GOMAXPROCS(1)
 	debug.SetGCPercent(-1)
-	all := make(chan os.Signal, 1) // an unread signal is ignored, and children do not inherit that
+	all := make(chan os.Signal, 1) // an unread signal has no effect, and children do not inherit that
 	signal.Notify(all, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM,
 		syscall.SIGPIPE, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM)
 	setName("taskrun")
 }
 
-// shortRun is how long a run lasts whose keeper does not give the memory back
-// that its packages needed to begin: to find it takes longer than to begin.
+// shortRun is the length of a run for which the keeper does not return the
+// memory used by initialization: that would take longer than the
+// initialization.
 const shortRun = time.Second
 
-// keepForeground waits for the end of the program that runs the jobs, and cleans up. On
-// Linux that end has usually come: package early has waited for it.
+// keepForeground waits for the end of the program that runs the jobs, and
+// cleans up. On Linux, package early has usually done the waiting.
 func keepForeground(clean Cleaner) {
 	closeInherited(claimFD)
 	pipe := []unix.PollFd{{Fd: pipeFD, Events: unix.POLLIN}}
@@ -96,5 +97,5 @@ func keepForeground(clean Cleaner) {
 	if _, err := c.cleanUp(ctx, clean); err != nil {
 		return
 	}
-	_ = removeRecord(file, os.Getenv(pathVar)) // then the next command does
+	_ = removeRecord(file, os.Getenv(pathVar)) // if this fails, the next command does it
 }

@@ -13,52 +13,51 @@ import (
 	"taskrun/drivers/process"
 )
 
-// A message is what the keeper of a detached run and the run's program tell
-// each other, each one line of JSON. One of the fields is set.
+// A message between the keeper of a detached run and the run's program is one
+// line of JSON. One of the fields is set.
 type message struct {
-	// From the keeper. It begins with what there is: mark, children, held
-	// files, and last Welcome.
+	// From the keeper. It starts with the current state: mark, children, held
+	// files, and finally Welcome.
 	Mark    uint64         `json:",omitempty"`
-	Child   *process.Child `json:",omitempty"` // one that there is, or that has just ended
-	Buried  int            `json:",omitempty"` // so many that are in no record
+	Child   *process.Child `json:",omitempty"` // exists, or has just ended
+	Buried  int            `json:",omitempty"` // number of reaped children without a record
 	Welcome *welcome       `json:",omitempty"`
 
 	// From the program.
-	Reap  *process.ID `json:",omitempty"` // a child has been dealt with
-	Stood bool        `json:",omitempty"` // the run stands: from now on it is started again
+	Reap  *process.ID `json:",omitempty"` // the keeper may reap this child
+	Stood bool        `json:",omitempty"` // the run has started: restart the program from now on
 	Over  *over       `json:",omitempty"`
 
-	// From both: a file comes with the message, to be held under that name.
-	// Without a file it is not to be held any more.
+	// From both: the file sent with the message is held under this name.
+	// Without a file, the name is released.
 	Hold string `json:",omitempty"`
 	File bool   `json:",omitempty"`
 	file *os.File
 }
 
 type welcome struct {
-	Instance int // of the program, from 1 on
+	Instance int // instance of the program, from 1
 	Record   string
 }
 
-// over says that the program will end now, for the run has.
+// over says that the run has ended, and the program will end now.
 type over struct {
-	Clean bool // nothing is left of it
+	Clean bool // nothing is left of the run
 }
 
-// A line is one end of the connection. Messages may be sent from several
-// goroutines at once.
+// A line is one end of the connection. Sending is safe for concurrent use.
 type line struct {
 	conn *net.UnixConn
 
-	mu sync.Mutex // sending
+	mu sync.Mutex // serializes sending
 
-	// Of the receiver alone.
+	// Used only by the receiver.
 	text  []byte
 	files []*os.File
 }
 
 func newLine(f *os.File) (*line, error) {
-	defer f.Close() // it is copied
+	defer f.Close() // it is duplicated
 	conn, err := net.FileConn(f)
 	if err != nil {
 		return nil, err
@@ -108,7 +107,7 @@ func (l *line) receive() (m message, err error) {
 	}
 }
 
-// accept takes files out of what came beside the text.
+// accept takes the files that arrived with the text.
 func (l *line) accept(rights []byte) error {
 	messages, err := unix.ParseSocketControlMessage(rights)
 	if err != nil {

@@ -35,7 +35,7 @@ func lines(t *testing.T) (one, other *line) {
 	return ends[0], ends[1]
 }
 
-// A child is the same on the other side, in whatever way it ended.
+// A child is the same on the other side, however it ended.
 func TestChildArrives(t *testing.T) {
 	t.Parallel()
 	keeper, program := lines(t)
@@ -59,8 +59,8 @@ func TestChildArrives(t *testing.T) {
 	}
 }
 
-// Messages arrive one by one and in order, however large they are, with the
-// files that were sent with them and no others.
+// Messages arrive one by one and in order, however large they are, with exactly
+// the files that were sent with them.
 func TestMessagesArriveInOrder(t *testing.T) {
 	t.Parallel()
 	keeper, program := lines(t)
@@ -118,8 +118,8 @@ func TestMessagesArriveInOrder(t *testing.T) {
 	}
 }
 
-// What is no message, or brings what is no file, is an error.
-func TestWhatIsNoMessage(t *testing.T) {
+// An invalid message, or one with something other than a file, is an error.
+func TestInvalidMessages(t *testing.T) {
 	t.Parallel()
 	keeper, program := lines(t)
 	if _, err := keeper.conn.Write([]byte("{\"Mark\":\n")); err != nil {
@@ -129,7 +129,7 @@ func TestWhatIsNoMessage(t *testing.T) {
 	if _, err := program.receive(); !errors.As(err, &syntax) {
 		t.Errorf("no JSON: error %v", err)
 	}
-	// The credentials of the sender come as a control message.
+	// The credentials of the sender arrive as a control message.
 	raw, err := program.conn.SyscallConn()
 	if err != nil {
 		t.Fatal(err)
@@ -163,8 +163,8 @@ func regular(t *testing.T) *os.File {
 	return f
 }
 
-// The end of the other side is net.ErrClosed, or an error of the connection.
-func TestTheOtherSideIsGone(t *testing.T) {
+// The end of the peer is net.ErrClosed, or an error of the connection.
+func TestPeerIsGone(t *testing.T) {
 	t.Parallel()
 	keeper, program := lines(t)
 	if err := keeper.close(); err != nil {

@@ -14,8 +14,8 @@ import (
 	"taskrun/drivers/process"
 )
 
-// A program that dies within quickEnd of its start, maxDeaths times in a row, is
-// not started again. The pauses in between grow from firstPause.
+// A program that dies within quickEnd of its start, maxDeaths times in a row,
+// is not restarted. The pauses before restarts grow from firstPause.
 const (
 	quickEnd   = 10 * time.Second
 	firstPause = 50 * time.Millisecond
@@ -36,7 +36,7 @@ func keepDetached(clean Cleaner) {
 	if err := p.run(news); err != nil {
 		fmt.Fprintf(p.log, "taskrun: %v\n", err)
 		if p.report != nil {
-			_, _ = p.report.WriteString(err.Error()) // the program that detached has gone
+			_, _ = p.report.WriteString(err.Error()) // the program that detached may have gone
 		}
 	}
 }
@@ -69,7 +69,7 @@ func (p *parent) run(news <-chan os.Signal) (err error) {
 			}
 		}
 		if p.look() { // the program has ended
-			pause, err := p.mourn()
+			pause, err := p.handleEnd()
 			if pause == 0 || err != nil {
 				return err
 			}
@@ -78,11 +78,11 @@ func (p *parent) run(news <-chan os.Signal) (err error) {
 	}
 }
 
-// mourn decides what comes of the run when its program has ended: after a pause
-// it is started again, or all is over.
-func (p *parent) mourn() (pause time.Duration, err error) {
+// handleEnd decides what happens after the program has ended: it is restarted after
+// a pause, or the run is over.
+func (p *parent) handleEnd() (pause time.Duration, err error) {
 	if p.messages != nil {
-		for m := range p.messages { // what it said before
+		for m := range p.messages { // its last messages
 			p.take(m)
 		}
 		p.messages = nil
@@ -114,7 +114,7 @@ func (p *parent) giveUp(why string) error {
 	return p.cleanUp()
 }
 
-// cleanUp kills the run, and removes what is left of it.
+// cleanUp kills the run and removes its files.
 func (p *parent) cleanUp() error {
 	c, err := parse(p.record.file)
 	if err != nil || c.program.PID == 0 {
@@ -161,7 +161,7 @@ func (p *parent) closeReport() {
 	}
 }
 
-// start starts the program and sends it what the keeper has.
+// start starts the program and sends it the keeper's state.
 func (p *parent) start() error {
 	path, err := Program()
 	if err != nil {
@@ -175,7 +175,7 @@ func (p *parent) start() error {
 	p.instance++
 	files := []*os.File{theirs, p.record.file, p.claim, p.report}
 	if p.claim == nil {
-		files[2] = p.record.file // something has to be there
+		files[2] = p.record.file // a placeholder
 	}
 	if p.report == nil {
 		files = files[:3]
@@ -210,8 +210,8 @@ func (p *parent) environ() []string {
 	return env
 }
 
-// greet sends a new instance what the keeper has. It ignores an instance that has
-// already died.
+// greet sends the keeper's state to a new instance. It ignores an instance that
+// has already died.
 func (p *parent) greet() {
 	if p.mark != 0 {
 		p.tell(message{Mark: p.mark})

@@ -18,7 +18,7 @@ import (
 
 func session() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// newParent returns the keeper of a detached run that stands, and its log.
+// newParent returns the keeper of a detached run that has started, and its log.
 func newParent(t *testing.T) (*parent, *bytes.Buffer) {
 	t.Helper()
 	r, err := createRecord(private(t))
@@ -38,8 +38,8 @@ func (p *parent) hasRecord() bool {
 	return err == nil
 }
 
-// A run that has cleaned up is left alone; one that has ended without, or that
-// never stood, is cleaned up.
+// A run that has cleaned up is left alone; one that has ended without that, or
+// never started, is cleaned up.
 func TestEndOfTheProgram(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -58,10 +58,10 @@ func TestEndOfTheProgram(t *testing.T) {
 		p.line, p.stood = ours, c.stood
 		p.messages = make(chan message, 1)
 		if c.over != nil {
-			p.messages <- message{Over: c.over} // what it said last
+			p.messages <- message{Over: c.over} // its last message
 		}
 		close(p.messages)
-		if pause, err := p.mourn(); pause != 0 || err != nil || log.Len() > 0 {
+		if pause, err := p.handleEnd(); pause != 0 || err != nil || log.Len() > 0 {
 			t.Errorf("%s: %v, %v, %s", name, pause, err, log)
 		}
 		if p.hasRecord() == c.cleaned {
@@ -73,26 +73,25 @@ func TestEndOfTheProgram(t *testing.T) {
 	}
 }
 
-// The pauses before a program is started again grow, until it has died too
-// often.
+// The pauses before restarts grow, until the program has died too often.
 func TestPausesBetweenDeaths(t *testing.T) {
 	t.Parallel()
 	p, log := newParent(t)
 	for range 2 {
 		for i := range maxDeaths - 1 {
-			pause, err := p.mourn()
+			pause, err := p.handleEnd()
 			if want := firstPause << i; pause != want || err != nil {
 				t.Errorf("death %d: pause %v, %v, want %v", i+1, pause, err, want)
 			}
 		}
 		p.began = time.Now().Add(-2 * quickEnd) // this one lived for a while
-		if pause, err := p.mourn(); pause != firstPause || err != nil {
+		if pause, err := p.handleEnd(); pause != firstPause || err != nil {
 			t.Errorf("after a long life: pause %v, %v", pause, err)
 		}
 		p.began, p.deaths = time.Now(), 0
 	}
 	p.deaths = maxDeaths - 1
-	if pause, err := p.mourn(); pause != 0 || err != nil || p.hasRecord() {
+	if pause, err := p.handleEnd(); pause != 0 || err != nil || p.hasRecord() {
 		t.Errorf("after the last death: pause %v, %v, record %t", pause, err, p.hasRecord())
 	}
 	if want := "taskrun: the run was killed, for its program cannot be started again: it died 5 times in a row\n"; log.String() != want {
@@ -100,23 +99,24 @@ func TestPausesBetweenDeaths(t *testing.T) {
 	}
 }
 
-// Where orphans go elsewhere, or the record cannot be read, the run is given up.
-func TestProgramThatCannotBeStartedAgain(t *testing.T) {
+// If orphans are adopted elsewhere, or the record cannot be read, the run is
+// given up.
+func TestProgramCannotBeRestarted(t *testing.T) {
 	t.Parallel()
 	p, log := newParent(t)
 	p.adopts = false
-	if pause, err := p.mourn(); pause != 0 || err != nil || p.hasRecord() || !strings.Contains(log.String(), "another parent") {
+	if pause, err := p.handleEnd(); pause != 0 || err != nil || p.hasRecord() || !strings.Contains(log.String(), "another parent") {
 		t.Errorf("pause %v, %v, the log says %q", pause, err, log)
 	}
 	p, log = newParent(t)
 	p.record.file.Close()
-	if pause, err := p.mourn(); pause != 0 || err == nil || !strings.Contains(log.String(), "cannot read the record") {
+	if pause, err := p.handleEnd(); pause != 0 || err == nil || !strings.Contains(log.String(), "cannot read the record") {
 		t.Errorf("pause %v, %v, the log says %q", pause, err, log)
 	}
 }
 
-// What cannot be cleaned up stays in the record. One without a program is of a
-// run that has cleaned up.
+// What cannot be cleaned up stays in the record. A record without a program
+// belongs to a run that has cleaned up.
 func TestCleanUpOfADetachedRun(t *testing.T) {
 	t.Parallel()
 	p, _ := newParent(t)
@@ -131,7 +131,7 @@ func TestCleanUpOfADetachedRun(t *testing.T) {
 	}
 }
 
-func TestWhatTheProgramTells(t *testing.T) {
+func TestProgramMessages(t *testing.T) {
 	t.Parallel()
 	p, _ := newParent(t)
 	p.stood = false
@@ -169,7 +169,7 @@ func TestWhatTheProgramTells(t *testing.T) {
 	}
 }
 
-// An instance learns all that there is, and then which one it is.
+// An instance receives the complete state, and finally its number.
 func TestGreeting(t *testing.T) {
 	t.Parallel()
 	for _, mark := range []uint64{0, 5} {
@@ -211,7 +211,7 @@ func TestGreeting(t *testing.T) {
 	(&parent{}).tell(message{Mark: 1}) // to nobody
 }
 
-// All that the program says is heard, and then that it has ended.
+// All messages of the program are read, and then its end.
 func TestListen(t *testing.T) {
 	t.Parallel()
 	ours, theirs := lines(t)
@@ -228,7 +228,7 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// The program finds its own environment, and its number.
+// The program finds its own environment and PID.
 func TestEnvironmentOfTheProgram(t *testing.T) {
 	for _, name := range []string{roleVar, pathVar, dirVar, "TASKRUN_TEST_OTHER"} {
 		t.Setenv(name, "/x=y")
@@ -247,7 +247,7 @@ func TestEnvironmentOfTheProgram(t *testing.T) {
 	}
 }
 
-// Of the processes that have the tag it is the first; else the only one without.
+// The first process with the tag is chosen, or else the only one without any.
 func TestChoose(t *testing.T) {
 	t.Parallel()
 	at := func(start uint64) process.Orphan { return process.Orphan{ID: process.ID{PID: 1, Start: start}} }
@@ -267,11 +267,12 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// The tests from here on look at all children of this program: none is parallel.
+// The following tests look at all children of this program, so none is
+// parallel.
 
 var tagged = []string{"NOMAD_ALLOC_ID=x", "NOMAD_TASK_NAME=y"}
 
-// A process is that of an intent when it leads a session that began since, with
+// A process belongs to an intent if it leads a session that started later, with
 // the tag or without any.
 func TestResolve(t *testing.T) {
 	elsewhere := []string{"NOMAD_ALLOC_ID=x", "NOMAD_TASK_NAME=z"}
@@ -279,7 +280,7 @@ func TestResolve(t *testing.T) {
 		leads, known bool
 		env          []string
 		younger      uint64 // than the intent, in ticks less
-		other        bool   // a bare one is there, too
+		other        bool   // there is also one without a tag
 	}
 	for name, c := range map[string]struct {
 		c
@@ -307,7 +308,8 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// A process that has yet to execute its program is waited for, but not for good.
+// A process that has not executed its program yet is waited for, but not
+// forever.
 func TestResolveWaits(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -322,8 +324,8 @@ func TestResolveWaits(t *testing.T) {
 	}
 }
 
-// When the program has died its processes are known by the record: those that
-// it had written there, and those that it was about to.
+// After the program has died, its processes are known from the record: the
+// recorded ones, and the intended ones.
 func TestAdoptFromTheRecord(t *testing.T) {
 	p, _ := newParent(t)
 	written, intended, held := startChild(t, "", true), startChild(t, "", true, tagged...), startChild(t, "", true)
@@ -357,7 +359,7 @@ func TestAdoptFromTheRecord(t *testing.T) {
 	}
 }
 
-// awaitEnd waits until a child has ended, and is not buried.
+// awaitEnd waits until a child has ended, without burying it.
 func awaitEnd(t *testing.T, id process.ID) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !isEnded(id); <-time.After(time.Millisecond) {
@@ -371,11 +373,11 @@ func isEnded(id process.ID) bool {
 	return slices.ContainsFunc(process.EndedOrphans(), func(o process.Orphan) bool { return o.ID == id })
 }
 
-// The keeper reaps unknown processes, keeps the exit codes of task processes and
-// sends them to the engine, and leaves alone what may be a task.
+// The keeper reaps unknown processes, keeps the exit codes of task processes
+// and sends them to the engine, and leaves alone possible tasks.
 func TestLook(t *testing.T) {
 	p, _ := newParent(t)
-	p.look() // buries what other tests left
+	p.look() // buries children of other tests
 	ours, theirs := lines(t)
 	p.line = ours
 	end := func(then string, leads bool) process.ID {
@@ -457,8 +459,8 @@ func TestLook(t *testing.T) {
 	}
 }
 
-// cleaner is that of the keepers of these tests: what lasts is a file that it
-// removes, or fails to.
+// cleaner is the cleaner of the keepers in these tests: a lasting task is a
+// file, which it removes or fails to remove.
 func cleaner(_ context.Context, driver, ref string) error {
 	if driver == "fail" {
 		return errors.New(ref)

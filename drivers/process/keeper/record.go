@@ -16,18 +16,18 @@ import (
 	"taskrun/engine/leaf/runtimedir"
 )
 
-// A record is the file of one run, for the cleanup after it: by the keeper,
-// which has it open, or by the next command of the user, which finds it in the
-// directory of records. As long as the run's program or its keeper lives it is
-// locked; a record that can be locked is that of a dead run. Nothing in it is
-// worth an fsync: after the machine has died there is nothing to clean up.
+// A record is the file of a run for the cleanup after it, by the keeper, which
+// has it open, or by the user's next command, which finds it in the directory
+// of records. It is locked while the run's program or its keeper is alive; a
+// record that can be locked belongs to a dead run. It is never synced: after
+// the machine has died there is nothing to clean up.
 //
-// It has a line for each thing that would be left behind. A line is padded to a
-// multiple of cellSize, written at once, and blanked when the thing is gone, so
-// that the file does not grow with time and is whole at every moment.
+// It has a line for each thing to clean up. A line is padded to a multiple of
+// cellSize, written at once, and blanked when the thing is gone, so that the
+// file does not grow with time and is valid at every moment.
 type record struct {
 	file *os.File
-	path string // empty: no other program can find it
+	path string // empty: other programs cannot find it
 
 	mu      sync.Mutex
 	program cell
@@ -41,14 +41,14 @@ const (
 	cellSize = 64
 )
 
-// A cell is the place of one line.
+// A cell is the place of a line.
 type cell struct {
 	at   int64
 	size int
 }
 
-// createRecord makes a record in a directory that is the user's alone, or one
-// without a name when there is none.
+// createRecord creates a record in a private directory of the user or, if dir
+// is empty, a record without a name.
 func createRecord(dir string) (*record, error) {
 	r := &record{free: map[int][]int64{}}
 	var err error
@@ -72,15 +72,15 @@ func createRecord(dir string) (*record, error) {
 	return r, nil
 }
 
-// programRoom is how long a line with a program can be.
+// programRoom is the maximum length of a line about a program.
 const programRoom = 96
 
 func programLine(id process.ID) string {
 	return fmt.Sprintf("program %d %d %s", id.PID, id.Start, bootID())
 }
 
-// openRecord takes a record over from an earlier program of the run, and
-// returns its contents. The program that opened the file has locked it.
+// openRecord opens the record of an earlier program of the run, and returns its
+// contents. That program has locked the file.
 func openRecord(file *os.File, path string) (*record, contents, error) {
 	r := &record{file: file, path: path, free: map[int][]int64{}}
 	c, err := parse(file)
@@ -94,9 +94,9 @@ func openRecord(file *os.File, path string) (*record, contents, error) {
 	return r, c, nil
 }
 
-// put adds a line, in a cell that has room for so many bytes at least.
+// put adds a line, in a cell with at least the given room in bytes.
 func (r *record) put(line string, room int) cell {
-	size := (max(len(line), room)/cellSize + 1) * cellSize // and the line's end
+	size := (max(len(line), room)/cellSize + 1) * cellSize // and a newline
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := cell{r.end, size}
@@ -116,7 +116,7 @@ func (r *record) set(c cell, line string) {
 	r.write(c, line)
 }
 
-// blank takes a line out.
+// blank removes a line.
 func (r *record) blank(c cell) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -131,24 +131,24 @@ func (r *record) write(c cell, line string) {
 	}
 }
 
-// remove says that nothing is left of the run.
+// remove removes the record: nothing is left of the run.
 func (r *record) remove() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	err := r.file.Truncate(0) // the keeper may look at it yet
+	err := r.file.Truncate(0) // the keeper may still read it
 	if r.path != "" {
 		err = errors.Join(err, os.Remove(r.path))
 	}
 	return errors.Join(err, r.file.Close())
 }
 
-// contents is what a record says.
+// contents is the parsed content of a record.
 type contents struct {
-	program process.ID // that runs the jobs
-	at      cell       // where that stands
+	program process.ID // the engine
+	at      cell       // its place
 	boot    string
 	mark    uint64
-	dirs    []string // of runs, see allocdir.Run
+	dirs    []string // directories of runs, see allocdir.Run
 	sockets []string
 	lasting []lasting
 	started []started
@@ -157,7 +157,7 @@ type contents struct {
 	end     int64
 }
 
-// lasting is a driver's reference to tasks that are no processes.
+// lasting is a driver's reference to tasks that are not processes.
 type lasting struct{ driver, ref string }
 
 // started is a process that was started.
@@ -166,10 +166,10 @@ type started struct {
 	cell
 }
 
-// intent is a process that was to be started, and perhaps was.
+// intent is a process that may have been started.
 type intent struct {
 	tag   string
-	since uint64 // when, see process.Now
+	since uint64 // time of the intent, see process.Now
 	cell
 }
 
@@ -179,12 +179,12 @@ func processLine(id process.ID, tag string) string {
 
 func intentLine(tag string) string { return fmt.Sprintf("intent %d %q", process.Now(), tag) }
 
-// maxRecord is how large a record may be, in bytes: far more than that of a run
-// with all the allocations that a job may have.
+// maxRecord limits the size of a record, in bytes. It is far more than a run
+// with the maximum number of allocations needs.
 const maxRecord = 64 << 20
 
-// parse reads a record from its beginning. Lines that it does not understand,
-// for a newer taskrun wrote them, are left out.
+// parse reads a record from its beginning. It ignores unknown lines, which a
+// newer taskrun may have written.
 func parse(file io.ReaderAt) (c contents, err error) {
 	lines := bufio.NewReader(io.NewSectionReader(file, 0, maxRecord))
 	for {

@@ -9,8 +9,8 @@ import (
 	"taskrun/drivers/process"
 )
 
-// What is put into a record is there until it is blanked, and the next one
-// takes its place.
+// A line stays in a record until it is blanked, and the next one takes its
+// place.
 func TestRecord(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -61,8 +61,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// A record is nobody's business while it is locked, empty, or not the user's
-// alone to write.
+// A record is ignored while it is locked, empty, or not private to the user.
 func TestFindDead(t *testing.T) {
 	t.Parallel()
 	dir := private(t)

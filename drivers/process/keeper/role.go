@@ -10,47 +10,47 @@ import (
 	"taskrun/drivers/process/keeper/early"
 )
 
-// The variable by which a program knows that it is a keeper, and its values for
-// the keeper of a run in the foreground, and for that of a detached run, which
-// has the pipe of the report as its only descriptor.
+// roleVar tells a program that it is a keeper. Its values are for the keeper of
+// a run in the foreground, and for that of a detached run, whose only
+// descriptor is the pipe of the report.
 const (
 	roleVar      = early.RoleVar
 	watchRole    = early.WatchRole
 	detachedRole = "detached"
 )
 
-// The descriptors of a keeper.
+// Descriptors of a keeper.
 const (
 	pipeFD   = early.PipeFD
 	recordFD = early.RecordFD
 	claimFD  = early.ClaimFD
 )
 
-// More variables of keepers: the path of the record, empty for one without, or
-// the directory of records for the keeper of a detached run; and the directory
-// in which that starts its program.
+// More variables of keepers: the path of the record (empty for one without a
+// name) or, for a detached run, the directory of records; and the working
+// directory of the program.
 const (
 	pathVar = "TASKRUN_KEEPER_RECORD"
 	dirVar  = "TASKRUN_KEEPER_DIR"
 )
 
-// stands begins what a program reports when its run stands.
+// stands is the prefix of the report of a run that has started.
 const stands = "\x00stands"
 
-// cleanTime is how long cleaning up may take. After that the record stays, for
-// the next command of the user.
+// cleanTime limits the cleanup. After that the record stays for the user's next
+// command.
 const cleanTime = time.Minute
 
-// A keeper that dies within quick of its start, maxDeaths times in a row, is not
-// started again.
+// A keeper that dies within quick of its start, maxDeaths times in a row, is
+// not restarted.
 const (
 	quick     = time.Second
 	maxDeaths = 5
 )
 
 // deathsInARow returns how many times in a row a program has died within quick
-// of its start, when it has just died after it lived so long. The death of one
-// that lived longer is the first of a row.
+// of its start, including the latest death after the time it lived. The death
+// of a program that lived longer starts a new row.
 func deathsInARow(before int, lived, quick time.Duration) int {
 	if lived > quick {
 		return 1
@@ -58,12 +58,11 @@ func deathsInARow(before int, lived, quick time.Duration) int {
 	return before + 1
 }
 
-// closeInherited closes the descriptors after the program's own last one that it
-// inherited from its ancestors: another program may wait for the end of such a
-// pipe. Files that were opened since execve(2) differ by their close-on-exec
-// flag, and stay open.
+// closeInherited closes the inherited descriptors above last. Some other
+// program may be waiting for the end of such a pipe. Files opened since
+// execve(2) have the close-on-exec flag and stay open.
 func closeInherited(last int) {
-	entries, _ := os.ReadDir("/dev/fd") // where there is none they stay open
+	entries, _ := os.ReadDir("/dev/fd") // without /dev/fd they stay open
 	for _, e := range entries {
 		fd, err := strconv.Atoi(e.Name())
 		if err != nil || fd <= last {

@@ -9,13 +9,12 @@ import (
 // file has been replaced since.
 func Program() (string, error) { return "/proc/self/exe", nil }
 
-// setName sets what ps and top show where they do not show arguments.
+// setName sets the name that ps and top show when they do not show arguments.
 func setName(name string) {
 	_ = os.WriteFile("/proc/self/comm", []byte(name), 0)
 }
 
-// bootID differs each time that the machine starts; "unknown" when the system
-// does not tell.
+// bootID returns an ID that changes with every boot, or "unknown".
 func bootID() string {
 	data, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if id := strings.TrimSpace(string(data)); err == nil && id != "" {

@@ -12,11 +12,10 @@ import (
 // Program returns the path by which this program executes itself.
 func Program() (string, error) { return os.Executable() }
 
-// setName: a process cannot change its name here.
+// setName does nothing: a process cannot change its name here.
 func setName(string) {}
 
-// bootID differs each time that the machine starts; "unknown" when the system
-// does not tell.
+// bootID returns an ID that changes with every boot, or "unknown".
 func bootID() string {
 	id, err := unix.Sysctl("kern.bootsessionuuid")
 	if id = strings.TrimSpace(id); err == nil && id != "" {

@@ -13,8 +13,8 @@ import (
 	"taskrun/drivers/process"
 )
 
-// Watch is the run's side: it writes the record, and starts the keeper. All
-// methods may be called from several goroutines at once.
+// Watch is the side of the run: it writes the record and starts the keeper. All
+// methods are safe for concurrent use.
 type Watch struct {
 	notice  func(string) // for Begin and later
 	helpers *process.Run
@@ -23,34 +23,35 @@ type Watch struct {
 	keeping sync.WaitGroup
 	closing chan struct{}
 
-	// Of a detached run.
-	link     *link // nil for one in the foreground
+	// For a detached run.
+	link     *link // nil for a run in the foreground
 	greeting sync.Once
 	greeted  error
-	forking  sync.Mutex // from the intent of a process to its number
+	forking  sync.Mutex // from the intent of a process until its PID is known
 
 	mu       sync.Mutex
-	recalled map[process.ID]cell // what earlier instances started
+	recalled map[process.ID]cell // processes that earlier instances started
 	record   *record             // nil until it is open
-	broken   error               // why it will never be
+	broken   error               // why it cannot be opened
 	queue    []func(*record)
 	marked   bool
 	closed   bool
-	pipe     *os.File // of the keeper that lives
+	pipe     *os.File // to the current keeper
 }
 
 var _ process.Journal = (*Watch)(nil)
 
-// New returns the watch of this program's runs. It must be begun and closed.
+// New returns the watch of this program's runs. The caller must call Begin and
+// Close.
 func New() *Watch {
 	return &Watch{helpers: process.NewHelpers(), link: joined, opened: make(chan struct{}), closing: make(chan struct{})}
 }
 
-// Begin makes the record, beside what comes next, in dir, a directory for the
-// user alone; "" is for a run of which nothing will be found when both programs
-// were killed. From now on every process that is started is watched. What goes
-// wrong with the record or the keeper becomes a notice: the run goes on
-// without. In a detached run the keeper has made the record, wherever that is.
+// Begin creates the record in the background, in dir, which must be private to
+// the user. If dir is empty, nothing can be found after both programs were
+// killed. From now on every started process is watched. Errors of the record or
+// the keeper become notices; the run continues without them. In a detached run,
+// the keeper has already created the record.
 func (w *Watch) Begin(dir string, notice func(string)) {
 	w.mu.Lock()
 	w.notice = notice
@@ -90,7 +91,7 @@ func (w *Watch) open(record func() (*record, error)) {
 	w.queue = nil
 }
 
-// write does something with the record, at once or as soon as it is open.
+// write calls f with the record, now or once it is open.
 func (w *Watch) write(f func(*record)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -102,20 +103,19 @@ func (w *Watch) write(f func(*record)) {
 	}
 }
 
-// Run says that the directory of a run is used, see allocdir.Run: the secrets
-// in it must not stay.
+// Run records the directory of a run, see allocdir.Run. The secrets in it must
+// be removed.
 func (w *Watch) Run(dir string) {
 	w.write(func(r *record) { r.put(fmt.Sprintf("dir %q", dir), 0) })
 }
 
-// Socket says that this program listens at a path.
+// Socket records a path at which this program listens.
 func (w *Watch) Socket(path string) {
 	w.write(func(r *record) { r.put(fmt.Sprintf("socket %q", path), 0) })
 }
 
-// Lasting says that a driver has tasks that are no processes, and the line by
-// which it finds them again; see drivers.Lasting. The keeper is needed for
-// them, as for processes.
+// Lasting records that a driver has tasks that are not processes, and the
+// reference to find them; see drivers.Lasting. Such tasks need the keeper, too.
 func (w *Watch) Lasting(driver, ref string) {
 	w.write(func(r *record) { r.put(fmt.Sprintf("lasting %q %q", driver, ref), 0) })
 	if w.link == nil {
@@ -123,9 +123,9 @@ func (w *Watch) Lasting(driver, ref string) {
 	}
 }
 
-// Intend is for package process: with the first process the keeper is needed.
-// In a detached run a second process is forked only when the first one is in
-// the record, so that at most one is unrecorded.
+// Intend implements process.Journal. The first process starts the keeper. In a
+// detached run, a second process is forked only after the first one is
+// recorded, so that at most one is unrecorded.
 func (w *Watch) Intend(tag string) process.Entry {
 	if w.link != nil {
 		w.forking.Lock()
@@ -146,12 +146,12 @@ func (w *Watch) Intend(tag string) process.Entry {
 	return &entry{watch: w, tag: tag}
 }
 
-// entry is one process in the record.
+// entry is a process in the record.
 type entry struct {
 	watch    *Watch
 	tag      string
-	cell     *cell // nil before it is in the record
-	intended bool  // the intent is
+	cell     *cell // nil: not in the record yet
+	intended bool  // the cell contains the intent
 }
 
 func (e *entry) Started(id process.ID) {
@@ -172,8 +172,8 @@ func (e *entry) Started(id process.ID) {
 	e.watch.ensureKeeper()
 }
 
-// ensureKeeper starts, once, to keep a keeper running. It returns false when the
-// watch is closed.
+// ensureKeeper starts, once, the goroutine that keeps a keeper running. It
+// returns false if the watch is closed.
 func (w *Watch) ensureKeeper() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -196,7 +196,7 @@ func (e *entry) Remove() {
 	}
 }
 
-// keep has a keeper at all times until the watch is closed.
+// keep keeps a keeper running until the watch is closed.
 func (w *Watch) keep() {
 	for deaths := 0; deaths < maxDeaths; {
 		began := time.Now()
@@ -244,7 +244,7 @@ func (w *Watch) start() (*process.Process, error) {
 	}
 	p, err := w.helpers.Start(process.Spec{
 		Path: path, Name: "taskrun", Args: []string{"keeper", "of", strconv.Itoa(os.Getpid())},
-		// It waits for the processor that the first task begins on, too.
+		// It also has to wait for a CPU, like the first task.
 		Env: []string{roleVar + "=" + watchRole, pathVar + "=" + w.record.path, "GOMAXPROCS=1"},
 		Dir: "/", Files: files,
 	})
@@ -254,20 +254,20 @@ func (w *Watch) start() (*process.Process, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.pipe != nil {
-		w.pipe.Close() // of the one that died
+		w.pipe.Close() // to the one that died
 	}
 	w.pipe = write
 	return p, nil
 }
 
-// Close ends the watch. When the run has cleaned up after itself the keeper
-// ends with it; else it does what is left to do, and this program should end.
+// Close ends the watch. If the run is clean, the keeper ends with it; otherwise
+// the keeper cleans up, and this program should end.
 func (w *Watch) Close(clean bool) error {
 	if w.notice == nil {
-		return nil // it was not begun
+		return nil // Begin was not called
 	}
 	if w.link != nil {
-		// A keeper that has died needs no message.
+		// A dead keeper needs no message.
 		_ = w.link.line.send(message{Over: &over{Clean: clean}})
 	}
 	process.SetJournal(nil)
@@ -305,7 +305,7 @@ func (w *Watch) inherit() (*record, error) {
 	return r, nil
 }
 
-// greet reads, once, what the keeper has.
+// greet reads the keeper's state once.
 func (w *Watch) greet() error {
 	w.greeting.Do(func() {
 		w.greeted = w.link.greet(func() {

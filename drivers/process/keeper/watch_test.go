@@ -12,8 +12,8 @@ import (
 	"taskrun/drivers/process"
 )
 
-// notices returns a watch that is in no run of this program, and what it says.
-// Under a link it starts no keeper.
+// notices returns a watch that belongs to no run of this program, and its
+// notices. With a link it starts no keeper.
 func notices(l *link) (*Watch, *[]string) {
 	var said []string
 	return &Watch{
@@ -57,7 +57,7 @@ func TestDeathsInARow(t *testing.T) {
 	}
 }
 
-// What is to be written before the record is open is written then, and in order.
+// Writes before the record is open are done then, in order.
 func TestWritesWaitForTheRecord(t *testing.T) {
 	t.Parallel()
 	w, said := notices(&link{})
@@ -81,8 +81,8 @@ func TestWritesWaitForTheRecord(t *testing.T) {
 	w.record.file.Close()
 }
 
-// Without a record the run goes on, with a notice, and without a keeper.
-func TestRecordThatCannotBe(t *testing.T) {
+// Without a record the run continues, with a notice, and without a keeper.
+func TestRecordCreationFails(t *testing.T) {
 	t.Parallel()
 	w, said := notices(nil)
 	w.Socket("/a")
@@ -115,7 +115,7 @@ func TestRecordThatCannotBe(t *testing.T) {
 }
 
 // In the foreground the record has the mark of the program, once, and each
-// process when it was started.
+// started process.
 func TestEntriesInTheForeground(t *testing.T) {
 	t.Parallel()
 	w, r := recording(t, nil)
@@ -141,8 +141,8 @@ func TestEntriesInTheForeground(t *testing.T) {
 	}
 }
 
-// In a detached run each process is in the record before it is forked, and no
-// other is forked until its number is there.
+// In a detached run each process is recorded before it is forked, and no other
+// is forked until its PID is recorded.
 func TestEntriesOfADetachedRun(t *testing.T) {
 	t.Parallel()
 	w, r := recording(t, &link{})

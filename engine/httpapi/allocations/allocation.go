@@ -1,4 +1,4 @@
-// Package allocations serves allocations: lists and single ones, what they use,
+// Package allocations serves allocations: lists and single ones, their usage,
 // and the orders to stop, restart and signal them.
 package allocations
 
@@ -18,7 +18,7 @@ type Handler struct{ run *render.Run }
 // New returns a handler.
 func New(run *render.Run) *Handler { return &Handler{run} }
 
-// idLength is that of a whole ID.
+// idLength is the length of a complete ID.
 const idLength = 36
 
 // Get answers GET /v1/allocation/:id.
@@ -35,8 +35,8 @@ func (h *Handler) Get(r *rest.Request) (any, error) {
 	return alloc, nil
 }
 
-// stubs returns those allocations that a request may see and that keep lets pass,
-// with as much of them as it wants to see.
+// stubs returns the allocations that a request may see and keep accepts, with
+// the fields that the request asks for.
 func (h *Handler) stubs(r *rest.Request, keep func(engine.Alloc) bool) ([]*api.AllocationListStub, error) {
 	resources, err := r.Flag("resources")
 	if err != nil {
@@ -73,11 +73,11 @@ func (h *Handler) Checks(r *rest.Request) (any, error) {
 	return h.run.Engine.Services().Checks(r.ID), nil
 }
 
-// done is the answer to an order that was carried out.
+// done is the response to an order that was carried out.
 type done struct{ Index uint64 }
 
-// Restart answers PUT /v1/client/allocation/:id/restart: one task,
-// those that run, or with AllTasks also those that have ended.
+// Restart answers PUT /v1/client/allocation/:id/restart: it restarts one task,
+// all running ones or, with AllTasks, also those that have ended.
 func (h *Handler) Restart(r *rest.Request, order *api.AllocationRestartRequest) (any, error) {
 	a, ok := h.run.Engine.Alloc(r.ID)
 	if !ok {
@@ -95,8 +95,8 @@ func (h *Handler) Restart(r *rest.Request, order *api.AllocationRestartRequest) 
 	return done{}, err
 }
 
-// Stats answers GET /v1/client/allocation/:id/stats: what the running
-// tasks use, or one of them, and what they use together.
+// Stats answers GET /v1/client/allocation/:id/stats with the usage of the
+// running tasks, or of one of them, and the total.
 func (h *Handler) Stats(r *rest.Request) (any, error) {
 	a, ok := h.run.Engine.Alloc(r.ID)
 	if !ok {
@@ -108,7 +108,7 @@ func (h *Handler) Stats(r *rest.Request) (any, error) {
 	}
 	used := a.Stats(r.Context(), task)
 	if used.ResourceUsage.DeviceStats == nil {
-		used.ResourceUsage.DeviceStats = []*api.DeviceGroupStats{} // a list, as clients of Nomad know it
+		used.ResourceUsage.DeviceStats = []*api.DeviceGroupStats{} // clients of Nomad expect a list
 	}
 	return used, nil
 }

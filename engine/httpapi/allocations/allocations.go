@@ -10,8 +10,8 @@ import (
 	"taskrun/engine/httpapi/rest"
 )
 
-// List answers GET /v1/allocations, by ID when a prefix is given
-// and by age otherwise.
+// List answers GET /v1/allocations, sorted by ID if a prefix is given and by
+// age otherwise.
 func (h *Handler) List(r *rest.Request) (any, error) {
 	prefix := rest.PlainID(r.Query.Get("prefix"))
 	stubs, err := h.stubs(r, func(a engine.Alloc) bool { return strings.HasPrefix(rest.PlainID(a.ID), prefix) })
@@ -26,8 +26,7 @@ func (h *Handler) List(r *rest.Request) (any, error) {
 	})
 }
 
-// OfJob answers GET /v1/job/:id/allocations; of a job that is not known there
-// are none.
+// OfJob answers GET /v1/job/:id/allocations. An unknown job has none.
 func (h *Handler) OfJob(r *rest.Request) (any, error) {
 	return h.stubs(r, func(a engine.Alloc) bool { return a.Alloc.Job == r.ID })
 }
@@ -37,13 +36,13 @@ func (h *Handler) OfDeployment(r *rest.Request) (any, error) {
 	return h.stubs(r, func(a engine.Alloc) bool { return a.Deployment == r.ID })
 }
 
-// OfEvaluation answers GET /v1/evaluation/:id/allocations: those that were
-// placed because of it.
+// OfEvaluation answers GET /v1/evaluation/:id/allocations with the allocations
+// that it placed.
 func (h *Handler) OfEvaluation(r *rest.Request) (any, error) {
 	return h.stubs(r, func(a engine.Alloc) bool { return h.run.Tracker.Alloc(a.ID).Evaluation == r.ID })
 }
 
-// OfNode answers GET /v1/node/:id/allocations, with whole allocations.
+// OfNode answers GET /v1/node/:id/allocations with complete allocations.
 func (h *Handler) OfNode(r *rest.Request) (any, error) {
 	list := []*render.Allocation{}
 	if r.ID != h.run.Machine.ID {

@@ -12,8 +12,8 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// allocStopped is an answer as it is on the wire, which differs from the
-// client's type in what surrounds it.
+// allocStopped is the response in its wire format, whose metadata differs from
+// the client's type.
 type allocStopped struct {
 	EvalID string
 	Index  uint64
@@ -41,9 +41,8 @@ func (h *Handler) Stop(r *rest.Request) (any, error) {
 	return answer, nil
 }
 
-// Signal answers PUT /v1/client/allocation/:id/signal: one task, or
-// all of them. That one does not run is an error, and the others are signaled
-// all the same.
+// Signal answers PUT /v1/client/allocation/:id/signal for one task, or all. A
+// task that is not running is an error, but the others are still signaled.
 func (h *Handler) Signal(r *rest.Request, order *api.AllocSignalRequest) (any, error) {
 	a, ok := h.run.Engine.Alloc(r.ID)
 	if !ok {
@@ -71,12 +70,12 @@ func (h *Handler) Signal(r *rest.Request, order *api.AllocSignalRequest) (any, e
 	}
 }
 
-// RefuseAllGC answers the order to remove all allocations that have ended.
+// RefuseAllGC refuses to remove all allocations that have ended.
 func (h *Handler) RefuseAllGC(*rest.Request) error {
 	return rest.Fail(http.StatusNotImplemented, "not supported by taskrun: of what has ended it keeps the latest allocations alone; taskrun clean removes the runs that have ended")
 }
 
-// RefuseGC answers the order to remove an allocation.
+// RefuseGC refuses to remove an allocation.
 func (h *Handler) RefuseGC(r *rest.Request) error {
 	if _, ok := h.run.Engine.Alloc(r.ID); !ok {
 		return rest.UnknownAlloc(r.ID)
@@ -85,7 +84,7 @@ func (h *Handler) RefuseGC(r *rest.Request) error {
 }
 
 // RefusePause answers GET and PUT /v1/client/allocation/:id/pause, which
-// Nomad's community edition refuses likewise.
+// Nomad's community edition also refuses.
 func (h *Handler) RefusePause(r *rest.Request) error {
 	if _, ok := h.run.Engine.Alloc(r.ID); !ok {
 		return rest.UnknownAlloc(r.ID)

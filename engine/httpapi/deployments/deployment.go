@@ -1,4 +1,4 @@
-// Package deployments serves deployments, and the orders to promote, pause and
+// Package deployments serves deployments and the orders to promote, pause and
 // fail them.
 package deployments
 
@@ -19,8 +19,8 @@ type Handler struct{ run *render.Run }
 // New returns a handler.
 func New(run *render.Run) *Handler { return &Handler{run} }
 
-// Latest answers GET /v1/job/:id/deployment with the latest one; a job
-// without one answers null, on which clients rely.
+// Latest answers GET /v1/job/:id/deployment with the latest deployment, or null
+// if there is none, on which clients rely.
 func (h *Handler) Latest(r *rest.Request) (any, error) {
 	list := visible(h.run.Look(), r, r.ID)
 	if len(list) == 0 {
@@ -29,7 +29,7 @@ func (h *Handler) Latest(r *rest.Request) (any, error) {
 	return list[len(list)-1], nil
 }
 
-// OfJob answers GET /v1/job/:id/deployments, the newest first.
+// OfJob answers GET /v1/job/:id/deployments, newest first.
 func (h *Handler) OfJob(r *rest.Request) (any, error) {
 	list := append([]*api.Deployment{}, visible(h.run.Look(), r, r.ID)...)
 	slices.Reverse(list)
@@ -46,7 +46,7 @@ func (h *Handler) List(r *rest.Request) (any, error) {
 // Get answers GET /v1/deployment/:id.
 func (h *Handler) Get(r *rest.Request) (any, error) { return h.find(r) }
 
-// find returns the deployment that a request is about.
+// find returns the deployment that a request names.
 func (h *Handler) find(r *rest.Request) (*api.Deployment, error) {
 	for _, d := range h.all(r) {
 		if d.ID == r.ID {
@@ -73,8 +73,8 @@ func visible(now *render.Snapshot, r *rest.Request, job string) []*api.Deploymen
 	return now.Deployments(job)
 }
 
-// RefuseUnblock answers PUT /v1/deployment/unblock/:id: deployments wait for
-// those of other regions only.
+// RefuseUnblock answers PUT /v1/deployment/unblock/:id: only a deployment in
+// several regions can be blocked.
 func (h *Handler) RefuseUnblock(r *rest.Request) error {
 	d, err := h.find(r)
 	if err != nil {

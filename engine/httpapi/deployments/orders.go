@@ -10,7 +10,7 @@ import (
 	"taskrun/engine/update"
 )
 
-// deploymentChanged is an answer as it is on the wire.
+// deploymentChanged is the response in its wire format.
 type deploymentChanged struct {
 	EvalID                                        string
 	EvalCreateIndex, DeploymentModifyIndex, Index uint64
@@ -49,7 +49,7 @@ func (h *Handler) SetHealth(r *rest.Request, order *api.DeploymentAllocHealthReq
 	})
 }
 
-// order has something done with the deployment of the path.
+// order carries out an order for the deployment in the path.
 func (h *Handler) order(r *rest.Request, named string, do func() error) (any, error) {
 	if named != "" && named != r.ID {
 		return nil, rest.Fail(http.StatusBadRequest, "Deployment ID does not match")
@@ -71,7 +71,7 @@ func (h *Handler) order(r *rest.Request, named string, do func() error) (any, er
 	return answer, nil
 }
 
-// revertedTo is the earlier version that a new one is the same as.
+// revertedTo returns the earlier version with the same content as a new one.
 func (h *Handler) revertedTo(job string, number uint64) *uint64 {
 	versions, err := h.run.Engine.Versions(job)
 	if err != nil || len(versions) == 0 || *versions[0].Version != number {

@@ -1,4 +1,4 @@
-// Package evaluations serves evaluations, each of which stands for a change.
+// Package evaluations serves evaluations, each of which represents a change.
 package evaluations
 
 import (
@@ -24,8 +24,8 @@ func (h *Handler) Count(r *rest.Request) (any, error) {
 	return struct{ Count int }{len(list)}, err
 }
 
-// List answers GET /v1/evaluations, by ID when a prefix is given and
-// by age otherwise.
+// List answers GET /v1/evaluations, sorted by ID if a prefix is given and by
+// age otherwise.
 func (h *Handler) List(r *rest.Request) (any, error) {
 	prefix, job, status := rest.PlainID(r.Query.Get("prefix")), r.Query.Get("job"), r.Query.Get("status")
 	list := h.run.Look().Evaluations(r, func(e *fold.Evaluation) bool {
@@ -40,8 +40,7 @@ func (h *Handler) List(r *rest.Request) (any, error) {
 	})
 }
 
-// OfJob answers GET /v1/job/:id/evaluations; a job that is not known
-// has none.
+// OfJob answers GET /v1/job/:id/evaluations. An unknown job has none.
 func (h *Handler) OfJob(r *rest.Request) (any, error) {
 	return h.run.Look().Evaluations(r, func(e *fold.Evaluation) bool { return e.Job == r.ID }), nil
 }
@@ -55,9 +54,9 @@ func (h *Handler) Get(r *rest.Request) (any, error) {
 	return found[0], nil
 }
 
-// Collect answers PUT /v1/system/gc: evaluations of jobs that have ended
-// are forgotten. Jobs and allocations stay as long as the run, of which they
-// are what it has done.
+// Collect answers PUT /v1/system/gc: it forgets the evaluations of jobs that
+// have ended. Jobs and allocations remain as long as the run, because they are
+// its record.
 func (h *Handler) Collect(r *rest.Request) error {
 	now := h.run.Look()
 	h.run.Engine.ForgetEvaluations(func(run *fold.Run) (over []*fold.Evaluation) {
@@ -71,7 +70,7 @@ func (h *Handler) Collect(r *rest.Request) error {
 	return r.Nothing()
 }
 
-// RefuseDeletion answers the order to delete evaluations.
+// RefuseDeletion refuses to delete evaluations.
 func (h *Handler) RefuseDeletion(*rest.Request) error {
 	return rest.Fail(http.StatusNotImplemented, "not supported by taskrun: no evaluation waits for a scheduler; those of jobs that have ended are removed by nomad system gc")
 }

@@ -26,21 +26,22 @@ type Handler struct{ run *render.Run }
 func New(run *render.Run) *Handler { return &Handler{run} }
 
 const (
-	// streamBeat is the time between the empty lines of an event stream.
+	// streamBeat is the interval of empty lines in an event stream.
 	streamBeat = 30 * time.Second
 	// lastEvents is how long a stream waits for the last events of a run when
 	// the server ends.
 	lastEvents = 200 * time.Millisecond
 	// LineTime is how long a client may take to read a line, as in Nomad.
 	LineTime = 40 * time.Second
-	// MaxBehind is by how many entries a client may be late.
+	// MaxBehind is how many entries a client may be behind.
 	MaxBehind = 10_000
 )
 
-// topics are the keys of the events that a client wants, by topic.
+// topics are the keys of the events that a client requests, by topic.
 type topics map[api.Topic][]string
 
-// parseTopics reads the topic parameters: Topic, Topic:key or *. None is all.
+// parseTopics parses the topic parameters: Topic, Topic:key or *. Without any,
+// it returns all topics.
 func parseTopics(values []string) (topics, error) {
 	wanted := topics{}
 	for _, value := range values {
@@ -65,7 +66,7 @@ func (t topics) want(o feed.Occurrence) bool {
 	})
 }
 
-// streamEvent is an event as it is sent.
+// streamEvent is an event in its wire format.
 type streamEvent struct {
 	Topic      api.Topic
 	Type       string
@@ -76,10 +77,10 @@ type streamEvent struct {
 	Payload    map[string]any
 }
 
-// Stream answers GET /v1/event/stream: a line for each index at which
-// something happened, beginning with those that are still known, and empty
-// objects by which the client sees that the stream lives. It ends with the
-// server, when the last events were sent.
+// Stream answers GET /v1/event/stream with a line for each index at which
+// something happened, starting with the kept ones, and with empty objects that
+// show the client that the stream is alive. It ends with the server, after the
+// last events.
 func (h *Handler) Stream(r *rest.Request) error {
 	wanted, err := parseTopics(r.Query["topic"])
 	if err != nil {
@@ -145,8 +146,8 @@ func (h *Handler) sendEntry(lines *lineWriter, e *feed.Entry, wanted topics, r *
 	}{e.Index, events})
 }
 
-// payload returns the object that an event is about, as it is now, with its
-// namespace; nil when it is gone.
+// payload returns the current state of the object that an event is about, with
+// its namespace, or nil if it is gone.
 func (h *Handler) payload(ctx context.Context, o feed.Occurrence) (namespace string, payload map[string]any) {
 	switch o.Topic {
 	case api.TopicJob:
@@ -178,12 +179,12 @@ func (h *Handler) payload(ctx context.Context, o feed.Occurrence) (namespace str
 		return v.Metadata.Namespace, map[string]any{"Metadata": v.Metadata, "Deleted": v.Deleted}
 	case api.TopicNode:
 		return "", map[string]any{"Node": h.run.Node(ctx)}
-	case api.TopicNodePool, api.TopicAll: // nothing happens there
+	case api.TopicNodePool, api.TopicAll: // they have no events
 	}
 	return "", nil
 }
 
-// lineWriter writes objects that a client gets at once.
+// lineWriter writes objects and flushes each of them.
 type lineWriter struct {
 	enc     *json.Encoder
 	control *http.ResponseController

@@ -1,5 +1,4 @@
-// Package feed keeps the latest events of Nomad's event stream for those who
-// read it.
+// Package feed keeps the latest events of Nomad's event stream for its readers.
 package feed
 
 import (
@@ -8,40 +7,40 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// Kept is how many entries of the event stream are kept for those who
-// come late, as in Nomad by default.
+// Kept is how many entries are kept for late readers, which is Nomad's default.
 const Kept = 100
 
-// TopicVariable is that of Nomad's variables, which its client has no name for.
+// TopicVariable is the topic of Nomad variables, which its client does not
+// define.
 const TopicVariable api.Topic = "Variable"
 
-// Variable tells of a variable, and never of its items.
+// Variable describes a variable, never its items.
 type Variable struct {
 	Metadata *api.VariableMetadata
 	Deleted  bool
 }
 
-// Occurrence is an event of the event stream, before its object is looked at:
-// that is shown as it is when it is sent.
+// Occurrence is an event of the event stream before its object is read: events
+// are sent with the current state of the object.
 type Occurrence struct {
 	Topic   api.Topic
 	Kind    string // Type
 	Key     string
-	Filters []string // by which it is found as well
-	Object  any      // where it is not looked up by its key
+	Filters []string // further keys that find it
+	Object  any      // set if it is not found by its key
 }
 
-// Entry is what happened at one index.
+// Entry contains the events at one index.
 type Entry struct {
 	Index  uint64
 	Events []Occurrence
-	number uint64        // counts entries
-	next   *Entry        // set before more is closed; nil: nothing comes any more
-	more   chan struct{} // closed when there is a next one, or will be none
+	number uint64        // position in the feed
+	next   *Entry        // set before more is closed; nil: the feed has ended
+	more   chan struct{} // closed when there is a next entry, or the feed has ended
 }
 
-// Feed is the event stream: a list of the latest events. A reader holds an entry
-// and finds the later ones from there, however slow it is.
+// Feed is the event stream, a linked list of the latest entries. A reader holds
+// an entry and finds the later ones from there, however slow it is.
 type Feed struct {
 	mu    sync.Mutex
 	first *Entry
@@ -55,7 +54,7 @@ func New() *Feed {
 	return &Feed{first: start, last: start}
 }
 
-// Add appends what happened at an index, if anything did.
+// Add appends the events at an index, if there are any.
 func (f *Feed) Add(index uint64, events ...Occurrence) {
 	if len(events) == 0 {
 		return
@@ -72,8 +71,8 @@ func (f *Feed) Add(index uint64, events ...Occurrence) {
 	}
 }
 
-// Behind returns how many entries are kept only because a reader has yet to come
-// to them from e.
+// Behind returns how many entries are kept only because a reader at e has not
+// read them yet.
 func (f *Feed) Behind(e *Entry) uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -87,9 +86,8 @@ func (f *Feed) End() {
 	close(f.last.more)
 }
 
-// From returns the entry behind which those of an index and later ones are. An
-// index that is too old, or 0, means all there are; one that is still to come
-// means the last one once more.
+// From returns the entry before those at index and later. An index that is too
+// old, or 0, means all kept entries; a future one means the last one again.
 func (f *Feed) From(index uint64) *Entry {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -100,9 +98,10 @@ func (f *Feed) From(index uint64) *Entry {
 	return before
 }
 
-// More returns a channel that is closed when there is a later entry, or when
-// nothing comes any more.
+// More returns a channel that is closed when there is a later entry, or the
+// feed has ended.
 func (e *Entry) More() <-chan struct{} { return e.more }
 
-// Next returns the entry that follows, once More is closed; nil: there is none.
+// Next returns the next entry once More is closed, or nil at the end of the
+// feed.
 func (e *Entry) Next() *Entry { return e.next }

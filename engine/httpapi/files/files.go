@@ -19,14 +19,14 @@ import (
 	"taskrun/engine/httpapi/rest"
 )
 
-// maxEntries is how many entries of a directory are listed: a task may make as
-// many as it likes.
+// maxEntries limits the listed entries of a directory: a task may create any
+// number.
 const maxEntries = 50_000
 
-// sniffed is how much of a file tells its type, in bytes.
+// sniffed is how much of a file is used to guess its type, in bytes.
 const sniffed = 512
 
-// fileInfo is a file as clients see it.
+// fileInfo describes a file to clients.
 type fileInfo struct {
 	Name        string
 	IsDir       bool
@@ -43,8 +43,9 @@ func newFileInfo(info fs.FileInfo) fileInfo {
 	}
 }
 
-// find finds what a request names. Nothing outside of the allocation's directory
-// can be reached, and no directory of secrets. The caller closes it.
+// find finds the file that a request names. It reaches nothing outside of the
+// allocation directory, and no directory of secrets. The caller must close the
+// place.
 func (h *Handler) find(r *rest.Request) (*place, error) {
 	a, ok := h.engine.Alloc(r.ID)
 	if !ok {
@@ -77,14 +78,14 @@ func (h *Handler) List(r *rest.Request) (any, error) {
 	}
 	list := []fileInfo{}
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil { // else it is gone by now
+		if info, err := e.Info(); err == nil { // otherwise it was removed
 			list = append(list, newFileInfo(info))
 		}
 	}
 	return list, nil
 }
 
-// entries are those of a directory, by name.
+// entries returns the entries of a directory, sorted by name.
 func (p *place) entries() ([]fs.DirEntry, error) {
 	if !p.info.IsDir() {
 		return nil, fileError("readdir", p.name, syscall.ENOTDIR)
@@ -113,7 +114,7 @@ func (h *Handler) Stat(r *rest.Request) (any, error) {
 	}
 	defer p.Close()
 	answer := newFileInfo(p.info)
-	answer.ContentType = "application/octet-stream" // also of directories, as in Nomad
+	answer.ContentType = "application/octet-stream" // as in Nomad, also for directories
 	if p.info.Mode().IsRegular() {
 		f, _, err := p.open()
 		if err != nil {
@@ -127,7 +128,7 @@ func (h *Handler) Stat(r *rest.Request) (any, error) {
 	return answer, nil
 }
 
-// contentType tells the type of a file by its name or else by how it begins.
+// contentType returns the type of a file from its name or its first bytes.
 func contentType(f *os.File, name string) (string, error) {
 	if known := mime.TypeByExtension(path.Ext(name)); known != "" {
 		return known, nil
@@ -143,8 +144,8 @@ func contentType(f *os.File, name string) (string, error) {
 // Cat answers GET /v1/client/fs/cat/:id with the whole file.
 func (h *Handler) Cat(r *rest.Request) error { return h.sendPart(r, 0, 0) }
 
-// ReadAt answers GET /v1/client/fs/readat/:id with a part of the file; a
-// limit that is not above 0 means the rest.
+// ReadAt answers GET /v1/client/fs/readat/:id with a part of the file. A limit
+// of 0 or less means the rest.
 func (h *Handler) ReadAt(r *rest.Request) error {
 	offset, err := strconv.ParseInt(r.Query.Get("offset"), 10, 64)
 	if err != nil || offset < 0 {
@@ -157,8 +158,8 @@ func (h *Handler) ReadAt(r *rest.Request) error {
 	return h.sendPart(r, offset, limit)
 }
 
-// sendPart sends bytes that a task may have written, as what no browser takes
-// for a page.
+// sendPart sends bytes that a task may have written, with headers that keep
+// browsers from showing them as a page.
 func (h *Handler) sendPart(r *rest.Request, offset, limit int64) error {
 	p, err := h.find(r)
 	if err != nil {
@@ -184,6 +185,6 @@ func (h *Handler) sendPart(r *rest.Request, offset, limit int64) error {
 	r.Answer.Header().Set("Content-Type", kind)
 	r.Answer.Header().Set("X-Content-Type-Options", "nosniff")
 	r.Answer.Header().Set("Content-Security-Policy", "default-src 'none'; sandbox")
-	_, _ = io.Copy(r.Answer, io.NewSectionReader(f, offset, size)) // a client that is gone needs no answer
+	_, _ = io.Copy(r.Answer, io.NewSectionReader(f, offset, size)) // ignore clients that are gone
 	return nil
 }

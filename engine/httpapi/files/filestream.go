@@ -14,11 +14,11 @@ import (
 	"taskrun/engine/httpapi/rest"
 )
 
-// gatherTime is how long the changes of a followed file are gathered before they
+// gatherTime is how long changes of a followed file are collected before they
 // are sent.
 const gatherTime = 50 * time.Millisecond
 
-// What happens to a file that is followed, in Nomad's words.
+// Events of a followed file, in Nomad's words.
 const (
 	fileDeleted   = "file deleted"
 	fileTruncated = "file truncated"
@@ -33,9 +33,9 @@ type fileStream struct {
 	offset int64
 }
 
-// Stream answers GET /v1/client/fs/stream/:id with frames: of what is in
-// the file and, unless the request says otherwise, of what is still to come,
-// until the client leaves or the file is gone.
+// Stream answers GET /v1/client/fs/stream/:id with frames: the content of the
+// file and, unless the request says otherwise, everything added later, until
+// the client leaves or the file is gone.
 func (h *Handler) Stream(r *rest.Request) error {
 	follow, err := r.FlagOr("follow", true)
 	if err != nil {
@@ -64,7 +64,7 @@ func (h *Handler) Stream(r *rest.Request) error {
 	}
 	stream := fileStream{Frames: r.Frames(false), place: p, file: f, offset: min(max(0, offset), info.Size())}
 	if follow {
-		// Before the first reading, so that nothing falls between the two.
+		// Before the first read, so that no change is missed.
 		var leave func()
 		stream.wake, leave = h.watches.follow(filepath.Clean(p.parent.Name()))
 		defer leave()
@@ -104,7 +104,7 @@ func (s *fileStream) run(ctx context.Context, follow bool) error {
 	}
 }
 
-// look tells what has become of the file since the look before.
+// look checks what has happened to the file since the last call.
 func (s *fileStream) look() (gone bool, err error) {
 	event, err := s.changed()
 	if err != nil {
@@ -113,7 +113,7 @@ func (s *fileStream) look() (gone bool, err error) {
 	return event == fileDeleted, s.send(event)
 }
 
-// changed tells what happened to the file besides that it grew.
+// changed returns the event of a change other than growth.
 func (s *fileStream) changed() (event string, err error) {
 	info, err := s.file.Stat()
 	if err != nil {
@@ -132,7 +132,7 @@ func (s *fileStream) changed() (event string, err error) {
 	return "", nil
 }
 
-// send sends what there is behind the offset, then or before that an event.
+// send sends an event, if not empty, and the content from the offset on.
 func (s *fileStream) send(event string) error {
 	if event == fileTruncated {
 		if err := s.Write(&api.StreamFrame{File: s.name, FileEvent: event}); err != nil {

@@ -27,8 +27,8 @@ func (s source) ReadAt([]byte, int64) (int, error) { return 0, s.error }
 func (source) Retain()                             {}
 func (source) Release()                            {}
 
-// A frame says how much of an output in memory is left out.
-func TestOutputThatIsLeftOut(t *testing.T) {
+// A frame says how much of an output in memory is omitted.
+func TestOmittedOutput(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		body event.Body
@@ -49,7 +49,7 @@ func TestOutputThatIsLeftOut(t *testing.T) {
 	}
 }
 
-// What is wrong with a file has a status, and does not tell where it is.
+// An error of a file has a status, and does not reveal its absolute path.
 func TestFileErrors(t *testing.T) {
 	t.Parallel()
 	for err, want := range map[error]string{
@@ -68,7 +68,7 @@ func TestFileErrors(t *testing.T) {
 	}
 }
 
-// brokenAfter is a client that can be sent to a number of times.
+// brokenAfter is a client that accepts a number of writes.
 type brokenAfter int
 
 var errClientGone = errors.New("the client is gone")
@@ -80,8 +80,8 @@ func (n *brokenAfter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A frame of a file that cannot be sent ends the stream, whichever it is.
-func TestFramesThatCannotBeSent(t *testing.T) {
+// Any frame that cannot be sent ends the stream.
+func TestUnsendableFrames(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x")
 	if err := os.WriteFile(path, []byte("text"), 0o600); err != nil {
@@ -106,7 +106,7 @@ func TestFramesThatCannotBeSent(t *testing.T) {
 	}
 }
 
-// When events of files are lost, everybody looks at his file.
+// When events of files are lost, all followers check their files.
 func TestLostFileEventsWakeAll(t *testing.T) {
 	t.Parallel()
 	var w watches

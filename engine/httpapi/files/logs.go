@@ -14,13 +14,14 @@ import (
 	"taskrun/engine/leaf/tasklog"
 )
 
-// frameSize is how many bytes of output a frame carries at most.
+// frameSize limits the bytes of output in a frame.
 const frameSize = 64 << 10
 
 // Logs answers GET /v1/client/fs/logs/:id with frames, or with the plain
-// output. A stream that follows a task outlives it and ends with the server:
-// without an end, since clients take one for more to come. Where rotation was
-// faster than the client a frame says how much is left out.
+// output. A stream that follows a task goes on after the task's end, and ends
+// with the server: without a final frame, because clients would mistake it for
+// a stream that continues. If rotation was faster than the client, a frame says
+// how much is left out.
 func (h *Handler) Logs(r *rest.Request) error {
 	q, err := h.logsQuery(r)
 	if err != nil {
@@ -36,7 +37,7 @@ func (h *Handler) Logs(r *rest.Request) error {
 	}
 	var follower *outputFollower
 	if q.follow {
-		// Before the first reading, so that nothing falls between the two.
+		// Before the first read, so that no change is missed.
 		follower = h.outputs.follow(q.outputKey)
 	}
 	reader, err := tasklog.OpenReader(q.dir, q.task, q.stream, q.offset, q.whence)
@@ -61,12 +62,11 @@ func (h *Handler) Logs(r *rest.Request) error {
 	return nil
 }
 
-// written is the event of a frame that says no more than that output was
-// written.
+// written is the event of a frame that only says that output was written.
 const written = "file written"
 
-// ring answers a silent request, of a client that reads the files itself. It is not
-// part of Nomad's API.
+// ring responds to a silent request, from a client that reads the files itself.
+// It is not part of Nomad's API.
 func (h *Handler) ring(out *rest.Frames, r *rest.Request, key outputKey) error {
 	follower := h.outputs.follow(key)
 	defer h.outputs.leave(key, follower)
@@ -88,14 +88,14 @@ func (h *Handler) ring(out *rest.Frames, r *rest.Request, key outputKey) error {
 	}
 }
 
-// logStream is output that is sent to a client.
+// logStream sends output to a client.
 type logStream struct {
 	*rest.Frames
-	skipped int64 // how much is left out, as was said
+	skipped int64 // omitted bytes that were reported
 }
 
-// copy writes what there is and, with a wake, what is still to come until ctx
-// ends. A slow reader reads old output, and delays nothing.
+// copy writes the available output and, if wake is not nil, later output until
+// ctx ends. A slow reader reads old output, and delays nothing.
 func (o *logStream) copy(ctx context.Context, r *tasklog.Reader, wake <-chan struct{}) error {
 	heartbeat := time.NewTicker(rest.BeatTime)
 	defer heartbeat.Stop()
@@ -121,12 +121,12 @@ func (o *logStream) copy(ctx context.Context, r *tasklog.Reader, wake <-chan str
 				return err
 			}
 		case <-ctx.Done():
-			last = true // what was written until now
+			last = true // after the output written so far
 		}
 	}
 }
 
-// piece writes what a reader has read.
+// piece writes a piece that a reader has read.
 func (o *logStream) piece(p []byte, r *tasklog.Reader) error {
 	f := &api.StreamFrame{Data: p}
 	if !o.Plain {

@@ -12,10 +12,10 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// logsQuery is what a client wants to read.
+// logsQuery describes the output that a client wants.
 type logsQuery struct {
 	outputKey
-	dir           string // where the files are
+	dir           string // directory of the files
 	offset        int64
 	whence        int
 	follow, plain bool
@@ -23,7 +23,7 @@ type logsQuery struct {
 	disabled      bool // there are no files
 }
 
-// logsQuery returns what a request wants to read.
+// logsQuery parses the parameters of a request.
 func (h *Handler) logsQuery(r *rest.Request) (q logsQuery, err error) {
 	q.alloc, q.task = r.ID, r.Query.Get("task")
 	if q.task == "" {
@@ -60,8 +60,8 @@ func (h *Handler) logsQuery(r *rest.Request) (q logsQuery, err error) {
 	return q, h.findLogs(&q)
 }
 
-// findLogs finds the files of a task that has started. The name of the task
-// becomes part of a file's name only when the job has such a task.
+// findLogs finds the files of a task that has started. It uses the task's name
+// in file names only if the job has such a task.
 func (h *Handler) findLogs(q *logsQuery) error {
 	a, ok := h.engine.Alloc(q.alloc)
 	if !ok {

@@ -10,8 +10,7 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// memoryLogs follows an output that the job keeps off the disk: what comes from
-// now on.
+// memoryLogs follows an output that is not written to disk, from now on.
 func (h *Handler) memoryLogs(r *rest.Request, q logsQuery) error {
 	sub := h.engine.SubscribeTo(func(e event.Event) bool {
 		if e.Alloc == nil || e.Alloc.ID != q.alloc || e.Task != q.task {
@@ -36,7 +35,7 @@ func (h *Handler) memoryLogs(r *rest.Request, q logsQuery) error {
 	return nil
 }
 
-// pass writes a piece of output from memory, or that it is left out.
+// pass writes a piece of output from memory, or a note that it is left out.
 func pass(out *rest.Frames, body event.Body) error {
 	var f api.StreamFrame
 	switch body := body.(type) {
@@ -55,7 +54,7 @@ func pass(out *rest.Frames, body event.Body) error {
 	return out.Write(&f)
 }
 
-// leftOut says that a frame is not the one that follows the frame before.
+// leftOut returns the event of a frame after a gap.
 func leftOut(bytes int64) string {
 	return fmt.Sprintf("%d bytes before these are left out: the reader was too slow", bytes)
 }

@@ -8,15 +8,15 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// Engine is what runs the tasks.
+// Engine runs the tasks.
 type Engine interface {
 	Alloc(id string) (engine.Alloc, bool)
 	Subscribe(output bool) *event.Subscription
 	SubscribeTo(wanted func(event.Event) bool) *event.Subscription
 }
 
-// outputs wakes those who follow the output of tasks. It subscribes to the
-// output of the engine only while there are any.
+// outputs wakes the followers of task output. It subscribes to the engine's
+// output only while there are any.
 type outputs struct {
 	engine Engine
 
@@ -33,15 +33,15 @@ type outputKey struct {
 
 // outputFollower follows an output in its files.
 type outputFollower struct {
-	wake   chan struct{} // gets a value when there may be more than there was
-	source event.Source  // that was announced last; only compared
-	hold   func()        // keeps files from rotation; nil at first
+	wake   chan struct{} // receives a value when there may be more output
+	source event.Source  // announced last; only compared
+	hold   func()        // prevents the rotation of files; nil at first
 }
 
-// follow adds a follower, which must leave.
+// follow adds a follower. The caller must call leave.
 func (o *outputs) follow(key outputKey) *outputFollower {
 	f := &outputFollower{wake: make(chan struct{}, 1)}
-	f.wake <- struct{}{} // for what was written until now
+	f.wake <- struct{}{} // for the output written so far
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.n == 0 {
@@ -55,7 +55,7 @@ func (o *outputs) follow(key outputKey) *outputFollower {
 	return f
 }
 
-// holds has a follower's files held from now on, however slowly it reads.
+// holds sets the function that protects a slow follower's files from rotation.
 func (o *outputs) holds(f *outputFollower, hold func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -77,7 +77,7 @@ func (o *outputs) leave(key outputKey, f *outputFollower) {
 	stop()
 }
 
-// listen follows the engine's events until stop. The lock is held.
+// listen follows the engine's events until stop. The caller must hold the lock.
 func (o *outputs) listen() {
 	o.followers = map[outputKey]map[*outputFollower]bool{}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -107,11 +107,11 @@ func (o *outputs) wake(key outputKey, source event.Source) {
 	for f := range o.followers[key] {
 		if source != f.source && f.hold != nil {
 			f.source = source
-			f.hold() // a file is new
+			f.hold() // there is a new file
 		}
 		select {
 		case f.wake <- struct{}{}:
-		default: // it has yet to look
+		default: // it was woken already
 		}
 	}
 }

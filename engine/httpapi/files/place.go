@@ -13,26 +13,26 @@ import (
 
 var errEscapes = rest.Fail(http.StatusBadRequest, "Path escapes the alloc directory")
 
-// place is a file or directory of an allocation, held by the descriptor of the
-// directory that it is in. What a task puts in the place of a directory on the
-// way to it changes nothing any more.
+// place is a file or directory of an allocation, found in an open parent
+// directory. A task that replaces a directory on the way to it has no effect
+// any more.
 type place struct {
 	parent *os.Root
 	base   string      // in parent
-	name   string      // in the allocation's directory
-	info   fs.FileInfo // when it was found; no symbolic link
+	name   string      // relative to the allocation directory
+	info   fs.FileInfo // when it was found; never a symbolic link
 }
 
-// errReplaced is what is wrong with a name that means something else by now.
+// errReplaced is the error of a name that refers to another file by now.
 var errReplaced = errors.New("it was replaced meanwhile")
 
-// secret reports whether the place is among the secrets of a task.
+// secret reports whether the place is in a task's secrets directory.
 func (p *place) secret() bool {
 	names := strings.Split(p.name, "/")
 	return len(names) > 1 && (strings.EqualFold(names[1], "secrets") || strings.EqualFold(names[1], "private"))
 }
 
-// openFile opens the place. A pipe in its place is not waited for.
+// openFile opens the place. It does not block on a pipe.
 func (p *place) openFile() (*os.File, fs.FileInfo, error) {
 	f, err := p.parent.OpenFile(p.base, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -48,8 +48,8 @@ func (p *place) openFile() (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// open opens a regular file. Anything else is not opened: a pipe's reader
-// would take what is not meant for it.
+// open opens a regular file. It refuses anything else: reading from a pipe
+// would take data from its real reader.
 func (p *place) open() (*os.File, fs.FileInfo, error) {
 	if !p.info.Mode().IsRegular() {
 		return nil, nil, rest.Fail(http.StatusBadRequest, "%s is no regular file", p.name)
@@ -57,11 +57,11 @@ func (p *place) open() (*os.File, fs.FileInfo, error) {
 	return p.openFile()
 }
 
-// Close lets go of the place.
+// Close closes the parent directory.
 func (p *place) Close() error { return p.parent.Close() }
 
-// fileError answers with what is wrong with a file, by its name in the
-// allocation's directory.
+// fileError returns the error of a file, with its name relative to the
+// allocation directory.
 func fileError(op, name string, err error) error {
 	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		err = at.Err

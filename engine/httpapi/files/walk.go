@@ -12,22 +12,21 @@ import (
 	"syscall"
 )
 
-// maxSteps is how many names and links a path may lead through: a task may make
-// as many as it likes.
+// maxSteps limits the names and links in a path: a task may create any number.
 const maxSteps = 1000
 
-// walk follows a path below a directory by descriptors, one name at a time, and
-// links as well: no name leads to another directory than the one that was
-// looked at.
+// walk follows a path below a directory by descriptors, one name or link at a
+// time, so that no name can lead to a directory other than the one that was
+// checked.
 type walk struct {
-	dir      string // of the allocation
+	dir      string // allocation directory
 	root, at *os.Root
-	done     []string // names of directories that lead to at
+	done     []string // names of the directories on the way to at
 	left     []string
 }
 
-// walkTo returns the place that a path leads to, from an allocation's directory
-// and never out of it.
+// walkTo returns the place at a path in an allocation directory. It never
+// leaves the directory.
 func walkTo(dir, name string) (*place, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -49,7 +48,7 @@ func walkTo(dir, name string) (*place, error) {
 	return found, err
 }
 
-// enter goes on in another directory.
+// enter enters another directory.
 func (w *walk) enter(dir *os.Root, done ...string) {
 	if w.at != w.root {
 		_ = w.at.Close() // nothing was written
@@ -57,7 +56,7 @@ func (w *walk) enter(dir *os.Root, done ...string) {
 	w.at, w.done = dir, done
 }
 
-// step takes one name. It returns the place when none is left.
+// step follows one name. It returns the place when no name is left.
 func (w *walk) step() (*place, error) {
 	next := "."
 	if len(w.left) > 0 {
@@ -67,7 +66,7 @@ func (w *walk) step() (*place, error) {
 		if len(w.done) == 0 {
 			return nil, errEscapes
 		}
-		// From the beginning: the directory may have been moved meanwhile.
+		// From the beginning, because the directory may have been moved.
 		w.left = slices.Concat(w.done[:len(w.done)-1], w.left)
 		w.enter(w.root)
 		return nil, nil
@@ -108,7 +107,7 @@ func (w *walk) link(base, name string) error {
 	return nil
 }
 
-// within returns an absolute path as one in a directory.
+// within returns the part of an absolute path below a directory.
 func within(dir, target string) (string, error) {
 	spellings := []string{dir}
 	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
@@ -122,12 +121,12 @@ func within(dir, target string) (string, error) {
 	return "", errEscapes
 }
 
-// openDir opens the directory of a name that was looked at.
+// openDir opens a directory that was checked before.
 func openDir(at *os.Root, name string, seen fs.FileInfo) (*os.Root, error) {
 	if !seen.IsDir() {
 		return nil, syscall.ENOTDIR
 	}
-	below, err := at.OpenRoot(name + "/.") // of anything but a directory it fails, and waits for no pipe
+	below, err := at.OpenRoot(name + "/.") // fails for anything but a directory, and does not block on a pipe
 	if err != nil {
 		return nil, err
 	}

@@ -15,8 +15,8 @@ import (
 	"taskrun/engine/httpapi/rest"
 )
 
-// allocated makes the directory of an allocation with a file of a task and one
-// of its secrets that have the same name.
+// allocated creates an allocation directory with a file of a task and one of
+// its secrets with the same name.
 func allocated(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -29,7 +29,7 @@ func allocated(t *testing.T) (dir string) {
 	return dir
 }
 
-// swap puts a link in the place of a directory, as a task can at any time.
+// swap replaces a directory by a link, as a task can at any time.
 func swap(t *testing.T, name, target string) {
 	t.Helper()
 	if err := errors.Join(os.Rename(name, name+"-away"), os.Symlink(target, name)); err != nil {
@@ -37,9 +37,9 @@ func swap(t *testing.T, name, target string) {
 	}
 }
 
-// A directory that becomes a link to the secrets after a file in it was found
-// does not lead to them.
-func TestADirectoryBecomesALinkOnceItsFileIsFound(t *testing.T) {
+// If a directory is replaced by a link to the secrets after a file in it was
+// found, the link is not followed.
+func TestDirectoryReplacedByALinkAfterTheLookup(t *testing.T) {
 	t.Parallel()
 	for _, swapped := range []string{"t/local/d", "t/local"} {
 		dir := allocated(t)
@@ -61,9 +61,9 @@ func TestADirectoryBecomesALinkOnceItsFileIsFound(t *testing.T) {
 	}
 }
 
-// Nor does it while the file is looked for, between the look at a name and its
-// opening; and nothing waits for a pipe there.
-func TestADirectoryBecomesALinkWhileAFileIsLookedFor(t *testing.T) {
+// The same applies during the lookup, between checking and opening a name; and
+// nothing blocks on a pipe there.
+func TestDirectoryReplacedByALinkDuringTheLookup(t *testing.T) {
 	t.Parallel()
 	dir := allocated(t)
 	task, err := os.OpenRoot(filepath.Join(dir, "t"))
@@ -98,8 +98,9 @@ func TestADirectoryBecomesALinkWhileAFileIsLookedFor(t *testing.T) {
 	}
 }
 
-// A file that becomes a link to a secret once it was found is not read.
-func TestAFileBecomesALinkOnceItIsFound(t *testing.T) {
+// If a file is replaced by a link to a secret after the lookup, the secret is
+// not read.
+func TestFileReplacedByALinkAfterTheLookup(t *testing.T) {
 	t.Parallel()
 	dir := allocated(t)
 	p, err := walkTo(dir, "t/local/d/token")
@@ -117,8 +118,7 @@ func TestAFileBecomesALinkOnceItIsFound(t *testing.T) {
 	}
 }
 
-// Links inside are followed, however they are spelled, and lead to what their
-// names say.
+// Links inside are followed in any spelling, and resolved correctly.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	dir := allocated(t)

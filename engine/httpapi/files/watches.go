@@ -7,19 +7,19 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// watches wakes those who follow files when something happens in the files'
-// directories. There is a watcher only while a file is followed: a user
-// may have few.
+// watches wakes the followers of files when something happens in the files'
+// directories. There is a watcher only while a file is followed, because the
+// number of watchers is limited for each user.
 type watches struct {
 	mu      sync.Mutex
 	watcher *fsnotify.Watcher
-	ended   chan struct{} // closed when the watcher is not read any more
+	ended   chan struct{} // closed when the watcher is no longer read
 	waiting map[string]map[chan struct{}]bool
 }
 
-// follow returns a channel that gets a value when something has happened in a
-// directory. The caller must leave. Without a watcher the channel
-// stays empty; streams look at their file every second as well.
+// follow returns a channel that receives a value when something has happened in
+// a directory. The caller must call leave. Without a watcher the channel stays
+// empty; streams also check their file every second.
 func (w *watches) follow(dir string) (wake <-chan struct{}, leave func()) {
 	ch := make(chan struct{}, 1)
 	w.mu.Lock()
@@ -34,7 +34,7 @@ func (w *watches) follow(dir string) (wake <-chan struct{}, leave func()) {
 	}
 	if w.waiting[dir] == nil {
 		w.waiting[dir] = map[chan struct{}]bool{}
-		_ = w.watcher.Add(dir) // without it, streams still look every second
+		_ = w.watcher.Add(dir) // if it fails, streams still check every second
 	}
 	w.waiting[dir][ch] = true
 	return ch, func() { w.leave(dir, ch) }
@@ -67,7 +67,7 @@ func (w *watches) read(watcher *fsnotify.Watcher, ended chan<- struct{}) {
 				return
 			}
 			w.wake(filepath.Dir(e.Name))
-		case _, ok := <-watcher.Errors: // so much has happened that some was lost
+		case _, ok := <-watcher.Errors: // events were lost because there were too many
 			if !ok {
 				return
 			}
@@ -94,7 +94,7 @@ func wake(waiting map[chan struct{}]bool) {
 	for ch := range waiting {
 		select {
 		case ch <- struct{}{}:
-		default: // it has yet to look
+		default: // it was woken already
 		}
 	}
 }

@@ -10,9 +10,8 @@ import (
 	"taskrun/engine/httpapi/rest"
 )
 
-// Evaluate answers PUT /v1/job/:id/evaluate. The engine always has a job as
-// it is to be, so all that an evaluation can do is to replace what has failed
-// sooner.
+// Evaluate answers PUT /v1/job/:id/evaluate. The engine's jobs are always up to
+// date, so an evaluation can only replace failed allocations sooner.
 func (h *Handler) Evaluate(r *rest.Request, order *api.JobEvaluateRequest) (any, error) {
 	if order.JobID != "" && order.JobID != r.ID {
 		return nil, rest.Fail(http.StatusBadRequest, "JobID not same as job name")
@@ -20,7 +19,7 @@ func (h *Handler) Evaluate(r *rest.Request, order *api.JobEvaluateRequest) (any,
 	_, j, err := h.run.FindJob(r)
 	switch {
 	case err != nil:
-		return nil, errors.New("job not found") // with this status, as in Nomad
+		return nil, errors.New("job not found") // Nomad's status
 	case j.IsPeriodic():
 		return nil, errors.New("can't evaluate periodic job")
 	case j.IsParameterized():

@@ -9,10 +9,10 @@ import (
 	"taskrun/jobspec"
 )
 
-// Order is what a client wants done with a job.
+// Order is the purpose of a request with a job.
 type Order int
 
-// The orders whose jobs are checked.
+// Orders whose jobs are checked.
 const (
 	OrderRegister Order = iota
 	OrderPlan
@@ -20,25 +20,24 @@ const (
 	OrderDispatch
 )
 
-// Preflight makes of a job, which is canonicalized then, what the run would make
-// of it, and returns everything that is wrong with it. A job that is dispatched is
-// not changed. Several jobs may be checked at once.
+// Preflight changes a canonicalized job to the form in which the run would run
+// it, and returns all diagnostics. It does not change a job to dispatch. It may
+// be called concurrently.
 type Preflight = func(order Order, job *api.Job) jobspec.Diagnostics
 
-// jobsAtOnce is how many requests with a job are carried out at a time.
+// jobsAtOnce limits the concurrent requests with a job.
 const jobsAtOnce = 2
 
 // Handler serves the jobs of a run.
 type Handler struct {
 	run         *render.Run
 	preflight   Preflight
-	stopRun     func(kill bool) // of everything that the engine runs; may be nil
+	stopRun     func(kill bool) // stops everything that the engine runs; may be nil
 	submissions submissions
-	slots       chan struct{} // one for each request with a job
+	slots       chan struct{} // a token for each request with a job
 }
 
-// New returns a handler. Sources is what the jobs were made of, by ID, where that
-// is known.
+// New returns a handler. Sources are the sources of the jobs, by ID, if known.
 func New(run *render.Run, preflight Preflight, sources map[string]*api.JobSubmission, stopRun func(kill bool)) *Handler {
 	h := &Handler{run: run, preflight: preflight, stopRun: stopRun, slots: make(chan struct{}, jobsAtOnce)}
 	for id, source := range sources {

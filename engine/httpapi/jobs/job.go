@@ -43,18 +43,19 @@ func (h *Handler) Dispatch(r *rest.Request, order *api.JobDispatchRequest) (any,
 		return nil, err
 	}
 	answer := &api.JobDispatchResponse{DispatchedJobID: id}
-	if !again { // else there is nothing new to be evaluated
+	if !again { // otherwise there is nothing new to evaluate
 		_, answer.EvalID = h.run.Tracker.Version(id, 0)
 	}
 	return answer, nil
 }
 
-// checkDispatch refuses to run a parameterized job that can no longer work.
+// checkDispatch checks that a parameterized job can still work, for example
+// with the current stubs.
 func (h *Handler) checkDispatch(r *rest.Request, meta map[string]string) error {
 	_, job, err := h.run.FindJob(r)
 	switch {
 	case err != nil:
-		return errors.New("parameterized job not found") // with this status, as in Nomad
+		return errors.New("parameterized job not found") // Nomad's status
 	case !job.IsParameterized():
 		return nil // the engine refuses it
 	}
@@ -69,7 +70,7 @@ func (h *Handler) checkDispatch(r *rest.Request, meta map[string]string) error {
 	return nil
 }
 
-// maxPriority is the highest priority of a job, as in Nomad by default.
+// maxPriority is Nomad's default for the highest priority of a job.
 const maxPriority = 100
 
 // Launch answers PUT /v1/job/:id/periodic/force.

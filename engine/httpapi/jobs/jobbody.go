@@ -13,17 +13,17 @@ import (
 	"taskrun/engine/httpapi/rest"
 )
 
-// What a request with a job may bring. In memory a job is many times as large
-// as its text, and some of its blocks are a hundred times as large.
+// Limits of a request with a job. In memory a job is many times as large as its
+// text, and some of its blocks a hundred times.
 const (
 	maxJob    = 8 << 20 // bytes of a request with a job
 	maxBlocks = 100_000 // objects and lists in a job
-	maxValues = 1 << 20 // all that is in them
+	maxValues = 1 << 20 // values in all of these
 	maxTasks  = 10_000  // groups and tasks in a job
 )
 
-// WithJob makes a handler of requests that bring a job, which are carried out
-// a few at a time.
+// WithJob returns the handler of a request with a job. Only a few such requests
+// run concurrently.
 func WithJob[T any](h *Handler, do func(r *rest.Request, order *T) (any, error)) rest.Handler {
 	return rest.Write(func(r *rest.Request) (any, error) {
 		select {
@@ -57,8 +57,8 @@ func decodeJob(r *rest.Request, into any) error {
 	})
 }
 
-// count counts the objects and lists of a JSON text, and about how many values
-// are in them.
+// count returns the number of objects and lists in a JSON text, and the
+// approximate number of values in them.
 func count(text []byte) (blocks, values int) {
 	inString := false
 	for i := 0; i < len(text); i++ {
@@ -79,8 +79,7 @@ func count(text []byte) (blocks, values int) {
 	return blocks, values
 }
 
-// checkSize refuses a job that would become too large when it is
-// canonicalized.
+// checkSize refuses a job that would become too large when it is canonicalized.
 func checkSize(job *api.Job) error {
 	n := 0
 	for _, g := range job.TaskGroups {
@@ -95,8 +94,8 @@ func checkSize(job *api.Job) error {
 	return nil
 }
 
-// checkNulls refuses a job that has nothing where a block should be: it would
-// be looked into.
+// checkNulls refuses a job with a null in place of a block, which later code
+// would dereference.
 func checkNulls(job *api.Job) error {
 	if at := nullIn(reflect.ValueOf(job).Elem()); at != "" {
 		return fmt.Errorf("null is no value of the job's %s", at[1:])
@@ -104,8 +103,7 @@ func checkNulls(job *api.Job) error {
 	return nil
 }
 
-// nullIn returns the path of an element of a list or map of blocks that is
-// null; empty: there is none.
+// nullIn returns the path of a null element in a list or map of blocks, or "".
 func nullIn(v reflect.Value) string {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -136,12 +134,13 @@ func nullIn(v reflect.Value) string {
 				return fmt.Sprintf("[%q]%s", entries.Key(), at[1:])
 			}
 		}
-	default: // in which there are no blocks
+	default: // contains no blocks
 	}
 	return ""
 }
 
-// nullAt is nullIn for an element, with a first character in any case.
+// nullAt is nullIn for an element. If that is null, it returns a non-empty
+// path.
 func nullAt(v reflect.Value) string {
 	if v.IsNil() {
 		return "!"

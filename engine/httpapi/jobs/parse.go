@@ -10,8 +10,8 @@ import (
 	"taskrun/jobspec"
 )
 
-// Parse answers PUT /v1/jobs/parse with the job that a text describes. The
-// text cannot read files of this machine.
+// Parse answers PUT /v1/jobs/parse with the job in a text. The text cannot read
+// files of this machine.
 func (h *Handler) Parse(r *rest.Request, order *api.JobsParseRequest) (any, error) {
 	if order.JobHCL == "" {
 		return nil, rest.Fail(http.StatusBadRequest, "Job spec is empty")

@@ -8,7 +8,7 @@ import (
 	"taskrun/engine/httpapi/rest"
 )
 
-// jobPlanned is an api.JobPlanResponse as it is on the wire.
+// jobPlanned is an api.JobPlanResponse in its wire format.
 type jobPlanned struct {
 	Annotations        *api.PlanAnnotations
 	FailedTGAllocs     map[string]*api.AllocationMetric

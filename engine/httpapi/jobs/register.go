@@ -8,7 +8,7 @@ import (
 	"taskrun/engine/httpapi/rest"
 )
 
-// jobRegistered is an answer as it is on the wire.
+// jobRegistered is the response in its wire format.
 type jobRegistered struct {
 	EvalID                          string
 	EvalCreateIndex, JobModifyIndex uint64
@@ -16,8 +16,8 @@ type jobRegistered struct {
 	queryMeta
 }
 
-// Register answers PUT /v1/jobs and PUT /v1/job/:id: another version of a
-// job that runs. Others are refused.
+// Register answers PUT /v1/jobs and PUT /v1/job/:id: a new version of a job of
+// this run. It refuses other jobs.
 func (h *Handler) Register(r *rest.Request, order *api.JobRegisterRequest) (any, error) {
 	warnings, err := h.accept(r, OrderRegister, order.Job, order.Namespace, "Job ID hasn't been provided", "Job ID does not match name")
 	if err != nil {
@@ -42,15 +42,15 @@ func (h *Handler) Register(r *rest.Request, order *api.JobRegisterRequest) (any,
 		h.submissions.keep(id, plan.Version, order.Submission)
 	}
 	answer := h.registered(r, id, plan.Version)
-	if order.Job.IsPeriodic() || order.Job.IsParameterized() { // nothing is placed, so clients are not to wait for that
+	if order.Job.IsPeriodic() || order.Job.IsParameterized() { // nothing is placed that clients could wait for
 		answer.EvalID, answer.EvalCreateIndex = "", 0
 	}
 	answer.Warnings = warnings
 	return answer, nil
 }
 
-// registered answers an order that has come to a version of a job, perhaps to
-// the one that there was.
+// registered responds to an order that resulted in a version of a job, possibly
+// the existing one.
 func (h *Handler) registered(r *rest.Request, id string, number uint64) *jobRegistered {
 	answer := &jobRegistered{}
 	answer.JobModifyIndex, answer.EvalID = h.run.Tracker.Version(id, number)
@@ -59,7 +59,7 @@ func (h *Handler) registered(r *rest.Request, id string, number uint64) *jobRegi
 	return answer
 }
 
-// preserveCounts gives the groups of a version the counts that they have.
+// preserveCounts sets the counts in a version to the current ones.
 func preserveCounts(next, now *api.Job) {
 	for _, g := range next.TaskGroups {
 		if was := now.LookupTaskGroup(*g.Name); was != nil {
@@ -68,8 +68,8 @@ func preserveCounts(next, now *api.Job) {
 	}
 }
 
-// enforceIndex refuses a version that was made of another one than runs; the
-// texts are those that clients take apart.
+// enforceIndex refuses a version that is based on an outdated one. The texts
+// are Nomad's, because clients parse them.
 func enforceIndex(order *api.JobRegisterRequest, job *api.Job) error {
 	const conflict = "Enforcing job modify index %d: job exists with conflicting job modify index: %d"
 	switch {

@@ -69,7 +69,7 @@ func (h *Handler) Scale(r *rest.Request, order *api.ScalingRequest) (any, error)
 		return nil, rest.Fail(http.StatusBadRequest, "%v", err)
 	case err != nil:
 		return nil, err
-	case plan == nil: // it was noted
+	case plan == nil: // the event was only recorded
 		answer := &jobRegistered{JobModifyIndex: *j.JobModifyIndex}
 		answer.Index = h.run.Engine.State().Index(fold.Topic{Table: fold.ScaleOfJob, Key: r.ID})
 		r.SetIndex(answer.Index)

@@ -7,21 +7,19 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// maxSource is how large a job file may be, in bytes, as in Nomad.
+// maxSource limits a job file, in bytes, as in Nomad.
 const maxSource = 1 << 20
 
-// keptSubmissions is for how many versions of a job it is known what it was
-// made of, as in Nomad.
+// keptSubmissions is how many versions of a job keep their source, as in Nomad.
 const keptSubmissions = 6
 
-// submissions are the sources of jobs, by job and version.
+// submissions holds the sources of jobs, by job and version.
 type submissions struct {
 	mu   sync.Mutex
 	jobs map[string]map[uint64]*api.JobSubmission
 }
 
-// keep remembers what a version of a job was made of, if that is known and not
-// too large.
+// keep stores the source of a job's version, unless it is unknown or too large.
 func (k *submissions) keep(job string, version uint64, source *api.JobSubmission) {
 	if source == nil || len(source.Source) > maxSource {
 		return
@@ -40,7 +38,7 @@ func (k *submissions) keep(job string, version uint64, source *api.JobSubmission
 	maps.DeleteFunc(versions, func(v uint64, _ *api.JobSubmission) bool { return v+keptSubmissions <= version })
 }
 
-// of returns what a version of a job was made of; nil if that is not known.
+// of returns the source of a job's version, or nil.
 func (k *submissions) of(job string, version uint64) *api.JobSubmission {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -7,20 +7,20 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// jobStopped is an answer as it is on the wire, which differs from the client's
-// type in what surrounds it.
+// jobStopped is the response in its wire format, whose metadata differs from
+// the client's type.
 type jobStopped struct {
 	EvalID                          string
 	EvalCreateIndex, JobModifyIndex uint64
-	VolumeEvalID                    string // there never is one
+	VolumeEvalID                    string // always empty
 	VolumeEvalIndex, Index          uint64
 	LastContact                     int
 	KnownLeader                     bool
 	NextToken                       string
 }
 
-// Stop answers DELETE /v1/job/:id, which returns before the job has ended.
-// There is no evaluation where there was nothing to stop.
+// Stop answers DELETE /v1/job/:id, before the job has ended. There is no
+// evaluation if there was nothing to stop.
 func (h *Handler) Stop(r *rest.Request) (any, error) {
 	purge, err := r.Flag("purge")
 	if err != nil {
@@ -34,7 +34,7 @@ func (h *Handler) Stop(r *rest.Request) (any, error) {
 	if err != nil {
 		return answer, nil //nolint:nilerr // as in Nomad
 	}
-	if how := r.Query.Get("run"); how != "" { // taskrun's own: the whole run
+	if how := r.Query.Get("run"); how != "" { // taskrun's own parameter: stop the whole run
 		if h.stopRun == nil || how != "stop" && how != "kill" {
 			return nil, rest.Fail(http.StatusBadRequest, "Failed to parse value of %q (%v): it is stop or kill", "run", how)
 		}

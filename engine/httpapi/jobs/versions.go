@@ -14,8 +14,8 @@ import (
 	"taskrun/jobspec"
 )
 
-// Versions answers GET /v1/job/:id/versions: the versions that are kept, the
-// newest first; with diffs also what each has changed.
+// Versions answers GET /v1/job/:id/versions with the kept versions, newest
+// first, and with their differences if the request asks for them.
 func (h *Handler) Versions(r *rest.Request) (any, error) {
 	_, newest, err := h.run.FindJob(r)
 	if err != nil {
@@ -54,8 +54,8 @@ func (h *Handler) Versions(r *rest.Request) (any, error) {
 	return answer, nil
 }
 
-// queryMeta is what Nomad's server repeats of an answer's headers in some
-// bodies.
+// queryMeta is the part of a response's headers that Nomad's server repeats in
+// some bodies.
 type queryMeta struct {
 	Index       uint64
 	LastContact int
@@ -63,8 +63,8 @@ type queryMeta struct {
 	NextToken   string
 }
 
-// Validate answers PUT /v1/validate/job with what is wrong with a job; that
-// is no error of the request.
+// Validate answers PUT /v1/validate/job with the errors of a job; the request
+// itself succeeds.
 func (h *Handler) Validate(r *rest.Request, order *api.JobValidateRequest) (any, error) {
 	if order.Job == nil {
 		return nil, rest.Fail(http.StatusBadRequest, "Job must be specified")
@@ -76,10 +76,11 @@ func (h *Handler) Validate(r *rest.Request, order *api.JobValidateRequest) (any,
 	return answer, nil
 }
 
-// maxTexts is how many errors, and how many warnings, an answer lists.
+// maxTexts limits the listed errors, and warnings, of a response.
 const maxTexts = 100
 
-// checkJob makes of a job what would run, and says what is wrong with it.
+// checkJob converts a job to the form that would run, and returns its warnings
+// and errors.
 func (h *Handler) checkJob(order Order, job *api.Job) (warnings, errs []string) {
 	if err := errors.Join(checkSize(job), checkNulls(job)); err != nil {
 		return nil, []string{err.Error()}
@@ -94,10 +95,10 @@ func (h *Handler) checkJob(order Order, job *api.Job) (warnings, errs []string) 
 	return few(warnings), few(errs)
 }
 
-// accept checks the job of a request, which is refused when something is wrong
-// with it: without an ID, or with another one than the path's, with these texts.
-// As in Nomad, the namespace of the query, and then that of the body, take
-// precedence over the job's own.
+// accept checks the job of a request, and refuses an invalid one. The given
+// texts are for a job without an ID, or with an ID other than the path's. As in
+// Nomad, the namespace of the query, and then that of the body, override the
+// job's own.
 func (h *Handler) accept(r *rest.Request, order Order, job *api.Job, bodyNamespace, noID, otherID string) (warnings string, err error) {
 	switch {
 	case job == nil:
@@ -114,13 +115,13 @@ func (h *Handler) accept(r *rest.Request, order Order, job *api.Job, bodyNamespa
 	if len(errs) > 0 {
 		return "", rest.Fail(http.StatusInternalServerError, "%s", listed("error", errs))
 	}
-	if now := h.run.Job(*job.ID); now != nil && *now.Namespace != *job.Namespace { // where it would be another job
+	if now := h.run.Job(*job.ID); now != nil && *now.Namespace != *job.Namespace { // with another namespace, it would be another job
 		return "", fmt.Errorf("cannot move job %q from namespace %q to %q: stop it and start it there", *job.ID, *now.Namespace, *job.Namespace)
 	}
 	return listed("warning", texts), nil
 }
 
-// few are the first of many texts.
+// few returns the first of many texts.
 func few(texts []string) []string {
 	if more := len(texts) - maxTexts; more > 0 {
 		return append(texts[:maxTexts:maxTexts], fmt.Sprintf("and %d more", more))
@@ -128,7 +129,8 @@ func few(texts []string) []string {
 	return texts
 }
 
-// listed writes texts as one, as Nomad's server does; none is nothing.
+// listed joins texts like Nomad's server does. The result is empty if there are
+// none.
 func listed(what string, texts []string) string {
 	switch len(texts) {
 	case 0:

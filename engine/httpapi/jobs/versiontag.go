@@ -12,7 +12,7 @@ import (
 	"taskrun/engine/httpapi/rest"
 )
 
-// maxTagName is how long the name of a version may be, in bytes.
+// maxTagName limits the name of a version, in bytes.
 const maxTagName = 128
 
 // Tag answers PUT /v1/job/:id/versions/:tag/tag.
@@ -41,8 +41,8 @@ func (h *Handler) Untag(r *rest.Request) error {
 	return h.tagged(r, h.run.Engine.Untag(r.ID, name))
 }
 
-// tagOf takes the ID of a request apart into that of a job, which has to be
-// there, and a tag.
+// tagOf splits the ID of a request into a job's ID, which must exist, and a
+// tag.
 func (h *Handler) tagOf(r *rest.Request) (tag string, err error) {
 	i := strings.LastIndex(r.ID, "/versions/")
 	if i < 0 {
@@ -56,7 +56,7 @@ func (h *Handler) tagOf(r *rest.Request) (tag string, err error) {
 	return tag, err
 }
 
-// tagged answers when a tag was changed.
+// tagged responds to a change of a tag.
 func (h *Handler) tagged(r *rest.Request, err error) error {
 	switch {
 	case errors.Is(err, engine.ErrNoVersion):

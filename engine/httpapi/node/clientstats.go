@@ -11,7 +11,8 @@ import (
 	"taskrun/engine/httpapi/rest"
 )
 
-// Stats answers GET /v1/client/stats: what this machine has and uses.
+// Stats answers GET /v1/client/stats: the resources of this machine and their
+// usage.
 func (h *Handler) Stats(r *rest.Request) (any, error) {
 	if id := r.Query.Get("node_id"); id != "" && id != h.run.Machine.ID {
 		return nil, rest.Fail(http.StatusNotFound, "Unknown node %q", id)
@@ -32,7 +33,7 @@ func (h *Handler) hostStats() (*api.HostStats, error) {
 		busy += 100 - cpu.Idle
 	}
 	if total, ok := h.run.Machine.Attribute("cpu.totalcompute"); ok && len(stats.CPU) > 0 {
-		mhz, _ := strconv.ParseFloat(total, 64) // 0 where it cannot be measured
+		mhz, _ := strconv.ParseFloat(total, 64) // 0 if it cannot be measured
 		stats.CPUTicksConsumed = mhz * busy / 100 / float64(len(stats.CPU))
 	}
 	return stats, nil

@@ -10,8 +10,8 @@ import (
 	"taskrun/engine/httpapi/rest"
 )
 
-// An engine is a cluster of one, which no other server can talk to: it has an
-// address of this machine without a port.
+// An engine is a cluster of one, which other servers cannot talk to: its
+// address is local and has no port.
 const (
 	serverAddr = "127.0.0.1"
 	serverRPC  = serverAddr + ":0"
@@ -78,13 +78,13 @@ func (h *Handler) Pool(r *rest.Request) (any, error) {
 	return named(r, h.run.Pools(), func(p *api.NodePool) string { return p.Name }, "node pool not found")
 }
 
-// listed returns the page of a list that a request asks for, of the names with its
-// prefix.
+// listed returns the page of a list that a request asks for, limited to names
+// with its prefix.
 func listed[T any](r *rest.Request, list []T, name func(T) string) (any, error) {
 	return rest.Page(r, slices.DeleteFunc(list, func(v T) bool { return !strings.HasPrefix(name(v), r.Query.Get("prefix")) }), name)
 }
 
-// named returns the object of a list that a request names.
+// named returns the object that a request names, from a list.
 func named[T any](r *rest.Request, list []T, name func(T) string, unknown string) (any, error) {
 	if i := slices.IndexFunc(list, func(v T) bool { return name(v) == r.ID }); i >= 0 {
 		return list[i], nil

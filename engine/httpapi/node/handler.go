@@ -1,5 +1,5 @@
-// Package node serves the machine as a cluster of one: its node, its agent and
-// server, what they use, and the log of what happens.
+// Package node serves the machine as a cluster of one: its node, agent and
+// server, their usage, and the log of events.
 package node
 
 import (
@@ -7,15 +7,16 @@ import (
 	"taskrun/engine/httpapi/render"
 )
 
-// Handler serves the machine of a run.
+// Handler serves the node of a run.
 type Handler struct {
 	run     *render.Run
-	version string // of taskrun
+	version string // version of taskrun
 	dataDir string
 	host    hoststats.Sampler
 }
 
-// New returns a handler. Version is taskrun's, dataDir the directory of the runs.
+// New returns a handler. Version is taskrun's, dataDir the directory of the
+// runs.
 func New(run *render.Run, version, dataDir string) *Handler {
 	return &Handler{run: run, version: version, dataDir: dataDir}
 }

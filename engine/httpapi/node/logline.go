@@ -10,14 +10,14 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// eventLog writes events as the agent of Nomad writes its log.
+// eventLog writes events in the form of a Nomad agent's log.
 type eventLog struct {
 	logger hclog.Logger
-	at     time.Time // of the event that is written
+	at     time.Time // time of the current event
 }
 
-// newEventLog returns a log of the events from a level on, each of which is one
-// write.
+// newEventLog returns a log of the events from a level on. It writes each line
+// with one call.
 func newEventLog(out io.Writer, level hclog.Level, json bool) *eventLog {
 	l := &eventLog{}
 	l.logger = hclog.New(&hclog.LoggerOptions{
@@ -26,10 +26,10 @@ func newEventLog(out io.Writer, level hclog.Level, json bool) *eventLog {
 	return l
 }
 
-// write writes an event. Output and the like are not part of the log.
+// write writes an event. Output and progress are not part of the log.
 func (l *eventLog) write(e event.Event) {
 	module, level, text := "client.alloc_runner", hclog.Debug, ""
-	var pairs []any // names and values
+	var pairs []any // alternating names and values
 	if e.Alloc != nil {
 		pairs = []any{"alloc_id", e.Alloc.ID}
 	}
@@ -72,7 +72,7 @@ func (l *eventLog) write(e event.Event) {
 	l.logger.Named(module).Log(level, text, pairs...)
 }
 
-// lost writes how many lines a client has not received.
+// lost writes how many lines a client has missed.
 func (l *eventLog) lost(n int) {
 	l.at = time.Now()
 	l.logger.Named("taskrun").Warn("Monitor dropped logs during monitor request", "count", strconv.Itoa(n))

@@ -16,8 +16,8 @@ import (
 	"taskrun/engine/httpapi/tracker"
 )
 
-// Metrics answers GET /v1/metrics: what the machine, the engine and the tasks
-// use now, under Nomad's names; see
+// Metrics answers GET /v1/metrics with the current usage of the machine, the
+// engine and the tasks, with Nomad's names; see
 // https://developer.hashicorp.com/nomad/docs/reference/metrics.
 func (h *Handler) Metrics(r *rest.Request) error {
 	list := h.gauges(r.Context())
@@ -34,7 +34,7 @@ func (h *Handler) Metrics(r *rest.Request) error {
 	}
 }
 
-// gauges are sorted by name.
+// gauges returns the gauges sorted by name.
 func (h *Handler) gauges(ctx context.Context) []api.GaugeValue {
 	g := gauges{}
 	h.addHost(&g)
@@ -80,7 +80,8 @@ func (h *Handler) nodeLabels() map[string]string {
 	return map[string]string{"node_id": h.run.Machine.ID, "datacenter": h.run.Machine.Datacenter}
 }
 
-// addHost adds what the machine has and uses, where that can be measured.
+// addHost adds the resources of the machine and their usage, if they can be
+// measured.
 func (h *Handler) addHost(g *gauges) {
 	host, err := h.hostStats()
 	if err != nil {
@@ -134,7 +135,7 @@ func (g *gauges) addTask(use *api.TaskResourceUsage, labels map[string]string) {
 	}
 }
 
-// exposition writes gauges as Prometheus reads them; see
+// exposition formats gauges for Prometheus; see
 // https://prometheus.io/docs/instrumenting/exposition_formats.
 func exposition(list []api.GaugeValue) []byte {
 	var text []byte

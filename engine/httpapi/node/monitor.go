@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// monitorPiece is how many bytes of the log a frame carries at most.
+	// monitorPiece limits the bytes of the log in a frame.
 	monitorPiece = 1024
-	// monitored is how many lines wait for a client that does not read; of
-	// later ones it gets the number.
+	// monitored is how many lines are queued for a slow client. Later ones are
+	// only counted.
 	monitored = 512
 )
 
-// Monitor answers GET /v1/agent/monitor: a log of what happens from now on, as
-// frames or plain text.
+// Monitor answers GET /v1/agent/monitor: a log of events from now on, as frames
+// or plain text.
 func (h *Handler) Monitor(r *rest.Request) error {
 	level := hclog.LevelFromString(cmp.Or(r.Query.Get("log_level"), "info"))
 	node, server := r.Query.Get("node_id"), r.Query.Get("server_id")
@@ -51,8 +51,7 @@ func (h *Handler) Monitor(r *rest.Request) error {
 	return nil
 }
 
-// queue is a writer of lines that never waits: it counts those for which there is
-// no room.
+// queue is a writer of lines that never blocks: it counts lines without room.
 type queue struct {
 	lines chan []byte
 	lost  int
@@ -67,8 +66,8 @@ func (q *queue) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// follow writes what happens as lines until stop. A client that does not read them
-// loses some and delays nothing.
+// follow writes events as lines until stop. A slow client loses lines and
+// delays nothing.
 func (h *Handler) follow(ctx context.Context, level hclog.Level, asJSON bool) (lines <-chan []byte, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	sub := h.run.Engine.Subscribe(false)

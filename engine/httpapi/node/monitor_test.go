@@ -53,7 +53,7 @@ func TestLostLines(t *testing.T) {
 		if n := len(lines); n != monitored {
 			t.Errorf("%d lines wait, want %d", n, monitored)
 		}
-		for range 2 { // one for the next line, one for what says that others are lost
+		for range 2 { // one for the next line, one for the number of lost lines
 			<-lines
 		}
 		signal(1)
@@ -80,7 +80,7 @@ func TestLostLines(t *testing.T) {
 	})
 }
 
-// A line of the log has one word for each value.
+// A log line has one word for each value.
 func TestLogLines(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.FixedZone("", 3600))

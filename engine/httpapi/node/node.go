@@ -17,7 +17,7 @@ func (h *Handler) Get(r *rest.Request) (any, error) {
 	return h.run.Node(r.Context()), nil
 }
 
-// Refuse answers orders for a node.
+// Refuse refuses orders for a node.
 func (h *Handler) Refuse(r *rest.Request) error {
 	if r.ID != h.run.Machine.ID {
 		return rest.Fail(http.StatusNotFound, "node not found")
@@ -25,8 +25,8 @@ func (h *Handler) Refuse(r *rest.Request) error {
 	return rest.Fail(http.StatusNotImplemented, "not supported by taskrun: there is no other node to which allocations could go; stop the job to be rid of them")
 }
 
-// ReconcileSummaries answers PUT /v1/system/reconcile/summaries: summaries are
-// counted for each request.
+// ReconcileSummaries answers PUT /v1/system/reconcile/summaries. There is
+// nothing to do: summaries are computed for each request.
 func (h *Handler) ReconcileSummaries(r *rest.Request) error { return r.Nothing() }
 
 // List answers GET /v1/nodes: this machine.

@@ -11,9 +11,9 @@ import (
 	"taskrun/engine/httpapi/tracker"
 )
 
-// Self answers GET /v1/agent/self. Hints are switched off: they would
-// name the address of a web interface that does not exist. Among the stats are
-// the directories of the runs.
+// Self answers GET /v1/agent/self. Hints are disabled: they would contain the
+// address of a web interface that does not exist. The stats include the
+// directories of the runs.
 func (h *Handler) Self(*rest.Request) (any, error) {
 	n := h.run.Machine
 	return &api.AgentSelf{
@@ -47,7 +47,7 @@ func (h *Handler) Regions(*rest.Request) (any, error) {
 	return []string{h.run.Machine.Region}, nil
 }
 
-// livingAllocs is how many allocations have not ended.
+// livingAllocs returns how many allocations have not ended.
 func (h *Handler) livingAllocs() (n int) {
 	for _, a := range h.run.Engine.Allocs() {
 		if !tracker.Terminal(a.Status) {

@@ -6,14 +6,15 @@ import (
 	"taskrun/engine"
 )
 
-// Allocation is an allocation with what Nomad's client has no fields for.
+// Allocation is an allocation with fields that Nomad's client lacks.
 type Allocation struct {
 	*api.Allocation
 	SharedResources *api.Resources
-	SigningKeyID    string // of its workload identities
+	SigningKeyID    string // for its workload identities
 }
 
-// Allocation describes an allocation in Nomad's words, without its job.
+// Allocation describes an allocation in the form of Nomad's API, without its
+// job.
 func (run *Run) Allocation(a engine.Alloc) *Allocation {
 	known := run.Tracker.Alloc(a.ID)
 	group := a.Job.LookupTaskGroup(a.Group)

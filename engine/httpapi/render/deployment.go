@@ -4,8 +4,8 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// Deployments describes the deployments of a job in Nomad's words, oldest
-// first.
+// Deployments describes the deployments of a job in the form of Nomad's API,
+// oldest first.
 func (now *Snapshot) Deployments(job string) (list []*api.Deployment) {
 	j := now.Job(job)
 	if j == nil {

@@ -7,7 +7,7 @@ import (
 	"taskrun/engine/httpapi/rest"
 )
 
-// Evaluation describes an evaluation in Nomad's words.
+// Evaluation describes an evaluation in the form of Nomad's API.
 func (now *Snapshot) Evaluation(e *fold.Evaluation) *api.Evaluation {
 	described := &api.Evaluation{
 		ID: e.ID, JobID: e.Job, TriggeredBy: string(e.Trigger), DeploymentID: e.Deployment, Namespace: api.DefaultNamespace, Status: api.EvalStatusComplete,
@@ -24,8 +24,8 @@ func (now *Snapshot) Evaluation(e *fold.Evaluation) *api.Evaluation {
 	return described
 }
 
-// Evaluations are those that a request may see and that keep lets pass, oldest
-// first.
+// Evaluations returns the evaluations that a request may see and keep accepts,
+// oldest first.
 func (now *Snapshot) Evaluations(r *rest.Request, keep func(*fold.Evaluation) bool) []*api.Evaluation {
 	list := []*api.Evaluation{}
 	for _, e := range now.run.Tracker.Evaluations() {

@@ -7,7 +7,7 @@ import (
 	"taskrun/engine/httpapi/tracker"
 )
 
-// withState returns a copy of a job with what Nomad's server would have added.
+// withState returns a copy of a job with the fields that Nomad's server adds.
 func (now *Snapshot) withState(j *api.Job) *api.Job {
 	job := *j
 	created, modified := uint64(fold.FirstIndex), now.run.Engine.State().Index(fold.Topic{Table: fold.Jobs, Key: *j.ID})
@@ -23,9 +23,9 @@ func (now *Snapshot) withState(j *api.Job) *api.Job {
 	return &job
 }
 
-// jobStatus returns the status of a job as Nomad's server decides it. While one
-// of its allocations is about to be replaced, the job is pending; a job that only
-// launches others is dead as soon as it is stopped.
+// jobStatus returns the status of a job by the rules of Nomad's server. A job
+// is pending while one of its allocations is about to be replaced. A job that
+// only launches others is dead as soon as it is stopped.
 func (now *Snapshot) jobStatus(j *api.Job, stopped, ended bool) string {
 	launches := j.IsPeriodic() || j.IsParameterized()
 	switch {
@@ -49,7 +49,7 @@ func (now *Snapshot) jobStatus(j *api.Job, stopped, ended bool) string {
 	return status
 }
 
-// Summary counts a job's allocations and the jobs that run in its name.
+// Summary counts a job's allocations and children.
 func (now *Snapshot) Summary(j *api.Job) *api.JobSummary {
 	sum := &api.JobSummary{
 		JobID: *j.ID, Namespace: *j.Namespace, Summary: map[string]api.TaskGroupSummary{}, Children: &api.JobChildrenSummary{},

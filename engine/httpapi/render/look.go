@@ -1,4 +1,4 @@
-// Package render describes what an engine runs in the words of Nomad's API.
+// Package render describes the state of an engine in the form of Nomad's API.
 package render
 
 import (
@@ -12,8 +12,8 @@ import (
 	"taskrun/engine/httpapi/rest"
 )
 
-// Look takes a look at the engine. Of jobs that run in the name of another it
-// knows those that have allocations.
+// Look returns a snapshot of the engine. Of child jobs, it includes those with
+// allocations.
 func (run *Run) Look() *Snapshot {
 	now := &Snapshot{run: run, Allocs: map[string][]engine.Alloc{}}
 	select {
@@ -39,7 +39,7 @@ func (run *Run) Look() *Snapshot {
 	return now
 }
 
-// Job returns a job by its ID; nil if there is none.
+// Job returns the job with an ID, or nil.
 func (now *Snapshot) Job(id string) *api.Job {
 	i, ok := slices.BinarySearchFunc(now.Jobs, id, func(j *api.Job, id string) int { return strings.Compare(*j.ID, id) })
 	if !ok {
@@ -48,7 +48,7 @@ func (now *Snapshot) Job(id string) *api.Job {
 	return now.Jobs[i]
 }
 
-// FindJob returns the job that a request is about.
+// FindJob returns the job that a request names.
 func (run *Run) FindJob(r *rest.Request) (*Snapshot, *api.Job, error) {
 	now := run.Look()
 	if j := now.Job(r.ID); j != nil && r.InNamespace(*j.Namespace) {
@@ -57,5 +57,5 @@ func (run *Run) FindJob(r *rest.Request) (*Snapshot, *api.Job, error) {
 	return nil, nil, rest.Fail(http.StatusNotFound, "job not found")
 }
 
-// Job returns a job by its ID; nil if there is none.
+// Job returns the job with an ID, or nil.
 func (run *Run) Job(id string) *api.Job { return run.Look().Job(id) }

@@ -9,15 +9,15 @@ import (
 	"taskrun/engine/fold"
 )
 
-// Node describes this machine. It has no address of its own: clients that ask
-// for one then stay on the connection that they have.
+// Node describes this machine. It has no address of its own, so that clients
+// stay on their connection.
 func (run *Run) Node(ctx context.Context) *api.Node {
 	n := run.Machine
 	attributes := n.AllAttributes()
 	drivers := run.Engine.Drivers(ctx)
 	addDrivers(attributes, drivers)
 	number := func(name string) int64 {
-		v, _ := strconv.ParseInt(attributes[name], 10, 64) // 0 where it cannot be measured
+		v, _ := strconv.ParseInt(attributes[name], 10, 64) // 0 if it cannot be measured
 		return v
 	}
 	return &api.Node{
@@ -26,7 +26,7 @@ func (run *Run) Node(ctx context.Context) *api.Node {
 		Status: api.NodeStatusReady, SchedulingEligibility: api.NodeSchedulingEligible,
 		Events:  []*api.NodeEvent{{Message: "Node registered", Subsystem: "Cluster", Timestamp: run.Began, Details: map[string]string{}, CreateIndex: fold.FirstIndex}},
 		Drivers: drivers,
-		// Clients of Nomad before 1.0 look here.
+		// For clients of Nomad before 1.0.
 		Resources: &api.Resources{
 			CPU: new(int(number("cpu.totalcompute"))), MemoryMB: new(int(number("memory.totalbytes") >> 20)),
 			DiskMB: new(int(number("unique.storage.bytestotal") >> 20)), IOPS: new(0),
@@ -45,21 +45,22 @@ func (run *Run) Node(ctx context.Context) *api.Node {
 	}
 }
 
-// addDrivers brings the attributes of a node up to what its drivers say now.
+// addDrivers updates the attributes of a node with the current ones of its
+// drivers.
 func addDrivers(attributes map[string]string, drivers map[string]*api.DriverInfo) {
 	for name, d := range drivers {
 		own := "driver." + name
 		delete(attributes, own)
 		for attribute, value := range d.Attributes {
 			if attribute == own && value == "true" {
-				value = "1" // as Nomad has it here
+				value = "1" // Nomad's value
 			}
 			attributes[attribute] = value
 		}
 	}
 }
 
-// Pools are Nomad's own, and that of this machine.
+// Pools returns Nomad's own pools and that of this machine.
 func (run *Run) Pools() []*api.NodePool {
 	list := []*api.NodePool{
 		{Name: "all", Description: "Node pool with all nodes in the cluster.", CreateIndex: fold.FirstIndex, ModifyIndex: fold.FirstIndex},
@@ -71,7 +72,7 @@ func (run *Run) Pools() []*api.NodePool {
 	return list
 }
 
-// Namespaces are those of the jobs that run, and the default one.
+// Namespaces returns the namespaces of the running jobs, and the default one.
 func (run *Run) Namespaces() []*api.Namespace {
 	list := []*api.Namespace{{
 		Name: api.DefaultNamespace, Description: "Default shared namespace", CreateIndex: fold.FirstIndex, ModifyIndex: fold.FirstIndex,

@@ -9,8 +9,8 @@ import (
 	"taskrun/engine/httpapi/rest"
 )
 
-// Policies are the scaling blocks that a request may see. Nothing acts
-// on them by itself, here as in Nomad.
+// Policies returns the scaling blocks that a request may see. As in Nomad,
+// nothing acts on them automatically.
 func (now *Snapshot) Policies(r *rest.Request) (list []*api.ScalingPolicy) {
 	for _, j := range now.Jobs {
 		if !r.InNamespace(*j.Namespace) {
@@ -29,8 +29,8 @@ func (now *Snapshot) Policies(r *rest.Request) (list []*api.ScalingPolicy) {
 	return list
 }
 
-// AddPolicies replaces the scaling blocks of a job with the policies that
-// Nomad's server makes of them. It writes to the job alone, which is a copy.
+// AddPolicies replaces the scaling blocks of a job by the policies that Nomad's
+// server creates from them. It only changes j, which must be a copy.
 func (run *Run) AddPolicies(j *api.Job) {
 	j.TaskGroups = slices.Clone(j.TaskGroups)
 	scaled := func(t *api.Task) bool { return len(t.ScalingPolicies) > 0 }
@@ -55,7 +55,8 @@ func (run *Run) AddPolicies(j *api.Job) {
 	}
 }
 
-// scalingPolicy describes a policy, whose target is given in pairs.
+// scalingPolicy describes a policy. The target is a list of alternating names
+// and values.
 func (run *Run) scalingPolicy(j *api.Job, p *api.ScalingPolicy, target ...string) *api.ScalingPolicy {
 	policy := *p
 	policy.Namespace = *j.Namespace

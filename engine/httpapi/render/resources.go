@@ -7,7 +7,8 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// addResources adds what a group's tasks ask for, and the ports it was given.
+// addResources adds the resources that a group's tasks request, and the group's
+// assigned ports.
 func addResources(alloc *api.Allocation, group *api.TaskGroup, a engine.Alloc) {
 	total := &api.Resources{CPU: new(0), Cores: new(0), MemoryMB: new(0), MemoryMaxMB: new(0), DiskMB: new(0), IOPS: new(0)}
 	if disk := group.EphemeralDisk; disk != nil && disk.SizeMB != nil {
@@ -58,8 +59,8 @@ func portMappings(ports []taskenv.Port) []api.PortMapping {
 	return mappings
 }
 
-// networks are those of a group or task, with the numbers that its ports were
-// given.
+// networks returns the networks of a group or task, with the assigned port
+// numbers.
 func networks(asked []*api.NetworkResource, ports []taskenv.Port) []*api.NetworkResource {
 	var list []*api.NetworkResource
 	given := map[string]taskenv.Port{}

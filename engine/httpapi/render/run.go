@@ -11,19 +11,19 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// Run is a run that is described.
+// Run is the run to describe.
 type Run struct {
 	Engine  *engine.Engine
 	Tracker *tracker.Tracker
-	Machine *taskenv.Node     // of which nothing may be written any more
+	Machine *taskenv.Node     // read only
 	Keys    *workload.Keyring // of workload identities
 	Began   time.Time
 }
 
-// Snapshot is what the engine runs, at one moment.
+// Snapshot is the state of the engine at one moment.
 type Snapshot struct {
 	Over   bool
-	Jobs   []*api.Job // copies with their state, by ID
+	Jobs   []*api.Job // copies with their state, sorted by ID
 	Allocs map[string][]engine.Alloc
 
 	run *Run

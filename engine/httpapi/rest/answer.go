@@ -1,6 +1,6 @@
-// Package rest is what the resources of Nomad's HTTP API have in common:
-// requests and their parameters, answers and errors, blocking queries, filters,
-// pages, and streams of frames. It knows no jobs and no engine.
+// Package rest contains what the resources of Nomad's HTTP API have in common:
+// requests and parameters, responses and errors, blocking queries, filters,
+// pagination, and streams of frames. It knows no jobs and no engine.
 package rest
 
 import (
@@ -11,9 +11,10 @@ import (
 )
 
 const (
-	// maxUnread is how many bytes of answers may wait for clients to read them.
+	// maxUnread limits the total size of responses that clients have not read,
+	// in bytes.
 	maxUnread = 64 << 20
-	// ReadTime is how long a client may take to read an answer that is no
+	// ReadTime is how long a client may take to read a response that is not a
 	// stream.
 	ReadTime = 30 * time.Second
 )
@@ -23,7 +24,7 @@ func (a *Answers) Request(w http.ResponseWriter, r *http.Request, id string) *Re
 	return &Request{Request: r, Answer: w, ID: id, Query: r.URL.Query(), answers: a}
 }
 
-// JSON answers with an object, indented if the client asks for that.
+// JSON responds with an object, indented if the client wants it.
 func (r *Request) JSON(status int, v any) error {
 	body, err := r.encode(v)
 	if err != nil {
@@ -32,18 +33,18 @@ func (r *Request) JSON(status int, v any) error {
 	return r.Send(status, "application/json", body)
 }
 
-// Nothing answers without a body.
+// Nothing responds without a body.
 func (r *Request) Nothing() error {
 	r.Answer.WriteHeader(http.StatusOK)
 	return nil
 }
 
-// SetIndex tells the client the index of what it gets.
+// SetIndex sets the header with the index of the response.
 func (r *Request) SetIndex(index uint64) {
 	r.Answer.Header().Set("X-Nomad-Index", strconv.FormatUint(index, 10))
 }
 
-// SetMeta tells the client what its library wants to know of an answer.
+// SetMeta sets the headers that Nomad's client library expects.
 func (r *Request) SetMeta(index uint64) {
 	r.SetIndex(index)
 	r.Answer.Header().Set("X-Nomad-KnownLeader", "true")
@@ -57,8 +58,8 @@ func (r *Request) encode(v any) ([]byte, error) {
 	return json.Marshal(v)
 }
 
-// Send answers with a body of a media type. A client has ReadTime to read it, and
-// the answers that clients have yet to read may take 64 MiB together.
+// Send responds with a body of a media type. The client has ReadTime to read
+// it, and all unread responses together may take 64 MiB.
 func (r *Request) Send(status int, kind string, body []byte) error {
 	size := int64(len(body))
 	unread := r.answers.unread.Add(size)
@@ -67,10 +68,10 @@ func (r *Request) Send(status int, kind string, body []byte) error {
 		return Fail(http.StatusServiceUnavailable, "clients do not read their answers: try again later")
 	}
 	control := http.NewResponseController(r.Answer)
-	_ = control.SetWriteDeadline(time.Now().Add(ReadTime)) // else it takes as long as it takes
+	_ = control.SetWriteDeadline(time.Now().Add(ReadTime)) // best effort
 	r.Answer.Header().Set("Content-Type", kind)
 	r.Answer.WriteHeader(status)
-	if _, err := r.Answer.Write(body); err == nil { // a client that is gone needs no answer
+	if _, err := r.Answer.Write(body); err == nil { // ignore clients that are gone
 		_ = control.SetWriteDeadline(time.Time{})
 	}
 	return nil

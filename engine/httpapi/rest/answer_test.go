@@ -24,8 +24,8 @@ func (o one) Accept() (net.Conn, error) {
 func (one) Close() error   { return nil }
 func (one) Addr() net.Addr { return &net.UnixAddr{} }
 
-// An answer that nobody reads is not counted for longer than it is kept.
-func TestAnswerThatNobodyReads(t *testing.T) {
+// A response that is not read counts only as long as it is in memory.
+func TestUnreadResponse(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		answers := NewAnswers()
@@ -59,8 +59,8 @@ func TestAnswerThatNobodyReads(t *testing.T) {
 	})
 }
 
-// Unread answers are limited; requests beyond the limit get an error.
-func TestManyAnswersThatNobodyReads(t *testing.T) {
+// Unread responses are limited; requests beyond the limit get an error.
+func TestManyUnreadResponses(t *testing.T) {
 	t.Parallel()
 	answers := NewAnswers()
 	answers.unread.Store(maxUnread)

@@ -2,16 +2,16 @@ package rest
 
 import "sync/atomic"
 
-// preparedAtOnce is how many answers are put together at a time: each may take
-// many times its size in memory meanwhile.
+// preparedAtOnce limits the responses that are prepared concurrently: each may
+// take many times its size in memory.
 const preparedAtOnce = 8
 
-// Answers bounds what the answers of a server take in memory. Its methods may be
-// called from several goroutines at once.
+// Answers limits the memory for the responses of a server. Its methods are safe
+// for concurrent use.
 type Answers struct {
-	preparing chan struct{} // one for each answer that is put together
+	preparing chan struct{} // a token for each response in preparation
 	unread    atomic.Int64  // bytes
 }
 
-// NewAnswers returns the bounds of a server.
+// NewAnswers returns the limits of a server.
 func NewAnswers() *Answers { return &Answers{preparing: make(chan struct{}, preparedAtOnce)} }

@@ -7,23 +7,24 @@ import (
 	"time"
 )
 
-// maxWait is how long a blocking query waits at most, and unless it says
-// otherwise; see https://developer.hashicorp.com/nomad/api-docs#blocking-queries.
+// maxWait is the maximum, and the default, duration of a blocking query; see
+// https://developer.hashicorp.com/nomad/api-docs#blocking-queries.
 const maxWait = 300 * time.Second
 
-// Handler answers a request, or returns an error before it has written
+// Handler responds to a request. It returns an error only before it has written
 // anything.
 type Handler func(*Request) error
 
-// Get returns the object with which a request is answered.
+// Get returns the object with which to respond to a request.
 type Get func(*Request) (any, error)
 
-// Wait returns the index of objects of an ID, as soon as it is greater than
-// after or the time has passed.
+// Wait returns the index of the objects with an ID, once it is greater than
+// after or limit has passed.
 type Wait func(ctx context.Context, id string, after uint64, limit time.Duration) uint64
 
-// Read makes a handler of a query: one that names an index is answered when the
-// index of what it asks for is greater, or when its time has passed.
+// Read returns the handler of a query. If the query names an index, the handler
+// waits until the index of the data is greater, or until the query's time has
+// passed.
 func Read(wait Wait, get Get) Handler {
 	return func(r *Request) error {
 		after, limit, err := r.blocking()
@@ -39,7 +40,7 @@ func Read(wait Wait, get Get) Handler {
 	}
 }
 
-// Write makes a handler of what has no index.
+// Write returns the handler of a request without an index.
 func Write(do Get) Handler {
 	return func(r *Request) error {
 		v, err := do(r)
@@ -50,7 +51,7 @@ func Write(do Get) Handler {
 	}
 }
 
-// Order makes a handler of what is done with a body of JSON.
+// Order returns the handler of a request with a JSON body.
 func Order[T any](do func(r *Request, order *T) (any, error)) Handler {
 	return Write(func(r *Request) (any, error) {
 		order := new(T)
@@ -61,8 +62,9 @@ func Order[T any](do func(r *Request, order *T) (any, error)) Handler {
 	})
 }
 
-// prepare puts an answer together, a few at a time. A query that was blocking when
-// the server ends still gets its answer, unless it would have to wait.
+// prepare prepares a response; only a few are prepared concurrently. A query
+// that was blocking when the server ends still gets its response, unless it
+// would have to wait.
 func (r *Request) prepare(get Get) ([]byte, error) {
 	select {
 	case r.answers.preparing <- struct{}{}:
@@ -81,7 +83,7 @@ func (r *Request) prepare(get Get) ([]byte, error) {
 	return r.encode(v)
 }
 
-// blocking returns the index and the time that a query names.
+// blocking returns the index and the time in a query.
 func (r *Request) blocking() (after uint64, wait time.Duration, err error) {
 	if raw := r.Query.Get("index"); raw != "" {
 		if after, err = strconv.ParseUint(raw, 10, 64); err != nil {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A query that blocks when the server ends is answered with what there is, and
-// never by chance with an error.
+// A query that is blocking when the server ends gets the current data, and
+// never randomly an error.
 func TestBlockingQueryAtTheEndOfTheServer(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -21,7 +21,7 @@ func TestBlockingQueryAtTheEndOfTheServer(t *testing.T) {
 	}
 	answers := NewAnswers()
 	query := Read(wait, func(*Request) (any, error) { return "object", nil })
-	for range 100 { // with a choice between the two, at least one would be an error
+	for range 100 { // a random choice between the two would return at least one error
 		w := httptest.NewRecorder()
 		err := query(answers.Request(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/?index=7", nil), ""))
 		if err != nil || w.Body.String() != `"object"` || w.Header().Get("X-Nomad-Index") != "7" {

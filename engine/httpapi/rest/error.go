@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-// httpError is an answer other than 200.
+// httpError is a response other than 200.
 type httpError struct {
 	code int
 	text string
@@ -15,28 +15,29 @@ type httpError struct {
 
 func (e *httpError) Error() string { return e.text }
 
-// Fail returns an error that is answered with a status and a text. The texts
-// are Nomad's, which clients look for.
+// Fail returns an error that leads to a response with a status and a text. The
+// texts are Nomad's, because clients search for them.
 func Fail(code int, format string, args ...any) error {
 	return &httpError{code, fmt.Sprintf(format, args...)}
 }
 
 var (
-	// ErrNotFound is the answer to a path that is not served. It has no body, as
-	// in Nomad.
+	// ErrNotFound is the error of a path that is not served. As in Nomad, the
+	// response has no body.
 	ErrNotFound = Fail(http.StatusNotFound, "")
-	// ErrDenied is the answer to a request without the right to be answered.
+	// ErrDenied is the error of a request without permission.
 	ErrDenied = Fail(http.StatusForbidden, "Permission denied")
-	// ErrShutdown is why streams and sessions end when the server does.
+	// ErrShutdown ends streams and sessions when the server ends.
 	ErrShutdown = errors.New("the run has ended")
 )
 
-// UnknownAlloc is the answer to a request for an allocation that is not known.
+// UnknownAlloc returns the error of a request for an unknown allocation.
 func UnknownAlloc(id string) error {
 	return Fail(http.StatusNotFound, "Unknown allocation %q", id)
 }
 
-// StatusOf returns the status of an error: 500 unless Fail made it, as in Nomad.
+// StatusOf returns the status of an error. As in Nomad, it is 500 unless Fail
+// created the error.
 func StatusOf(err error) int {
 	if e, ok := errors.AsType[*httpError](err); ok {
 		return e.code
@@ -44,14 +45,14 @@ func StatusOf(err error) int {
 	return http.StatusInternalServerError
 }
 
-// WriteError answers with an error.
+// WriteError responds with an error.
 func WriteError(w http.ResponseWriter, err error) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	switch StatusOf(err) {
 	case http.StatusForbidden, http.StatusTooManyRequests:
-		w.Header().Set("Connection", "close") // its slot is for others
+		w.Header().Set("Connection", "close") // free its slot
 	}
 	w.WriteHeader(StatusOf(err))
-	_, _ = io.WriteString(w, err.Error()) // a client that is gone needs no answer
+	_, _ = io.WriteString(w, err.Error()) // ignore clients that are gone
 }

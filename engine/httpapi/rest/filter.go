@@ -8,20 +8,20 @@ import (
 )
 
 const (
-	// maxFilter is how long a filter may be, in bytes.
+	// maxFilter limits the length of a filter, in bytes.
 	maxFilter = 4 << 10
-	// maxFilterSteps is how many steps it may take to read it. Parentheses take
-	// twice as many for each one that is inside of another.
+	// maxFilterSteps limits the steps of parsing a filter, which double with
+	// every level of parentheses.
 	maxFilterSteps = 1_000_000
 )
 
-// badFilter has the words by which clients know that they have to filter
-// themselves.
+// badFilter returns an error in the words by which clients know that they have
+// to filter themselves.
 func badFilter(format string, args ...any) error {
 	return Fail(http.StatusBadRequest, "failed to create result paginator: failed to read filter expression: "+format, args...)
 }
 
-// Filtered returns those of a list that the request's filter wants; see
+// Filtered returns the elements of a list that match the request's filter; see
 // https://developer.hashicorp.com/nomad/api-docs#filtering.
 func Filtered[T any](r *Request, list []T) ([]T, error) {
 	text := r.Query.Get("filter")
@@ -48,12 +48,12 @@ func Filtered[T any](r *Request, list []T) ([]T, error) {
 	return wanted, nil
 }
 
-// orEmpty makes a pointer to a text, number or truth value that is not there an
-// empty one: those of Nomad's servers are no pointers.
+// orEmpty replaces a nil pointer to a string, number or boolean by a pointer to
+// an empty value: Nomad's servers have no pointers there.
 func orEmpty(v reflect.Value) reflect.Value {
 	if v.Kind() == reflect.Pointer && v.IsNil() {
 		switch v.Type().Elem().Kind() {
-		case reflect.Struct, reflect.Map, reflect.Slice, reflect.Interface, reflect.Pointer: // is nil
+		case reflect.Struct, reflect.Map, reflect.Slice, reflect.Interface, reflect.Pointer: // nil
 		default:
 			return reflect.Zero(v.Type().Elem())
 		}

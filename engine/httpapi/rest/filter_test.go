@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What is a pointer here and none in Nomad is filtered alike.
-func TestFilterOfWhatIsNotThere(t *testing.T) {
+// A field that is a pointer here and not in Nomad is filtered in the same way.
+func TestFilterOnMissingFields(t *testing.T) {
 	t.Parallel()
 	type object struct {
 		Text   *string

@@ -10,19 +10,19 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// BeatTime is the time between the empty frames by which a client sees that a
-// stream still lives.
+// BeatTime is the interval of the empty frames that show a client that a stream
+// is alive.
 const BeatTime = time.Second
 
-// Frames writes a stream as frames or, for a client that wants it plain, as its
-// data alone.
+// Frames writes a stream as frames or, if a client wants it plain, as data
+// only.
 type Frames struct {
 	W       io.Writer
 	Control *http.ResponseController
 	Plain   bool
 }
 
-// Frames begins the answer to a request.
+// Frames starts the response to a request.
 func (r *Request) Frames(plain bool) *Frames {
 	kind := "application/json"
 	if plain {
@@ -47,7 +47,7 @@ func (f *Frames) Write(frame *api.StreamFrame) error {
 	return err
 }
 
-// Beat shows a client that the stream still lives.
+// Beat shows a client that the stream is alive.
 func (f *Frames) Beat() error {
 	if f.Plain {
 		return nil
@@ -58,8 +58,8 @@ func (f *Frames) Beat() error {
 // Flush sends what was written.
 func (f *Frames) Flush() error { return f.Control.Flush() }
 
-// End ends a stream. It cuts the connection after an error, and in place of an
-// end that clients would take for more to come.
+// End ends a stream. It cuts the connection after an error, and if clients
+// would mistake a normal end for a stream that continues.
 func (f *Frames) End(err error, followed bool) {
 	if err != nil || followed && !f.Plain {
 		panic(http.ErrAbortHandler)

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Page returns the part of a list that the request asks for, filtered and
-// sorted by a key, and tells where the next one begins; see
+// Page returns the page of a list that the request asks for, filtered and
+// sorted by a key, and sets the token of the next page; see
 // https://developer.hashicorp.com/nomad/api-docs#pagination.
 func Page[T any](r *Request, list []T, key func(T) string) ([]T, error) {
 	list, err := Filtered(r, list)
@@ -34,7 +34,7 @@ func Page[T any](r *Request, list []T, key func(T) string) ([]T, error) {
 		order = func(a, b string) int { return cmp.Compare(b, a) }
 	}
 	slices.SortStableFunc(list, func(a, b T) int { return order(key(a), key(b)) })
-	if token := r.Query.Get("next_token"); token != "" { // whose object may be gone
+	if token := r.Query.Get("next_token"); token != "" { // its object may be gone
 		list = slices.DeleteFunc(list, func(v T) bool { return order(key(v), token) < 0 })
 	}
 	if perPage > 0 && len(list) > perPage {
@@ -47,8 +47,8 @@ func Page[T any](r *Request, list []T, key func(T) string) ([]T, error) {
 	return list, nil
 }
 
-// ByAge is a key by which older objects come first.
+// ByAge returns a key that sorts older objects first.
 func ByAge(created uint64, id string) string { return fmt.Sprintf("%020d.%s", created, id) }
 
-// PlainID returns an ID, or the beginning of one, as its digits alone.
+// PlainID returns an ID, or a prefix of one, without dashes.
 func PlainID(id string) string { return strings.ToLower(strings.ReplaceAll(id, "-", "")) }

@@ -16,11 +16,11 @@ const (
 	BodyTime = 10 * time.Second
 )
 
-// Request is a request with its parts, and its answer.
+// Request is a request with its parts and its response.
 type Request struct {
 	*http.Request
 	Answer http.ResponseWriter
-	ID     string // in the path
+	ID     string // from the path
 	Query  url.Values
 	// MayRead, if set, reports whether the client may read a variable.
 	MayRead func(namespace, path string) bool
@@ -28,10 +28,11 @@ type Request struct {
 	answers *Answers
 }
 
-// Flag returns a boolean parameter; absent is false, and so is an empty one.
+// Flag returns a boolean parameter. The default, also for an empty value, is
+// false.
 func (r *Request) Flag(name string) (bool, error) { return r.FlagOr(name, false) }
 
-// FlagOr is Flag with the value of an absent or empty one.
+// FlagOr is Flag with another default.
 func (r *Request) FlagOr(name string, absent bool) (bool, error) {
 	raw := r.Query.Get(name)
 	if raw == "" {
@@ -44,7 +45,7 @@ func (r *Request) FlagOr(name string, absent bool) (bool, error) {
 	return v, nil
 }
 
-// Number returns a parameter that is a number; absent is 0.
+// Number returns a numeric parameter, by default 0.
 func (r *Request) Number(name string) (int64, error) {
 	raw := r.Query.Get(name)
 	if raw == "" {
@@ -57,7 +58,8 @@ func (r *Request) Number(name string) (int64, error) {
 	return n, nil
 }
 
-// FromEnd reports whether an offset counts from the end, by the parameter origin.
+// FromEnd reports whether the parameter origin says that an offset counts from
+// the end.
 func (r *Request) FromEnd() (bool, error) {
 	switch r.Query.Get("origin") {
 	case "", "start":
@@ -68,9 +70,8 @@ func (r *Request) FromEnd() (bool, error) {
 	return false, Fail(http.StatusBadRequest, "origin must be start or end")
 }
 
-// InNamespace reports whether the request asks for objects of a namespace.
-// Locally there are no namespaces that would have to be kept apart: without
-// one it asks for all.
+// InNamespace reports whether the request includes objects of a namespace. A
+// local run does not separate namespaces: a request without one includes all.
 func (r *Request) InNamespace(name string) bool {
 	switch asked := r.Query.Get("namespace"); asked {
 	case "", "*":
@@ -83,7 +84,7 @@ func (r *Request) InNamespace(name string) bool {
 // Decode reads a JSON body of bounded size in bounded time.
 func (r *Request) Decode(into any) error { return r.DecodeUpTo(maxBody, into) }
 
-// DecodeUpTo is Decode with another size, in bytes.
+// DecodeUpTo is Decode with another limit, in bytes.
 func (r *Request) DecodeUpTo(size int64, into any) error {
 	return r.ReadBody(size, func(body io.Reader) error {
 		err := json.NewDecoder(body).Decode(into)
@@ -94,11 +95,11 @@ func (r *Request) DecodeUpTo(size int64, into any) error {
 	})
 }
 
-// ErrNoBody is the error of a request that must have a body and has none.
+// ErrNoBody is the error of a request without a required body.
 var ErrNoBody = errors.New("Request body is empty")
 
-// ReadBody reads a body of bounded size in bounded time. An error of read is
-// answered with 400.
+// ReadBody reads a body of bounded size in bounded time. An error of read leads
+// to status 400.
 func (r *Request) ReadBody(size int64, read func(io.Reader) error) error {
 	control := http.NewResponseController(r.Answer)
 	if err := control.SetReadDeadline(time.Now().Add(BodyTime)); err != nil {
@@ -110,7 +111,7 @@ func (r *Request) ReadBody(size int64, read func(io.Reader) error) error {
 	return control.SetReadDeadline(time.Time{})
 }
 
-// NoShutdownDelay refuses to leave out a shutdown delay.
+// NoShutdownDelay refuses to skip a shutdown delay.
 func (r *Request) NoShutdownDelay() error {
 	asked, err := r.Flag("no_shutdown_delay")
 	if asked {

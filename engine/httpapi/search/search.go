@@ -1,4 +1,4 @@
-// Package search serves searches for whatever has an ID or a name.
+// Package search serves searches for objects by ID or name.
 package search
 
 import (
@@ -20,26 +20,27 @@ type Handler struct{ run *render.Run }
 func New(run *render.Run) *Handler { return &Handler{run} }
 
 const (
-	// maxMatches is how many IDs a search returns of each kind, as in Nomad.
+	// maxMatches limits the results of each kind, as in Nomad.
 	maxMatches = 20
-	// minFuzzy is how long the text of a fuzzy search must be, as in Nomad.
+	// minFuzzy is the minimum length of the text in a fuzzy search, as in
+	// Nomad.
 	minFuzzy = 2
 )
 
-// nothingOf are the kinds of what there is never anything of here.
+// nothingOf lists the kinds of objects that never exist here.
 var nothingOf = []contexts.Context{
 	contexts.Plugins, contexts.Volumes, contexts.HostVolumes,
 	contexts.Quotas, contexts.Recommendations,
 }
 
-// searched is what may be found of a kind.
+// searched is a set of objects of one kind.
 type searched struct {
 	kind contexts.Context
 	ids  []string
 	uuid bool
 }
 
-// searchable returns the IDs of what a request may see.
+// searchable returns the IDs of all objects that a request may see.
 func (h *Handler) searchable(r *rest.Request) []searched {
 	var jobs, allocs, evaluations, deployments, variables, pools, namespaces []string
 	now := h.run.Look()
@@ -90,7 +91,7 @@ func (h *Handler) searchable(r *rest.Request) []searched {
 	return all
 }
 
-// Search answers PUT /v1/search: the IDs that begin with a prefix.
+// Search answers PUT /v1/search with the IDs that start with a prefix.
 func (h *Handler) Search(r *rest.Request, order *api.SearchRequest) (any, error) {
 	r.SetMeta(fold.FirstIndex)
 	found := &api.SearchResponse{Matches: map[contexts.Context][]string{}, Truncations: map[contexts.Context]bool{}}
@@ -113,12 +114,12 @@ func (h *Handler) Search(r *rest.Request, order *api.SearchRequest) (any, error)
 	return found, nil
 }
 
-// wants reports whether a search is for things of a kind.
+// wants reports whether a search includes a kind of objects.
 func wants(asked, kind contexts.Context) bool {
 	return asked == kind || asked == contexts.All || asked == ""
 }
 
-// Fuzzy answers PUT /v1/search/fuzzy: the names in which a text is.
+// Fuzzy answers PUT /v1/search/fuzzy with the names that contain a text.
 func (h *Handler) Fuzzy(r *rest.Request, order *api.FuzzySearchRequest) (any, error) {
 	if len(order.Text) < minFuzzy {
 		return nil, rest.Fail(http.StatusBadRequest, "fuzzy search query must be at least %d characters, got %d", minFuzzy, len(order.Text))
@@ -153,19 +154,19 @@ func (h *Handler) Fuzzy(r *rest.Request, order *api.FuzzySearchRequest) (any, er
 			for _, id := range of.ids {
 				add(of.kind, id)
 			}
-		case contexts.Evals, contexts.Deployments, contexts.ScalingPolicies: // which have no names
+		case contexts.Evals, contexts.Deployments, contexts.ScalingPolicies: // they have no names
 			for _, id := range of.ids {
 				if strings.HasPrefix(id, text) {
 					add(of.kind, id)
 				}
 			}
-		default: // is added by name above, or there is nothing of it
+		default: // searched by name above, or never exists
 		}
 	}
 	return found, nil
 }
 
-// addParts adds what has a name in a job, within what it is.
+// addParts adds the named parts of a job, with their scopes.
 func addParts(j *api.Job, add func(kind contexts.Context, name string, scope ...string)) {
 	namespace := *j.Namespace
 	add(contexts.Jobs, *j.Name, namespace, *j.ID)

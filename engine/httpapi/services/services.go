@@ -1,4 +1,4 @@
-// Package services serves what is registered in the catalog of services.
+// Package services serves the services registered in the catalog.
 package services
 
 import (
@@ -22,8 +22,8 @@ type Handler struct{ run *render.Run }
 // New returns a handler.
 func New(run *render.Run) *Handler { return &Handler{run} }
 
-// List answers GET /v1/services: the names by namespace, each with the
-// tags of all its instances.
+// List answers GET /v1/services with names by namespace, each one with the tags
+// of all its instances.
 func (h *Handler) List(r *rest.Request) (any, error) {
 	prefix := r.Query.Get("prefix")
 	var list []*api.ServiceRegistrationListStub
@@ -50,8 +50,8 @@ func (h *Handler) List(r *rest.Request) (any, error) {
 	return rest.Page(r, list, func(l *api.ServiceRegistrationListStub) string { return l.Namespace })
 }
 
-// Get answers GET /v1/service/:name with the instances of a service; an
-// unknown one has none.
+// Get answers GET /v1/service/:name with the instances of a service. An unknown
+// service has none.
 func (h *Handler) Get(r *rest.Request) (any, error) {
 	instances := h.registrations(r, service.Named(r.ID))
 	if choose := r.Query.Get("choose"); choose != "" {
@@ -62,8 +62,8 @@ func (h *Handler) Get(r *rest.Request) (any, error) {
 
 func idOf(i *api.ServiceRegistration) string { return i.ID }
 
-// chosen returns the n instances that a key prefers, always the same for the
-// same key as long as they are there (rendezvous hashing).
+// chosen returns the n instances preferred by a key. As long as they exist,
+// they are always the same for a key (rendezvous hashing).
 func chosen(instances []*api.ServiceRegistration, choose string) (any, error) {
 	count, key, ok := strings.Cut(choose, "|")
 	n, err := strconv.Atoi(count)
@@ -109,7 +109,7 @@ func (h *Handler) Delete(r *rest.Request) (any, error) {
 	return nil, nil
 }
 
-// registrations are copies of the services that a filter lets pass, with their
+// registrations returns copies of the services that keep accepts, with their
 // indexes.
 func (h *Handler) registrations(r *rest.Request, keep func(*service.Instance) bool) []*api.ServiceRegistration {
 	list := []*api.ServiceRegistration{}

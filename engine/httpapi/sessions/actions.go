@@ -11,7 +11,7 @@ import (
 	"taskrun/engine/httpapi/rest"
 )
 
-// jobAction is an action as it is on the wire.
+// jobAction is an action in its wire format.
 type jobAction struct {
 	Name          string
 	Command       string
@@ -37,8 +37,8 @@ func (h *Handler) Actions(r *rest.Request) (any, error) {
 	return list, nil
 }
 
-// Action answers GET /v1/job/:id/action: as exec, with the command that the
-// job has for an action.
+// Action answers GET /v1/job/:id/action. It is like exec, with the command of
+// an action of the job.
 func (h *Handler) Action(r *rest.Request) error {
 	return h.serve(r, func() (a engine.Alloc, task string, command []string, err error) {
 		alloc, task := r.Query.Get("allocID"), r.Query.Get("task")
@@ -51,7 +51,7 @@ func (h *Handler) Action(r *rest.Request) error {
 	})
 }
 
-// findAction returns the action that a request names, of a task that runs.
+// findAction returns the action that a request names, in a running task.
 func findAction(r *rest.Request, a engine.Alloc, alloc, task string) (*api.Action, error) {
 	name := r.Query.Get("action")
 	switch {

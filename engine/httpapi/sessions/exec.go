@@ -15,19 +15,19 @@ import (
 	"taskrun/engine/httpapi/rest"
 )
 
-// handshakeTime is how long a client may take to read the answer to its
+// handshakeTime is how long a client may take to read the response to its
 // handshake.
 const handshakeTime = 10 * time.Second
 
-// upgrader makes websockets. Requests with an Origin were refused before.
+// upgrader creates websockets. Requests with an Origin were refused before.
 var upgrader = websocket.Upgrader{
 	HandshakeTimeout: handshakeTime,
 	ReadBufferSize:   32 << 10,
 }
 
-// Exec answers GET /v1/client/allocation/:id/exec: it becomes a websocket, on
-// which a command runs; see session. As in Nomad, an error of the command
-// is the reason with which the websocket is closed.
+// Exec answers GET /v1/client/allocation/:id/exec: it becomes a websocket for a
+// command; see session. As in Nomad, an error of the command is the reason in
+// the close message.
 func (h *Handler) Exec(r *rest.Request) error {
 	return h.serve(r, func() (a engine.Alloc, task string, command []string, err error) {
 		a, command, err = h.parseExec(r)
@@ -35,7 +35,7 @@ func (h *Handler) Exec(r *rest.Request) error {
 	})
 }
 
-// serve makes a websocket of a request, on which the command runs that find
+// serve upgrades a request to a websocket and runs the command that find
 // returns.
 func (h *Handler) serve(r *rest.Request, find func() (a engine.Alloc, task string, command []string, err error)) error {
 	if !websocket.IsWebSocketUpgrade(r.Request) {
@@ -43,7 +43,7 @@ func (h *Handler) serve(r *rest.Request, find func() (a engine.Alloc, task strin
 	}
 	conn, err := upgrader.Upgrade(r.Answer, r.Request, nil)
 	if err != nil {
-		return nil // Upgrade has answered
+		return nil // Upgrade has responded
 	}
 	c := newSession(r.Context(), conn)
 	c.run(func() error {
@@ -71,7 +71,7 @@ func (h *Handler) serve(r *rest.Request, find func() (a engine.Alloc, task strin
 	return nil
 }
 
-// parseExec returns the allocation and the command, or why it cannot be run.
+// parseExec returns the allocation and the command, or why it cannot run.
 func (h *Handler) parseExec(r *rest.Request) (a engine.Alloc, command []string, err error) {
 	if err := json.Unmarshal([]byte(r.Query.Get("command")), &command); err != nil {
 		return a, nil, err
@@ -89,7 +89,7 @@ func (h *Handler) parseExec(r *rest.Request) (a engine.Alloc, command []string, 
 	return a, command, checkRuns(a, r.Query.Get("task"))
 }
 
-// checkRuns says why no command can be run in a task.
+// checkRuns returns why a task cannot run commands, or nil.
 func checkRuns(a engine.Alloc, task string) error {
 	state, ok := a.Tasks[task]
 	switch {

@@ -1,4 +1,4 @@
-// Package sessions serves commands in tasks, over websockets: exec and actions.
+// Package sessions serves commands in tasks over websockets: exec and actions.
 package sessions
 
 import "taskrun/engine/httpapi/render"

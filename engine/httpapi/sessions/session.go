@@ -18,28 +18,28 @@ import (
 )
 
 const (
-	// maxMessage is how large a message of a client may be, in bytes; Nomad's
-	// own carry 2 KiB of input.
+	// maxMessage limits the messages of a client, in bytes; Nomad's own contain
+	// 2 KiB of input.
 	maxMessage = 1 << 20
-	// pingTime is the time between pings. A client that is gone is seen by
-	// reading; by pings, when its command does not read what it sent.
+	// pingTime is the interval of pings. Reading detects a client that is gone;
+	// pings do so while its command does not read its input.
 	pingTime = time.Second
-	// closeTime is how long a client may take to see that a session is over.
+	// closeTime is how long a client may take to notice the end of a session.
 	closeTime = time.Second
-	// maxReason is how long the reason of a close may be (RFC 6455, 5.5).
+	// maxReason limits the reason of a close message (RFC 6455, 5.5).
 	maxReason = 123
 )
 
 // session carries the messages of a command over a websocket.
 //
-// One goroutine reads the websocket, from the first to the last message: it
-// sees when the client goes away. A socket of this machine tells of that by
-// itself; no silence, not even of a stopped client, ends a session.
+// One goroutine reads the websocket from the first to the last message, and so
+// detects when the client goes away. The kernel reports that for local sockets;
+// silence alone, even of a stopped client, never ends a session.
 type session struct {
 	*streams
 	conn   *websocket.Conn
 	out    []byte          // the latest message to the client
-	ctx    context.Context // done: the command is to be killed
+	ctx    context.Context // done: kill the command
 	cancel context.CancelCauseFunc
 
 	over     chan struct{} // closed when the command has ended
@@ -53,13 +53,13 @@ func newSession(ctx context.Context, conn *websocket.Conn) *session {
 	return c
 }
 
-// run has a command speak to the client, and tells the client how it ended.
+// run connects a command to the client, and reports to the client how it ended.
 func (c *session) run(command func() error) {
 	defer c.cancel(nil)
-	defer c.conn.Close() // even in a panic, which net/http would keep from the client
+	defer c.conn.Close() // even in a panic, which net/http would hide from the client
 	c.children.Go(c.read)
 	c.children.Go(c.ping)
-	// A client that does not read must not hold up the end of the server.
+	// A client that does not read must not delay the end of the server.
 	defer context.AfterFunc(c.ctx, func() {
 		select {
 		case <-time.After(closeTime):
@@ -69,17 +69,17 @@ func (c *session) run(command func() error) {
 	})()
 	err := command()
 	if c.ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
-		err = context.Cause(c.ctx) // which says more
+		err = context.Cause(c.ctx) // it is more specific
 	}
 	close(c.over)
-	c.stdin.close(io.ErrClosedPipe) // what the client still sends is dropped
+	c.stdin.close(io.ErrClosedPipe) // drops further input of the client
 	cut := time.AfterFunc(closeTime, func() { _ = c.conn.Close() })
 	defer cut.Stop()
 	_ = c.conn.WriteControl(websocket.CloseMessage, closing(err), time.Now().Add(closeTime))
-	c.children.Wait() // until the client has hung up: it may still be reading
+	c.children.Wait() // until the client has closed the connection: it may still be reading
 }
 
-// closing is the message that closes a session.
+// closing returns the message that closes a session.
 func closing(err error) []byte {
 	if err == nil {
 		return websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
@@ -95,7 +95,8 @@ func closing(err error) []byte {
 	return websocket.FormatCloseMessage(code, reason)
 }
 
-// read takes in what the client sends until it is gone, which kills the command.
+// read reads messages of the client until it is gone, and then kills the
+// command.
 func (c *session) read() {
 	c.conn.SetReadLimit(maxMessage)
 	for {
@@ -117,8 +118,8 @@ func (c *session) next() (*api.ExecStreamingInput, error) {
 	return execwire.ParseInput(body)
 }
 
-// ping kills the command when a ping cannot be sent. A client that does not
-// read holds it up, which is no reason to end its session.
+// ping kills the command if a ping cannot be sent. A client that does not read
+// only delays the ping, which does not end the session.
 func (c *session) ping() {
 	ticker := time.NewTicker(pingTime)
 	defer ticker.Stop()

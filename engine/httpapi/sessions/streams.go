@@ -11,17 +11,17 @@ import (
 	"taskrun/drivers"
 )
 
-// maxUnread is how much input, in bytes, waits for a command that does not
-// read. Beyond that the client has to wait.
+// maxUnread limits the input, in bytes, for a command that does not read.
+// Beyond that the client has to wait.
 const maxUnread = 1 << 20
 
-// streams are those of a command. They are made of the messages that a client
-// sends, and sent to it as messages, in the format of Nomad's API.
+// streams are the streams of a command. They convert messages of the client to
+// input, and output to messages, in the format of Nomad's API.
 type streams struct {
 	stdin   input
-	sizes   chan api.TerminalSize // of the client's terminal; only the newest one is kept
+	sizes   chan api.TerminalSize // sizes of the client's terminal; only the newest one is kept
 	sending sync.Mutex
-	send    func(*api.ExecStreamingOutput) error // while sending is held
+	send    func(*api.ExecStreamingOutput) error // called while sending is locked
 }
 
 func newStreams(send func(*api.ExecStreamingOutput) error) *streams {
@@ -30,8 +30,8 @@ func newStreams(send func(*api.ExecStreamingOutput) error) *streams {
 	return s
 }
 
-// take takes in a message of the client: input, a size, or neither to show that
-// the client is still there. It is called by one goroutine at a time.
+// take processes a message of the client: input, a size, or neither, as a sign
+// of life. Calls must not be concurrent.
 func (s *streams) take(m *api.ExecStreamingInput) {
 	switch {
 	case m.Stdin != nil && m.Stdin.Close:
@@ -48,8 +48,8 @@ func (s *streams) take(m *api.ExecStreamingInput) {
 }
 
 // run runs a command with these streams. Each of the two outputs ends with a
-// message that closes it, and the command's exit code is the last message of all;
-// a command killed by signal n exits with 128+n.
+// message that closes it. The last message of all has the exit code, which is
+// 128+n for a command killed by signal n.
 func (s *streams) run(ctx context.Context, opts *drivers.ExecOptions, run func(context.Context, *drivers.ExecOptions) (*drivers.ExitResult, error)) error {
 	send := func(out *api.ExecStreamingOutput) error {
 		s.sending.Lock()
@@ -79,7 +79,7 @@ func (s *streams) run(ctx context.Context, opts *drivers.ExecOptions, run func(c
 	return nil
 }
 
-// output is a writer that sends what is written as messages.
+// output is a writer that sends messages.
 type output struct {
 	send func(*api.ExecStreamingIOOperation) error
 }
@@ -91,13 +91,13 @@ func (o *output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// input is a pipe of bounded size: it takes what the client sends without
-// waiting for the command, so that the next message, or its end, is seen.
+// input is a pipe of bounded size. It accepts input without waiting for the
+// command, so that the next message, or the end of the client, is noticed.
 type input struct {
 	mu     sync.Mutex
 	change sync.Cond
 	unread []byte
-	err    error // what Read returns behind the unread
+	err    error // what Read returns after the unread bytes
 }
 
 func (in *input) write(p []byte) {
@@ -112,7 +112,7 @@ func (in *input) write(p []byte) {
 	}
 }
 
-// close ends the input; the first call counts.
+// close ends the input. Only the first call counts.
 func (in *input) close(err error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -135,7 +135,7 @@ func (in *input) Read(p []byte) (int, error) {
 	n := copy(p, in.unread)
 	in.unread = in.unread[n:]
 	if len(in.unread) == 0 {
-		in.unread = nil // let go of what grew
+		in.unread = nil // release the memory
 	}
 	in.change.Broadcast()
 	return n, nil

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// client is the far side of a session.
+// client is the other end of a session.
 type client struct {
 	in   chan *api.ExecStreamingInput
 	sent []string
@@ -86,7 +86,7 @@ func TestExecOverMessages(t *testing.T) {
 		}
 		fmt.Fprintf(o.Stdout, "%s: %s", strings.Join(o.Command, " "), text)
 		fmt.Fprint(o.Stderr, "oops")
-		if o.Stdout == o.Stderr { // a driver may ask
+		if o.Stdout == o.Stderr { // a driver may compare them
 			t.Error("the writers are the same")
 		}
 		return &drivers.ExitResult{ExitCode: 3}, nil
@@ -103,7 +103,7 @@ func TestExecOverMessages(t *testing.T) {
 	}
 }
 
-func TestExecTellsTheNewestSize(t *testing.T) {
+func TestExecSendsTheNewestSize(t *testing.T) {
 	t.Parallel()
 	c := &client{in: make(chan *api.ExecStreamingInput)}
 	defer close(c.in)
@@ -155,7 +155,7 @@ func TestExecOfACommandThatDoesNotRead(t *testing.T) {
 	read := make(chan struct{})
 	go func() {
 		defer close(c.in)
-		for range 2000 { // 2 MiB, more than may wait
+		for range 2000 { // 2 MiB, more than the limit of unread input
 			c.types(strings.Repeat("x", 1024))
 			select {
 			case <-read:
@@ -174,11 +174,11 @@ func TestExecOfACommandThatDoesNotRead(t *testing.T) {
 		return &drivers.ExitResult{}, nil
 	}}
 	_ = runs(t, d, []string{"head"}, false, c)
-	for range c.in { // let the client go
+	for range c.in { // let the client end
 	}
 }
 
-func TestExecThatCannotBe(t *testing.T) {
+func TestExecRefused(t *testing.T) {
 	t.Parallel()
 	c := &client{in: make(chan *api.ExecStreamingInput)}
 	defer close(c.in)

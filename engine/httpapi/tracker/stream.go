@@ -11,8 +11,8 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// Tracker asks an engine, and follows its events. Its methods may be called
-// from several goroutines at once.
+// Tracker queries an engine and follows its events. Its methods are safe for
+// concurrent use.
 type Tracker struct {
 	Feed *feed.Feed // the event stream
 
@@ -21,7 +21,8 @@ type Tracker struct {
 	ended  chan struct{}
 }
 
-// New returns a tracker of an engine, on a node of this ID. It has to be closed.
+// New returns a tracker of an engine, on a node with an ID. The caller must
+// close it.
 func New(e *engine.Engine, node string) *Tracker {
 	ctx, cancel := context.WithCancel(context.Background())
 	t := &Tracker{Feed: feed.New(), engine: e, cancel: cancel, ended: make(chan struct{})}
@@ -44,7 +45,7 @@ func (t *Tracker) Close() {
 	<-t.ended
 }
 
-// occurrences returns the events of the event stream that an event makes.
+// occurrences converts an event to those of the event stream.
 func (t *Tracker) occurrences(ev event.Event) []feed.Occurrence {
 	switch b := ev.Body.(type) {
 	case event.Deployment:

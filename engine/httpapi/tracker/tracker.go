@@ -1,6 +1,5 @@
-// Package tracker asks the state of an engine what clients ask for besides the
-// engine's objects, and makes Nomad's event stream of its events. It keeps
-// nothing but the latest of that.
+// Package tracker queries the engine's state for additional data, and converts
+// its events to Nomad's event stream. It keeps only the latest part of that.
 package tracker
 
 import (
@@ -17,16 +16,16 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// Alloc is what the engine's state tells of an allocation, besides the engine's
-// own snapshot of it.
+// Alloc is the data about an allocation in the engine's state, besides the
+// engine's own snapshot.
 type Alloc struct {
 	Created, Modified uint64 // indexes
-	Next              string // ID of the allocation that has taken its place
-	Awaited           bool   // another one will take its place
-	Evaluation        string // ID of the one because of which it was placed
+	Next              string // ID of its replacement
+	Awaited           bool   // it will be replaced
+	Evaluation        string // ID of the evaluation that placed it
 }
 
-// Alloc returns what is known of an allocation.
+// Alloc returns the data about an allocation.
 func (t *Tracker) Alloc(id string) (known Alloc) {
 	known = Alloc{Created: fold.FirstIndex, Modified: fold.FirstIndex}
 	t.engine.State().Look(func(run *fold.Run) {
@@ -42,7 +41,8 @@ func (t *Tracker) Alloc(id string) (known Alloc) {
 	return known
 }
 
-// Deployment returns the indexes of a deployment, and when it changed last.
+// Deployment returns the indexes of a deployment, and the time of its last
+// change.
 func (t *Tracker) Deployment(id string) (created, modified uint64, changed time.Time) {
 	created, modified = fold.FirstIndex, fold.FirstIndex
 	t.engine.State().Look(func(run *fold.Run) {
@@ -55,14 +55,14 @@ func (t *Tracker) Deployment(id string) (created, modified uint64, changed time.
 	return created, modified, changed
 }
 
-// Evaluations returns the evaluations that are known, oldest first.
+// Evaluations returns the kept evaluations, oldest first.
 func (t *Tracker) Evaluations() (list []*fold.Evaluation) {
 	t.engine.State().Look(func(run *fold.Run) { list = slices.Clone(run.Evaluations) })
 	return list
 }
 
-// Evaluated returns the ID and the index of the latest evaluation of a job, or of
-// one of its allocations, that there is for a reason.
+// Evaluated returns the ID and the index of the latest evaluation with a given
+// trigger of a job or of one of its allocations.
 func (t *Tracker) Evaluated(job, alloc string, why event.Trigger) (id string, index uint64) {
 	t.engine.State().Look(func(run *fold.Run) {
 		if e := run.Evaluated(job, alloc, why); e != nil {
@@ -72,8 +72,8 @@ func (t *Tracker) Evaluated(job, alloc string, why event.Trigger) (id string, in
 	return id, index
 }
 
-// Version returns the index of a version of a job, and the ID of the evaluation
-// with which it came.
+// Version returns the index of a job's version, and the ID of the evaluation
+// that came with it.
 func (t *Tracker) Version(job string, number uint64) (index uint64, evaluation string) {
 	index = fold.FirstIndex
 	t.engine.State().Look(func(run *fold.Run) {
@@ -84,7 +84,8 @@ func (t *Tracker) Version(job string, number uint64) (index uint64, evaluation s
 	return index, evaluation
 }
 
-// PolicyID follows from what a policy is for, and from the run.
+// PolicyID returns the ID of a scaling policy. It is a function of its target
+// and the run.
 func (t *Tracker) PolicyID(target ...string) string {
 	seed := slices.Min(append(slices.Collect(maps.Values(t.engine.RunDirs())), "\xff"))
 	sum := sha256.Sum256([]byte(seed + "\x00" + strings.Join(target, "\x00")))
@@ -92,8 +93,7 @@ func (t *Tracker) PolicyID(target ...string) string {
 	return strings.Join([]string{h[:8], h[8:12], h[12:16], h[16:20], h[20:]}, "-")
 }
 
-// Terminal reports whether a client status is that of an allocation that has
-// ended.
+// Terminal reports whether a client status means that an allocation has ended.
 func Terminal(clientStatus string) bool {
 	return clientStatus == api.AllocClientStatusComplete || clientStatus == api.AllocClientStatusFailed
 }

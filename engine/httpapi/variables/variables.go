@@ -1,4 +1,4 @@
-// Package variables serves Nomad's variables.
+// Package variables serves Nomad variables.
 package variables
 
 import (
@@ -21,16 +21,16 @@ type Handler struct {
 	index func(fold.Topic) uint64
 }
 
-// New returns a handler of a store, with the indexes of its changes.
+// New returns a handler of a store. index returns the indexes of its changes.
 func New(store *variable.Store, index func(fold.Topic) uint64) *Handler {
 	return &Handler{store, index}
 }
 
-// maxVariable is how large a variable may be on the wire, in bytes: what may be
-// in it, escaped.
+// maxVariable limits a variable in its wire format, in bytes: its maximum
+// content, escaped.
 const maxVariable = 512 << 10
 
-// List answers GET /v1/vars: of each variable what is no secret.
+// List answers GET /v1/vars with the public part of each variable.
 func (h *Handler) List(r *rest.Request) (any, error) {
 	namespace, prefix := cmp.Or(r.Query.Get("namespace"), api.DefaultNamespace), r.Query.Get("prefix")
 	list := []*api.VariableMetadata{}
@@ -58,8 +58,7 @@ func (h *Handler) Get(r *rest.Request) (any, error) {
 	return v, nil
 }
 
-// Put answers PUT /v1/var/:path, with cas only if the variable is as it
-// was then.
+// Put answers PUT /v1/var/:path. With cas, the variable must not have changed.
 func (h *Handler) Put(r *rest.Request) error {
 	for _, lock := range []string{"lock-acquire", "lock-renew", "lock-release"} {
 		if r.Query.Has(lock) {
@@ -92,7 +91,7 @@ func (h *Handler) Put(r *rest.Request) error {
 	return r.JSON(http.StatusOK, now)
 }
 
-// Delete answers DELETE /v1/var/:path; one that is not there is gone.
+// Delete answers DELETE /v1/var/:path. Deleting a missing variable succeeds.
 func (h *Handler) Delete(r *rest.Request) error {
 	cas, err := checkAndSet(r)
 	if err != nil {
@@ -111,8 +110,7 @@ func (h *Handler) Delete(r *rest.Request) error {
 	return nil
 }
 
-// writeConflict answers with the variable that there is, or one without
-// anything.
+// writeConflict responds with the current variable, or an empty one.
 func writeConflict(r *rest.Request, err error, now, wanted *api.Variable) error {
 	if !errors.Is(err, variable.ErrConflict) {
 		return err
@@ -123,7 +121,7 @@ func writeConflict(r *rest.Request, err error, now, wanted *api.Variable) error 
 	return r.JSON(http.StatusConflict, now)
 }
 
-// checkAndSet returns the index that a variable has to have; nil: any.
+// checkAndSet returns the index that a variable must have; nil means any.
 func checkAndSet(r *rest.Request) (*uint64, error) {
 	if !r.Query.Has("cas") {
 		return nil, nil
@@ -135,8 +133,8 @@ func checkAndSet(r *rest.Request) (*uint64, error) {
 	return &index, nil
 }
 
-// namespaceOf is the namespace of one variable: that of the request, or
-// else the one in its body, or else the default one.
+// namespaceOf returns the namespace of a variable: that of the request, or else
+// of the body, or else the default one.
 func namespaceOf(r *rest.Request, body string) (string, error) {
 	namespace := cmp.Or(r.Query.Get("namespace"), body, api.DefaultNamespace)
 	if namespace == "*" {

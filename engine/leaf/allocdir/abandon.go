@@ -8,15 +8,14 @@ import (
 	"path/filepath"
 )
 
-// RecoveryDir is the directory, in that of a run, with the state from which the
-// run can be resumed.
+// RecoveryDir is the directory in a run's directory with the state for a later
+// engine.
 const RecoveryDir = "recovery"
 
-// Abandon does for a run whose program was killed what that program would have
-// done at the end: it removes the secrets of every allocation, what the run could
-// be taken up with, the pipes of its
-// tasks' output, and the program's number, pid, from the lock of the job's name.
-// No process of the run may be left.
+// Abandon cleans up after a run whose program was killed: it removes the
+// secrets of every allocation, the state for a later engine, the pipes of its
+// tasks' output, and the program's PID from the lock of the job's name. No
+// process of the run may be left.
 func Abandon(runDir string, pid int) error {
 	allocs, err := subdirs(filepath.Join(runDir, "alloc"))
 	errs := []error{err}
@@ -24,7 +23,8 @@ func Abandon(runDir string, pid int) error {
 		dir := At(filepath.Join(runDir, "alloc", id))
 		errs = append(errs, dir.RemoveSecrets(), dir.removePipes(), dir.Close())
 	}
-	// Nobody will take the run up again, and the environment of tasks is in it.
+	// No engine will continue the run, and it contains the environment of
+	// tasks.
 	errs = append(errs, os.RemoveAll(filepath.Join(runDir, RecoveryDir)))
 	return errors.Join(append(errs, emptyLock(jobDirOf(runDir), pid))...)
 }
@@ -47,8 +47,8 @@ func (d *Dir) removePipes() error {
 	return errors.Join(errs...)
 }
 
-// emptyLock does not take the lock, for a new run that wants it at this moment
-// would be refused. Such a run has written its own number, which stays.
+// emptyLock does not take the lock, because a new run that wants it at this
+// moment would be refused. Such a run has written its own PID, which stays.
 func emptyLock(jobDir string, pid int) error {
 	f, err := os.OpenFile(filepath.Join(jobDir, "lock"), os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -63,7 +63,7 @@ func emptyLock(jobDir string, pid int) error {
 	return errors.Join(err, f.Close())
 }
 
-// JobOf returns the ID of the job that a run's directory belongs to.
+// JobOf returns the ID of the job in the path of a run's directory.
 func JobOf(runDir string) string {
 	name := filepath.Base(jobDirOf(runDir))
 	if id, err := url.PathUnescape(name); err == nil {

@@ -7,14 +7,14 @@ import (
 	"slices"
 )
 
-// The permissions of an entry of an ACL.
+// Permissions of an ACL entry.
 const (
 	aclRead    = 4
 	aclWrite   = 2
 	aclExecute = 1
 )
 
-// The kinds of entries, as the kernel numbers them; see acl(5) and
+// Kinds of ACL entries, as numbered by the kernel; see acl(5) and
 // include/uapi/linux/posix_acl.h.
 const (
 	aclOwner = 0x01
@@ -27,16 +27,16 @@ const (
 	aclNoID    = 0xffffffff
 )
 
-// aclEntry says what one kind of user, or one user, may do.
+// aclEntry grants permissions to a kind of user, or to one user.
 type aclEntry struct {
 	kind, perm uint16
-	id         uint32 // of an aclUser; else aclNoID
+	id         uint32 // of an aclUser; otherwise aclNoID
 }
 
 // acl is a POSIX access control list.
 type acl []aclEntry
 
-// modeACL returns the list that means the same as permission bits.
+// modeACL returns the list that is equivalent to permission bits.
 func modeACL(mode uint16) acl {
 	return acl{
 		{aclOwner, mode >> 6 & 7, aclNoID},
@@ -45,8 +45,8 @@ func modeACL(mode uint16) acl {
 	}
 }
 
-// perm returns what the list gives to a user by number; 0 if the user is not in
-// it.
+// perm returns the permissions of a user with a UID, or 0 if the list does not
+// contain the user.
 func (a acl) perm(uid uint32) uint16 {
 	for _, e := range a {
 		if e.kind == aclUser && e.id == uid {
@@ -56,8 +56,8 @@ func (a acl) perm(uid uint32) uint16 {
 	return 0
 }
 
-// with returns the list with a user added. The mask, which limits users and
-// groups, grows as needed.
+// with returns the list with an additional user. The mask, which limits users
+// and groups, grows if necessary.
 func (a acl) with(uid uint32, perm uint16) acl {
 	list := slices.DeleteFunc(slices.Clone(a), func(e aclEntry) bool {
 		return e.kind == aclMask || e.kind == aclUser && e.id == uid

@@ -40,7 +40,7 @@ func permOf(t *testing.T, path string, uid uint32) uint16 {
 	return list.perm(uid)
 }
 
-// An ACL is read whole, also one that is larger than the first buffer.
+// An ACL is read completely, even if it is larger than the first buffer.
 func TestLargeACL(t *testing.T) {
 	t.Parallel()
 	f, err := os.Open(t.TempDir())
@@ -111,10 +111,9 @@ func TestGatesOpenForTheUsersOfTasks(t *testing.T) {
 	}
 }
 
-// TestBuildingAgainGivesNothingAway has the user of a task put something else in
-// the place of its directories before they are built once more, as after a
-// crash.
-func TestBuildingAgainGivesNothingAway(t *testing.T) {
+// TestBuildKeepsOwners lets the user of a task replace its directories before
+// they are built again, as after a crash.
+func TestBuildKeepsOwners(t *testing.T) {
 	t.Parallel()
 	asRoot(t)
 	path := filepath.Join(t.TempDir(), "9f8a")
@@ -135,7 +134,7 @@ func TestBuildingAgainGivesNothingAway(t *testing.T) {
 	}
 }
 
-// TestGatesWithoutACLs goes the way of file systems without ACLs.
+// TestGatesWithoutACLs simulates file systems without ACLs.
 func TestGatesWithoutACLs(t *testing.T) {
 	t.Parallel()
 	asRoot(t)
@@ -222,7 +221,7 @@ func TestCheckTrustedKnowsACLs(t *testing.T) {
 	if err := errors.Join(d.BuildTask("web", &Owner{someUser, someUser}), d.BuildTask("db", &Owner{otherUser, otherUser})); err != nil {
 		t.Fatal(err)
 	}
-	permOf(t, path, someUser) // skips
+	permOf(t, path, someUser) // may skip the test
 	in := func(name string) string { return filepath.Join(path, name) }
 	for _, file := range []string{"web/local/own", "root/local/own", "alloc/data/root", "alloc/data/others", "alloc/data/open"} {
 		if err := os.WriteFile(in(file), nil, 0o600); err != nil {

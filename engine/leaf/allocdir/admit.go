@@ -11,8 +11,8 @@ import (
 	"taskrun/engine/leaf/runtimedir"
 )
 
-// guard makes the allocation guarded, which it stays; see modes.go. Only tasks of
-// the user who runs taskrun can have been started so far.
+// guard makes the allocation guarded, for good; see modes.go. So far, only
+// tasks of the user who runs taskrun can have been started.
 func (d *Dir) guard(gate *os.Root) error {
 	if d.guarded {
 		return nil
@@ -25,7 +25,7 @@ func (d *Dir) guard(gate *os.Root) error {
 	for _, e := range entries {
 		if err == nil && e.Name() != sharedEntry.name {
 			if err = gate.Chmod(e.Name(), gateMode); errors.Is(err, fs.ErrNotExist) {
-				err = nil // it was no task's
+				err = nil // a temporary file, not the directory of a task
 			}
 		}
 	}
@@ -34,7 +34,7 @@ func (d *Dir) guard(gate *os.Root) error {
 			err = shared.Chmod(e.name, e.guarded)
 		}
 	}
-	if err == nil { // last: by this an engine to come knows that all is done
+	if err == nil { // last, because it tells a later engine that everything is done
 		err = gate.Chmod(sharedEntry.name, sharedEntry.guarded)
 	}
 	if err != nil {
@@ -44,7 +44,7 @@ func (d *Dir) guard(gate *os.Root) error {
 	return nil
 }
 
-// admit opens the gates of a task's directory and of the allocation to the
+// admit opens the gates of a task's directory and of the allocation for the
 // task's user. Without an owner they stay closed to others.
 func (d *Dir) admit(gate, dir *os.Root, task string, owner *Owner) error {
 	var err error
@@ -68,8 +68,8 @@ func (d *Dir) admit(gate, dir *os.Root, task string, owner *Owner) error {
 	return nil
 }
 
-// letTaskIn opens the gates, that of the task last. By the sticky bit the user
-// cannot replace what is in it and was not given.
+// letTaskIn opens the gates, that of the task last. Because of the sticky bit,
+// the user can only replace files that it owns.
 func letTaskIn(gate, dir *os.Root, uid int) error {
 	if err := letIn(gate, ".", gateMode, uid, gateAccess); err != nil {
 		return err
@@ -82,9 +82,9 @@ func letTaskIn(gate, dir *os.Root, uid int) error {
 
 var errAlone = errors.New("the file system has no POSIX ACLs, and the tasks have different users: give all tasks of the group the same user, or choose another --data-dir")
 
-// admitAlone gives the gates to the user of a task where the file system has no
-// ACLs. That protects them from others as long as no task of the allocation has
-// another user.
+// admitAlone changes the owner of the gates to the user of a task if the file
+// system has no ACLs. That protects them from others as long as no task of the
+// allocation has another user.
 func admitAlone(gate, dir *os.Root, task string, owner *Owner) error {
 	entries, err := fs.ReadDir(gate.FS(), ".")
 	if err != nil {
@@ -102,14 +102,14 @@ func giveTask(dir *os.Root, owner *Owner) error {
 	return errors.Join(dir.Lchown("secrets", owner.UID, owner.GID), dir.Lchown(".", owner.UID, owner.GID))
 }
 
-// letIn lets a user use a directory beyond what its mode says.
+// letIn gives a user permissions on a directory in addition to its mode.
 func letIn(root *os.Root, name string, mode fs.FileMode, uid int, perm uint16) error {
 	f, err := root.Open(name)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if err := runtimedir.Flock(f, unix.LOCK_EX); err != nil { // another program may add a user
+	if err := runtimedir.Flock(f, unix.LOCK_EX); err != nil { // another program may be adding a user
 		return err
 	}
 	list, err := readACL(f)
@@ -124,7 +124,8 @@ func letIn(root *os.Root, name string, mode fs.FileMode, uid int, perm uint16) e
 	return writeACL(f, list.with(uint32(uid), perm))
 }
 
-// isLetIn reports whether a user may use a directory beyond what its mode says.
+// isLetIn reports whether a user has permissions on a directory in addition to
+// its mode.
 func isLetIn(dir *os.Root, uid int, perm uint16) (bool, error) {
 	f, err := dir.Open(".")
 	if err != nil {

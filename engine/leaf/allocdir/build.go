@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// Build makes the directory of an allocation and those that its tasks share. A
-// directory that exists stays as it is.
+// Build creates the directory of an allocation and the shared ones. Existing
+// directories are left alone.
 func (d *Dir) Build() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -43,9 +43,9 @@ func (d *Dir) Build() error {
 	return nil
 }
 
-// BuildTask makes the directories of a task, for its user alone. A nil owner is
-// the user who runs taskrun; another one takes root. A directory that exists
-// stays as it is.
+// BuildTask creates the directories of a task, private to its user. A nil owner
+// means the user who runs taskrun; another owner requires root. Existing
+// directories are left alone.
 func (d *Dir) BuildTask(task string, owner *Owner) error {
 	if err := checkTask(task); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (d *Dir) BuildTask(task string, owner *Owner) error {
 	if owner != nil && owner.UID == os.Geteuid() {
 		owner = nil
 	}
-	if _, err := d.getLocked(sharedEntry.name); err != nil { // tells whether the allocation is guarded
+	if _, err := d.getLocked(sharedEntry.name); err != nil { // finds out whether the allocation is guarded
 		return err
 	}
 	gate, err := d.getLocked("")
@@ -88,12 +88,12 @@ func (d *Dir) BuildTask(task string, owner *Owner) error {
 			}
 		}
 	}
-	return d.admit(gate, dir, task, owner) // until now the user can reach nothing of this
+	return d.admit(gate, dir, task, owner) // until here, the user can reach nothing of this
 }
 
-// Isolate prepares the directories of a task that sees them alone, mounted into
-// a file system of its own, as a user that only that file system knows: its
-// secrets are open to all, and the way to them on this machine is closed.
+// Isolate prepares the directories of a task that gets them mounted into its
+// own file system, for a user that only that file system knows: its secrets are
+// open to all users, and the way to them on this machine is closed.
 func (d *Dir) Isolate(task string) error {
 	dir, err := d.Task(task)
 	if err != nil {
@@ -117,8 +117,8 @@ func (d *Dir) Isolate(task string) error {
 	return nil
 }
 
-// isGiven reports whether the directories of a task were given to another user,
-// who may have changed them since.
+// isGiven reports whether the directories of a task belong to another user, who
+// may have changed them.
 func isGiven(dir *os.Root, owner *Owner) (bool, error) {
 	info, err := dir.Stat(".")
 	if err != nil || ownerOf(info) != os.Geteuid() || owner == nil {
@@ -127,7 +127,7 @@ func isGiven(dir *os.Root, owner *Owner) (bool, error) {
 	return isLetIn(dir, owner.UID, ownerAccess)
 }
 
-// makeIn makes a directory of the allocation, by its path in it, and keeps it
+// makeIn creates a directory of the allocation, by relative path, and keeps it
 // open. The parent is the directory above.
 func (d *Dir) makeIn(parent *os.Root, name string, mode fs.FileMode) (dir *os.Root, made bool, err error) {
 	if d.closed {
@@ -149,8 +149,8 @@ func (d *Dir) makeIn(parent *os.Root, name string, mode fs.FileMode) (dir *os.Ro
 	return dir, true, nil
 }
 
-// makeDir makes a directory in parent, whose path is for messages, and reports
-// whether there was none. One that exists stays as it is.
+// makeDir creates a directory in parent, whose path is for messages, and
+// reports whether it was missing. An existing one is left alone.
 func makeDir(parent *os.Root, path, name string, mode fs.FileMode) (made bool, err error) {
 	err = parent.Mkdir(name, mode.Perm())
 	if errors.Is(err, fs.ErrExist) {
@@ -160,7 +160,7 @@ func makeDir(parent *os.Root, path, name string, mode fs.FileMode) (made bool, e
 		err = errors.New("a file is in the way")
 	}
 	if err == nil && mode != gateMode {
-		err = parent.Chmod(name, mode) // despite the umask, and for the sticky bit
+		err = parent.Chmod(name, mode) // regardless of the umask, and for the sticky bit
 	}
 	if err != nil {
 		return false, fmt.Errorf("cannot make directory %q: %w", filepath.Join(path, name), err)

@@ -58,7 +58,7 @@ func tree(t testing.TB, dir string) map[string]fs.FileMode {
 	return modes
 }
 
-// TestModes holds the table in modes.go to what is made.
+// TestModes compares the created directories with the table in modes.go.
 func TestModes(t *testing.T) {
 	t.Parallel()
 	const sticky = fs.ModeSticky
@@ -94,7 +94,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-func TestPathsAreThoseThatAreBuilt(t *testing.T) {
+func TestPathsMatchBuild(t *testing.T) {
 	t.Parallel()
 	dir := newAlloc(t, "web")
 	shared, task := SharedOf(dir), TaskOf(dir, "web")
@@ -108,7 +108,7 @@ func TestPathsAreThoseThatAreBuilt(t *testing.T) {
 	}
 }
 
-func TestBuildingAgainChangesNothing(t *testing.T) {
+func TestBuildIsIdempotent(t *testing.T) {
 	t.Parallel()
 	dir := newAlloc(t, "web")
 	if err := os.Chmod(filepath.Join(dir, "web", "local"), 0o750); err != nil {
@@ -164,7 +164,7 @@ func TestBuildFailsClearly(t *testing.T) {
 	}
 }
 
-// inTask makes the directory of task web and something named secrets in it.
+// inTask creates the directory of task web and something named secrets in it.
 func inTask(dir string, make func(name string) error) error {
 	if err := os.Mkdir(filepath.Join(dir, "web"), 0o700); err != nil {
 		return err
@@ -213,7 +213,7 @@ func TestOwnerOf(t *testing.T) {
 	}
 }
 
-// BenchmarkBuild makes the directories of an allocation of 1000 tasks.
+// BenchmarkBuild creates the directories of an allocation with 1000 tasks.
 func BenchmarkBuild(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
@@ -234,7 +234,8 @@ func BenchmarkBuild(b *testing.B) {
 	}
 }
 
-// BenchmarkBuildAllocs makes the directories of 1000 allocations of one task.
+// BenchmarkBuildAllocs creates the directories of 1000 allocations with one
+// task each.
 func BenchmarkBuildAllocs(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()

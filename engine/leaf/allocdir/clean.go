@@ -9,13 +9,15 @@ import (
 	"syscall"
 )
 
-// Clean removes the oldest runs of a job that does not run until keep are left,
-// and of these what only a live run needs: secrets, pipes, and its state. With
-// keep 0 it also forgets the ports and the sticky directories of the job. The
-// error is an *InUseError when the job runs.
+// Clean removes the oldest runs of a job that is not running until keep are
+// left, and from the remaining ones everything that only a live run needs:
+// secrets, pipes, and state. With keep 0, it also forgets the ports and the
+// sticky directories of the job. The error is an *InUseError if the job is
+// running.
 //
-// Before that, when the job is locked, first removes what is elsewhere. After
-// an error of it the directories stay, for something may still use them.
+// Once the job is locked, Clean first calls first, to remove things in other
+// places. If first returns an error, the directories stay, because something
+// may still use them.
 func Clean(dataDir, jobID string, keep int, first func() error) error {
 	dir := jobDir(dataDir, jobID)
 	lock, err := lockJob(dir, jobID)
@@ -38,7 +40,7 @@ func Clean(dataDir, jobID string, keep int, first func() error) error {
 	return errors.Join(append(errs, r.Close())...)
 }
 
-// CleanVolumes removes the volumes that have no folder of their own.
+// CleanVolumes removes the volumes without a folder of their own.
 func CleanVolumes(dataDir string) error {
 	r, err := newRemover(dataDir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -51,12 +53,12 @@ func CleanVolumes(dataDir string) error {
 	return errors.Join(r.remove("host_volumes"), r.remove("volumes"))
 }
 
-// Used is how much of the disk a data directory takes, in bytes.
+// Used returns the disk usage of a data directory, in bytes.
 func Used(dataDir string) (used int64) {
 	seen := map[uint64]bool{} // files with several names
 	_ = filepath.WalkDir(dataDir, func(_ string, e fs.DirEntry, err error) error {
 		if err != nil {
-			return nil // what cannot be looked at does not count
+			return nil // unreadable files do not count
 		}
 		if info, err := e.Info(); err == nil {
 			if stat, ok := info.Sys().(*syscall.Stat_t); ok && !seen[stat.Ino] {

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fill makes the files of names in dir, with a text of their own; a name that
-// ends in a slash is a directory, one in a pipe sign a named pipe.
+// fill creates files with different texts in dir; a name that ends with a slash
+// is a directory, one with a pipe sign a named pipe.
 func fill(t *testing.T, dir string, names ...string) {
 	t.Helper()
 	for _, name := range names {
@@ -34,7 +34,7 @@ func fill(t *testing.T, dir string, names ...string) {
 	}
 }
 
-// files returns what is in a directory, and below it.
+// files returns the names in a directory and below it.
 func files(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
@@ -50,9 +50,9 @@ func files(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// A run whose program was killed loses its secrets, its pipes, what it could be
-// taken up with, and the number of the program in the lock; not what tasks made,
-// nor the number of another program.
+// A run whose program was killed loses its secrets, its pipes, the state for a
+// later engine, and the PID of the program in the lock; but not the files of
+// tasks, or the PID of another program.
 func TestAbandon(t *testing.T) {
 	t.Parallel()
 	dataDir := t.TempDir()
@@ -153,7 +153,7 @@ func TestCleanVolumes(t *testing.T) {
 	}
 }
 
-// A file with two names counts once, and what there is not counts nothing.
+// A file with two names counts once, and a missing one counts nothing.
 func TestUsed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -195,10 +195,10 @@ func TestNewLog(t *testing.T) {
 	}
 }
 
-// What cannot be removed, as somebody has closed the directory it is in, is
-// opened first; what an earlier removal has left goes too. A run that cannot be
-// renamed is reported.
-func TestPruneOfWhatIsClosed(t *testing.T) {
+// A directory without permissions is made accessible before its removal; the
+// remains of an earlier removal are removed, too. A run that cannot be renamed
+// is reported.
+func TestPruneOfClosedDirectories(t *testing.T) {
 	t.Parallel()
 	dataDir := t.TempDir()
 	r := openRun(t, dataDir, "web", "3")

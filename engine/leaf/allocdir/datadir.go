@@ -11,12 +11,12 @@ import (
 	"strings"
 )
 
-// DefaultDataDir is where runs are kept unless the user says otherwise:
-// $XDG_STATE_HOME/taskrun, else ~/.local/state/taskrun
+// DefaultDataDir returns the default directory for runs:
+// $XDG_STATE_HOME/taskrun, or else ~/.local/state/taskrun
 // (https://specifications.freedesktop.org/basedir-spec/latest/). For root it is
-// /var/lib/taskrun, since tasks of other users could not reach their
-// directories below root's home. Without a home it is a directory for this
-// user in the one for temporary files.
+// /var/lib/taskrun, because tasks of other users could not reach directories
+// below root's home. Without a home, it is a directory for this user in the
+// directory for temporary files.
 func DefaultDataDir(getenv func(string) string, euid int) string {
 	if dir := getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "taskrun")
@@ -34,7 +34,7 @@ func DefaultDataDir(getenv func(string) string, euid int) string {
 	return filepath.Join(tmp, "taskrun-"+strconv.Itoa(euid))
 }
 
-// Jobs returns the IDs of the jobs that have run, sorted.
+// Jobs returns the sorted IDs of the jobs that have run.
 func Jobs(dataDir string) ([]string, error) {
 	names, err := subdirs(filepath.Join(dataDir, "jobs"))
 	if err != nil {
@@ -49,7 +49,7 @@ func Jobs(dataDir string) ([]string, error) {
 	return ids, nil
 }
 
-// Runs returns the IDs of a job's runs that are kept, oldest first.
+// Runs returns the IDs of a job's kept runs, oldest first.
 func Runs(dataDir, jobID string) ([]string, error) {
 	ids, err := subdirs(runsDir(jobDir(dataDir, jobID)))
 	if err != nil {
@@ -58,17 +58,17 @@ func Runs(dataDir, jobID string) ([]string, error) {
 	return ids, nil
 }
 
-// RunDir is the directory of a run.
+// RunDir returns the directory of a run.
 func RunDir(dataDir, jobID, runID string) string {
 	return filepath.Join(runsDir(jobDir(dataDir, jobID)), runID)
 }
 
-// jobDir is where the runs of a job are.
+// jobDir returns the directory with the runs of a job.
 func jobDir(dataDir, jobID string) string {
 	return filepath.Join(dataDir, "jobs", escape(jobID))
 }
 
-// escape makes a file name of an ID, which may hold any character.
+// escape converts an ID, which may contain any character, to a file name.
 func escape(id string) string {
 	name := url.PathEscape(id)
 	if isHidden(name) {
@@ -79,8 +79,8 @@ func escape(id string) string {
 
 func runsDir(jobDir string) string { return filepath.Join(jobDir, "runs") }
 
-// subdirs returns the sorted names of the visible directories in dir; none
-// when dir does not exist.
+// subdirs returns the sorted names of the visible directories in dir, or none
+// if dir does not exist.
 func subdirs(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -95,15 +95,16 @@ func subdirs(dir string) ([]string, error) {
 	return names, nil
 }
 
-// isName reports whether s can be the name of a file.
+// isName reports whether s is a valid file name.
 func isName(s string) bool {
 	return s != "" && s != "." && s != ".." && !strings.ContainsAny(s, "/\x00")
 }
 
 func isHidden(name string) bool { return strings.HasPrefix(name, ".") }
 
-// makePrivate makes a directory and those above it for the user alone. Root's
-// can be passed through by others: a task may run as another user.
+// makePrivate creates a directory and its parents for the user alone. Those of
+// root can be passed through by other users, because a task may run as another
+// user.
 func makePrivate(dir string) error {
 	mode := fs.FileMode(0o700)
 	if os.Geteuid() == 0 {
@@ -124,7 +125,7 @@ func makeAll(dir string, mode fs.FileMode) error {
 		err = os.Mkdir(dir, mode)
 	}
 	if err == nil {
-		return os.Chmod(dir, mode) // despite the umask
+		return os.Chmod(dir, mode) // regardless of the umask
 	}
 	if info, statErr := os.Stat(dir); statErr == nil {
 		if info.IsDir() {

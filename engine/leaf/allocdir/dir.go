@@ -11,28 +11,27 @@ import (
 	"syscall"
 )
 
-// Dir is the directory of an allocation, held by descriptors: of itself, of the
+// Dir is the directory of an allocation. It holds descriptors of itself, of the
 // logs and of each task's directory. A descriptor is opened once, before the
-// first task that could put something else in its place, and stays open until
-// Close. Its methods may be called from several goroutines at once.
+// first task that could replace the directory, and stays open until Close. Its
+// methods are safe for concurrent use.
 type Dir struct {
 	path string
 
 	mu      sync.Mutex
 	closed  bool
-	open    map[string]*os.Root // by path in the allocation; "" is the allocation itself
-	gateUID int                 // owner of the directory itself; known once it is open
+	open    map[string]*os.Root // by relative path; "" is the allocation itself
+	gateUID int                 // owner of the directory; known once it is open
 	guarded bool                // see modes.go; known once alloc is open
 }
 
-// At returns the directory of an allocation. Nothing is opened yet, and nothing
-// needs to be closed before something is.
+// At returns the directory of an allocation. It opens nothing yet.
 func At(path string) *Dir {
 	return &Dir{path: path, open: map[string]*os.Root{}, gateUID: os.Geteuid()}
 }
 
-// Path returns the path of the directory, for messages and for what a task is
-// told. Do not open what is below it by path.
+// Path returns the path of the directory, for messages and for the environment
+// of tasks. Do not use it to open files.
 func (d *Dir) Path() string { return d.path }
 
 // Alloc returns the directory of the allocation. It stays open until Close; do
@@ -75,10 +74,10 @@ func (d *Dir) openIn(task, name string) (*os.Root, error) {
 	return root, nil
 }
 
-// Place returns the directory in which a path of the allocation must stay, and
-// the path in it: a task can write only to its own directory and to the shared
-// one, and no link leads from one of them to another. The directory stays open
-// until Close; do not close it.
+// Place returns the directory that a path of the allocation must not leave, and
+// the relative path in it: a task can write only to its own directory and to
+// the shared one, and no link leads from one to the other. The directory stays
+// open until Close; do not close it.
 func (d *Dir) Place(path string) (dir *os.Root, rest string, err error) {
 	name, rest, _ := strings.Cut(filepath.Clean(path), "/")
 	if !isName(name) {
@@ -91,8 +90,8 @@ func (d *Dir) Place(path string) (dir *os.Root, rest string, err error) {
 	return dir, rest, err
 }
 
-// Close closes the descriptors. Nothing can be opened any more. Closing twice
-// does nothing.
+// Close closes the descriptors. Nothing can be opened afterwards. Closing twice
+// is a no-op.
 func (d *Dir) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -152,7 +151,7 @@ func (d *Dir) openLocked(name string) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	if name == sharedEntry.name || name == logs { // else a task has replaced it; see admitAlone
+	if name == sharedEntry.name || name == logs { // otherwise a task has replaced it; see admitAlone
 		if uid := ownerOf(info); uid != 0 && uid != os.Geteuid() {
 			return nil, errors.Join(fmt.Errorf("it belongs to another user (uid %d)", uid), root.Close())
 		}
@@ -163,9 +162,9 @@ func (d *Dir) openLocked(name string) (*os.Root, error) {
 	return root, nil
 }
 
-// openDir opens a directory that must be where a task may be able to write. The
-// trailing dot has the kernel refuse a FIFO instead of waiting for its other
-// end. A link is refused by a look at what is there afterwards.
+// openDir opens a directory in a place where a task may be able to write.
+// Because of the trailing dot, the kernel refuses a FIFO instead of waiting for
+// its other end. A second look at the place refuses a link.
 func openDir(parent *os.Root, name string) (*os.Root, fs.FileInfo, error) {
 	root, err := parent.OpenRoot(name + "/.")
 	if err != nil {
@@ -193,13 +192,13 @@ func checkTask(task string) error {
 	return nil
 }
 
-// Shared are the directories that the tasks of an allocation share.
+// Shared are the paths of the directories shared by the tasks of an allocation.
 type Shared struct {
 	Dir  string // <alloc>/alloc, NOMAD_ALLOC_DIR
 	Logs string
 }
 
-// SharedOf names the shared directories of an allocation.
+// SharedOf returns the shared directories of an allocation.
 func SharedOf(allocDir string) Shared {
 	dir := filepath.Join(allocDir, "alloc")
 	return Shared{
@@ -208,15 +207,15 @@ func SharedOf(allocDir string) Shared {
 	}
 }
 
-// Task are the directories of one task.
+// Task are the paths of the directories of a task.
 type Task struct {
-	Dir     string // <alloc>/<task>, where a process starts
+	Dir     string // <alloc>/<task>, the default working directory
 	Local   string // NOMAD_TASK_DIR
 	Secrets string // NOMAD_SECRETS_DIR
 	Private string
 }
 
-// TaskOf names the directories of a task.
+// TaskOf returns the directories of a task.
 func TaskOf(allocDir, task string) Task {
 	dir := filepath.Join(allocDir, task)
 	return Task{

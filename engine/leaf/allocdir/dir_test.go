@@ -48,8 +48,8 @@ func TestDirOpensItsParts(t *testing.T) {
 	}
 }
 
-// TestDirStaysWhereItWasOpened has a task put another directory in the place of
-// the logs after they were opened.
+// TestDirStaysWhereItWasOpened lets a task replace the directory of the logs
+// after it was opened.
 func TestDirStaysWhereItWasOpened(t *testing.T) {
 	t.Parallel()
 	path, elsewhere := newAlloc(t, "web"), t.TempDir()
@@ -112,7 +112,7 @@ func TestPlaceKeepsAPathInOneDirectory(t *testing.T) {
 	}
 }
 
-func TestOpenDirRefusesWhatIsNoDirectory(t *testing.T) {
+func TestOpenDirRefusesFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	root, err := os.OpenRoot(dir)
@@ -137,7 +137,7 @@ func TestOpenDirRefusesWhatIsNoDirectory(t *testing.T) {
 	}
 }
 
-// TestOpenDirDoesNotWaitForAFIFO swaps a directory and a FIFO without end: no
+// TestOpenDirDoesNotWaitForAFIFO swaps a directory and a FIFO continuously: no
 // call may wait for the other end of the FIFO, and none may open anything but
 // the directory.
 func TestOpenDirDoesNotWaitForAFIFO(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// FuzzNames makes paths of names that a job file may hold: each must be a single
-// step below its directory, and no two jobs or volumes may share one.
+// FuzzNames makes paths of names that a job file may contain: each must be a
+// single step below its directory, and no two jobs or volumes may share one.
 func FuzzNames(f *testing.F) {
 	for _, name := range []string{
 		"web", "", ".", "..", "../x", "a/b[0]", ".hidden", "%2E", "%2e%2e", "a%2Fb", "\x00", "ä\u202e\x1b[31m", "alloc", "-rf", "a\nb", strings.Repeat("x", 300),
@@ -20,7 +20,7 @@ func FuzzNames(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, b string) {
 		const data = "/data"
 		for _, name := range []string{a, b} {
-			if name == "" { // neither a job nor a volume can have it
+			if name == "" { // neither jobs nor volumes can have it
 				return
 			}
 			step := escape(name)

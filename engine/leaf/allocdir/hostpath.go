@@ -11,24 +11,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxCopy is the largest file that is copied in place of one of the machine.
+// maxCopy limits the size of a host file that is copied, in bytes.
 const maxCopy = 16 << 20
 
-// HostPathDir is what takes the place of a path of this machine.
+// HostPathDir returns the path of the replacement for a host path.
 func HostPathDir(dataDir, path string) string {
 	return filepath.Join(dataDir, "host", filepath.Clean("/"+path))
 }
 
-// MakeHostPath makes what takes the place of a path of this machine, for tasks
-// of any user, and returns it: a directory that is empty at first, or a copy of
-// the file. It belongs to no run, and stays. For a socket or a device nothing
-// takes its place: the path is empty.
+// MakeHostPath creates the replacement for a host path, for tasks of any user,
+// and returns its path: an initially empty directory, or a copy of the file. It
+// belongs to no run, and remains. A socket or a device has no replacement: the
+// path is empty.
 func MakeHostPath(dataDir, path string) (string, error) {
 	base := filepath.Join(dataDir, "host")
 	if err := makePrivate(base); err != nil {
 		return "", err
 	}
-	// Containers reach what is in it by a mount, and nobody else needs to.
+	// Containers reach its content by a mount, and nobody else needs access.
 	if err := os.Chmod(base, 0o700); err != nil {
 		return "", err
 	}
@@ -52,7 +52,7 @@ func MakeHostPath(dataDir, path string) (string, error) {
 		return "", nil
 	default:
 		if err = root.MkdirAll(name, 0o755); err == nil {
-			err = root.Chmod(name, 0o777) // whatever the umask
+			err = root.Chmod(name, 0o777) // regardless of the umask
 		}
 	}
 	if err != nil {
@@ -72,7 +72,7 @@ func copyInto(root *os.Root, name, path string, info fs.FileInfo) error {
 	return root.WriteFile(name, text, info.Mode().Perm())
 }
 
-// readRegular reads a file that another user may replace by anything.
+// readRegular reads a file that another user may replace at any time.
 func readRegular(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Anything in the way of a directory or a file is reported, and stays.
-func TestWhatIsInTheWay(t *testing.T) {
+// Obstacles to creating a directory or a file are reported, and left alone.
+func TestObstacles(t *testing.T) {
 	t.Parallel()
 	open := func(data string) error {
 		r, err := OpenRun(data, "web", "1")
@@ -53,8 +53,8 @@ func TestWhatIsInTheWay(t *testing.T) {
 	}
 }
 
-// Files of a task have the mode and the owner that are for them, whatever was
-// there, and nothing is left of one that cannot be written.
+// Files of a task get their mode and owner regardless of what was there, and
+// nothing is left of one that cannot be written.
 func TestFilesForTasks(t *testing.T) {
 	t.Parallel()
 	d := At(t.TempDir())

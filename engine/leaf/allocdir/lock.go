@@ -14,13 +14,13 @@ import (
 	"taskrun/engine/leaf/runtimedir"
 )
 
-// ErrInUse is what an *InUseError is.
+// ErrInUse matches every *InUseError.
 var ErrInUse = errors.New("the job is running")
 
 // InUseError reports that a live run holds the lock of a job's name.
 type InUseError struct {
 	JobID string
-	PID   int // of the holder; 0 when it is not known
+	PID   int // of the holder; 0 if unknown
 }
 
 func (e *InUseError) Error() string {
@@ -30,11 +30,11 @@ func (e *InUseError) Error() string {
 	return fmt.Sprintf("job %q is running: process %d", e.JobID, e.PID)
 }
 
-// Is makes errors.Is(err, ErrInUse) work.
+// Is implements errors.Is for ErrInUse.
 func (e *InUseError) Is(target error) bool { return target == ErrInUse }
 
-// lockJob takes the lock of a job's name and writes this process into it. The
-// kernel gives it up when the process dies.
+// lockJob takes the lock of a job's name and writes this process's PID into it.
+// The kernel releases it when the process dies.
 func lockJob(jobDir, jobID string) (*os.File, error) {
 	name := filepath.Join(jobDir, "lock")
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
@@ -53,8 +53,8 @@ func lockJob(jobDir, jobID string) (*os.File, error) {
 	return nil, errors.Join(err, f.Close())
 }
 
-// inheritLock takes over the lock of a job's name from a process that opened
-// the file: the kernel does not tell the two apart.
+// inheritLock takes over the lock of a job's name from the process that opened
+// the file: the kernel does not distinguish the two.
 func inheritLock(jobDir, jobID string, f *os.File) (*os.File, error) {
 	name := filepath.Join(jobDir, "lock")
 	err := sameFile(name, f)
@@ -80,21 +80,21 @@ func sameFile(name string, f *os.File) error {
 	return err
 }
 
-// unlock gives the lock up. To close the file is not enough: a process that is
-// being forked just now has it as well.
+// unlock releases the lock. Closing the file is not enough: a process that is
+// just being forked has it open as well.
 func unlock(f *os.File) error {
 	return errors.Join(f.Truncate(0), runtimedir.Flock(f, unix.LOCK_UN), f.Close())
 }
 
-// writePID writes this process into the lock, for error messages. On a full disk
-// it writes nothing.
+// writePID writes this process's PID into the lock, for error messages. On a
+// full disk it writes nothing.
 func writePID(f *os.File) {
 	if f.Truncate(0) == nil {
 		_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	}
 }
 
-// readPID returns 0 when the holder has not written its number.
+// readPID returns 0 if the holder has not written its PID.
 func readPID(f *os.File) int {
 	text, err := io.ReadAll(io.LimitReader(f, 32))
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// The holder that the error names is the one that has the lock now, also when
-// it has inherited the lock; none is named when its number cannot be read.
+// The error names the current holder of the lock, even one that has inherited
+// it, and none if the PID cannot be read.
 func TestHolderOfTheLock(t *testing.T) {
 	t.Parallel()
 	dataDir := t.TempDir()
@@ -35,7 +35,7 @@ func TestHolderOfTheLock(t *testing.T) {
 	if err := first.Leave(); err != nil {
 		t.Fatal(err)
 	}
-	// The number of the keeper that had it meanwhile, longer than ours.
+	// The PID of the keeper that had it meanwhile, longer than ours.
 	if err := os.WriteFile(file, []byte(strings.Repeat("9", 20)+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestHolderOfTheLock(t *testing.T) {
 	openRun(t, dataDir, "web", "2")
 }
 
-// The words tell who holds a lock, if that is known.
+// The message names the holder of a lock, if known.
 func TestWordsOfTheLock(t *testing.T) {
 	t.Parallel()
 	for pid, want := range map[int]string{0: `job "web" is running`, 7: `job "web" is running: process 7`} {
@@ -69,7 +69,7 @@ func TestWordsOfTheLock(t *testing.T) {
 }
 
 // A run that cannot be removed is an error, and the others are removed.
-func TestRemoveRunThatIsNot(t *testing.T) {
+func TestRemoveMissingRun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	r, err := newRemover(dir)
@@ -80,7 +80,7 @@ func TestRemoveRunThatIsNot(t *testing.T) {
 	if err := removeRun(r, "gone"); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), `cannot remove run "gone"`) {
 		t.Errorf("error %v", err)
 	}
-	// A file under the name that the run is to have meanwhile is in the way.
+	// A file with the temporary name of the run is an obstacle.
 	if err := os.MkdirAll(filepath.Join(dir, "1/alloc/x"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -95,8 +95,8 @@ func TestRemoveRunThatIsNot(t *testing.T) {
 	}
 }
 
-// Prune keeps this run and so many others, the newest ones, and removes what an
-// earlier one has left; files and hidden names are not its business.
+// Prune keeps this run and the given number of others, the newest ones, and
+// removes the remains of an earlier call; it ignores files and hidden names.
 func TestPruneKeeps(t *testing.T) {
 	t.Parallel()
 	for keep, want := range map[int]string{-1: "3", 0: "3", 1: "3", 2: "3 5", 3: "3 4 5", 9: "1 2 3 4 5"} {

@@ -2,12 +2,12 @@ package allocdir
 
 import "io/fs"
 
-// entry is a directory to make. All of them belong to the user who runs taskrun,
-// but for those that are given to the task's.
+// entry is a directory to create. It belongs to the user who runs taskrun,
+// except for those given to the task's user.
 type entry struct {
 	name    string
 	mode    fs.FileMode
-	guarded fs.FileMode // in an allocation that is guarded
+	guarded fs.FileMode // in a guarded allocation
 	given   bool
 }
 
@@ -18,14 +18,14 @@ func (e entry) in(guarded bool) fs.FileMode {
 	return e.mode
 }
 
-// Every directory of an allocation with its mode. The directory of the
-// allocation is a gate, closed to everybody else. As long as it is, what is in
-// it has Nomad's modes, except for secrets and private.
+// Every directory of an allocation with its mode. The directory of the allocation
+// is a gate, closed to everyone else. As long as it is closed, the directories
+// inside have Nomad's modes, except for secrets and private.
 //
 // The first task that may run as another user makes the allocation guarded: the
-// users of its tasks may pass the gate, by its ACL, and the directory of each
-// task is a gate as well. What belongs to the engine is then in directories in
-// which tasks can replace only what is theirs.
+// users of its tasks may pass the gate, through its ACL, and the directory of each
+// task becomes a gate, too. The engine's own files are then in directories where
+// tasks can only replace their own files.
 //
 //	PATH             NOMAD'S  HERE  GUARDED
 //	<alloc ID>       0755     0700  0700, and r-x for the users of tasks
@@ -68,5 +68,5 @@ var taskEntries = []entry{
 // unknown here.
 const isolatedSecrets = 0o777
 
-// volumeEntry is the directory of a volume, in a gate of its own.
+// volumeEntry is the directory of a volume, inside a gate of its own.
 var volumeEntry = entry{name: "data", mode: 0o777 | sticky, guarded: 0o777 | sticky}

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// mountsIn returns the mount points below dir, as paths in it. It finds none
+// mountsIn returns the mount points below dir, as relative paths. It finds none
 // on a system without /proc/self/mountinfo.
 func mountsIn(dir string) ([]string, error) {
 	dir, err := filepath.EvalSymlinks(dir)
@@ -26,7 +26,7 @@ func mountsIn(dir string) ([]string, error) {
 	return findMounts(string(table), dir), nil
 }
 
-// findMounts looks at the fifth field of each line of a mountinfo table
+// findMounts parses the fifth field of each line in a mountinfo table
 // (proc_pid_mountinfo(5)).
 func findMounts(table, dir string) []string {
 	var mounts []string
@@ -42,8 +42,7 @@ func findMounts(table, dir string) []string {
 	return mounts
 }
 
-// mountsBelow returns those of the mount points that are in a directory, as paths
-// in it.
+// mountsBelow returns the mount points below a directory, as relative paths.
 func mountsBelow(mounts []string, dir string) []string {
 	var below []string
 	for _, m := range mounts {
@@ -54,7 +53,7 @@ func mountsBelow(mounts []string, dir string) []string {
 	return below
 }
 
-// unescapeMount undoes the octal escapes of blanks and backslashes.
+// unescapeMount decodes the octal escapes of blanks and backslashes.
 func unescapeMount(s string) string {
 	var b strings.Builder
 	for {

@@ -11,8 +11,8 @@ import (
 type Owner struct{ UID, GID int }
 
 // OwnerOf returns the owner of the directories of a task that runs as a user,
-// given by login name or uid. It is nil when they stay with the user of taskrun:
-// without a user, and where taskrun is not root and could not give them away.
+// given by login name or UID. It is nil if they stay with the user of taskrun:
+// without a user, and if taskrun is not root and cannot change the owner.
 func OwnerOf(name string) (*Owner, error) {
 	if name == "" || os.Geteuid() != 0 {
 		return nil, nil

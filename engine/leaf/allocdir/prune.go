@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// removing begins the name of a run that is being removed.
+// removing is the prefix of the name of a run that is being removed.
 const removing = ".removing-"
 
-// Prune removes the oldest runs of the job until keep are left, and what an
-// earlier Prune could not finish. This run counts and is never removed. No
-// other run of the job can be alive, since this one holds the lock.
+// Prune removes the oldest runs of the job until keep are left, and the remains
+// of an interrupted Prune. This run counts and is never removed. No other run
+// of the job can be alive, because this one holds the lock.
 func (r *Run) Prune(keep int) error {
 	if r.lock == nil {
 		return fmt.Errorf("cannot prune runs: %w", os.ErrClosed)
 	}
-	entries, err := os.ReadDir(runsDir(r.jobDir)) // sorted by name, which is by time
+	entries, err := os.ReadDir(runsDir(r.jobDir)) // sorted by name, which means by time
 	if err != nil {
 		return fmt.Errorf("cannot prune runs: %w", err)
 	}
@@ -50,7 +50,7 @@ func (r *Run) Prune(keep int) error {
 	return errors.Join(errs...)
 }
 
-// removeRun renames the run first, so that a removal that fails halfway leaves
+// removeRun first renames the run, so that a removal that fails halfway leaves
 // no run.
 func removeRun(r *remover, id string) error {
 	if err := r.checkMounts(id); err != nil {

@@ -37,8 +37,8 @@ func in(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// TestReplacedDirectoryIsNotClosed replaces a directory between the look at it
-// and the look at its ACL by something that looks closed.
+// TestReplacedDirectoryIsNotClosed replaces a directory, between checking it
+// and its ACL, by something that looks closed.
 func TestReplacedDirectoryIsNotClosed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -59,9 +59,9 @@ func TestReplacedDirectoryIsNotClosed(t *testing.T) {
 	}
 }
 
-// TestWhatIsInTheWayOfASocket has a directory that is not empty in the place of
-// a socket, whether it is made there or moved there.
-func TestWhatIsInTheWayOfASocket(t *testing.T) {
+// TestSocketObstacles puts a directory that is not empty at the path of a
+// socket, whether it is created there or moved there.
+func TestSocketObstacles(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []fs.FileMode{0o700, 0o777} {
 		path := newAlloc(t, "t")
@@ -91,8 +91,8 @@ func TestWhatIsInTheWayOfASocket(t *testing.T) {
 	}
 }
 
-// TestSocketAfterADeadEngine finds the directory, and the socket in it, of an
-// engine that was killed before it had moved the socket.
+// TestSocketAfterADeadEngine finds the directory and the socket of an engine
+// that was killed before it had moved the socket.
 func TestSocketAfterADeadEngine(t *testing.T) {
 	t.Parallel()
 	path := newAlloc(t, "t")
@@ -154,8 +154,8 @@ func TestLargeHostFileIsNotCopied(t *testing.T) {
 	}
 }
 
-// TestVolumeThatCannotBeMoved would have to move it into itself.
-func TestVolumeThatCannotBeMoved(t *testing.T) {
+// TestUnmovableVolume would have to move it into itself.
+func TestUnmovableVolume(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	fill(t, data, "volumes/db/x")
@@ -170,7 +170,8 @@ func TestVolumeThatCannotBeMoved(t *testing.T) {
 	}
 }
 
-// TestOnlyDirectoriesArrive has a task replace a directory while it is moved.
+// TestOnlyDirectoriesArrive lets a task replace a directory while it is being
+// moved.
 func TestOnlyDirectoriesArrive(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -189,8 +190,8 @@ func TestOnlyDirectoriesArrive(t *testing.T) {
 	}
 }
 
-// TestDirectoryThatCannotBeMoved would have to be moved into itself: the empty
-// one, which had to go, is there again.
+// TestDirectoryThatCannotBeMoved would have to move it into itself: the empty
+// one, which had been removed, is restored.
 func TestDirectoryThatCannotBeMoved(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -206,7 +207,7 @@ func TestDirectoryThatCannotBeMoved(t *testing.T) {
 	if got := files(t, dir); !slices.Equal(got, []string{"local/file"}) {
 		t.Errorf("left are %q", got)
 	}
-	// And where the new one is not empty, nothing is touched.
+	// If the new one is not empty, nothing is changed.
 	fill(t, below, "local/new")
 	if err := moveDir(openRoot(t, dir), openRoot(t, below), below, local); err == nil {
 		t.Error("a directory that is not empty was replaced")
@@ -233,13 +234,13 @@ func TestNothingToRemove(t *testing.T) {
 	if err := At(file).RemoveSecrets(); err == nil || !strings.Contains(err.Error(), "cannot remove the secrets") {
 		t.Errorf("the secrets in a file: %v", err)
 	}
-	if got := in(t, dir); !slices.Equal(got, []string{"file"}) { // and what was staged is not
+	if got := in(t, dir); !slices.Equal(got, []string{"file"}) { // and the staging directory is gone
 		t.Errorf("left are %q", got)
 	}
 }
 
-// TestAllow opens what a task has closed, but nothing that a link leads to.
-// Removing as root needs none of this.
+// TestAllow makes directories accessible that a task has closed, but nothing
+// outside that a link leads to. Root does not need this.
 func TestAllow(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// Remove removes an allocation's directory with all that is in it. It refuses
+// Remove removes an allocation's directory with all that is in it, and what is kept
+// beside it. It refuses
 // one in which something is mounted. A missing one is no error.
 func Remove(allocDir string) error {
 	r, err := newRemover(filepath.Dir(allocDir))
@@ -20,11 +21,11 @@ func Remove(allocDir string) error {
 		return err
 	}
 	defer r.close()
-	return errors.Join(removeStaging(allocDir), r.remove(filepath.Base(allocDir)))
+	return errors.Join(removeStaging(allocDir), removeTimes(allocDir), r.remove(filepath.Base(allocDir)))
 }
 
-// RemoveSecrets removes secrets and private of every task of the allocation, and
-// what is staged for it.
+// RemoveSecrets removes secrets and private of every task in the allocation,
+// and its staging directory.
 func (d *Dir) RemoveSecrets() error {
 	alloc, err := d.Alloc()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -57,11 +58,11 @@ func (d *Dir) RemoveSecrets() error {
 	return errors.Join(errs...)
 }
 
-// remover removes what is in a directory. It follows no link out of it.
+// remover removes the content of a directory. It follows no link out of it.
 type remover struct {
 	root   *os.Root
 	dir    string   // its path, for messages
-	mounts []string // what is mounted in root, as paths in it
+	mounts []string // mount points in root, as relative paths
 }
 
 func newRemover(dir string) (*remover, error) {
@@ -78,8 +79,8 @@ func newRemover(dir string) (*remover, error) {
 
 func (r *remover) close() { _ = r.root.Close() }
 
-// remove removes name and all below it, also where a task has taken its user's
-// permission to do so.
+// remove removes name and everything below it, even if a task has removed its
+// user's permission.
 func (r *remover) remove(name string) error {
 	if err := r.checkMounts(name); err != nil {
 		return err
@@ -95,8 +96,8 @@ func (r *remover) remove(name string) error {
 	return nil
 }
 
-// checkMounts refuses to remove a mounted file system together with name: what
-// is in it is not the run's.
+// checkMounts refuses to remove name if a file system is mounted there: its
+// content does not belong to the run.
 func (r *remover) checkMounts(name string) error {
 	for _, mount := range r.mounts {
 		if mount == name || strings.HasPrefix(mount, name+"/") {
@@ -107,8 +108,8 @@ func (r *remover) checkMounts(name string) error {
 	return nil
 }
 
-// allow makes the directories from the parent of name downwards writable. What
-// it cannot change the removal will report.
+// allow makes the directories from the parent of name downwards writable. The
+// removal reports errors.
 func (r *remover) allow(name string) {
 	r.allowDir(filepath.Dir(name))
 	_ = fs.WalkDir(r.root.FS(), name, func(path string, e fs.DirEntry, err error) error {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// inherited is the lock of a run as a process has it that inherited it.
+// inherited returns the lock of a run in the form in which another process
+// inherits it.
 func inherited(t *testing.T, r *Run) *os.File {
 	t.Helper()
 	f, err := r.ShareLock()

@@ -6,6 +6,7 @@
 //	    alloc/{data,logs,tmp}                    shared by the tasks
 //	    <task>/{local,tmp,secrets,private}       of one task
 //	<data>/jobs/<job ID, escaped>/runs/<run ID>/alloc/.staging-<alloc ID>/   the engine's, see Staging
+//	<data>/jobs/<job ID, escaped>/runs/<run ID>/alloc/.times-<alloc ID>/     the engine's, see TimesOf
 //	<data>/jobs/<job ID, escaped>/sticky/<group>[<index>]   link to an allocation
 //	<data>/host_volumes/<source, escaped>/data/  a volume without a folder of its own
 //
@@ -53,8 +54,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Run is the directory of one run of a job. It holds the lock of the job's
-// name: a job runs once at a time in a data directory.
+// Run is the directory of a run of a job. It holds the lock of the job's name:
+// a job runs only once at a time in a data directory.
 type Run struct {
 	Dir    string // <data>/jobs/<job>/runs/<run ID>
 	jobDir string
@@ -63,9 +64,8 @@ type Run struct {
 	lock *os.File
 }
 
-// OpenRun makes the directory of a run, or opens it when it exists, and takes
-// the lock of the job's name. The error is an *InUseError when a live run
-// holds it.
+// OpenRun creates or opens the directory of a run, and takes the lock of the
+// job's name. The error is an *InUseError if a live run holds it.
 func OpenRun(dataDir, jobID, runID string) (*Run, error) {
 	if jobID == "" {
 		return nil, errors.New("cannot open a run of a job without ID")
@@ -77,7 +77,7 @@ func OpenRun(dataDir, jobID, runID string) (*Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot find data directory %q: %w", dataDir, err)
 	}
-	if err := checkDataDir(dataDir); err != nil { // before anything is made
+	if err := checkDataDir(dataDir); err != nil { // before creating anything
 		return nil, err
 	}
 	r := &Run{Dir: RunDir(dataDir, jobID, runID), jobDir: jobDir(dataDir, jobID)}
@@ -97,9 +97,9 @@ func OpenRun(dataDir, jobID, runID string) (*Run, error) {
 	return r, nil
 }
 
-// ReopenRun opens the directory of a run that was interrupted. The lock, unless
-// it is nil, was inherited from the process that held the lock of the job's name
-// meanwhile (see ShareLock), and belongs to the Run from now on.
+// ReopenRun opens the directory of an interrupted run. The lock, if not nil,
+// was inherited from the process that held the lock of the job's name in the
+// meantime (see ShareLock); the Run owns it from then on.
 func ReopenRun(dir string, lock *os.File) (*Run, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -128,8 +128,8 @@ func ReopenRun(dir string, lock *os.File) (*Run, error) {
 }
 
 // ShareLock returns another descriptor of the lock of the job's name: the name
-// is locked until both the run and this descriptor, in the process that inherits
-// it, are closed.
+// stays locked until both the run and this descriptor, in the process that
+// inherits it, are closed.
 func (r *Run) ShareLock() (*os.File, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -143,19 +143,20 @@ func (r *Run) ShareLock() (*os.File, error) {
 	return os.NewFile(uintptr(fd), r.lock.Name()), nil
 }
 
-// PortsFile is where the ports of the job's runs are remembered.
+// PortsFile returns the path of the file that remembers the ports of the job's
+// runs.
 func (r *Run) PortsFile() string { return filepath.Join(r.jobDir, "ports") }
 
-// AllocDir is the directory of an allocation; Build makes it.
+// AllocDir returns the directory of an allocation; Build creates it.
 func (r *Run) AllocDir(allocID string) string { return filepath.Join(r.allocs(), allocID) }
 
 func (r *Run) allocs() string { return filepath.Join(r.Dir, "alloc") }
 
-// Leave closes the run without giving up the lock of the job's name, for those
-// that have inherited it. Without any it is given up all the same.
+// Leave closes the run without releasing the lock of the job's name for
+// processes that have inherited it.
 func (r *Run) Leave() error { return r.end((*os.File).Close) }
 
-// Close releases the lock of the job's name. Closing twice does nothing.
+// Close releases the lock of the job's name. Closing twice is a no-op.
 func (r *Run) Close() error { return r.end(unlock) }
 
 func (r *Run) end(give func(lock *os.File) error) error {
@@ -177,8 +178,8 @@ func NewRunID(now time.Time, random io.Reader) string {
 	return now.UTC().Format("20060102T150405.000Z") + "-" + hex.EncodeToString(suffix[:])
 }
 
-// NewLog makes a file in the data directory for what a run has to say that has
-// no directory yet. The caller moves or removes it.
+// NewLog creates a file in the data directory for the messages of a run that
+// has no directory yet. The caller moves or removes it.
 func NewLog(dataDir string) (*os.File, error) {
 	dataDir, err := filepath.Abs(dataDir)
 	if err == nil {

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 		}
 		fmt.Println("held")
 		_, _ = io.Copy(io.Discard, os.Stdin)
-		os.Exit(0) // without Close: as a process that was killed
+		os.Exit(0) // without Close, like a killed process
 	}
 	os.Exit(m.Run())
 }
@@ -147,7 +147,7 @@ func TestOpenRunFailsClearly(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		dataDir, job, run, want string
-		asUser                  bool // root may do it
+		asUser                  bool // root is allowed to do it
 	}{
 		"file as data directory": {file, "web", "1", `cannot make directory ".*/jobs/web": .*not a directory`, false},
 		"below a file":           {filepath.Join(file, "x"), "web", "1", `cannot make directory ".*": .*not a directory`, false},

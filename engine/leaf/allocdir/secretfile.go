@@ -9,15 +9,15 @@ import (
 )
 
 // WriteSecret writes a file that only the task's user may read; name is
-// relative to the task's directory, which no link leads out of. The file is
-// replaced as a whole.
+// relative to the task's directory, which no link can leave. It replaces the
+// file atomically.
 func (d *Dir) WriteSecret(task, name string, text []byte, owner *Owner) error {
 	return d.replace(task, name, text, 0o600, owner)
 }
 
-// WriteToken writes the token of a workload identity as WriteSecret writes a
-// secret, but with the mode and the group that Nomad gives it: without an owner,
-// all who can reach the file may read it.
+// WriteToken is like WriteSecret for the token of a workload identity, with
+// Nomad's mode and group: without an owner, everyone who can reach the file may
+// read it.
 func (d *Dir) WriteToken(task, name string, text []byte, owner *Owner) error {
 	if owner == nil {
 		return d.replace(task, name, text, 0o644, nil)
@@ -25,8 +25,8 @@ func (d *Dir) WriteToken(task, name string, text []byte, owner *Owner) error {
 	return d.replace(task, name, text, 0o600, &Owner{UID: owner.UID, GID: -1})
 }
 
-// WriteFile writes a file that all who can reach it may read and execute, as
-// WriteSecret writes a secret.
+// WriteFile is like WriteSecret for a file that everyone who can reach it may
+// read and execute.
 func (d *Dir) WriteFile(task, name string, text []byte) error {
 	return d.replace(task, name, text, 0o755, nil)
 }

@@ -10,17 +10,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// socketName is a socket's name until it is moved to its place.
+// socketName is a socket's temporary name.
 const socketName = "s"
 
-// ListenSecret listens at a socket among the secrets of a task, in place of
-// what has that name. The owner, if there is one, is alone let in; otherwise
-// all who can reach the socket are. Closing the listener leaves the socket: see
-// RemoveSecret.
+// ListenSecret listens at a socket in the secrets directory of a task,
+// replacing an existing file. If there is an owner, only the owner can connect;
+// otherwise everyone who can reach the socket. Closing the listener leaves the
+// socket: see RemoveSecret.
 //
-// Where tasks of other users may run and write around it, the socket is made in
-// a directory that is the engine's alone, goes by its descriptor there, and is
-// moved as it is.
+// If tasks of other users may be running with write access around it, the
+// socket is created in a directory that only the engine can access, by the
+// directory's descriptor, and then moved.
 func (d *Dir) ListenSecret(task, name string, owner *Owner) (*net.UnixListener, error) {
 	l, err := d.listenSecret(task, name, owner)
 	if err != nil {
@@ -47,7 +47,7 @@ func (d *Dir) listenSecret(task, name string, owner *Owner) (*net.UnixListener, 
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = alloc.Remove(staging) }() // an empty one that stays serves the next time
+	defer func() { _ = alloc.Remove(staging) }() // an empty one that stays is reused
 	defer made.Close()
 	l, err := listen(made, filepath.Join(d.path, staging), socketName, owner)
 	if err != nil {
@@ -62,7 +62,7 @@ func (d *Dir) listenSecret(task, name string, owner *Owner) (*net.UnixListener, 
 }
 
 // listen listens at a socket in an open directory in which nobody else can
-// write, in place of what has that name.
+// write, replacing an existing file.
 func listen(dir *os.File, path, name string, owner *Owner) (*net.UnixListener, error) {
 	fd := int(dir.Fd())
 	_ = unix.Unlinkat(fd, name, 0)
@@ -87,15 +87,15 @@ func listen(dir *os.File, path, name string, owner *Owner) (*net.UnixListener, e
 	return l, nil
 }
 
-// isOurs reports whether nobody but the engine's user can enter a directory.
-// An ACL that lets in another one shows in the mode of the group.
+// isOurs reports whether only the engine's user can enter a directory. An ACL
+// for others shows in the mode of the group.
 func isOurs(dir *os.File) bool {
 	info, err := dir.Stat()
 	return err == nil && info.Mode().Perm() == 0o700 && int(info.Sys().(*syscall.Stat_t).Uid) == os.Geteuid()
 }
 
-// openStaging makes and opens a directory that nobody but the engine can enter.
-// One that a dead engine has left serves.
+// openStaging creates and opens a directory that only the engine can enter. It
+// reuses one that a dead engine has left.
 func openStaging(alloc *os.Root, name string) (*os.File, error) {
 	if err := alloc.Mkdir(name, 0o700); err != nil && !os.IsExist(err) {
 		return nil, err
@@ -111,7 +111,7 @@ func openStaging(alloc *os.Root, name string) (*os.File, error) {
 	return dir, nil
 }
 
-// RemoveSecret removes a file or socket among the secrets of a task.
+// RemoveSecret removes a file or socket from the secrets directory of a task.
 func (d *Dir) RemoveSecret(task, name string) error {
 	secrets, err := d.openSecrets(task)
 	if err != nil {

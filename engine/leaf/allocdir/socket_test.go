@@ -12,7 +12,7 @@ import (
 	"taskrun/engine/leaf/allocdir"
 )
 
-// taskDirs makes the directories of a task at a path that is too long for a
+// taskDirs creates the directories of a task at a path that is too long for a
 // socket.
 func taskDirs(t *testing.T) (dir *allocdir.Dir, task allocdir.Task) {
 	t.Helper()
@@ -25,7 +25,7 @@ func taskDirs(t *testing.T) (dir *allocdir.Dir, task allocdir.Task) {
 	return dir, allocdir.TaskOf(allocDir, "t")
 }
 
-// dial connects to a socket by a short path, as a task does from its directory.
+// dial connects to a socket by a short path, like a task in its directory.
 func dial(t *testing.T, path string) {
 	t.Helper()
 	link := filepath.Join(t.TempDir(), "l")
@@ -67,9 +67,9 @@ func TestListenSecret(t *testing.T) {
 	}
 }
 
-// TestListenSecretGivesTheSocketAlone has the task put links to files of others
-// where its socket is made: they keep their owner and their mode.
-func TestListenSecretGivesTheSocketAlone(t *testing.T) {
+// TestListenSecretChangesOnlyTheSocket lets the task put links to files of
+// others at the path of its socket: they keep their owner and their mode.
+func TestListenSecretChangesOnlyTheSocket(t *testing.T) {
 	t.Parallel()
 	dir, task := taskDirs(t)
 	victim := filepath.Join(t.TempDir(), "victim")
@@ -107,8 +107,8 @@ func TestListenSecretGivesTheSocketAlone(t *testing.T) {
 	}
 }
 
-// TestListenSecretStaysInTheTask has the task replace the directory of its socket
-// by a link out of its own.
+// TestListenSecretStaysInTheTask lets the task replace the directory of its
+// socket by a link to the outside.
 func TestListenSecretStaysInTheTask(t *testing.T) {
 	t.Parallel()
 	dir, task := taskDirs(t)
@@ -134,12 +134,13 @@ func TestListenSecretStaysInTheTask(t *testing.T) {
 	}
 }
 
-// TestListenSecretUsesNoDirectoryOfOthers has a task that can write beside its
-// own directory put something in the place where the socket is made.
-func TestListenSecretUsesNoDirectoryOfOthers(t *testing.T) {
+// TestListenSecretRefusesAnotherUsersDirectory lets a task that can write
+// beside its own directory put something at the place where the socket is
+// created.
+func TestListenSecretRefusesAnotherUsersDirectory(t *testing.T) {
 	t.Parallel()
 	dir, task := taskDirs(t)
-	// Others can enter, as with a container. Otherwise it is made in its place.
+	// Others can enter, as with a container. Otherwise it is created in place.
 	if err := os.Chmod(task.Secrets, 0o777); err != nil {
 		t.Fatal(err)
 	}

@@ -9,10 +9,10 @@ import (
 	"syscall"
 )
 
-// Staging returns the directory in which the engine prepares files for an
-// allocation, and makes it. It lies beside the allocation, on the same file
-// system, and only the engine's user can enter it: no task can replace what is
-// in it. RemoveSecrets and Remove remove it.
+// Staging creates and returns the directory in which the engine prepares files
+// for an allocation. It is next to the allocation, on the same file system, and
+// only the engine's user can enter it: no task can replace its files.
+// RemoveSecrets and Remove remove it.
 func Staging(allocDir string) (string, error) {
 	dir := stagingOf(allocDir)
 	err := os.Mkdir(dir, 0o700)

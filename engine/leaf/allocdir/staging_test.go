@@ -17,7 +17,7 @@ func TestStaging(t *testing.T) {
 		"Abandon":       func() error { return Abandon(r.Dir, 0) },
 		"Remove":        func() error { return Remove(allocDir) },
 	} {
-		for range 2 { // the second finds it there
+		for range 2 { // the second time, it exists already
 			dir, err := Staging(allocDir)
 			if err != nil {
 				t.Fatal(err)
@@ -39,7 +39,7 @@ func TestStaging(t *testing.T) {
 	}
 }
 
-func TestStagingTrustsNothingThatIsThere(t *testing.T) {
+func TestStagingDistrustsExistingFiles(t *testing.T) {
 	t.Parallel()
 	for name, plant := range map[string]func(path string) error{
 		"a link":           func(path string) error { return os.Symlink(t.TempDir(), path) },

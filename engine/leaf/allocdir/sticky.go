@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// StickyLink is the path of the link to the allocation that has the sticky data
-// of a group's slot. It outlives the run, unless the job is one that runs in
-// the name of the run's.
+// StickyLink returns the path of the link to the allocation that has the sticky
+// data of a group's slot. The link outlives the run, unless the job is a child
+// of the run's job.
 func (r *Run) StickyLink(jobID, group string, index int) string {
 	slot := escape(fmt.Sprintf("%s[%d]", group, index))
 	if escape(jobID) == filepath.Base(r.jobDir) {
@@ -21,12 +21,12 @@ func (r *Run) StickyLink(jobID, group string, index int) string {
 	return filepath.Join(r.Dir, "sticky", escape(jobID), slot)
 }
 
-// Inherit moves what sticks, alloc/data and every task's local, out of the
-// allocation that the link leads to, and then makes it lead to this one. The
-// directories of this one and of its tasks must exist, and no task may have been
-// started. What cannot be moved stays where it is and is reported; the link is
-// changed all the same. Only directories are moved: nothing that a task has put
-// in the place of one.
+// Inherit moves the sticky data, alloc/data and every task's local, out of the
+// allocation to which the link points, and then points the link to this one.
+// The directories of this allocation and its tasks must exist, and no task may
+// have been started. Data that cannot be moved stays where it is and is
+// reported; the link is changed all the same. Only directories are moved, not
+// files that a task has put in their place.
 func (d *Dir) Inherit(link string, tasks []string) error {
 	var errs []error
 	if path, ok := previous(link); ok && path != d.path {
@@ -40,7 +40,7 @@ func (d *Dir) Inherit(link string, tasks []string) error {
 	return errors.Join(append(errs, setLink(link, d.path))...)
 }
 
-// previous returns the allocation that a link leads to, if it is still there.
+// previous returns the allocation to which a link points, if it still exists.
 func previous(link string) (allocDir string, ok bool) {
 	target, err := os.Readlink(link)
 	if err != nil {
@@ -51,8 +51,8 @@ func previous(link string) (allocDir string, ok bool) {
 	return dir, err == nil && info.IsDir()
 }
 
-// move moves a directory of the shared or a task's directory into the place of
-// the empty one of another allocation. A missing one is no error.
+// move moves a shared directory or a task's directory into the place of the
+// empty one of another allocation. A missing one is no error.
 func move(from, to *Dir, part string, e entry) error {
 	source, err := from.get(part)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -72,9 +72,9 @@ func move(from, to *Dir, part string, e entry) error {
 
 var errNoDir = errors.New("it is no directory any more")
 
-// moveDir moves a directory between two that are open; path is that of dest. A
-// user of the source may replace it at any time, but cannot reach the
-// destination yet: the look at what has arrived decides.
+// moveDir moves a directory between two open directories; path is that of dest.
+// A user of the source may replace it at any time, but cannot reach the
+// destination yet, so it checks what has arrived.
 func moveDir(source, dest *os.Root, path string, e entry) error {
 	info, err := source.Lstat(e.name)
 	switch {
@@ -98,8 +98,8 @@ func moveDir(source, dest *os.Root, path string, e entry) error {
 	return errors.Join(err, makeErr)
 }
 
-// checkArrived removes what was moved and is no directory, and returns an error
-// then.
+// checkArrived removes what was moved and returns an error if it is not a
+// directory.
 func checkArrived(dest *os.Root, name string) error {
 	info, err := dest.Lstat(name)
 	if err == nil && info.IsDir() {
@@ -108,7 +108,7 @@ func checkArrived(dest *os.Root, name string) error {
 	return errors.Join(errNoDir, err, dest.Remove(name))
 }
 
-// rename moves what has a name in one directory to the same name in another.
+// rename moves a file from one directory to the same name in another.
 func rename(source, dest *os.Root, name string) error {
 	from, err := source.Open(".")
 	if err != nil {
@@ -123,7 +123,7 @@ func rename(source, dest *os.Root, name string) error {
 	return os.NewSyscallError("renameat", unix.Renameat(int(from.Fd()), name, int(to.Fd()), name))
 }
 
-// setLink makes a link lead to an allocation, by a relative path.
+// setLink points a link to an allocation, with a relative path.
 func setLink(link, allocDir string) error {
 	target, err := filepath.Rel(filepath.Dir(link), allocDir)
 	if err == nil {
@@ -133,7 +133,7 @@ func setLink(link, allocDir string) error {
 		return err
 	}
 	next := filepath.Join(filepath.Dir(link), "."+filepath.Base(link))
-	_ = os.Remove(next) // of a run that was killed
+	_ = os.Remove(next) // left by a run that was killed
 	if err = os.Symlink(target, next); err == nil {
 		err = os.Rename(next, link)
 	}

@@ -9,7 +9,7 @@ import (
 	"taskrun/engine/leaf/allocdir"
 )
 
-// slot is a run with an allocation whose directories exist.
+// slot returns a run with an allocation whose directories exist.
 func slot(t *testing.T, dataDir, run, alloc string) (r *allocdir.Run, dir *allocdir.Dir) {
 	t.Helper()
 	r, err := allocdir.OpenRun(dataDir, "job", run)
@@ -20,7 +20,7 @@ func slot(t *testing.T, dataDir, run, alloc string) (r *allocdir.Run, dir *alloc
 	return r, made(t, r, alloc, "t")
 }
 
-// made is the directory of an allocation with tasks.
+// made returns the directory of an allocation with tasks.
 func made(t *testing.T, r *allocdir.Run, alloc string, tasks ...string) *allocdir.Dir {
 	t.Helper()
 	dir := allocdir.At(r.AllocDir(alloc))
@@ -82,8 +82,8 @@ func TestInheritMovesDataAndLocal(t *testing.T) {
 	}
 }
 
-// TestInheritFollowsNoLink has a task put a link to a foreign directory in the
-// place of local, and remove what the link of the slot leads to.
+// TestInheritFollowsNoLink lets a task replace local by a link to a foreign
+// directory, and removes the target of the slot's link.
 func TestInheritFollowsNoLink(t *testing.T) {
 	t.Parallel()
 	data, foreign := t.TempDir(), t.TempDir()

@@ -13,7 +13,7 @@ import (
 const aclAttribute = "system.posix_acl_access"
 
 // readACL returns the ACL of a file or directory. The error is
-// errors.ErrUnsupported where the file system has none.
+// errors.ErrUnsupported if the file system has none.
 func readACL(f *os.File) (acl, error) {
 	buf := make([]byte, 1024)
 	for {
@@ -38,9 +38,9 @@ func writeACL(f *os.File, a acl) error {
 	return os.NewSyscallError("fsetxattr", unix.Fsetxattr(int(f.Fd()), aclAttribute, a.encode(), 0))
 }
 
-// isUnmapped reports whether a number stands for the users that a user namespace
-// does not know, such as the root of the machine in a container without
-// privileges; see user_namespaces(7).
+// isUnmapped reports whether a UID represents the users that a user namespace
+// does not know, such as the machine's root in an unprivileged container; see
+// user_namespaces(7).
 func isUnmapped(uid int) bool {
 	overflow, err := os.ReadFile("/proc/sys/kernel/overflowuid")
 	if err != nil || strings.TrimSpace(string(overflow)) != strconv.Itoa(uid) {
@@ -64,7 +64,8 @@ func isUnmapped(uid int) bool {
 	return true
 }
 
-// short returns a path of a file in a directory, short enough for a socket.
+// short returns a path of a file in a directory that is short enough for a
+// socket.
 func short(dir *os.File, _, name string) string {
 	return fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), name)
 }

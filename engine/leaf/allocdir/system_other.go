@@ -14,5 +14,5 @@ func writeACL(*os.File, acl) error  { return errors.ErrUnsupported }
 func isUnmapped(int) bool { return false }
 
 // short returns a path of a file in a directory. Without /proc there is no
-// shorter one: what is too long for a socket cannot be made.
+// shorter one, so a socket with a long path cannot be created.
 func short(_ *os.File, path, name string) string { return filepath.Join(path, name) }

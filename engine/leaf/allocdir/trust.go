@@ -13,17 +13,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxLinks is how many links a path may lead through, as for the kernel.
+// maxLinks limits the links in a path, as in the kernel.
 const maxLinks = 40
 
-// CheckTrusted returns an *UntrustedError if anybody but root, this user and the
-// users could put something in the place of a path or of a directory or link on
-// the way to it. Each must belong to one of them and be writable by nobody else;
-// in a directory with the sticky bit, such as /tmp, others can make files but
-// replace none. Below a directory that only they can enter everything is
-// trusted. What does not exist ends the look.
+// CheckTrusted returns an *UntrustedError if anyone except root, this user and
+// the users could replace a path, or a directory or link on the way to it. Each
+// of them must belong to one of these users and be writable by nobody else; in
+// a directory with the sticky bit, such as /tmp, others can create files but
+// not replace any. Everything below a directory that only these users can enter
+// is trusted. The check ends at the first missing name.
 //
-// What passed stays as it is: only those who are trusted can change it.
+// A positive result stays valid: only trusted users can change it.
 func CheckTrusted(path string, users ...int) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -58,11 +58,11 @@ func CheckTrusted(path string, users ...int) error {
 		if len(rest) == 0 {
 			return nil
 		}
-		at, rest = filepath.Join(at, rest[0]), rest[1:] // at has no links: ".." is the directory above
+		at, rest = filepath.Join(at, rest[0]), rest[1:] // at contains no links: ".." is the directory above
 	}
 }
 
-// UntrustedError says who could replace what is used by a path.
+// UntrustedError says who could replace a path.
 type UntrustedError struct {
 	Path   string
 	At     string // the directory, file or link on the way
@@ -74,7 +74,7 @@ func (e *UntrustedError) Error() string {
 	return fmt.Sprintf("cannot use %q: %q %s", e.Path, e.At, e.Why)
 }
 
-// trust is a look at a path.
+// trust is a check of a path.
 type trust struct {
 	path   string
 	users  []int
@@ -93,7 +93,7 @@ func (t *trust) check(at string, info fs.FileInfo) error {
 		return &UntrustedError{t.path, at, fmt.Sprintf("belongs to another user (uid %d), who could replace it", uid), ""}
 	}
 	if info.Mode()&fs.ModeSymlink != 0 {
-		return nil // its mode means nothing
+		return nil // the mode of a link means nothing
 	}
 	if info.IsDir() && t.isClosed(at, info) {
 		t.closed = at
@@ -120,7 +120,7 @@ func (t *trust) isClosed(at string, info fs.FileInfo) bool {
 	if perm&0o010 == 0 {
 		return true
 	}
-	// With an ACL the bits of the group are its mask.
+	// With an ACL, the group bits are its mask.
 	f, err := os.OpenFile(at, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return false
@@ -141,8 +141,8 @@ func (t *trust) isClosed(at string, info fs.FileInfo) bool {
 	return true
 }
 
-// checkDataDir refuses a data directory, or a directory in it, that another user
-// could replace.
+// checkDataDir refuses a data directory, or a directory in it, that another
+// user could replace.
 func checkDataDir(dir string) error {
 	err := CheckTrusted(dir)
 	var untrusted *UntrustedError

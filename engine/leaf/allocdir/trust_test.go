@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// openTempDir returns a directory that others can reach; t.TempDir is in one that
-// they cannot enter.
+// openTempDir returns a directory that others can reach, unlike t.TempDir.
 func openTempDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -8,16 +8,17 @@ import (
 	"path/filepath"
 )
 
-// VolumeDir returns the directory of a volume that has no folder of its own,
-// named by its source. It belongs to no run and is never removed.
+// VolumeDir returns the directory of a volume without a folder of its own,
+// named after its source. It belongs to no run, and only CleanVolumes removes
+// it.
 func VolumeDir(dataDir, source string) string {
 	return filepath.Join(dataDir, "host_volumes", escape(source), volumeEntry.name)
 }
 
-// MakeVolume makes the directory of a volume and returns it; one that exists
-// stays as it is. The directory above it is closed to other users, except for
+// MakeVolume creates the directory of a volume and returns it; an existing one
+// is left alone. The directory above it is closed to other users, except for
 // the owner, if there is one, and those of earlier calls. Several programs may
-// do this at once.
+// do this concurrently.
 func MakeVolume(dataDir, source string, owner *Owner) (string, error) {
 	dir := VolumeDir(dataDir, source)
 	path := filepath.Dir(dir)
@@ -56,9 +57,9 @@ func MakeVolume(dataDir, source string, owner *Owner) (string, error) {
 	return dir, nil
 }
 
-// adopt moves a volume from where earlier versions of taskrun kept it, unless
-// there is one. Moving is one step, so that of several programs one does it, and
-// takes the place of an empty directory at most.
+// adopt moves a volume from the place used by earlier versions of taskrun,
+// unless there is a new one. The move is atomic, so only one of several
+// programs succeeds, and it can only replace an empty directory.
 func adopt(old string, gate *os.Root, dir string) error {
 	if _, err := gate.Lstat(volumeEntry.name); err == nil {
 		return nil

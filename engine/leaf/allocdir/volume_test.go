@@ -37,8 +37,8 @@ func TestMakeVolume(t *testing.T) {
 	}
 }
 
-// TestMakeVolumeMovesAnEarlierOne has many programs want a volume at once that
-// is where earlier versions kept it.
+// TestMakeVolumeMovesAnEarlierOne lets many programs request a volume
+// concurrently that is at the place of earlier versions.
 func TestMakeVolumeMovesAnEarlierOne(t *testing.T) {
 	t.Parallel()
 	for range 50 {

@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// maxRetained is how much unread output, in bytes, a subscriber may hold on
-// to before the rest is dropped for it. It bounds the disk space that rotated
-// files take while a subscriber has yet to read them.
+// maxRetained limits the unread output, in bytes, that is kept for a
+// subscriber; beyond it, output is dropped. This limits the disk space of
+// rotated files that a subscriber has yet to read.
 const maxRetained = 1 << 30
 
-// maxQueued is how many unread pieces of output a subscriber may have.
+// maxQueued limits the unread pieces of output of a subscriber.
 const maxQueued = 1 << 18
 
-// Bus numbers events and hands them to its subscribers. The zero value is
-// ready. All methods may be called from several goroutines at once; publishing
-// never waits for a subscriber.
+// Bus numbers events and delivers them to its subscribers. The zero value is
+// ready. All methods are safe for concurrent use; publishing never waits for a
+// subscriber.
 type Bus struct {
-	// Observe, if set, is called with each event before a subscriber gets it,
-	// one after another. It must not use the bus.
+	// Observe, if set, is called with each event before any subscriber gets it.
+	// Calls are not concurrent. It must not use the bus.
 	Observe func(Event)
 
 	mu     sync.Mutex
@@ -28,12 +28,12 @@ type Bus struct {
 	closed bool
 }
 
-// Publish sends what happened now, and returns the number of the event.
+// Publish publishes an event that happened now, and returns its number.
 func (b *Bus) Publish(alloc *Alloc, task string, body Body) uint64 {
 	return b.PublishAt(time.Now(), alloc, task, body)
 }
 
-// PublishAt sends what happened at a time, and returns the number of the event.
+// PublishAt publishes an event with a time, and returns its number.
 func (b *Bus) PublishAt(at time.Time, alloc *Alloc, task string, body Body) uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -44,7 +44,7 @@ func (b *Bus) PublishAt(at time.Time, alloc *Alloc, task string, body Body) uint
 	return b.seq
 }
 
-// send hands an event on. The lock is held.
+// send delivers an event. The caller must hold the lock.
 func (b *Bus) send(e Event) {
 	if b.Observe != nil {
 		b.Observe(e)
@@ -54,8 +54,8 @@ func (b *Bus) send(e Event) {
 	}
 }
 
-// Commit numbers events, has keep store them, unless it is nil, and then sends
-// them one right behind the other. Keep must not use the bus.
+// Commit numbers events, calls keep, if not nil, to store them, and then sends
+// them in a row. keep must not use the bus.
 func (b *Bus) Commit(events []Event, keep func(events []Event)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -74,9 +74,8 @@ func (b *Bus) Commit(events []Event, keep func(events []Event)) {
 	}
 }
 
-// Restore sends, to those that have subscribed, events that an earlier bus had
-// numbered, in the order of their numbers, and goes on behind the last number
-// that it gave.
+// Restore sends past events, which an earlier bus has numbered, in the order of
+// their numbers, to the current subscribers. Numbering continues after last.
 func (b *Bus) Restore(past []Event, last uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -87,13 +86,13 @@ func (b *Bus) Restore(past []Event, last uint64) {
 	}
 }
 
-// Subscribe returns a subscription that gets every event from now on; with
-// output false it gets no Output, no Gap and no Progress.
+// Subscribe returns a subscription to all events from now on. Without output,
+// it omits Output, Gap and Progress.
 func (b *Bus) Subscribe(output bool) *Subscription { return b.subscribe(output, nil) }
 
-// SubscribeTo returns a subscription that gets the events from now on that are
-// wanted, and a Gap for what was dropped of their output. Wanted is called
-// while events are published, one after another, and must not use the bus.
+// SubscribeTo returns a subscription to the events from now on that wanted
+// accepts, including a Gap for dropped output. wanted is called while events
+// are published, not concurrently, and must not use the bus.
 func (b *Bus) SubscribeTo(wanted func(Event) bool) *Subscription { return b.subscribe(true, wanted) }
 
 func (b *Bus) subscribe(output bool, wanted func(Event) bool) *Subscription {
@@ -108,7 +107,7 @@ func (b *Bus) subscribe(output bool, wanted func(Event) bool) *Subscription {
 	return s
 }
 
-// Close ends the bus: subscribers read what is queued, then learn of the end.
+// Close ends the bus: subscribers read the queued events, then see the end.
 func (b *Bus) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -130,13 +129,13 @@ func (b *Bus) remove(s *Subscription) {
 	}
 }
 
-// Subscription is one reader's queue of events. Next and Close are for one
-// goroutine.
+// Subscription is a reader's queue of events. Next and Close must not be called
+// concurrently.
 type Subscription struct {
 	bus    *Bus
 	output bool
 	wanted func(Event) bool // nil: all
-	held   Source           // of the event that Next returned last
+	held   Source           // of the last event returned by Next
 	batch  []Event
 	next   int // index into batch
 
@@ -155,8 +154,8 @@ type gapKey struct {
 	stream Stream
 }
 
-// Next returns the next event, and false when there will be none or ctx has
-// ended. The bytes of an Output may be read until Next or Close is called.
+// Next returns the next event, or false if there will be none or ctx has ended.
+// The bytes of an Output are valid until the next call of Next or Close.
 func (s *Subscription) Next(ctx context.Context) (Event, bool) {
 	s.release()
 	for s.next == len(s.batch) {
@@ -184,7 +183,7 @@ func (s *Subscription) Next(ctx context.Context) (Event, bool) {
 	return e, true
 }
 
-// Ready reports whether Next would return at once.
+// Ready reports whether Next would return without waiting.
 func (s *Subscription) Ready() bool {
 	if s.next < len(s.batch) {
 		return true
@@ -194,14 +193,14 @@ func (s *Subscription) Ready() bool {
 	return len(s.queue) > 0 || s.ended
 }
 
-// Finish ends the subscription once what is queued now was read. It may be
-// called from any goroutine.
+// Finish ends the subscription once the currently queued events have been read.
+// It is safe for concurrent use.
 func (s *Subscription) Finish() {
 	s.bus.remove(s)
 	s.end()
 }
 
-// Close gives up what is queued and ends the subscription.
+// Close discards queued events and ends the subscription.
 func (s *Subscription) Close() {
 	s.bus.remove(s)
 	s.end()
@@ -225,7 +224,7 @@ func (s *Subscription) release() {
 	}
 }
 
-// refill takes over the queue, so that its lock is held once a batch.
+// refill takes over the queue, so that the lock is needed only once per batch.
 func (s *Subscription) refill() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -251,7 +250,7 @@ func (s *Subscription) signal() {
 	}
 }
 
-// push appends an event. It is called with the bus locked, so in order.
+// push appends an event. The bus must be locked, which keeps the order.
 func (s *Subscription) push(e Event) {
 	out, isOutput := e.Body.(Output)
 	_, isProgress := e.Body.(Progress)
@@ -278,8 +277,8 @@ func (s *Subscription) pushOutput(e Event, out Output) {
 	}
 	s.retained += out.Length
 	if n := len(s.queue); n > 0 {
-		// A piece right behind the last one joins it: a flood from one task
-		// costs one event, however slow the reader.
+		// A piece directly after another one is merged with it: a flood of
+		// output from one task costs one event, however slow the reader is.
 		last := &s.queue[n-1]
 		if prev, ok := last.Body.(Output); ok && last.Alloc == e.Alloc && last.Task == e.Task &&
 			prev.Source == out.Source && prev.Stream == out.Stream && prev.Offset+prev.Length == out.Offset {
@@ -293,7 +292,7 @@ func (s *Subscription) pushOutput(e Event, out Output) {
 	s.queue = append(s.queue, e)
 }
 
-// skip counts a dropped piece in the Gap that stands in its place.
+// skip counts a dropped piece in the Gap that replaces it.
 func (s *Subscription) skip(e Event, out Output) {
 	key := gapKey{e.Alloc, e.Task, out.Stream}
 	if i, ok := s.gaps[key]; ok {

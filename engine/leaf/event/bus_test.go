@@ -10,7 +10,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// source counts who holds it.
+// source counts references.
 type source struct{ refs int }
 
 func (s *source) ReadAt([]byte, int64) (int, error) { return 0, io.EOF }
@@ -23,7 +23,7 @@ func TestSubscribersSeeEveryEventInOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var b Bus
-		b.Publish(nil, "", notice(0)) // before anybody listens
+		b.Publish(nil, "", notice(0)) // before there is a subscriber
 		subs := []*Subscription{b.Subscribe(true), b.Subscribe(false)}
 		const n = 1000
 		go func() {
@@ -60,7 +60,7 @@ func TestNextEndsWithItsContext(t *testing.T) {
 			t.Error("Next returned an event")
 		}
 		s.Close()
-		b.Publish(nil, "", notice(1)) // must not reach, nor block on, a closed one
+		b.Publish(nil, "", notice(1)) // must not reach, or block on, a closed one
 	})
 }
 
@@ -114,7 +114,7 @@ func TestAdjacentPiecesJoin(t *testing.T) {
 	}
 }
 
-func TestASlowSubscriberLosesOutputButLearnsOfIt(t *testing.T) {
+func TestSlowSubscriberSeesAGap(t *testing.T) {
 	t.Parallel()
 	var b Bus
 	s := b.Subscribe(true)

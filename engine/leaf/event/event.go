@@ -1,8 +1,8 @@
-// Package event holds what happens in a run, and the bus that carries it.
+// Package event defines the events of a run, and the bus that carries them.
 //
-// Every event has a sequence number. A subscriber sees the events in that
-// order, each once; it may lose pieces of output when it is too slow, and then
-// learns of it by a Gap, but never a task event or a change of state.
+// Every event has a sequence number. A subscriber receives the events in that
+// order, each one once. If it is too slow it may lose pieces of output, which a
+// Gap reports, but never a task event or a change of state.
 package event
 
 import (
@@ -15,22 +15,21 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// Alloc names an allocation.
+// Alloc identifies an allocation.
 type Alloc struct {
 	Job   string // job ID
 	Group string
 	Name  string // <job>.<group>[<index>]
 	ID    string
-	// Parent is the ID of the periodic or parameterized job in whose name the
-	// job runs; empty for any other.
+	// Parent is the ID of the periodic or parameterized job on whose behalf the
+	// job runs, or empty.
 	Parent string
 }
 
-// Of reports whether the allocation belongs to a job, or to one that runs in
-// its name.
+// Of reports whether the allocation belongs to a job or one of its children.
 func (a *Alloc) Of(job string) bool { return a.Job == job || a.Parent == job && job != "" }
 
-// Of reports whether the event concerns a job, or one that runs in its name.
+// Of reports whether the event concerns a job or one of its children.
 func (e Event) Of(job string) bool {
 	switch b := e.Body.(type) {
 	case Deployment:
@@ -49,23 +48,23 @@ func (a *Alloc) Index() int {
 	return index
 }
 
-// Event is one thing that happened.
+// Event is something that happened in a run.
 type Event struct {
-	Seq   uint64 // counts from 1 in each run, and never falls: the index of the change
+	Seq   uint64 // counts from 1 in each run, and never decreases: the index of the change
 	Time  time.Time
-	Alloc *Alloc // nil when it concerns the run as a whole; shared, read only
-	Task  string // empty when it concerns the allocation as a whole
+	Alloc *Alloc // nil if it concerns the whole run; shared, read only
+	Task  string // empty if it concerns the whole allocation
 	Body  Body
 }
 
-// Body is what happened: one of the types of this package.
+// Body is the content of an event: one of the types of this package.
 type Body interface {
-	// kind names the type, "" for one that cannot be stored.
+	// kind returns the name of the type, or "" if it cannot be stored.
 	kind() string
 }
 
 type (
-	// TaskEvent is a task event in Nomad's words. Read only.
+	// TaskEvent is a task event in Nomad's words. It is read only.
 	TaskEvent struct{ *api.TaskEvent }
 
 	// TaskState is a task's state after a change.
@@ -73,20 +72,20 @@ type (
 		State    string `json:"state"` // pending, running or dead
 		Failed   bool   `json:"failed"`
 		Restarts uint64 `json:"restarts"`
-		ExitCode *int   `json:"exit_code"` // of the latest end; nil before the first
+		ExitCode *int   `json:"exit_code"` // of the latest end; nil before that
 	}
 
 	// AllocStatus is an allocation's client status after a change.
 	AllocStatus struct {
 		Status      string // pending, running, complete or failed
 		Description string
-		// Replaces is the ID of the failed allocation in whose place this one
-		// runs; empty for a first one.
+		// Replaces is the ID of the failed allocation that this one replaces,
+		// or empty.
 		Replaces string
-		// Retry is how long until a failed allocation is replaced; negative
-		// when it will not be.
+		// Retry is the delay before a failed allocation is replaced. It is
+		// negative if it is not replaced.
 		Retry time.Duration
-		// Evaluation is the ID of the one because of which it was placed.
+		// Evaluation is the ID of the evaluation that placed it.
 		Evaluation string
 	}
 
@@ -103,36 +102,36 @@ type (
 		Version     uint64 `json:"version,omitempty"` // of the job
 		Status      string `json:"status"`            // running, paused, successful, failed or cancelled
 		Description string `json:"description"`       // in Nomad's words, for people
-		// Canarying: it waits for canaries, or for their promotion.
+		// Canarying is true while it waits for canaries or their promotion.
 		Canarying bool `json:"canarying,omitempty"`
 		// API is the deployment as a server describes it, with its groups; nil
-		// in a run of this process.
+		// for a run of this process.
 		API *api.Deployment `json:"-"`
 	}
 
-	// Version is a version of a job that is new, or has become stable, or has
+	// Version is a new version of a job, or one that has become stable or has
 	// another tag.
 	Version struct {
 		Job    string `json:"job,omitempty"`    // ID
-		Parent string `json:"parent,omitempty"` // ID of the job in whose name it runs; may be empty
+		Parent string `json:"parent,omitempty"` // ID of the parent job; may be empty
 		Number uint64 `json:"version"`
 		Stable bool   `json:"stable"`
 		Tag    string `json:"tag,omitempty"`
 	}
 
-	// Evaluation is a change after which allocations were placed. There is no
-	// scheduler: it is complete from the beginning.
+	// Evaluation is a change that led to the placement of allocations. There is
+	// no scheduler, so it is complete from the start.
 	Evaluation struct {
 		Job        string  `json:"job,omitempty"`    // ID
-		Parent     string  `json:"parent,omitempty"` // ID of the job in whose name it runs; may be empty
+		Parent     string  `json:"parent,omitempty"` // ID of the parent job; may be empty
 		ID         string  `json:"id"`
 		Trigger    Trigger `json:"trigger"`
 		Version    uint64  `json:"version"`              // of the job
 		Deployment string  `json:"deployment,omitempty"` // ID; empty for none
-		Alloc      string  `json:"about,omitempty"`      // ID of the allocation that it is about; empty for the whole job
+		Alloc      string  `json:"about,omitempty"`      // ID of the allocation that it concerns; empty for the whole job
 	}
 
-	// Service is a service that was registered, or is no more.
+	// Service is a service that was registered or deregistered.
 	Service struct {
 		ID         string   `json:"id"`
 		Name       string   `json:"name"`
@@ -142,17 +141,17 @@ type (
 		Registered bool     `json:"registered"`
 	}
 
-	// Check is a check of a service that says something new.
+	// Check is a new result of a service's check.
 	Check struct {
 		Service string `json:"service"`
 		Check   string `json:"check"`
 		Status  string `json:"status"` // pending, success or failure
 		Output  string `json:"output"`
-		Target  string `json:"target,omitempty"` // what is probed: a URL, HOST:PORT or a command; may be empty
+		Target  string `json:"target,omitempty"` // a URL, HOST:PORT or a command; may be empty
 	}
 
-	// Output announces a piece of a task's output. The bytes may be read
-	// until the subscriber asks for its next event.
+	// Output announces a piece of a task's output. The bytes are valid until
+	// the subscriber asks for its next event.
 	Output struct {
 		Stream Stream
 		Source Source
@@ -166,23 +165,24 @@ type (
 		Bytes  int64
 	}
 
-	// Notice is a word of taskrun's own to the user.
+	// Notice is a message of taskrun itself to the user.
 	Notice struct{ Text string }
 
-	// Variable is a variable that was set or deleted. It is not kept, as the
-	// variables are not.
+	// Variable is a variable that was set or deleted. It is not stored, like
+	// the variables.
 	Variable struct {
 		*api.VariableMetadata
 		Deleted bool
 	}
 
-	// Scaled is an order to scale a group of a job that was noted, whether it has
-	// changed the job or not. It is not kept, as the orders are kept with the job.
+	// Scaled is a recorded order to scale a group of a job, whether it changed
+	// the job or not. It is not stored, because the orders are stored with the
+	// job.
 	Scaled struct{ Job string } // ID
 
-	// Forgotten reports that the engine no longer knows the allocation that the
-	// event concerns, evaluations by their IDs, or versions of a job with their
-	// deployments. It is not kept: what happened has happened.
+	// Forgotten reports that the engine no longer knows the allocation of the
+	// event, evaluations by ID, or versions of a job with their deployments. It
+	// is not stored, because the past does not change.
 	Forgotten struct {
 		Evaluations []string
 		Job         string // ID
@@ -190,7 +190,7 @@ type (
 	}
 )
 
-// Trigger is why there is an evaluation, in Nomad's words.
+// Trigger is the reason for an evaluation, in Nomad's words.
 type Trigger string
 
 // The triggers.
@@ -218,7 +218,7 @@ func (Variable) kind() string    { return "" }
 func (Scaled) kind() string      { return "" }
 func (Forgotten) kind() string   { return "" }
 
-// Stream is one of a task's two outputs.
+// Stream is one of a task's two output streams.
 type Stream uint8
 
 // The two streams.
@@ -227,7 +227,7 @@ const (
 	Stderr
 )
 
-// Streams are both.
+// Streams are both streams.
 var Streams = []Stream{Stdout, Stderr}
 
 // String returns "stdout" or "stderr".
@@ -238,17 +238,17 @@ func (s Stream) String() string {
 	return "stdout"
 }
 
-// ErrOverwritten reports that output that was kept in memory only had to make
-// room for newer.
+// ErrOverwritten reports that output kept only in memory was overwritten by
+// newer output.
 var ErrOverwritten = errors.New("output was overwritten")
 
-// Source is a piece of captured output that stays readable, even when its file
-// was rotated away, as long as it is retained.
+// Source is a piece of captured output that stays readable while it is
+// retained, even if its file was rotated away.
 type Source interface {
 	io.ReaderAt
 	Retain()
 	Release()
 }
 
-// Kind names the type of a body, "" for one that cannot be stored.
+// Kind returns the name of a body's type, or "" if it cannot be stored.
 func Kind(b Body) string { return b.kind() }

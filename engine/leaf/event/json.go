@@ -8,8 +8,8 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// object is an event as --output json and the history of a run show it: the
-// fields that every kind has. Those of its body follow.
+// object has the fields of every event in --output json and in the history of a
+// run. The fields of the body follow.
 type object struct {
 	Type    string    `json:"type"`
 	Time    time.Time `json:"time"`
@@ -18,10 +18,10 @@ type object struct {
 	Alloc   string    `json:"alloc,omitempty"`
 	AllocID string    `json:"alloc_id,omitempty"`
 	Task    string    `json:"task,omitempty"`
-	Parent  string    `json:"parent,omitempty"` // job in whose name the job runs
+	Parent  string    `json:"parent,omitempty"` // ID of the parent job
 }
 
-// The bodies that users see in another form than the one that is stored.
+// Bodies with different forms for users and for storage.
 type (
 	taskEventObject struct {
 		Event   string            `json:"event"`
@@ -46,8 +46,8 @@ type (
 	}
 )
 
-// MarshalJSON returns the event as one object. An Output has none: its bytes
-// are not part of the event.
+// MarshalJSON returns the event as one object. An Output cannot be marshaled:
+// its bytes are not part of the event.
 func (e Event) MarshalJSON() ([]byte, error) {
 	o := object{Type: Kind(e.Body), Time: e.Time.UTC(), Task: e.Task}
 	if e.Alloc != nil {
@@ -84,7 +84,7 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	body, err := json.Marshal(shown) // which has fields, for those of every kind
+	body, err := json.Marshal(shown) // never an empty object
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	return append(head, body[1:]...), nil
 }
 
-// Parse reads an event as MarshalJSON writes it, which leaves out its number.
+// Parse parses an event from MarshalJSON, which omits its number.
 func Parse(line []byte) (Event, error) {
 	var head object
 	if err := json.Unmarshal(line, &head); err != nil {
@@ -136,7 +136,7 @@ func parse[O any](line []byte, body func(O) Body) (Body, error) {
 	return body(o), nil
 }
 
-// decode reads a body in the form that is stored.
+// decode decodes a body in its stored form.
 func decode(kind string, text []byte) (Body, error) {
 	read, ok := kinds[kind]
 	if !ok {
@@ -145,7 +145,7 @@ func decode(kind string, text []byte) (Body, error) {
 	return read(text)
 }
 
-// kinds says how the bodies that can be stored are read.
+// kinds has the decoders of the bodies that can be stored.
 var kinds = map[string]func(text []byte) (Body, error){
 	"task_event":   read[TaskEvent],
 	"task_state":   read[TaskState],

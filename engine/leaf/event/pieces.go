@@ -3,31 +3,34 @@ package event
 import (
 	"io"
 	"sync/atomic"
+	"time"
 )
 
-// Pieces publishes output that is in memory to the one subscriber of a bus that
-// wants output, so much at a time: a slow subscriber holds back the publisher.
+// Pieces publishes output in memory to the only subscriber of a bus with
+// output. It limits the number of queued pieces, so that a slow subscriber
+// slows down the publisher.
 type Pieces struct{ places chan struct{} }
 
-// NewPieces returns what lets so many pieces wait to be shown.
+// NewPieces returns a publisher with a limit of queued pieces.
 func NewPieces(most int) *Pieces { return &Pieces{make(chan struct{}, most)} }
 
-// Publish sends a piece as soon as there is a place for it, or not at all when
-// stopped is closed before. The text belongs to it from then on.
-func (p *Pieces) Publish(bus *Bus, alloc *Alloc, task string, stream Stream, text []byte, stopped <-chan struct{}) {
+// Publish sends a piece that was read from a task at a time as soon as there is a
+// place for it, or not at all when stopped is closed before. The text belongs to it
+// from then on.
+func (p *Pieces) Publish(bus *Bus, at time.Time, alloc *Alloc, task string, stream Stream, text []byte, stopped <-chan struct{}) {
 	select {
 	case p.places <- struct{}{}:
 	case <-stopped:
 		return // there is no reader any more
 	}
 	piece := &piece{text: text, places: p.places}
-	bus.Publish(alloc, task, Output{Stream: stream, Source: piece, Length: int64(len(text))})
+	bus.PublishAt(at, alloc, task, Output{Stream: stream, Source: piece, Length: int64(len(text))})
 	if !piece.retained.Load() {
 		piece.Release()
 	}
 }
 
-// piece is some output, which has a place until it was shown.
+// piece is a piece of output. It has a place until it was shown.
 type piece struct {
 	text     []byte
 	places   chan struct{}
@@ -42,9 +45,9 @@ func (p *piece) ReadAt(b []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// Retain is called once, for there is one subscription; or never when that has
-// ended.
+// Retain is called once, because there is one subscription, or never if that
+// has ended.
 func (p *piece) Retain() { p.retained.Store(true) }
 
-// Release gives the place back.
+// Release frees the place.
 func (p *piece) Release() { <-p.places }

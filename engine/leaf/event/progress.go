@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// Progress is how far a download of a task is. It is published several times a
-// second, to subscribers that also get output, and is not stored.
+// Progress is the progress of a download for a task. It is published several
+// times per second, to subscribers with output, and is not stored.
 type Progress struct {
-	What        string // is downloaded; a later Progress of the same replaces this one
-	Done, Total int64  // bytes; Total is 0 or less while it is not known
+	What        string // name of the download; a later Progress with the same name replaces this one
+	Done, Total int64  // bytes; Total is 0 or less while unknown
 	Detail      string // such as "2 of 5 layers"; may be empty
-	Over        bool   // it has ended, one way or the other
+	Over        bool   // it has succeeded or failed
 }
 
 func (Progress) kind() string { return "" }
 
-// Amount reports how much there is, "" before anything has arrived.
+// Amount describes the amount, or returns "" before any data has arrived.
 func (p Progress) Amount() string {
 	switch {
 	case p.Done == 0:
@@ -29,7 +29,7 @@ func (p Progress) Amount() string {
 	return fmt.Sprintf("%s of %s, %d %%", Size(p.Done), Size(p.Total), p.Done*100/p.Total)
 }
 
-// Size writes a number of bytes for people.
+// Size formats a number of bytes for people.
 func Size(n int64) string {
 	value, unit := float64(n), 0
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
@@ -46,15 +46,15 @@ func Size(n int64) string {
 // liveEvery is the interval between the Progress events of a download.
 const liveEvery = 250 * time.Millisecond
 
-// A download that takes longer than firstWord is reported in words, then again
-// after twice the time each time, but at least every lastWord.
+// A download that takes longer than firstWord is reported as a task event, and
+// again after intervals that double up to lastWord.
 const (
 	firstWord = 5 * time.Second
 	lastWord  = time.Minute
 )
 
-// TellProgress returns when done is closed. Until then it calls live, which
-// publishes a Progress, at short intervals, and word, which reports in words, at
+// TellProgress returns when done is closed. Until then it calls live, to
+// publish a Progress, at short intervals, and word, to report a task event, at
 // growing ones.
 func TellProgress(done <-chan struct{}, live, word func()) {
 	tick := time.NewTicker(liveEvery)

@@ -7,11 +7,12 @@ import (
 	"io"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-// drain returns, as text, what a subscription has in its queue.
+// drain returns the queue of a subscription as text.
 func drain(s *Subscription) (got []string) {
 	for s.Ready() {
 		e, ok := s.Next(context.Background())
@@ -39,7 +40,7 @@ func check(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
-func TestWhoGetsWhat(t *testing.T) {
+func TestPublishedBodies(t *testing.T) {
 	t.Parallel()
 	var b Bus
 	all, quiet := b.Subscribe(true), b.Subscribe(false)
@@ -54,7 +55,7 @@ func TestWhoGetsWhat(t *testing.T) {
 	check(t, "chosen", drain(second), "web stdout 0+1", "4")
 
 	b.Publish(nil, "", notice(6))
-	quiet.Finish() // what came before is still to be read
+	quiet.Finish() // earlier events can still be read
 	b.Publish(nil, "", notice(7))
 	check(t, "a finished one", drain(quiet), "6", "end")
 	all.Close()
@@ -70,8 +71,9 @@ func TestWhoGetsWhat(t *testing.T) {
 	}
 }
 
-// What one task writes to one stream joins as long as nothing stands between.
-func TestPiecesThatDoNotJoin(t *testing.T) {
+// The output of one task in one stream is merged as long as nothing comes
+// between.
+func TestUnmergedPieces(t *testing.T) {
 	t.Parallel()
 	var b Bus
 	s := b.Subscribe(true)
@@ -98,9 +100,9 @@ func TestPiecesThatDoNotJoin(t *testing.T) {
 	}
 }
 
-// A subscriber that reads too slowly has as much as it may have, and one gap for
-// each stream; once it has read, it gets output again.
-func TestWhatASlowSubscriberHas(t *testing.T) {
+// A slow subscriber gets as much as the limit allows, and one gap for each
+// stream; after reading, it gets output again.
+func TestSlowSubscriber(t *testing.T) {
 	t.Parallel()
 	var b Bus
 	s := b.Subscribe(true)
@@ -108,7 +110,7 @@ func TestWhatASlowSubscriberHas(t *testing.T) {
 	write := func(task string, stream Stream, offset, n int64) {
 		b.Publish(nil, task, Output{Source: src, Stream: stream, Offset: offset, Length: n})
 	}
-	write("a", Stdout, 0, maxRetained) // as much as there may be
+	write("a", Stdout, 0, maxRetained) // the maximum
 	write("a", Stdout, maxRetained, 1)
 	write("a", Stderr, 0, 2)
 	write("b", Stdout, 0, 3)
@@ -129,8 +131,8 @@ func TestWhatASlowSubscriberHas(t *testing.T) {
 	}
 }
 
-// So many pieces that are in memory wait at a time; one more waits until the
-// first was shown, or nobody looks any more.
+// The number of pieces in memory is limited; another one waits until the first
+// was shown, or there is no reader any more.
 func TestPiecesInMemory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -142,7 +144,7 @@ func TestPiecesInMemory(t *testing.T) {
 		go func() {
 			defer close(done)
 			for range 5 {
-				pieces.Publish(&b, nil, "a", Stderr, []byte("text"), stopped)
+				pieces.Publish(&b, time.Now(), nil, "a", Stderr, []byte("text"), stopped)
 				sent++
 			}
 		}()
@@ -176,7 +178,7 @@ func TestPiecesInMemory(t *testing.T) {
 		<-done
 		s.Close()
 		for range 3 { // without a subscriber none keeps its place
-			pieces.Publish(&b, nil, "a", Stdout, []byte("text"), nil)
+			pieces.Publish(&b, time.Now(), nil, "a", Stdout, []byte("text"), nil)
 		}
 	})
 }

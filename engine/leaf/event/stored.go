@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// Stored is an event in the form in which it outlives the program, whole but
-// for an Output or Gap, which have none.
+// Stored is the stored form of an event. Output and Gap have none.
 type Stored struct {
 	Seq   uint64          `json:"seq"`
 	Time  time.Time       `json:"time"`
@@ -17,7 +16,7 @@ type Stored struct {
 	Body  json.RawMessage `json:"body"`
 }
 
-// Store returns the event as it is stored.
+// Store returns the event in its stored form.
 func (e Event) Store() (Stored, error) {
 	kind := Kind(e.Body)
 	if kind == "" {
@@ -27,7 +26,7 @@ func (e Event) Store() (Stored, error) {
 	return Stored{Seq: e.Seq, Time: e.Time, Alloc: e.Alloc, Task: e.Task, Kind: kind, Body: body}, err
 }
 
-// Event returns the event that was stored.
+// Event returns the stored event.
 func (s Stored) Event() (Event, error) {
 	body, err := decode(s.Kind, s.Body)
 	return Event{Seq: s.Seq, Time: s.Time, Alloc: s.Alloc, Task: s.Task, Body: body}, err

@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// The types of task events that api does not name.
+// Types of task events that package api lacks.
 const (
 	TaskMainDead              = "Main Tasks Dead"
 	TaskFailedRestoring       = "Failed Restoring Task"
@@ -21,11 +21,11 @@ const (
 // failsTask is the detail that marks an event that fails its task.
 const failsTask = "fails_task"
 
-// NoCommand is the detail by which a driver failure tells that there is no such
-// command, or no directory to start it in.
+// NoCommand is the detail of a driver failure because a command, or its working
+// directory, does not exist.
 const NoCommand = "no_command"
 
-// Fails reports whether the event fails the task it happens to.
+// Fails reports whether the event fails its task.
 func Fails(e *api.TaskEvent) bool { return e.Details[failsTask] == "true" }
 
 func newEvent(kind, message string, details ...string) *api.TaskEvent {
@@ -33,11 +33,11 @@ func newEvent(kind, message string, details ...string) *api.TaskEvent {
 	for i := 0; i < len(details); i += 2 {
 		e.Details[details[i]] = details[i+1]
 	}
-	e.Message = e.Details["message"] // of which it is the newer form
+	e.Message = e.Details["message"] // its newer form
 	return e
 }
 
-// Received is the first event of a task.
+// Received returns the first event of a task.
 func Received() *api.TaskEvent {
 	return newEvent(api.TaskReceived, "Task received by client")
 }
@@ -47,7 +47,7 @@ func Setup(message string) *api.TaskEvent {
 	return newEvent(api.TaskSetup, message, "message", message)
 }
 
-// SetupFailure reports that the allocation could not be made ready.
+// SetupFailure reports that the allocation could not be set up.
 func SetupFailure(err error) *api.TaskEvent {
 	e := newEvent(api.TaskSetupFailure, "failed to setup alloc: "+err.Error(), failsTask, "true")
 	e.Message = e.DisplayMessage
@@ -59,7 +59,7 @@ func DownloadingArtifacts() *api.TaskEvent {
 	return newEvent(api.TaskDownloadingArtifacts, "Client is downloading artifacts")
 }
 
-// ArtifactDownloadFailed reports why some could not be.
+// ArtifactDownloadFailed reports why artifacts could not be downloaded.
 func ArtifactDownloadFailed(err error) *api.TaskEvent {
 	return newEvent(api.TaskArtifactDownloadFailed, err.Error(), "download_error", err.Error())
 }
@@ -74,10 +74,10 @@ func DriverFailure(err error) *api.TaskEvent {
 	return newEvent(api.TaskDriverFailure, err.Error(), "driver_error", err.Error())
 }
 
-// Started reports that the task runs.
+// Started reports that the task is running.
 func Started() *api.TaskEvent { return newEvent(api.TaskStarted, "Task started by client") }
 
-// Terminated reports that the task ended by itself or was ended.
+// Terminated reports that the task ended or was stopped.
 func Terminated(code, signal int, oom bool, err error) *api.TaskEvent {
 	message := fmt.Sprintf("Exit Code: %d", code)
 	if signal != 0 {
@@ -92,8 +92,8 @@ func Terminated(code, signal int, oom bool, err error) *api.TaskEvent {
 	return e
 }
 
-// Restarting reports that the task will be started again after a delay. Nomad
-// does not show the reason of a restart that is within the policy.
+// Restarting reports that the task will be restarted after a delay. Like Nomad,
+// it does not show the reason of a restart within the policy.
 func Restarting(delay time.Duration, reason string, withinPolicy bool) *api.TaskEvent {
 	message := fmt.Sprintf("Task restarting in %v", delay)
 	if reason != "" && !withinPolicy {
@@ -108,17 +108,17 @@ func NotRestarting(reason string) *api.TaskEvent {
 	return newEvent(api.TaskNotRestarting, reason, "restart_reason", reason, failsTask, "true")
 }
 
-// RestartSignaled reports that a user asked for a restart.
+// RestartSignaled reports that a user ordered a restart.
 func RestartSignaled(reason string) *api.TaskEvent {
 	return newEvent(api.TaskRestartSignal, reason, "restart_reason", reason)
 }
 
-// Signaling reports that the task is sent a signal.
+// Signaling reports that a signal is sent to the task.
 func Signaling(signal string) *api.TaskEvent {
 	return newEvent(api.TaskSignaling, "Task being sent a signal", "signal", signal)
 }
 
-// Killing reports that the task is being stopped, with how much grace.
+// Killing reports that the task is being stopped, with the time for grace.
 func Killing(timeout time.Duration) *api.TaskEvent {
 	return newEvent(api.TaskKilling,
 		fmt.Sprintf("Sent interrupt. Waiting %v before force killing", timeout),
@@ -130,7 +130,7 @@ func KillingBecause(reason string, timeout time.Duration) *api.TaskEvent {
 	return newEvent(api.TaskKilling, reason, "kill_timeout", timeout.String(), "kill_reason", reason)
 }
 
-// Killed reports that the task was stopped; err is what went wrong with that.
+// Killed reports that the task was stopped; err is an error while stopping it.
 func Killed(err error) *api.TaskEvent {
 	if err != nil {
 		return newEvent(api.TaskKilled, err.Error(), "kill_error", err.Error())
@@ -138,8 +138,8 @@ func Killed(err error) *api.TaskEvent {
 	return newEvent(api.TaskKilled, "Task successfully killed")
 }
 
-// FailedRestoring reports that the task was lost while no engine ran. Nomad would
-// wait for its servers then; here it starts again at once.
+// FailedRestoring reports that the task was lost while no engine was running.
+// Nomad would wait for its servers then; here it restarts at once.
 func FailedRestoring(err error) *api.TaskEvent {
 	return preset(TaskFailedRestoring, "failed to restore task; it starts again: "+err.Error())
 }
@@ -157,7 +157,8 @@ func MainTasksDead() *api.TaskEvent {
 	return newEvent(TaskMainDead, "Main tasks in the group died")
 }
 
-// WaitingShutdownDelay reports that the task is stopped after shutdown_delay.
+// WaitingShutdownDelay reports that the task will be stopped after
+// shutdown_delay.
 func WaitingShutdownDelay(d time.Duration) *api.TaskEvent {
 	return preset(TaskWaitingShutdownDelay, fmt.Sprintf("Waiting for shutdown_delay of %v before killing the task.", d))
 }
@@ -168,7 +169,7 @@ func SkippingShutdownDelay(d time.Duration) *api.TaskEvent {
 	return preset(TaskSkippingShutdownDelay, fmt.Sprintf("Skipping shutdown_delay of %v before killing the task.", d))
 }
 
-// AllocUnhealthy reports what a task did that made its allocation unhealthy.
+// AllocUnhealthy reports how a task made its allocation unhealthy.
 func AllocUnhealthy(message string) *api.TaskEvent {
 	return newEvent("Alloc Unhealthy", message, "message", message)
 }
@@ -179,11 +180,11 @@ func HookFailed(hook string, err error) *api.TaskEvent {
 	return newEvent(TaskHookFailed, message, "message", message)
 }
 
-// HookMessage reports something that a hook has to say.
+// HookMessage reports a message of a hook.
 func HookMessage(message string) *api.TaskEvent { return preset(TaskHookMessage, message) }
 
-// OverMemoryLimit reports that the task has had more memory than its limit, which
-// was not enforced; both are bytes.
+// OverMemoryLimit reports that the task has used more memory than its limit,
+// which is not enforced; both are in bytes.
 func OverMemoryLimit(peak, limit int64) *api.TaskEvent {
 	const mib = 1 << 20
 	return Driver(
@@ -192,7 +193,7 @@ func OverMemoryLimit(peak, limit int64) *api.TaskEvent {
 	)
 }
 
-// Driver reports something that the driver has to say, with its annotations.
+// Driver reports a message of the driver, with its annotations.
 func Driver(message string, annotations map[string]string) *api.TaskEvent {
 	e := preset(api.TaskDriverMessage, message)
 	for k, v := range annotations {
@@ -201,7 +202,7 @@ func Driver(message string, annotations map[string]string) *api.TaskEvent {
 	return e
 }
 
-// preset is an event whose text is given, not derived from its details.
+// preset returns an event whose text does not depend on its details.
 func preset(kind, message string) *api.TaskEvent {
 	e := newEvent(kind, message)
 	e.Message = message

@@ -7,10 +7,11 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// shownMissing is how many names of what templates wait for are shown.
+// shownMissing limits the missing names in an event.
 const shownMissing = 3
 
-// TemplateMissing reports what the templates of a task wait for, by sorted names.
+// TemplateMissing reports the sorted names of values that the templates of a
+// task wait for.
 func TemplateMissing(names []string) *api.TaskEvent {
 	text := "Missing: " + strings.Join(names[:min(len(names), shownMissing)], ", ")
 	if more := len(names) - shownMissing; more > 0 {
@@ -19,13 +20,13 @@ func TemplateMissing(names []string) *api.TaskEvent {
 	return preset("Template", text)
 }
 
-// TemplateRestart reports that the task is restarted for a template that changed.
+// TemplateRestart reports a restart because of a changed template.
 func TemplateRestart() *api.TaskEvent {
 	return preset(api.TaskRestartSignal, "Template with change_mode restart re-rendered")
 }
 
-// TemplateSignal reports that the task is sent a signal, which is given as Go
-// writes it ("hangup"), for a template that changed.
+// TemplateSignal reports that a signal, in Go's notation ("hangup"), is sent to
+// the task because of a changed template.
 func TemplateSignal(signal string) *api.TaskEvent {
 	return withSignal(preset(api.TaskSignaling, "Template re-rendered"), signal)
 }
@@ -35,13 +36,13 @@ func TemplateSignalSkipped(signal string) *api.TaskEvent {
 	return HookMessage(fmt.Sprintf("Template skipped signal %s: task is not running", signal))
 }
 
-// TemplateScript reports that the script of a template that changed ran well.
+// TemplateScript reports that the script of a changed template succeeded.
 func TemplateScript(command string, args []string) *api.TaskEvent {
 	return HookMessage(fmt.Sprintf("Template successfully ran script %s with arguments: %v. Exit code: 0", command, args))
 }
 
-// TemplateScriptFailed reports that the script of a template that changed could
-// not be run or, when err is nil, ended with a code.
+// TemplateScriptFailed reports that the script of a changed template could not
+// run or, if err is nil, ended with a code.
 func TemplateScriptFailed(command string, args []string, code int, err error) *api.TaskEvent {
 	text := fmt.Sprintf("Template ran script %s with arguments %v on change but it exited with code: %d", command, args, code)
 	if err != nil {
@@ -50,7 +51,7 @@ func TemplateScriptFailed(command string, args []string, code int, err error) *a
 	return preset(TaskHookFailed, text)
 }
 
-// KillingFailed reports that the task is ended as failed, and why.
+// KillingFailed reports that the task is stopped as failed, and why.
 func KillingFailed(reason string) *api.TaskEvent {
 	e := preset(api.TaskKilling, reason)
 	e.Details[failsTask] = "true"
@@ -62,12 +63,12 @@ func withSignal(e *api.TaskEvent, signal string) *api.TaskEvent {
 	return e
 }
 
-// IdentityRestart reports that the task is restarted for a new token.
+// IdentityRestart reports a restart because of a new token.
 func IdentityRestart(identity string) *api.TaskEvent {
 	return preset(api.TaskRestartSignal, fmt.Sprintf("Identity[%s]: new token acquired", identity))
 }
 
-// IdentitySignal reports that the task is sent a signal for a new token.
+// IdentitySignal reports that a signal is sent because of a new token.
 func IdentitySignal(identity, signal string) *api.TaskEvent {
 	return withSignal(preset(api.TaskSignaling, fmt.Sprintf("Identity[%s]: new Identity token acquired", identity)), signal)
 }

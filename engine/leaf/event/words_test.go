@@ -14,8 +14,8 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// line is all that an event of a task says, but its time: "TYPE: TEXT", then its
-// message if it has one, then its details.
+// line formats a task event without its time: "TYPE: TEXT", then its message,
+// if any, then its details.
 func line(e *api.TaskEvent) string {
 	s := e.Type + ": " + e.DisplayMessage
 	if e.Message != "" {
@@ -27,7 +27,7 @@ func line(e *api.TaskEvent) string {
 	return s
 }
 
-// The words, messages and details of Nomad's events.
+// The texts, messages and details of Nomad's events.
 func TestWordsOfTaskEvents(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
@@ -107,8 +107,8 @@ func TestAmounts(t *testing.T) {
 	}
 }
 
-// Who watches hears four times a second; words are said after 5, 10, 20, 40
-// seconds more, and then once a minute.
+// Views are updated four times per second; task events are published after 5,
+// 10, 20, 40 more seconds, and then once per minute.
 func TestTellProgress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -120,13 +120,14 @@ func TestTellProgress(t *testing.T) {
 		if !slices.Equal(words, want) {
 			t.Errorf("said after %v, want %v", words, want)
 		}
-		if live != 799 && live != 800 { // the last one is due with the end
+		if live != 799 && live != 800 { // the last one coincides with the end
 			t.Errorf("shown %d times in 200 seconds", live)
 		}
 	})
 }
 
-// Events written as JSON come back as they were, but for what JSON leaves out.
+// Events written as JSON are the same after parsing, except for fields that
+// JSON omits.
 func TestEventsAsJSON(t *testing.T) {
 	t.Parallel()
 	const at = `"time":"1970-01-01T00:00:01.000000002Z"`
@@ -170,7 +171,7 @@ func TestEventsAsJSON(t *testing.T) {
 			t.Errorf("%T: %v (-want +got):\n%s", tt.body, err, diff)
 		}
 		back, err := Parse(text)
-		if back.Alloc.Parent != "" { // that of the body, which is the same
+		if back.Alloc.Parent != "" { // it is in the body, too
 			back.Alloc.Parent = alloc.Parent
 		}
 		if diff := cmp.Diff(e, back); diff != "" || err != nil {
@@ -191,7 +192,7 @@ func TestEventsAsJSON(t *testing.T) {
 	}
 }
 
-func TestAllocIsOfAJob(t *testing.T) {
+func TestAllocOf(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		alloc Alloc

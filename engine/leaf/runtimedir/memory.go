@@ -18,12 +18,12 @@ const (
 	// memoryFile remembers the directory of a user whose usual one was taken.
 	memoryFile = "runtime-dir"
 	prefix     = "taskrun-"
-	// randomLen keeps the paths of sockets short; each letter is 5 bits.
+	// randomLen keeps the paths of sockets short; each letter has 5 bits.
 	randomLen = 12
 )
 
-// recall returns the directory that a file remembers, if it is still this
-// user's alone; else "".
+// recall returns the directory named in a file if it still belongs to this user
+// alone, or "".
 func recall(memory string, euid int) string {
 	f, err := OpenFile(memory, os.O_RDONLY)
 	if err != nil {
@@ -45,8 +45,8 @@ func read(f *os.File, euid int) string {
 	return dir
 }
 
-// remember makes a directory in tmp and writes its name into a file. It returns
-// the directory of a command that was faster.
+// remember creates a directory in tmp and writes its name into a file. If
+// another command was faster, it returns that one's directory.
 func remember(memory, tmp string, euid int) (string, error) {
 	state := filepath.Dir(memory)
 	if err := os.MkdirAll(state, 0o700); err != nil {
@@ -80,7 +80,7 @@ func remember(memory, tmp string, euid int) (string, error) {
 	return dir, nil
 }
 
-// Flock is flock(2), also when signals arrive meanwhile.
+// Flock calls flock(2), and repeats it after signals.
 func Flock(f *os.File, how int) error {
 	for {
 		if err := unix.Flock(int(f.Fd()), how); !errors.Is(err, unix.EINTR) {
@@ -89,9 +89,9 @@ func Flock(f *os.File, how int) error {
 	}
 }
 
-// OpenFile opens a regular file of this user that no other user can write to. It
-// follows no link in the last part of the path, and waits for no pipe. A file
-// that it makes is for the user alone.
+// OpenFile opens a regular file of this user that no other user can write to.
+// It follows no link in the last part of the path, and does not block on a
+// pipe. If it creates the file, the file is private to the user.
 func OpenFile(path string, flags int) (*os.File, error) {
 	f, err := os.OpenFile(path, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0o600)
 	if err != nil {
@@ -115,7 +115,7 @@ func CheckDir(dir *os.File) error {
 	return checkOwner(&stat)
 }
 
-// CheckFile refuses an open file that is no regular file, or that another user
+// CheckFile refuses an open file that is not regular, or that another user
 // owns, can write to, or has given another name.
 func CheckFile(f *os.File) error {
 	var stat unix.Stat_t

@@ -1,11 +1,11 @@
-// Package runtimedir finds the directory in which the runs of a user meet: it
-// has their sockets, the records by which they are cleaned up, and the locks of
-// their ports. Everything in it is trusted, so it must be a directory that only
-// the user can write to, in one where nobody else can rename or replace it.
+// Package runtimedir finds the directory shared by the runs of a user, with
+// their sockets, the records for the cleanup, and the locks of their ports.
+// Everything in it is trusted, so only the user must be able to write to it,
+// and nobody else may be able to rename or replace it.
 //
-// Check and the later use of a path are not one step. Nobody else can change the
-// answer meanwhile: the directory is the user's own, with mode 0700, and its
-// parent has the sticky bit or is not writable by others.
+// The check of a path and its later use are separate steps. Nobody else can
+// change the result in between: the directory belongs to the user, with mode
+// 0700, and its parent has the sticky bit or is not writable by others.
 package runtimedir
 
 import (
@@ -18,16 +18,16 @@ import (
 	"syscall"
 )
 
-// Find returns the directory of a user, which need not exist yet: Make makes it.
+// Find returns the directory of a user. It need not exist yet: Make creates it.
 // It is $XDG_RUNTIME_DIR/taskrun
 // (https://specifications.freedesktop.org/basedir-spec/latest/), unless that
 // variable names a directory of another user, or one that others can write to,
-// which is a warning; for root /var/run/taskrun; else a directory for this user
-// in the one for temporary files.
+// which is a warning; for root /var/run/taskrun; otherwise a directory for this
+// user in the directory for temporary files.
 //
-// Anybody can take that last name first. Then it is a directory whose name
-// nobody can guess, and which a file in state, the user's directory for what
-// outlives a command, remembers from then on.
+// Anyone can take that last name first. Then Find uses a directory with a
+// random name, and remembers it in a file in state, the user's directory for
+// persistent state.
 func Find(getenv func(string) string, euid int, state string) (dir, warning string, err error) {
 	if base := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(base) {
 		info, err := os.Stat(base)
@@ -50,7 +50,7 @@ func Find(getenv func(string) string, euid int, state string) (dir, warning stri
 	return dir, warning, err
 }
 
-// inTemp returns a directory in the one for temporary files.
+// inTemp returns a directory in the directory for temporary files.
 func inTemp(tmp, memory string, euid int) (string, error) {
 	if dir := recall(memory, euid); dir != "" {
 		return dir, nil
@@ -70,14 +70,13 @@ func inTemp(tmp, memory string, euid int) (string, error) {
 	return "", fmt.Errorf("cannot use %q for the sockets of runs: %w; set XDG_RUNTIME_DIR to a directory that is yours, with mode 0700", dir, err)
 }
 
-// Make makes a directory that Find has returned, or checks that it is what it
-// has to be.
+// Make creates a directory that Find has returned, or checks an existing one.
 func Make(dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
 	}
 	if err := os.Mkdir(dir, 0o700); err == nil {
-		return os.Chmod(dir, 0o700) // whatever the umask
+		return os.Chmod(dir, 0o700) // regardless of the umask
 	} else if !errors.Is(err, fs.ErrExist) {
 		return err
 	}

@@ -2,6 +2,7 @@ package runtimedir
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,10 +14,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// user is another one than the user who runs the tests.
+// user differs from the user who runs the tests.
 const user = 1000
 
-// mine makes a directory with a mode, whatever the umask.
+// mine creates a directory with a mode, regardless of the umask.
 func mine(t *testing.T, path string, mode os.FileMode) string {
 	t.Helper()
 	if err := os.MkdirAll(path, 0o700); err != nil {
@@ -79,9 +80,9 @@ func TestFindWithARuntimeDirectory(t *testing.T) {
 	}
 }
 
-// Whatever has the usual name, another directory is found, always the same, and
-// nothing of the first one is touched.
-func TestTheUsualNameIsTaken(t *testing.T) {
+// If the usual name is taken by anything, another directory is found, always
+// the same, and the first one is not touched.
+func TestUsualNameIsTaken(t *testing.T) {
 	t.Parallel()
 	uid := os.Geteuid()
 	for name, take := range map[string]func(path string) error{
@@ -115,7 +116,7 @@ func TestTheUsualNameIsTaken(t *testing.T) {
 		if err := os.RemoveAll(usual); err != nil || find() != first {
 			t.Errorf("%s: another directory is found when the name is free, %v", name, err)
 		}
-		// A machine that starts may have removed it.
+		// A reboot may have removed it.
 		if err := os.Remove(first); err != nil {
 			t.Fatal(err)
 		}
@@ -128,7 +129,7 @@ func TestTheUsualNameIsTaken(t *testing.T) {
 	}
 }
 
-// Commands that begin at once agree on a directory.
+// Commands that start concurrently agree on a directory.
 func TestCommandsAgree(t *testing.T) {
 	t.Parallel()
 	uid := os.Geteuid()
@@ -153,9 +154,8 @@ func TestCommandsAgree(t *testing.T) {
 	}
 }
 
-// A directory for temporary files in which others can rename what is in it is
-// not used.
-func TestATemporaryDirectoryWithoutTheStickyBit(t *testing.T) {
+// A directory for temporary files in which others can rename files is not used.
+func TestTempDirWithoutStickyBit(t *testing.T) {
 	t.Parallel()
 	tmp := mine(t, filepath.Join(t.TempDir(), "tmp"), 0o777)
 	dir, _, err := Find(env("TMPDIR", tmp), user, t.TempDir())
@@ -164,8 +164,9 @@ func TestATemporaryDirectoryWithoutTheStickyBit(t *testing.T) {
 	}
 }
 
-// A directory that is not there is told apart from one that is not the user's.
-func TestCheckOfADirectoryThatIsGone(t *testing.T) {
+// A missing directory is distinguished from one that does not belong to the
+// user.
+func TestCheckOfAMissingDirectory(t *testing.T) {
 	t.Parallel()
 	if err := Check(filepath.Join(t.TempDir(), "gone")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("error %v", err)
@@ -205,5 +206,47 @@ func TestOpenFile(t *testing.T) {
 		if f != nil && err == nil {
 			_ = f.Close()
 		}
+	}
+}
+
+// A directory or a file of another user, or one that others can write to, is
+// refused.
+func TestCheckOfOpenFiles(t *testing.T) {
+	t.Parallel()
+	dir, file := mine(t, filepath.Join(t.TempDir(), "dir"), 0o700), filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	check := func(what, path string, mode os.FileMode, check func(*os.File) error, want string) {
+		t.Helper()
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if got := check(f); got == nil && want != "" || got != nil && got.Error() != want {
+			t.Errorf("%s: %v, want %q", what, got, want)
+		}
+	}
+	check("a private directory", dir, 0o700, CheckDir, "")
+	check("a readable directory", dir, 0o755, CheckDir, "")
+	check("a directory of a group", dir, 0o770, CheckDir, "others can write to it (mode 0770)")
+	check("a directory of all", dir, 0o777|os.ModeSticky, CheckDir, "others can write to it (mode 0777)")
+	check("a file as directory", file, 0o600, CheckDir, "it is no directory")
+	check("a file", file, 0o644, CheckFile, "")
+	other := os.Geteuid() + 1
+	for _, path := range []string{dir, file} {
+		if err := os.Chown(path, other, -1); err != nil {
+			t.Skipf("only root can give files away: %v", err)
+		}
+	}
+	refused := fmt.Sprintf("it belongs to another user (uid %d)", other)
+	check("a directory of another user", dir, 0o700, CheckDir, refused)
+	check("a file of another user", file, 0o600, CheckFile, refused)
+	if err := Check(dir); err == nil || err.Error() != refused {
+		t.Errorf("a directory of another user by its path: %v", err)
 	}
 }

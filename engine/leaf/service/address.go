@@ -10,7 +10,7 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// The address modes of services and checks; see
+// Address modes of services and checks; see
 // https://developer.hashicorp.com/nomad/docs/job-specification/service#address_mode.
 const (
 	modeAuto      = "auto"
@@ -20,7 +20,7 @@ const (
 	modeAllocIPv6 = "alloc_ipv6"
 )
 
-// Network is where an allocation, or one of its tasks, can be reached.
+// Network has the addresses of an allocation or one of its tasks.
 type Network struct {
 	Ports  []taskenv.Port
 	Host   string           // address of the machine, for services without a port
@@ -28,8 +28,8 @@ type Network struct {
 	Alloc  string           // address in the allocation's own network; "" for none
 }
 
-// Address returns where a service is reached. Port is the label or number of
-// its port, "" for none, and custom its own address, "" for none.
+// Address returns the address of a service. Port is the label or number of its
+// port, and custom its own address; both may be empty.
 func (n Network) Address(mode, port, custom string) (ip string, number int, err error) {
 	switch mode {
 	case "", modeAuto:
@@ -60,12 +60,12 @@ func (n Network) labelled(label string) (taskenv.Port, bool) {
 	return taskenv.Port{}, false
 }
 
-// hostPort is the port on the host, 0 if there is none.
+// hostPort returns the port on the host, or 0.
 func (n Network) hostPort(port string) int {
 	if p, ok := n.labelled(port); ok {
 		return p.Value
 	}
-	number, _ := strconv.Atoi(port) // 0 when it is neither
+	number, _ := strconv.Atoi(port) // 0 if it is neither
 	return number
 }
 
@@ -99,7 +99,7 @@ func (n Network) alloc(mode, port string) (string, int, error) {
 	return n.inside(n.Alloc, port, "the group has no port %q")
 }
 
-// inside is an address in a network of the allocation's own, where tasks listen
+// inside returns an address in the allocation's own network, where tasks listen
 // at other ports than the machine's.
 func (n Network) inside(ip, port, unknown string) (string, int, error) {
 	if port == "" {
@@ -115,8 +115,8 @@ func (n Network) inside(ip, port, unknown string) (string, int, error) {
 	return ip, number, nil
 }
 
-// RegistrationID is the ID of a service of a task, or of a group if the task is
-// empty, as Nomad makes it.
+// RegistrationID returns Nomad's ID for a service of a task, or of a group if
+// task is empty.
 func RegistrationID(alloc, group, task string, s *api.Service) string {
 	owner := task
 	if owner == "" {

@@ -1,6 +1,7 @@
-// Package service is the local catalog of services: what tasks offer, where,
-// and what their checks say. It takes the place of Nomad's service discovery and
-// of Consul: to the catalog a provider is only a name in the job file.
+// Package service is the local catalog of services: the services of tasks,
+// their addresses, and the results of their checks. It replaces Nomad's service
+// discovery and Consul: to the catalog, a provider is only a name in the job
+// file.
 package service
 
 import (
@@ -12,15 +13,15 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// Instance is a service as its provider knows it.
+// Instance is a registered instance of a service.
 type Instance struct {
 	api.ServiceRegistration
 	Provider string // nomad or consul
 	Meta     map[string]string
 }
 
-// Catalog is the services of one engine. The zero value is empty and ready.
-// Its methods may be called from several goroutines at once.
+// Catalog contains the services of an engine. The zero value is empty and
+// ready. Its methods are safe for concurrent use.
 type Catalog struct {
 	mu       sync.Mutex
 	services map[string]*Instance                        // by ID
@@ -28,8 +29,8 @@ type Catalog struct {
 	changed  chan struct{}
 }
 
-// Register adds a service, or replaces the one with its ID. It belongs to the
-// catalog from now on.
+// Register adds a service, or replaces the one with its ID. The catalog owns r
+// from then on.
 func (c *Catalog) Register(r *Instance) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -40,7 +41,7 @@ func (c *Catalog) Register(r *Instance) {
 	c.wake()
 }
 
-// Deregister removes a service and returns what it was; nil if there is none.
+// Deregister removes a service and returns it, or nil if there is none.
 func (c *Catalog) Deregister(id string) *Instance {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -52,8 +53,8 @@ func (c *Catalog) Deregister(id string) *Instance {
 	return r
 }
 
-// Changed returns a channel that is closed when the services, or what their
-// checks say, change next. Call it before looking at them.
+// Changed returns a channel that is closed at the next change of the services
+// or the results of their checks. Call it before reading them.
 func (c *Catalog) Changed() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -63,7 +64,7 @@ func (c *Catalog) Changed() <-chan struct{} {
 	return c.changed
 }
 
-// Wake has followers of the catalog look again: services beside it have
+// Wake wakes the followers of the catalog because services outside of it have
 // changed.
 func (c *Catalog) Wake() {
 	c.mu.Lock()
@@ -71,7 +72,7 @@ func (c *Catalog) Wake() {
 	c.wake()
 }
 
-// wake reports a change; the lock is held.
+// wake reports a change. The caller must hold the lock.
 func (c *Catalog) wake() {
 	if c.changed != nil {
 		close(c.changed)
@@ -79,7 +80,7 @@ func (c *Catalog) wake() {
 	}
 }
 
-// Services returns the instances that a filter lets pass, by name and then by
+// Services returns the instances that keep accepts, sorted by name and then by
 // ID. They are read only.
 func (c *Catalog) Services(keep func(*Instance) bool) []*Instance {
 	c.mu.Lock()
@@ -99,21 +100,21 @@ func (c *Catalog) Services(keep func(*Instance) bool) []*Instance {
 	return list
 }
 
-// Named lets the instances of one service pass.
+// Named accepts the instances of one service.
 func Named(name string) func(*Instance) bool {
 	return func(r *Instance) bool { return r.ServiceName == name }
 }
 
-// OfAlloc lets the services of one allocation pass.
+// OfAlloc accepts the services of one allocation.
 func OfAlloc(id string) func(*Instance) bool {
 	return func(r *Instance) bool { return r.AllocID == id }
 }
 
-// All lets every service pass.
+// All accepts every service.
 func All(*Instance) bool { return true }
 
-// SetCheck records what a check of an allocation says now and returns what it
-// said before; nil if it is new.
+// SetCheck records the result of an allocation's check and returns the previous
+// one, or nil if the check is new.
 func (c *Catalog) SetCheck(alloc string, status api.AllocCheckStatus) (before *api.AllocCheckStatus) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -133,7 +134,7 @@ func (c *Catalog) SetCheck(alloc string, status api.AllocCheckStatus) (before *a
 	return before
 }
 
-// ForgetCheck drops what a check of an allocation says.
+// ForgetCheck removes a check of an allocation.
 func (c *Catalog) ForgetCheck(alloc, id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -143,7 +144,7 @@ func (c *Catalog) ForgetCheck(alloc, id string) {
 	}
 }
 
-// Checks returns what the checks of an allocation say, by ID.
+// Checks returns the results of an allocation's checks, by ID.
 func (c *Catalog) Checks(alloc string) api.AllocCheckStatuses {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -166,7 +167,7 @@ func (c *Catalog) Passes(i *Instance) bool {
 	return true
 }
 
-// Forget drops what is known of an allocation.
+// Forget removes the checks of an allocation.
 func (c *Catalog) Forget(alloc string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

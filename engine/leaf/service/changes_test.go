@@ -8,7 +8,7 @@ import (
 	"taskrun/engine/leaf/service"
 )
 
-// Who follows the catalog is woken by what changes it, and by nothing else.
+// Only changes of the catalog wake its followers.
 func TestChanges(t *testing.T) {
 	t.Parallel()
 	var c service.Catalog
@@ -56,7 +56,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// Only the checks of its own service keep an instance from passing.
+// Only failing checks of its own service keep an instance from passing.
 func TestPasses(t *testing.T) {
 	t.Parallel()
 	var c service.Catalog

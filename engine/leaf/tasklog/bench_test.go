@@ -3,6 +3,7 @@ package tasklog
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"testing"
@@ -31,8 +32,9 @@ func BenchmarkOutput(b *testing.B) {
 
 func benchmarkOutput(b *testing.B, total, piece int) {
 	var got int64
+	dir := b.TempDir()
 	l, err := New(Config{
-		Dir: at(b, b.TempDir()), Task: "web", MaxFiles: 10, MaxFileSize: 10 << 20,
+		Dir: at(b, dir), Times: filepath.Join(dir, ".times"), Task: "web", MaxFiles: 10, MaxFileSize: 10 << 20,
 		Announce: func(_ event.Stream, _ event.Source, _, n int64, _ time.Time) { got += n },
 	})
 	if err != nil {
@@ -56,7 +58,7 @@ func BenchmarkIdle(b *testing.B) {
 	var logs []*Log
 	var ends []*os.File
 	for i := 0; b.Loop(); i++ {
-		l, err := New(Config{Dir: at(b, dir), Task: strconv.Itoa(i), MaxFiles: 10, MaxFileSize: 10 << 20})
+		l, err := New(Config{Dir: at(b, dir), Times: filepath.Join(dir, ".times"), Task: strconv.Itoa(i), MaxFiles: 10, MaxFileSize: 10 << 20})
 		if err != nil {
 			b.Fatal(err)
 		}

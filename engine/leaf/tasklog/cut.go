@@ -1,5 +1,7 @@
 package tasklog
 
+import "time"
+
 // markCut marks the file, or takes the mark away. An error is ignored: without
 // the mark the next engine only joins two lines.
 func (r *files) markCut(cut bool) {
@@ -18,12 +20,12 @@ func (r *files) markCut(cut bool) {
 
 // endCutLine ends on disk the line whose rest was lost: what comes now does not
 // belong to it. That is not announced, for the rest was.
-func (r *files) endCutLine() {
+func (r *files) endCutLine(at time.Time) {
 	if r.current == nil && r.openHighest() != nil || !r.marked {
 		return
 	}
 	if r.midLine {
-		if _, _, _, err := r.put([]byte{'\n'}); err != nil {
+		if _, _, _, err := r.put([]byte{'\n'}, at); err != nil {
 			return // what comes next will tell
 		}
 	}

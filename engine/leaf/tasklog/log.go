@@ -25,6 +25,10 @@ type Config struct {
 	MaxFileSize int64 // bytes, at least 1; no file grows larger
 	Disabled    bool  // write no output to disk; announce it from memory
 
+	// Times is the directory in which it is kept when output was read. It is made
+	// when there is some; no task may write there. Empty: that is not kept.
+	Times string
+
 	// Announce is called for each piece of output, in the order of reading
 	// over both streams. The source may be read during the call; who keeps it
 	// longer retains it. A source in memory may give up its oldest pieces, and
@@ -84,7 +88,7 @@ func New(cfg Config) (*Log, error) {
 		if !cfg.Disabled {
 			s.files = &files{
 				dir: d, prefix: cfg.Task + "." + id.String(),
-				maxFiles: cfg.MaxFiles, limit: cfg.MaxFileSize,
+				maxFiles: cfg.MaxFiles, limit: cfg.MaxFileSize, stamper: stamper{dir: cfg.Times},
 			}
 			s.files.makeFirst()
 		}

@@ -117,9 +117,9 @@ func TestMarkSkipsWhatSomebodyRemoved(t *testing.T) {
 	}
 }
 
-// TestFollowTail takes more lines than one block holds, of a text with a length
+// TestOpenTail takes more lines than one block holds, of a text with a length
 // on either side of it.
-func TestFollowTail(t *testing.T) {
+func TestOpenTail(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{0, 5, tailBlock - 5, tailBlock, tailBlock + 5, 5 * tailBlock} {
 		var rec recorder
@@ -128,22 +128,19 @@ func TestFollowTail(t *testing.T) {
 		all := strings.Repeat("line\n", size/5)
 		write(t, stdout, all)
 		for _, n := range []int{0, 1, 2, tailBlock / 5, 4 * tailBlock / 5, tailBlock} {
-			got, r, err := FollowTail(l.cfg.Dir.Name(), "web", event.Stdout, n)
+			r, err := openTail(l.cfg.Dir.Name(), "web", event.Stdout, n)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := all[max(0, len(all)-5*n):]; string(got) != want {
+			if got, want := readOn(t, r), all[max(0, len(all)-5*n):]; got != want {
 				t.Errorf("%d lines of %d bytes: %d bytes, want %d", n, len(all), len(got), len(want))
-			}
-			if next := readOn(t, r); next != "" {
-				t.Errorf("%d lines of %d bytes: %d bytes are read twice", n, len(all), len(next))
 			}
 			if err := r.Close(); err != nil {
 				t.Error(err)
 			}
 		}
 	}
-	if _, r, err := FollowTail(filepath.Join(t.TempDir(), "none"), "web", event.Stdout, 1); r != nil || err == nil {
+	if r, err := openTail(filepath.Join(t.TempDir(), "none"), "web", event.Stdout, 1); r != nil || err == nil {
 		t.Errorf("no directory: %v, %v", r, err)
 	}
 }

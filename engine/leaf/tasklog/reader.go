@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"time"
 
 	"taskrun/engine/leaf/event"
 )
@@ -24,8 +25,13 @@ type Reader struct {
 	prefix  string
 	file    *os.File // nil until there is one
 	index   int      // of file
-	at      int64    // what is read next, in bytes from the beginning of the stream
+	offset  int64    // in file, of what is read next
+	at      int64    // the same, in bytes from the beginning of the stream
 	skipped int64
+
+	times  string  // the directory with times; empty: they are not read
+	stamps *stamps // of file
+	time   time.Time
 
 	mu        sync.Mutex
 	held      []heldFile // those behind file, in order
@@ -35,9 +41,10 @@ type Reader struct {
 
 // heldFile is a file that is read later.
 type heldFile struct {
-	file  *os.File
-	index int
-	start int64 // its place in the stream; -1: right behind the file before it
+	file   *os.File
+	index  int
+	start  int64 // its place in the stream; -1: right behind the file before it
+	stamps *stamps
 }
 
 // How much a reader holds at most, of what rotation would have removed.
@@ -61,6 +68,10 @@ func OpenReader(path, task string, stream event.Stream, offset int64, whence int
 	return r, nil
 }
 
+// seekStream is for an offset from the beginning of the stream, of which files may
+// be gone.
+const seekStream = -1
+
 func (r *Reader) seek(offset int64, whence int) error {
 	gone, files, err := r.list()
 	r.at = gone.bytes
@@ -71,8 +82,11 @@ func (r *Reader) seek(offset int64, whence int) error {
 	for _, f := range files {
 		total += f.size
 	}
-	if whence == io.SeekEnd {
+	switch whence {
+	case io.SeekEnd:
 		offset = total - offset
+	case seekStream:
+		offset -= gone.bytes
 	}
 	offset = min(max(offset, 0), total)
 	r.at += offset
@@ -87,9 +101,8 @@ func (r *Reader) seek(offset int64, whence int) error {
 	if err != nil {
 		return err
 	}
-	r.file, r.index, r.last = f, files[i].index, files[i].index
-	_, err = f.Seek(offset, io.SeekStart)
-	return err
+	r.file, r.index, r.last, r.offset = f, files[i].index, files[i].index, offset
+	return nil
 }
 
 // isGone reports whether there is no file: what else a task has put in its
@@ -156,8 +169,10 @@ func (r *Reader) Close() error {
 	if r.file != nil {
 		err = r.file.Close()
 	}
+	r.stamps.close()
 	for _, h := range r.held {
 		err = errors.Join(err, h.file.Close())
+		h.stamps.close()
 	}
 	return errors.Join(err, r.dir.close())
 }
@@ -184,9 +199,30 @@ func (r *Reader) readFile(p []byte) (int, error) {
 	if r.file == nil {
 		return 0, io.EOF
 	}
-	n, err := r.file.Read(p)
+	if r.stamps != nil {
+		_, until := r.stamps.find(r.offset)
+		p = p[:min(int64(len(p)), until-r.offset)]
+	}
+	n, err := r.file.ReadAt(p, r.offset)
+	if n == 0 {
+		return 0, err
+	}
+	if r.stamps != nil { // again: what was read is there by now
+		var until int64
+		r.time, until = r.stamps.find(r.offset)
+		n = int(min(int64(n), until-r.offset))
+		if r.time.IsZero() {
+			r.time = modified(r.file)
+		}
+	}
+	r.move(n)
+	return n, nil
+}
+
+// move goes on by n bytes in the file, or back.
+func (r *Reader) move(n int) {
+	r.offset += int64(n)
 	r.at += int64(n)
-	return n, err
 }
 
 // findNext makes sure that the file behind the present one is held, and returns
@@ -206,6 +242,7 @@ func (r *Reader) goOn() {
 	defer r.mu.Unlock()
 	if r.file != nil {
 		_ = r.file.Close()
+		r.stamps.close()
 	}
 	next := r.held[0]
 	r.held[0] = heldFile{}
@@ -213,7 +250,7 @@ func (r *Reader) goOn() {
 	if len(r.held) > 0 {
 		r.heldBytes -= sizeOf(next.file)
 	}
-	r.file, r.index = next.file, next.index
+	r.file, r.index, r.offset, r.stamps = next.file, next.index, 0, next.stamps
 	if next.start > r.at {
 		r.skipped += next.start - r.at
 		r.at = next.start
@@ -226,6 +263,9 @@ func (r *Reader) holdNext() error {
 	next, err := r.openNext()
 	if err != nil {
 		return err
+	}
+	if next.stamps = r.stampsOf(next.index); next.stamps != nil {
+		next.stamps.open() // before rotation removes them
 	}
 	if n := len(r.held); n > 0 {
 		r.heldBytes += sizeOf(r.held[n-1].file)
@@ -249,7 +289,7 @@ func (r *Reader) openNext() (heldFile, error) {
 	if r.last >= 0 {
 		f, _, err := r.dir.open(fileName(r.prefix, r.last+1), os.O_RDONLY)
 		if !isGone(err) {
-			return heldFile{f, r.last + 1, -1}, err
+			return heldFile{file: f, index: r.last + 1, start: -1}, err
 		}
 		// Only when the last file is gone can the one behind it be gone, too, or
 		// passed over when something else is in its place. For that alone the
@@ -281,9 +321,9 @@ func (r *Reader) openOldest() (heldFile, error) {
 			return heldFile{}, err
 		}
 		if index == r.last+1 && r.last >= 0 {
-			return heldFile{f, index, -1}, nil
+			return heldFile{file: f, index: index, start: -1}, nil
 		}
-		return heldFile{f, index, gone.bytes}, nil
+		return heldFile{file: f, index: index, start: gone.bytes}, nil
 	}
 	return heldFile{}, io.EOF
 }
@@ -294,6 +334,5 @@ func (r *Reader) Position() (file string, offset int64) {
 	if r.file == nil {
 		return "", 0
 	}
-	offset, _ = r.file.Seek(0, io.SeekCurrent) // a regular file tells
-	return fileName(r.prefix, r.index), offset
+	return fileName(r.prefix, r.index), r.offset
 }

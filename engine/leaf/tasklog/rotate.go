@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -27,6 +28,7 @@ type files struct {
 	size    int64
 	midLine bool // current ends within a line
 	marked  bool // current is marked as cut
+	stamper stamper
 }
 
 // writing is how the file that is written is opened.
@@ -88,8 +90,9 @@ func (r *files) findHighest() (int, error) {
 }
 
 // put writes as much of p as belongs into one file. It returns that file,
-// and where in it how many bytes are, even when it returns an error.
-func (r *files) put(p []byte) (src *logFile, offset int64, n int, err error) {
+// and where in it how many bytes are, even when it returns an error. The bytes
+// were read from the task at a time.
+func (r *files) put(p []byte, at time.Time) (src *logFile, offset int64, n int, err error) {
 	if r.current == nil {
 		if err := r.openHighest(); err != nil {
 			return nil, 0, 0, err
@@ -101,6 +104,7 @@ func (r *files) put(p []byte) (src *logFile, offset int64, n int, err error) {
 		}
 		n = fit(p, r.size, r.limit, r.midLine)
 	}
+	r.stamp(at)
 	n, err = r.current.file.Write(p[:n])
 	if n == 0 {
 		return r.current, 0, 0, err
@@ -141,6 +145,7 @@ func (r *files) use(f *os.File, index int, size int64) {
 	}
 	r.current = newLogFile(f)
 	r.index, r.size, r.midLine, r.marked = index, size, false, isCut(f)
+	r.stamper.last, r.stamper.step = stamp{}, 0
 	if size > 0 {
 		var last [1]byte
 		_, err := f.ReadAt(last[:], size-1)
@@ -184,6 +189,7 @@ func (r *files) removeOldest(index int) {
 	}
 	_ = r.removed.write(r.dir, r.prefix) // on a full disk the next one will do
 	_ = r.dir.clear(name)
+	r.stamper.remove(name)
 }
 
 func (r *files) close() {

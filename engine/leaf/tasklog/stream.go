@@ -13,10 +13,10 @@ import (
 // announced from memory and counted. The lock is held.
 func (l *Log) write(s *stream, p []byte, at time.Time) {
 	if s.files != nil {
-		s.files.endCutLine()
+		s.files.endCutLine(at)
 	}
 	for s.files != nil && len(p) > 0 {
-		src, offset, n, err := s.files.put(p)
+		src, offset, n, err := s.files.put(p, at)
 		if n > 0 {
 			l.announce(s, src, offset, n, at)
 			p = p[n:]

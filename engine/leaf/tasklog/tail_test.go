@@ -1,7 +1,6 @@
 package tasklog
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -42,12 +41,12 @@ func TestTail(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			got, follower, err := FollowTail(dir, "web", event.Stderr, tt.lines)
+			r, err := openTail(dir, "web", event.Stderr, tt.lines)
 			if err != nil {
 				t.Fatal(err)
 			}
-			follower.Close()
-			if want := strings.Join(tt.want, ""); string(got) != want {
+			defer r.Close()
+			if got, want := readOn(t, r), strings.Join(tt.want, ""); got != want {
 				t.Errorf("%.40q, want %.40q", got, want)
 			}
 		})
@@ -57,25 +56,28 @@ func TestTail(t *testing.T) {
 func TestTailIsBounded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	data := bytes.Repeat([]byte{'x'}, maxTail)
 	for i := range 2 {
-		if err := os.WriteFile(filepath.Join(dir, "web.stdout."+strconv.Itoa(i)), data, 0o600); err != nil {
+		name := filepath.Join(dir, "web.stdout."+strconv.Itoa(i))
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(name, maxTail); err != nil {
 			t.Fatal(err)
 		}
 	}
-	got, follower, err := FollowTail(dir, "web", event.Stdout, 1)
+	r, err := openTail(dir, "web", event.Stdout, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	follower.Close()
-	if len(got) != maxTail {
-		t.Errorf("%d bytes", len(got))
+	defer r.Close()
+	if name, offset := r.Position(); name != "web.stdout.1" || offset != 0 {
+		t.Errorf("it begins in %s at %d", name, offset)
 	}
 }
 
 func TestTailWithoutDirectory(t *testing.T) {
 	t.Parallel()
-	if _, _, err := FollowTail(filepath.Join(t.TempDir(), "none"), "web", event.Stdout, 1); err == nil {
+	if _, err := openTail(filepath.Join(t.TempDir(), "none"), "web", event.Stdout, 1); err == nil {
 		t.Error("no error")
 	}
 }

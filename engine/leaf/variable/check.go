@@ -8,13 +8,13 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// What a variable may have, as in Nomad.
+// Limits of a variable, as in Nomad.
 const (
 	maxItems = 64 << 10 // bytes of all names and values
 	maxPath  = 128      // characters
 )
 
-// Check returns why a variable cannot be stored; nil if it can.
+// Check returns why a variable cannot be stored, or nil.
 func Check(v *api.Variable) error {
 	if err := checkPath(v.Path); err != nil {
 		return fmt.Errorf("cannot store a variable at %q: %w", v.Path, err)
@@ -32,8 +32,8 @@ func Check(v *api.Variable) error {
 	return nil
 }
 
-// checkPath checks the characters of a path, and that what is reserved for Nomad
-// itself is used as Nomad uses it.
+// checkPath checks the characters of a path, and the use of paths that are
+// reserved for Nomad itself.
 func checkPath(path string) error {
 	odd := func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_~/", r)

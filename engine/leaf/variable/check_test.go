@@ -43,8 +43,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Each change has an index above the last one, or the given one, and is
-// announced once; an update that changes nothing has neither.
+// Each change has an index after the last one, or the given one, and is
+// announced once; an update without a change has neither.
 func TestIndexes(t *testing.T) {
 	t.Parallel()
 	var s variable.Store

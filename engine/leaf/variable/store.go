@@ -1,5 +1,5 @@
-// Package variable keeps Nomad's variables for a run: in memory and nowhere
-// else, for they are secrets.
+// Package variable keeps Nomad variables for a run. They are secrets, so it
+// keeps them only in memory.
 package variable
 
 import (
@@ -13,13 +13,13 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// ErrConflict says that a variable is not the one that an order was for.
+// ErrConflict says that a variable has changed since the index in the order.
 var ErrConflict = errors.New("cas error: the variable has changed")
 
-// Store keeps variables. The zero Store is empty and ready.
+// Store stores variables. The zero Store is empty and ready.
 type Store struct {
 	mu        sync.Mutex
-	variables map[key]*api.Variable // which are never written to
+	variables map[key]*api.Variable // never modified
 	stubs     map[key]api.VariableItems
 	last      uint64 // index
 	stamp     func(v *api.VariableMetadata, deleted bool) uint64
@@ -30,30 +30,29 @@ type key struct{ namespace, path string }
 
 func keyOf(v *api.Variable) key { return key{v.Namespace, v.Path} }
 
-// Stamp has a function give each change its index, which has to be above all
-// earlier ones. It is called while the store is locked.
+// Stamp sets the function that gives each change its index, which must be
+// greater than all earlier ones. It is called while the store is locked.
 func (s *Store) Stamp(stamp func(v *api.VariableMetadata, deleted bool) uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stamp = stamp
 }
 
-// Tell has a function called after each change.
+// Tell sets a function that is called after each change.
 func (s *Store) Tell(changed func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.told = append(s.told, changed)
 }
 
-// Get returns a variable, which may not be written to; nil: there is none.
+// Get returns a variable, or nil. It is read only.
 func (s *Store) Get(namespace, path string) *api.Variable {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.variables[key{namespace, path}]
 }
 
-// All returns the variables, which may not be written to, by namespace and
-// path.
+// All returns the variables, sorted by namespace and path. They are read only.
 func (s *Store) All() []*api.Variable {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,9 +61,9 @@ func (s *Store) All() []*api.Variable {
 	})
 }
 
-// Put sets a variable and returns it with its index and times. With cas, it
-// must be as it was at that index, 0 for one that is not there: else the error
-// is ErrConflict and the variable is the one that there is, which may be nil.
+// Put sets a variable and returns it with its index and times. If cas is set,
+// the variable must have that index, or be missing for 0: otherwise the error
+// is ErrConflict, and the result is the current variable, which may be nil.
 func (s *Store) Put(v *api.Variable, cas *uint64) (*api.Variable, error) {
 	s.mu.Lock()
 	if was := s.variables[keyOf(v)]; conflict(was, cas) {
@@ -76,7 +75,7 @@ func (s *Store) Put(v *api.Variable, cas *uint64) (*api.Variable, error) {
 	return now, nil
 }
 
-// Delete removes a variable, if there is one. For cas see Put.
+// Delete removes a variable, if it exists. For cas see Put.
 func (s *Store) Delete(namespace, path string, cas *uint64) (*api.Variable, error) {
 	s.mu.Lock()
 	was := s.variables[key{namespace, path}]
@@ -93,8 +92,8 @@ func (s *Store) Delete(namespace, path string, cas *uint64) (*api.Variable, erro
 	return nil, nil
 }
 
-// Stub sets the variables of the stubs file: those that differ from the file as it
-// was before. Those that were changed here alone stay.
+// Stub sets the variables of the stubs file that differ from the previous
+// version of the file. Variables that were only changed here stay.
 func (s *Store) Stub(variables []*api.Variable) {
 	stubs := make(map[key]api.VariableItems, len(variables))
 	s.mu.Lock()

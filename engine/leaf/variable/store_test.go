@@ -14,9 +14,9 @@ func of(path, value string) *api.Variable {
 	return &api.Variable{Namespace: "default", Path: path, Items: api.VariableItems{"v": value}}
 }
 
-// TestAFileSetsWhatItHasChanged: what somebody has put stays until the file
-// says something new of it.
-func TestAFileSetsWhatItHasChanged(t *testing.T) {
+// TestChangedFileSetsVariables checks that a stored variable remains until the
+// file has a new value for it.
+func TestChangedFileSetsVariables(t *testing.T) {
 	t.Parallel()
 	var s variable.Store
 	told := 0
@@ -57,8 +57,9 @@ func TestAFileSetsWhatItHasChanged(t *testing.T) {
 	}
 }
 
-// TestOneOfManyWins has many change a variable that they have read.
-func TestOneOfManyWins(t *testing.T) {
+// TestOneOfSeveralWins lets several clients change a variable that they have
+// read.
+func TestOneOfSeveralWins(t *testing.T) {
 	t.Parallel()
 	var s variable.Store
 	first, err := s.Put(of("a", "0"), new(uint64(0)))

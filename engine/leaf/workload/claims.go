@@ -1,7 +1,7 @@
-// Package workload is the identity of tasks: the tokens that prove it, in the
-// form in which Nomad's servers sign them, and the key behind them. The tokens
-// are good for one engine only: no cluster knows the key.
-// See https://developer.hashicorp.com/nomad/docs/concepts/workload-identity.
+// Package workload implements the identity of tasks: the tokens that prove it,
+// in the form in which Nomad's servers sign them, and their key. The tokens are
+// valid for one engine only: no cluster knows the key. See
+// https://developer.hashicorp.com/nomad/docs/concepts/workload-identity.
 package workload
 
 import (
@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// DefaultName is the name of the identity that every task has.
+	// DefaultName is the name of every task's default identity.
 	DefaultName = "default"
 	// nomadAudience is the audience of tokens for Nomad's own API.
 	nomadAudience = "nomadproject.io"
 )
 
-// Claims are those of a token: its owner, its audience, and its validity.
+// Claims are the claims of a token: its owner, audience, and validity.
 type Claims struct {
 	Subject    string           `json:"sub"`
 	Audience   jwt.Audience     `json:"aud,omitempty"`
@@ -33,7 +33,7 @@ type Claims struct {
 	Task       string           `json:"nomad_task"`
 }
 
-// Task is a task that tokens are issued to.
+// Task is a task for which tokens are issued.
 type Task struct {
 	Region, Alloc, Group, Name string
 
@@ -69,8 +69,8 @@ func Name(id *api.WorkloadIdentity) string {
 	return id.Name
 }
 
-// JobID returns the job that a workload belongs to: dispatched and periodic
-// jobs have the identity of their parent.
+// JobID returns the job of a workload: dispatched and periodic jobs have the
+// identity of their parent.
 func JobID(job *api.Job) string {
 	if job.ParentID != nil && *job.ParentID != "" {
 		return *job.ParentID

@@ -21,15 +21,15 @@ import (
 // keyBits is the size of Nomad's RSA keys.
 const keyBits = 2048
 
-// Keyring signs and verifies tokens. The key is made when it is first needed.
-// Its methods may be called from several goroutines at once.
+// Keyring signs and verifies tokens. It creates the key on first use. Its
+// methods are safe for concurrent use.
 type Keyring struct {
 	id     string                           // of a key in memory
 	key    func() (*jose.JSONWebKey, error) // once
 	chance chance.Source                    // of the IDs of tokens
 }
 
-// NewKeyring returns a keyring in memory, whose tokens end with it.
+// NewKeyring returns a keyring in memory. Its tokens become invalid with it.
 func NewKeyring() *Keyring {
 	k := &Keyring{id: chance.Source{}.ID()}
 	k.key = sync.OnceValues(func() (*jose.JSONWebKey, error) { return newKey(k.id) })
@@ -43,7 +43,7 @@ func OpenKeyring(file string) *Keyring {
 		key, err := readKey(file)
 		if errors.Is(err, fs.ErrNotExist) {
 			if err = createKey(file); err == nil || errors.Is(err, fs.ErrExist) {
-				key, err = readKey(file) // which may be that of another engine
+				key, err = readKey(file) // it may be that of another engine
 			}
 		}
 		if err != nil {
@@ -53,7 +53,7 @@ func OpenKeyring(file string) *Keyring {
 	})}
 }
 
-// ID returns the ID of the key; empty when there is none.
+// ID returns the ID of the key, or "".
 func (k *Keyring) ID() string {
 	if k.id != "" {
 		return k.id
@@ -81,7 +81,7 @@ func (k *Keyring) Sign(c Claims) (string, error) {
 	return jwt.Signed(signer).Claims(c).Serialize()
 }
 
-// Verify returns what a token of this keyring says, unless it has expired.
+// Verify returns the claims of a token of this keyring, unless it has expired.
 func (k *Keyring) Verify(token string, now time.Time) (Claims, error) {
 	parsed, err := jwt.ParseSigned(token, []jose.SignatureAlgorithm{jose.RS256})
 	if err != nil {
@@ -130,8 +130,8 @@ func readKey(file string) (*jose.JSONWebKey, error) {
 	return &key, nil
 }
 
-// createKey writes a new key to a file that does not exist: never half of it,
-// and never over the key of another engine.
+// createKey writes a new key to a file that does not exist, atomically, and
+// never replaces the key of another engine.
 func createKey(file string) error {
 	key, err := newKey(chance.Source{}.ID())
 	if err != nil {
@@ -141,7 +141,7 @@ func createKey(file string) error {
 	if err != nil {
 		return err
 	}
-	temp, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*.new") // for the user alone
+	temp, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*.new") // private to the user
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ import (
 	"taskrun/engine/leaf/workload"
 )
 
-// keys is one keyring for all tests: to make a key takes a while.
+// keys is a keyring shared by all tests, because creating a key is slow.
 var keys = workload.NewKeyring()
 
 var task = workload.Task{Region: "here", Alloc: "alloc-id", Group: "g", Name: "t", Job: &api.Job{ID: new("job/dispatch-1"), ParentID: new("job"), Namespace: new("team")}}
@@ -85,7 +85,8 @@ func TestTokensHaveNomadsForm(t *testing.T) {
 	}
 }
 
-// TestForgedTokensAreRefused tries what a task could send in place of its token.
+// TestForgedTokensAreRefused tries tokens that a task could send instead of its
+// own.
 func TestForgedTokensAreRefused(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -129,8 +130,8 @@ func TestForgedTokensAreRefused(t *testing.T) {
 	}
 }
 
-// TestAKeyInAFileIsMadeOnce opens one file as several engines at once.
-func TestAKeyInAFileIsMadeOnce(t *testing.T) {
+// TestKeyFileIsCreatedOnce opens one file as several engines concurrently.
+func TestKeyFileIsCreatedOnce(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "key")
 	var ids [3]string

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What keeps a directory from its mode is an error.
+// An obstacle to setting the mode of a directory is an error.
 func TestEnd(t *testing.T) {
 	t.Parallel()
 	root, err := os.OpenRoot(t.TempDir())

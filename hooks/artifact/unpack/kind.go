@@ -12,21 +12,21 @@ import (
 	"github.com/ulikunitz/xz"
 )
 
-// Kinds returns the kinds of archives, which are also the suffixes by which
-// they are known.
+// Kinds returns the kinds of archives, which are also their file name suffixes.
 func Kinds() []string {
 	return []string{
 		"tar.gz", "tgz", "tar.bz2", "tbz2", "tar.xz", "txz", "tar.zst", "tzst", "tar", "zip", "gz", "bz2", "xz", "zst",
 	}
 }
 
-// Single reports whether archives of a kind hold a single file without a name.
+// Single reports whether archives of a kind contain a single file without a
+// name.
 func Single(kind string) bool {
 	return slices.Contains([]string{"gz", "bz2", "xz", "zst"}, kind)
 }
 
-// KindOf returns the kind of archive that a path ends with, the longest that
-// fits, or "".
+// KindOf returns the kind of archive by the longest matching suffix of a path,
+// or "".
 func KindOf(path string) (kind string) {
 	for _, k := range Kinds() {
 		if len(k) > len(kind) && strings.HasSuffix(path, "."+k) {
@@ -36,12 +36,12 @@ func KindOf(path string) (kind string) {
 	return kind
 }
 
-// maxWindow is how much memory a zstd archive may demand, in bytes. The zstd
-// command has the same limit.
+// maxWindow limits the memory that a zstd archive may require, in bytes. The
+// zstd command has the same limit.
 const maxWindow = 128 << 20
 
-// decompress returns a reader of the text that packed holds, and a function
-// that releases it.
+// decompress returns a reader of the decompressed text, and a function that
+// releases it.
 func decompress(kind string, packed io.Reader) (text io.Reader, release func(), err error) {
 	release = func() {}
 	switch compression := kind[strings.LastIndexByte(kind, '.')+1:]; compression {

@@ -15,7 +15,7 @@ import (
 	"taskrun/hooks/artifact/unpack"
 )
 
-// What is just within the limits is unpacked, and what is just beyond is not.
+// Archives just within the limits are unpacked, and those just beyond are not.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	text := func(n int) string { return strings.Repeat("x", n) }
@@ -79,7 +79,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// An archive of one file holds that and nothing else.
+// An archive of one file contains that and nothing else.
 func TestArchivesOfOneFile(t *testing.T) {
 	t.Parallel()
 	one := file("x", "one")
@@ -111,8 +111,8 @@ func TestArchivesOfOneFile(t *testing.T) {
 	}
 }
 
-// Files keep their permissions, but no other bits of their modes, and what only
-// describes an archive is passed over.
+// Files keep their permissions, but no other mode bits, and metadata of an
+// archive is skipped.
 func TestModes(t *testing.T) {
 	t.Parallel()
 	program, listed := &zip.FileHeader{Name: "run"}, &zip.FileHeader{Name: "d/"}
@@ -136,7 +136,7 @@ func TestModes(t *testing.T) {
 			t.Errorf("%s: mode %v, %v", kind, info.Mode(), err)
 		}
 	}
-	// A directory that is there already is not unpacked into.
+	// An existing directory is not unpacked into.
 	dir, root, f := place(t, tarOf(t, file("x", "x")))
 	must(t, os.Mkdir(filepath.Join(dir, "got"), 0o700))
 	if err := unpack.Dir(t.Context(), "tar", f, root, "got", limits); err == nil {

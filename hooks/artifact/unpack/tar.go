@@ -41,7 +41,7 @@ func (w *writer) tarEntry(h *tar.Header, text io.Reader) error {
 	case tar.TypeSymlink:
 		return w.addFile(name, fs.ModeSymlink, strings.NewReader(h.Linkname))
 	case tar.TypeReg, tar.TypeGNUSparse:
-		if h.Size > w.left { // before anything is written
+		if h.Size > w.left { // before writing anything
 			return w.tooLarge()
 		}
 		return w.addFile(name, h.FileInfo().Mode().Perm(), text)
@@ -49,7 +49,7 @@ func (w *writer) tarEntry(h *tar.Header, text io.Reader) error {
 	return w.special(name)
 }
 
-// hardlink gives a file that an earlier entry has made another name.
+// hardlink gives another name to a file of an earlier entry.
 func (w *writer) hardlink(name, target string) error {
 	old := strings.TrimPrefix(path.Clean("/"+target), "/")
 	if w.single != "" {

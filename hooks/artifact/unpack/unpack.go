@@ -1,7 +1,7 @@
-// Package unpack unpacks archives that others have made. It writes nothing
-// outside of the directory it is given, makes only files, directories and
-// links, and counts the bytes that it writes: an archive may lie about sizes.
-// Links are made as they are: the caller checks where they lead.
+// Package unpack unpacks untrusted archives. It writes nothing outside of the
+// given directory, creates only files, directories and links, and counts the
+// bytes that it writes, because an archive may state wrong sizes. Links are
+// created as they are: the caller checks where they lead.
 package unpack
 
 import (
@@ -18,17 +18,16 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// Limits is what an archive may hold.
+// Limits limit the content of an archive.
 type Limits struct {
 	Size    int64 // bytes of all files
-	Entries int   // files, links and directories that are listed
+	Entries int   // files, links and directories that are entries
 }
 
-// maxName is how long the name of an entry, or the target of a link, may be, in
-// bytes.
+// maxName limits the name of an entry and the target of a link, in bytes.
 const maxName = 4096
 
-// Dir unpacks an archive into the directory name in root, which it makes.
+// Dir unpacks an archive into a new directory, name in root.
 func Dir(ctx context.Context, kind string, packed *os.File, root *os.Root, name string, limits Limits) error {
 	if err := root.Mkdir(name, 0o755); err != nil {
 		return err
@@ -42,7 +41,7 @@ func Dir(ctx context.Context, kind string, packed *os.File, root *os.Root, name 
 	return w.explain(w.unpack(kind, packed))
 }
 
-// File unpacks the one file that an archive holds to name in root.
+// File unpacks the only file in an archive to name in root.
 func File(ctx context.Context, kind string, packed *os.File, root *os.Root, name string, limits Limits) error {
 	w := &writer{ctx: ctx, root: root, limits: limits, left: limits.Size, single: name}
 	return w.explain(w.unpack(kind, packed))
@@ -53,13 +52,13 @@ type writer struct {
 	ctx    context.Context
 	root   *os.Root
 	limits Limits
-	single string // where the only file goes; empty: there may be many
+	single string // path of the only file; empty: there may be many
 
 	left    int64 // bytes that may still be written
 	entries int
 	files   int
-	made    int         // directories, listed or not
-	listed  []directory // get their modes at the end
+	made    int         // number of directories, with or without an entry
+	listed  []directory // directories that get their modes at the end
 }
 
 type directory struct {
@@ -95,8 +94,8 @@ func (w *writer) explain(err error) error {
 	return nil
 }
 
-// begin counts an entry and returns the path at which it is written, "" for the
-// directory itself.
+// begin counts an entry and returns the path for it, "" for the directory
+// itself.
 func (w *writer) begin(name string) (string, error) {
 	if w.entries++; w.entries > w.limits.Entries {
 		return "", w.tooMany()
@@ -120,14 +119,14 @@ func (w *writer) tooLarge() error {
 	return fmt.Errorf("the unpacked files are larger than the limit of %s", event.Size(w.limits.Size))
 }
 
-// end checks that there was something, and gives directories their modes, which
-// may forbid to write in them.
+// end checks that the archive was not empty, and sets the modes of directories,
+// which may be read-only.
 func (w *writer) end() error {
 	if w.entries == 0 || w.single != "" && w.files == 0 {
 		return errors.New("the archive is empty")
 	}
 	for _, d := range w.listed {
-		// The owner's rights to look into it stay, so that it can be inspected.
+		// The owner keeps access, for the inspection.
 		if err := w.root.Chmod(d.name, d.mode.Perm()|0o500); err != nil {
 			return err
 		}
@@ -135,7 +134,7 @@ func (w *writer) end() error {
 	return nil
 }
 
-// addDir makes a directory that is listed.
+// addDir creates a directory that is an entry.
 func (w *writer) addDir(name string, mode fs.FileMode) error {
 	if w.single != "" {
 		return errNotSingle
@@ -147,7 +146,7 @@ func (w *writer) addDir(name string, mode fs.FileMode) error {
 		return err
 	}
 	info, err := w.root.Lstat(name)
-	if err == nil && info.IsDir() { // an earlier entry may have made a link
+	if err == nil && info.IsDir() { // an earlier entry may have created a link
 		w.listed = append(w.listed, directory{name, mode})
 	}
 	return err
@@ -155,7 +154,7 @@ func (w *writer) addDir(name string, mode fs.FileMode) error {
 
 var errNotSingle = errors.New("the archive does not hold exactly one file")
 
-// addFile writes a file or a link, whose target is its text.
+// addFile writes a file, or a link to the target in text.
 func (w *writer) addFile(name string, mode fs.FileMode, text io.Reader) error {
 	w.files++
 	switch {
@@ -189,8 +188,8 @@ func (w *writer) special(name string) error {
 	return fmt.Errorf("entry %q is neither a file, a directory nor a link", name)
 }
 
-// place makes the directories above a file, which need not be listed, and
-// removes a file that an earlier entry of the same name has left.
+// place creates the directories above a file, which may have no entries, and
+// removes a file of an earlier entry with the same name.
 func (w *writer) place(name string) error {
 	if dir := path.Dir(name); dir != "." {
 		if err := w.mkdirAll(dir); err != nil {
@@ -203,8 +202,8 @@ func (w *writer) place(name string) error {
 	return nil
 }
 
-// mkdirAll makes a directory and those above it. Should a file be in the way,
-// the next step fails.
+// mkdirAll creates a directory and its parents. If a file is in the way, the
+// next step fails.
 func (w *writer) mkdirAll(name string) error {
 	for i, c := range name + "/" {
 		if c != '/' {
@@ -223,7 +222,7 @@ func (w *writer) mkdirAll(name string) error {
 	return nil
 }
 
-// file writes a file, and never more bytes than are left of the limit.
+// file writes a file, up to the bytes left of the limit.
 func (w *writer) file(name string, mode fs.FileMode, text io.Reader) error {
 	f, err := w.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -234,12 +233,12 @@ func (w *writer) file(name string, mode fs.FileMode, text io.Reader) error {
 		err = w.tooLarge()
 	}
 	if err == nil {
-		err = f.Chmod(mode) // whatever the umask
+		err = f.Chmod(mode) // regardless of the umask
 	}
 	return errors.Join(err, f.Close())
 }
 
-// A reader fails when its context ends.
+// A reader fails once its context ends.
 type reader struct {
 	ctx context.Context
 	io.Reader

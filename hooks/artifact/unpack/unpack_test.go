@@ -56,8 +56,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// tree returns what is in a directory: the text of files, the targets of links,
-// and "/" for a directory.
+// tree returns the content of a directory: the text of files, the targets of
+// links, and "/" for a directory.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -87,7 +87,7 @@ func tarOf(t *testing.T, headers ...tar.Header) []byte {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
 	for _, h := range headers {
-		text := h.Uname // in these tests the text of the file
+		text := h.Uname // these tests put the text of the file there
 		h.Uname = ""
 		if h.Mode == 0 && h.Typeflag != tar.TypeXGlobalHeader {
 			h.Mode = 0o644
@@ -132,7 +132,9 @@ func compress(t *testing.T, kind string, text []byte) []byte {
 	return out.Bytes()
 }
 
-// bz2 holds "two\n"; the standard library cannot write that format.
+// bz2 contains "two
+//
+// "; the standard library cannot write that format.
 var bz2, _ = hex.DecodeString("425a68393141592653592eb71ad700000141800010000084802000219a68334d073c5dc914e14240badc6b5c")
 
 func TestKinds(t *testing.T) {
@@ -177,8 +179,8 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// zipOf makes an archive of headers, each followed by its text. A header that
-// states a size is written as it is.
+// zipOf creates an archive of headers, each followed by its text. A header with
+// an explicit size keeps it.
 func zipOf(t *testing.T, parts ...any) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -209,7 +211,7 @@ func zipOf(t *testing.T, parts ...any) []byte {
 	return out.Bytes()
 }
 
-// TestHostileArchives unpacks what was made to do harm. Nothing may be written
+// TestHostileArchives unpacks malicious archives. Nothing may be written
 // outside, and no more than the limits allow.
 func TestHostileArchives(t *testing.T) {
 	t.Parallel()
@@ -267,7 +269,7 @@ func TestHostileArchives(t *testing.T) {
 	}
 }
 
-// checkLimits looks at what an archive has left.
+// checkLimits checks what an archive has left behind.
 func checkLimits(t *testing.T, name, dir string) {
 	t.Helper()
 	outside, err := os.ReadDir(filepath.Dir(dir))
@@ -292,12 +294,12 @@ func checkLimits(t *testing.T, name, dir string) {
 		}
 		return nil
 	}))
-	if files > limits.Entries || size > limits.Size+1 { // the byte that is too much
+	if files > limits.Entries || size > limits.Size+1 { // one byte more than allowed
 		t.Errorf("%s: %d files of %d bytes", name, files, size)
 	}
 }
 
-func TestALaterEntryReplacesAnEarlierOne(t *testing.T) {
+func TestLaterEntryReplacesEarlierOne(t *testing.T) {
 	t.Parallel()
 	dir, err := unpackDir(t, t.Context(), "tar", tarOf(t,
 		file("x", "old"), file("x", "new"), link("l", "x"), file("l", "not through the link"), file("y", "y"), link("y", "x")))
@@ -307,9 +309,9 @@ func TestALaterEntryReplacesAnEarlierOne(t *testing.T) {
 	}
 }
 
-// TestAnEndedContextEndsUnpacking cancels while a file is written that would be
-// unpacked for hours.
-func TestAnEndedContextEndsUnpacking(t *testing.T) {
+// TestUnpackingEndsWithItsContext cancels while writing a file that would take
+// hours to unpack.
+func TestUnpackingEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	dir, root, f := place(t, compress(t, "gz", make([]byte, 1<<20)))
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// perEntry is how long the description of an entry of a zip archive may be on
-// average, in bytes.
+// perEntry limits the average size of an entry's description in a zip archive,
+// in bytes.
 const perEntry = maxName + 1024
 
 func (w *writer) zip(packed *os.File) error {
@@ -25,7 +25,7 @@ func (w *writer) zip(packed *os.File) error {
 	if err != nil {
 		return err
 	}
-	list.unlimited = true // from now on a file at a time is read
+	list.unlimited = true // from now on, only one file is read at a time
 	if len(r.File) > w.limits.Entries {
 		return w.tooMany()
 	}
@@ -45,7 +45,7 @@ func (w *writer) zipEntry(f *zip.File) error {
 	if mode := f.Mode(); mode.IsDir() || strings.HasSuffix(f.Name, "/") {
 		return w.addDir(name, 0o755)
 	}
-	if f.UncompressedSize64 > uint64(w.left) { // before anything is written
+	if f.UncompressedSize64 > uint64(w.left) { // before writing anything
 		return w.tooLarge()
 	}
 	text, err := f.Open()
@@ -55,8 +55,8 @@ func (w *writer) zipEntry(f *zip.File) error {
 	return errors.Join(w.addFile(name, f.Mode(), text), text.Close())
 }
 
-// A budget limits how much is read to learn the entries of a zip archive: all
-// of them are held in memory.
+// A budget limits the size of the list of entries of a zip archive, which is
+// held in memory.
 type budget struct {
 	io.ReaderAt
 	left             int64

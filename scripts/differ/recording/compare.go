@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// Difference is a value on which two recordings disagree. A value that one does
-// not have is empty.
+// Difference is a value that differs between two recordings. A missing value is
+// empty.
 type Difference struct {
 	Path           string // such as "allocs/web.app[0]#0/tasks/server/events"
 	Nomad, Taskrun string
 }
 
-// String shows both values, the lines of long ones side by side.
+// String shows both values; the lines of long ones are shown side by side.
 func (d Difference) String() string {
 	if !strings.Contains(d.Nomad+d.Taskrun, "\n") {
 		return fmt.Sprintf("%s: Nomad %q, taskrun %q", d.Path, d.Nomad, d.Taskrun)
@@ -41,9 +41,10 @@ func line(lines []string, i int) string {
 	return ""
 }
 
-// Compare returns the differences between what Nomad and taskrun did, by path.
-// IDs, ports, times and directories do not count. Owners of files count only
-// with owners set, for only root can give a file to somebody else.
+// Compare returns the differences between the recordings of Nomad and taskrun,
+// by path. IDs, ports, times and directories do not count. Owners of files
+// count only if owners is set, because only root can change the owner of a
+// file.
 func Compare(nomad, taskrun Recording, owners bool) []Difference {
 	n, t := flatten(nomad, owners), flatten(taskrun, owners)
 	paths := map[string]bool{}
@@ -62,7 +63,7 @@ func Compare(nomad, taskrun Recording, owners bool) []Difference {
 	return list
 }
 
-// flatten names every value of a recording by its path.
+// flatten maps every value of a recording by its path.
 func flatten(r Recording, owners bool) map[string]string {
 	flat := map[string]string{"job_status": r.JobStatus, "registered": normalOutput(r.Registered)}
 	for i, c := range r.Commands {
@@ -117,7 +118,7 @@ func flattenAlloc(flat map[string]string, path string, a Alloc, owners bool) {
 		flat[task+"stdout"], flat[task+"stderr"] = normalOutput(t.Stdout), normalOutput(t.Stderr)
 	}
 	for _, f := range a.Files {
-		// Outputs are compared as they are, and hold directories.
+		// Outputs are compared separately, and contain directories.
 		if f.Mode[0] != '-' || strings.HasPrefix(f.Path, "alloc/logs/") || strings.HasSuffix(f.Path, "executor.out") {
 			f.Size = 0
 		}
@@ -131,8 +132,7 @@ func flattenAlloc(flat map[string]string, path string, a Alloc, owners bool) {
 // ring is how many events of a task Nomad keeps.
 const ring = 10
 
-// Lines describes the latest events of a task as they are compared, each in a
-// line.
+// Lines formats the latest events of a task for the comparison, one per line.
 func Lines(events []Event) []string {
 	var list []string
 	for _, e := range events[max(0, len(events)-ring):] {

@@ -71,9 +71,9 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// A job writes U for each ID and N for each time, by its ten digits. An ID may
-// have ten digits, too.
-func TestIDsThatAJobHasCut(t *testing.T) {
+// A job writes U for each ID and N for each time, which it recognizes by its
+// ten digits. An ID may have ten digits, too.
+func TestShortenedIDs(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"ea57b92f-644c-d1fe-f13a-Nae", "ea57b92f-644c-d1fe-f13a-aNe", "ea57b92f-644c-d1fe-f13a-aeN", "U"} {
 		if got := normalOutput(`{"iat":N,"id":"` + id + `"}`); got != `{"iat":N,"id":"U"}` {

@@ -10,12 +10,12 @@ var (
 	delay   = regexp.MustCompile(`restarting in [0-9.a-zµ]+`)
 	dirs    = regexp.MustCompile(`[^\s"=]*/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/`)
 	ids     = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
-	cutID   = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{0,2}N[0-9a-f]{0,2}`) // with ten digits that a job has made an N
+	cutID   = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{0,2}N[0-9a-f]{0,2}`) // with ten digits that a job has replaced by N
 	shortID = regexp.MustCompile(`SHORT_ALLOC_ID=[0-9a-f]{8}`)
 	ports   = regexp.MustCompile(`\b[0-9]{5}\b`)
 	times   = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`)
 	numbers = regexp.MustCompile(`("(?:Create|Modify)(?:Index|Time)": )\d+`)
-	child   = regexp.MustCompile(`\b(dispatch|periodic)-\d{10}(-[0-9a-f]{8})?`) // a job that another one makes
+	child   = regexp.MustCompile(`\b(dispatch|periodic)-\d{10}(-[0-9a-f]{8})?`) // a child of another job
 	launch  = regexp.MustCompile(`(?m)^Approximate next launch time: .*\n?`)
 	evalID  = regexp.MustCompile(`(Evaluation ID *[:=] )\S+`)
 	webUI   = regexp.MustCompile(`\n\n==> View [^\n]*\n`)
@@ -23,11 +23,11 @@ var (
 	request = regexp.MustCompile(`(?m)^.*\[\d+/\w+/\d+ [\d:]+\] "GET /health.*\n?`) // of a check
 )
 
-// launching begins the message of a failed start, which Nomad goes on with the
-// words of its own inner call.
+// launching is the start of the message of a failed start, after which Nomad
+// writes the words of its own inner call.
 const launching = "failed to launch command with executor: "
 
-// normalEvent takes out of an event what differs from run to run.
+// normalEvent removes everything from an event that differs from run to run.
 func normalEvent(e Event) Event {
 	e.Message = delay.ReplaceAllStringFunc(e.Message, func(s string) string {
 		if s == "restarting in 0s" {
@@ -46,17 +46,17 @@ func normalEvent(e Event) Event {
 	return e
 }
 
-// normalOutput takes IDs, directories, times and ports out of a text, and the
-// end of its last line.
+// normalOutput removes IDs, directories, times, ports and the last line end
+// from a text.
 func normalOutput(s string) string {
 	if strings.HasPrefix(s, "<HTTP Error 404") { // there was no file
 		return ""
 	}
-	s = request.ReplaceAllString(s, "") // as many as there was time for
+	s = request.ReplaceAllString(s, "") // their number depends on timing
 	s = webUI.ReplaceAllString(s, "")
 	s = dirs.ReplaceAllString(s, "DIR/")
 	s = ids.ReplaceAllString(s, "ID")
-	s = cutID.ReplaceAllString(s, "U") // as the same job writes the others
+	s = cutID.ReplaceAllString(s, "U") // in the form in which the same job writes others
 	s = launch.ReplaceAllString(s, "")
 	s = child.ReplaceAllString(s, "$1-ID")
 	s = evalID.ReplaceAllString(s, "${1}ID")
@@ -64,12 +64,12 @@ func normalOutput(s string) string {
 	s = sizes.ReplaceAllString(s, "SIZE  ")
 	s = times.ReplaceAllString(s, "TIME")
 	s = numbers.ReplaceAllString(s, "${1}N")
-	s = strings.ReplaceAll(s, "\r\n", "\n") // as it was recorded
+	s = strings.ReplaceAll(s, "\r\n", "\n") // as recorded
 	return ports.ReplaceAllString(strings.TrimSuffix(s, "\n"), "PORT")
 }
 
-// normalTrace puts the lines of a trace in one order: a poststart task begins
-// when the main task runs, perhaps before that has written its first line.
+// normalTrace sorts the lines of a trace: a poststart task starts when the main
+// task is running, possibly before the main task has written its first line.
 func normalTrace(s string) string {
 	if strings.HasSuffix(s, "no such file or directory") {
 		return ""

@@ -1,4 +1,4 @@
-// Package recording describes what happened when a job ran, on Nomad or on
+// Package recording describes the results of running a job, on Nomad or on
 // taskrun, and compares two such descriptions. It is pure.
 package recording
 
@@ -8,8 +8,8 @@ import (
 	"io/fs"
 )
 
-// Recording is what happened to the allocations of a job, and what was answered
-// meanwhile.
+// Recording describes what happened to the allocations of a job, and the
+// responses to requests.
 type Recording struct {
 	Allocs      []Alloc        `json:"allocs"`
 	JobStatus   string         `json:"job_status"`
@@ -19,12 +19,13 @@ type Recording struct {
 	Deployments [][]Deployment `json:"deployments"`
 }
 
-// Alloc is an allocation in the end. What a recording does not tell is nil.
+// Alloc is the final state of an allocation. Values that were not recorded are
+// nil.
 type Alloc struct {
 	Name        string          `json:"name"`
 	Status      string          `json:"client_status"`
 	Description string          `json:"client_description"`
-	Previous    bool            `json:"previous"` // it took the place of another one
+	Previous    bool            `json:"previous"` // it replaced another one
 	Desired     *string         `json:"desired"`
 	Healthy     *bool           `json:"healthy"`
 	Version     *uint64         `json:"version"` // of the job
@@ -34,7 +35,7 @@ type Alloc struct {
 	Trace       *string         `json:"trace"` // the file alloc/data/trace
 }
 
-// Task is a task in the end, with its latest events.
+// Task is the final state of a task, with its latest events.
 type Task struct {
 	State    string  `json:"state"`
 	Failed   bool    `json:"failed"`
@@ -52,7 +53,7 @@ type Event struct {
 	Details map[string]string `json:"details"`
 }
 
-// Command is what a command of the nomad CLI printed.
+// Command is the output of a command of the nomad CLI.
 type Command struct {
 	Line           string
 	Code           int
@@ -69,7 +70,7 @@ func (c Command) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]any{c.Line, c.Code, c.Stdout, c.Stderr})
 }
 
-// AllocLine is an allocation in a list of those of a job.
+// AllocLine is an allocation in a list of a job's allocations.
 type AllocLine struct {
 	Name, Status, Desired string
 	Version               uint64
@@ -85,7 +86,7 @@ func (l AllocLine) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]any{l.Name, l.Status, l.Desired, l.Version})
 }
 
-// Deployment is a deployment in a list of those of a job.
+// Deployment is a deployment in a list of a job's deployments.
 type Deployment struct {
 	Status, Description string
 	Version             uint64
@@ -108,7 +109,7 @@ type DeploymentGroup struct {
 	Promoted, AutoRevert                          bool
 }
 
-// UnmarshalJSON reads the fields in their order, as an array.
+// UnmarshalJSON reads the fields in order, as an array.
 func (g *DeploymentGroup) UnmarshalJSON(text []byte) error {
 	return tuple(text, &g.Desired, &g.Canaries, &g.Placed, &g.Healthy, &g.Unhealthy, &g.Promoted, &g.AutoRevert)
 }
@@ -122,10 +123,10 @@ func (g DeploymentGroup) MarshalJSON() ([]byte, error) {
 type File struct {
 	Path, Mode string // such as "drwxrwxrwx"
 	UID, GID   int
-	Size       int64 // 0 for all but regular files
+	Size       int64 // 0 except for regular files
 }
 
-// Mode writes a mode as ls does.
+// Mode formats a mode like ls.
 func Mode(m fs.FileMode) string {
 	text := []byte("-" + m.Perm().String()[1:])
 	switch {

@@ -11,9 +11,10 @@ func init() {
 	}
 }
 
-// wait ignores signals, closes all other inherited descriptors, and returns when
-// the pipe has no writer any more. The keeper does again what wait leaves out. Descriptors that the program opened itself
-// were closed by execve(2).
+// wait ignores signals, closes all other inherited descriptors, and returns
+// when the pipe has no writer any more. The keeper repeats the steps that fail
+// here. execve(2) has closed the descriptors that the parent program opened
+// itself.
 func wait() {
 	for _, sig := range []syscall.Signal{
 		syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM,
@@ -33,12 +34,12 @@ func wait() {
 	}
 }
 
-// sysCloseRange is the number of close_range(2) on amd64 and arm64. Package
-// syscall is older.
+// sysCloseRange is the number of close_range(2) on amd64 and arm64, which
+// package syscall lacks.
 const sysCloseRange = 436
 
-// ignore has the kernel ignore a signal. This program's children would inherit
-// that; a keeper starts none.
+// ignore makes the kernel ignore a signal. Children would inherit that, but a
+// keeper starts none.
 func ignore(sig syscall.Signal) {
 	const ignored = 1 // SIG_IGN
 	action := struct {

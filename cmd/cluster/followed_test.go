@@ -6,15 +6,15 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// A deployment is published when its state changes, and what is said of one that
-// goes on as a word; one of an earlier version is none.
-func TestWhatIsToldOfADeployment(t *testing.T) {
+// A deployment is published when its state changes, with a message about a
+// running one; deployments of earlier versions are ignored.
+func TestDeploymentMessages(t *testing.T) {
 	t.Parallel()
 	f := newFollowed(Job{Job: &api.Job{ID: new("web"), Version: new(uint64(3))}}, "")
 	for _, step := range []struct {
 		version             uint64
 		status, description string
-		state               string // that is told
+		state               string // published state
 		word                string
 	}{
 		{2, "successful", "done", "", ""},
@@ -35,8 +35,8 @@ func TestWhatIsToldOfADeployment(t *testing.T) {
 	}
 }
 
-// A job is over when it is dead, its registration was evaluated, and everything
-// was published of its allocations.
+// A job is over when it is dead, its registration was evaluated, and all events
+// of its allocations were published.
 func TestWhenAJobIsOver(t *testing.T) {
 	t.Parallel()
 	alloc := func(id, status string) *api.AllocationListStub {
@@ -45,9 +45,9 @@ func TestWhenAJobIsOver(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		status string
-		eval   string // its state; empty: it is not known
+		eval   string // its state; empty: unknown
 		allocs []*api.AllocationListStub
-		told   string // of allocation 1
+		told   string // published status of allocation 1
 		want   bool
 	}{
 		{"it runs", "running", "complete", nil, "", false},

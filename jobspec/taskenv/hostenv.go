@@ -2,9 +2,10 @@ package taskenv
 
 import "strings"
 
-// denied are the variables of the host that no task inherits, Nomad's default
-// for the client option env.denylist, and what taskrun itself has for clusters.
-// See https://developer.hashicorp.com/nomad/docs/configuration/client#env-denylist.
+// denied lists the variables of the host that no task inherits: Nomad's default
+// for the client option env.denylist, and taskrun's own variables for clusters.
+// See
+// https://developer.hashicorp.com/nomad/docs/configuration/client#env-denylist.
 var denied = map[string]bool{
 	"CONSUL_TOKEN": true, "CONSUL_HTTP_TOKEN": true, "CONSUL_HTTP_TOKEN_FILE": true,
 	"NOMAD_TOKEN": true, "VAULT_TOKEN": true,

@@ -1,0 +1,71 @@
+package fold
+
+import (
+	"testing"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/leaf/event"
+)
+
+// The index of a deployment grows with its allocations and their health, like
+// its counts, until it has ended.
+func TestDeploymentGrowsWithItsAllocations(t *testing.T) {
+	t.Parallel()
+	at := func(seconds uint64) time.Time { return time.Unix(int64(seconds), 0) }
+	health := func(healthy bool) event.Body { return event.AllocHealth{Healthy: healthy} }
+	status := func(s string) event.Body { return event.AllocStatus{Status: s, Retry: -1} }
+	deployment := func(status string) event.Body {
+		return event.Deployment{Job: "j", ID: "d", Status: status}
+	}
+	alloc := func(id string) *event.Alloc { return &event.Alloc{Job: "j", Group: "g", Name: "j.g[0]", ID: id} }
+	var seq uint64
+	r, x := New(nil), NewIndexes()
+	for _, step := range []struct {
+		what  string
+		of    *event.Alloc
+		body  event.Body
+		grows bool
+	}{
+		{"another deployment of the job", nil, event.Deployment{Job: "j", ID: "before", Status: api.DeploymentStatusSuccessful}, false},
+		{"a deployment", nil, deployment(api.DeploymentStatusRunning), true},
+		{"an event of a task", alloc("1"), event.TaskEvent{TaskEvent: &api.TaskEvent{Type: api.TaskReceived}}, false},
+		{"an allocation", alloc("1"), status(api.AllocClientStatusPending), true},
+		{"its tasks run", alloc("1"), status(api.AllocClientStatusRunning), false},
+		{"an allocation of another job", &event.Alloc{Job: "k", ID: "2"}, status(api.AllocClientStatusPending), false},
+		{"it is healthy", alloc("1"), health(true), true},
+		{"once more", alloc("1"), health(true), false},
+		{"no longer", alloc("1"), health(false), true},
+		{"a pause", nil, deployment(api.DeploymentStatusPaused), true},
+		{"healthy again", alloc("1"), health(true), true},
+		{"its end", nil, deployment(api.DeploymentStatusSuccessful), true},
+		{"unhealthy after it", alloc("1"), health(false), false},
+		{"an allocation after it", alloc("3"), status(api.AllocClientStatusPending), false},
+	} {
+		seq++
+		e := event.Event{Seq: seq, Time: at(seq), Alloc: step.of, Body: step.body}
+		var was uint64
+		if d := r.Deployment("j"); d != nil {
+			was = d.Modified
+		}
+		r.Apply(e)
+		x.Apply(e, nil)
+		d := r.Deployment("j")
+		if d.ID != "d" {
+			continue
+		}
+		switch grew := d.Modified != was; {
+		case grew != step.grows:
+			t.Errorf("%s: the index grows: %v, want %v", step.what, grew, step.grows)
+		case grew && (d.Modified != Index(e) || !d.Changed.Equal(e.Time)):
+			t.Errorf("%s: index %d at %v, want %d at %v", step.what, d.Modified, d.Changed, Index(e), e.Time)
+		}
+		if asked := x.Of(Topic{DeploymentsOfJob, "j"}); d.Modified > asked {
+			t.Errorf("%s: a query waits after %d, before the deployment's own index %d", step.what, asked, d.Modified)
+		}
+	}
+	if first := r.Deployments[0]; first.ID != "before" || first.Modified != FirstIndex+1 {
+		t.Errorf("the deployment before is %+v", first)
+	}
+}

@@ -1,0 +1,191 @@
+package tasklog
+
+import (
+	"encoding/binary"
+	"errors"
+	"io/fs"
+	"math"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A stamp says when the output from an offset in a file on was read from the task.
+// Stamps are kept in a file of the same name, in a directory that is the engine's
+// alone. It is closed between two stamps, so that a silent task costs no descriptor.
+type stamp struct {
+	offset int64
+	at     time.Time
+}
+
+const (
+	stampSize = 16 // bytes: the offset and Unix nanoseconds, little-endian
+	// stampStep is the least time between two stamps. It doubles with every
+	// slowStamps of a file, which gets maxStamps at most.
+	stampStep  = 10 * time.Millisecond
+	slowStamps = 32 << 10
+	maxStamps  = 30 * slowStamps
+)
+
+// stamper writes the stamps of a stream's files.
+type stamper struct {
+	dir  string // empty: no stamps are kept
+	last stamp  // the zero value before the first one of a file
+	step time.Duration
+}
+
+// stamp keeps when the output that is written next was read. A reader of that
+// output finds its stamp, for this comes first. Errors are ignored: the time is
+// then that of an earlier stamp, or of the file.
+func (r *files) stamp(at time.Time) {
+	s := &r.stamper
+	if s.dir == "" || at.Sub(s.last.at) < s.step {
+		return
+	}
+	info, err := r.current.file.Stat()
+	if err != nil {
+		return
+	}
+	next := stamp{info.Size(), at} // a user may have truncated the file
+	count, err := s.append(fileName(r.prefix, r.index), next)
+	if err != nil {
+		count = 0 // try again after a step
+	}
+	s.last, s.step = next, stampStep<<(min(count, maxStamps)/slowStamps)
+}
+
+// append appends a stamp and returns how many were there before.
+func (s *stamper) append(name string, next stamp) (count int64, err error) {
+	f, size, err := s.open(name)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	count = size / stampSize
+	if next.offset == 0 || next.offset < s.last.offset {
+		count = 0 // those that are there are of other output
+	}
+	if size != count*stampSize { // the last one may be torn
+		if err := f.Truncate(count * stampSize); err != nil {
+			return count, err
+		}
+	}
+	if count < maxStamps {
+		_, err = f.Write(next.bytes())
+	}
+	return count, err
+}
+
+func (s *stamper) open(name string) (f *os.File, size int64, err error) {
+	d, err := openStamps(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = os.Mkdir(s.dir, 0o700); err == nil || errors.Is(err, fs.ErrExist) {
+			d, err = openStamps(s.dir)
+		}
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	defer d.close()
+	const flags = unix.O_WRONLY | unix.O_APPEND
+	if f, size, err = d.open(name, flags|unix.O_CREAT); errors.Is(err, errIrregular) {
+		f, err = d.create(name, flags)
+	}
+	return f, size, err
+}
+
+// remove removes the stamps of a file that is removed.
+func (s *stamper) remove(name string) {
+	if s.dir == "" {
+		return
+	}
+	if d, err := openStamps(s.dir); err == nil {
+		_ = d.clear(name) // else it goes with the allocation
+		_ = d.close()
+	}
+}
+
+func openStamps(path string) (dir, error) {
+	f, err := os.OpenFile(path, unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	return dir{f}, err
+}
+
+func (s stamp) bytes() []byte {
+	b := binary.LittleEndian.AppendUint64(nil, uint64(s.offset))
+	return binary.LittleEndian.AppendUint64(b, uint64(s.at.UnixNano()))
+}
+
+// stamps reads the stamps of one file, also while it grows.
+type stamps struct {
+	dir, name string
+	file      *os.File // nil: there was none yet
+	at        int64    // what is read next
+	page, buf []byte
+	now, next stamp // the latest one at or before what was looked for; the one behind
+	known     bool  // next is there
+}
+
+// find returns the time of the output at an offset, which is zero when it is not
+// known, and where the output of another time begins.
+func (s *stamps) find(offset int64) (at time.Time, until int64) {
+	for s.peek() && s.next.offset <= offset {
+		s.now, s.known = s.next, false
+	}
+	if !s.known {
+		return s.now.at, math.MaxInt64
+	}
+	return s.now.at, s.next.offset
+}
+
+// peek reads the next stamp, unless it is known, and reports whether there is one.
+func (s *stamps) peek() bool {
+	if s.known {
+		return true
+	}
+	if len(s.buf) == 0 && !s.fill() {
+		return false
+	}
+	s.next = stamp{
+		int64(binary.LittleEndian.Uint64(s.buf)),
+		time.Unix(0, int64(binary.LittleEndian.Uint64(s.buf[stampSize/2:]))),
+	}
+	s.buf, s.known = s.buf[stampSize:], true
+	return true
+}
+
+func (s *stamps) fill() bool {
+	s.open()
+	if s.file == nil || s.at >= maxStamps*stampSize { // no more are ours
+		return false
+	}
+	n, _ := s.file.ReadAt(s.page, s.at)
+	n -= n % stampSize // one that is torn may be whole later
+	s.buf = s.page[:n]
+	s.at += int64(n)
+	return n > 0
+}
+
+// open opens the file if it is there.
+func (s *stamps) open() {
+	if s.file != nil {
+		return
+	}
+	d, err := openStamps(s.dir)
+	if err != nil {
+		return
+	}
+	defer d.close()
+	if s.file, _, err = d.open(s.name, os.O_RDONLY); err == nil {
+		s.page = make([]byte, 256*stampSize)
+	}
+}
+
+// rewind makes find begin with the first stamp.
+func (s *stamps) rewind() { s.at, s.buf, s.now, s.known = 0, nil, stamp{}, false }
+
+func (s *stamps) close() {
+	if s != nil && s.file != nil {
+		_ = s.file.Close() // it was only read
+	}
+}

@@ -1,0 +1,106 @@
+package tasklog
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"taskrun/engine/leaf/event"
+)
+
+// Part is what to read of an output that is on disk.
+type Part struct {
+	Logs   string // the directory of the allocation's logs
+	Times  string // see Config
+	Task   string
+	Stream event.Stream
+	Tail   int       // number of last lines, of which the very last may have no end yet; negative: all
+	Since  time.Time // leaves out lines that ended before; zero: none
+}
+
+// Open opens a part of an output. Each Read returns output of one time. There need not
+// be any files yet. Of more than 256 MiB Tail finds fewer lines, and the first one
+// without its beginning.
+func (p Part) Open() (*Reader, error) {
+	var r *Reader
+	var err error
+	if p.Tail < 0 {
+		r, err = OpenReader(p.Logs, p.Task, p.Stream, 0, io.SeekStart)
+	} else {
+		r, err = openTail(p.Logs, p.Task, p.Stream, p.Tail)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.readTimes(p.Times)
+	if err := r.since(p.Since); err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot read %s of task %q: %w", p.Stream, p.Task, err), r.Close())
+	}
+	return r, nil
+}
+
+// readTimes makes each Read return output of one time.
+func (r *Reader) readTimes(dir string) {
+	r.times = dir
+	if r.file != nil {
+		r.stamps = r.stampsOf(r.index)
+	}
+	for i := range r.held {
+		r.held[i].stamps = r.stampsOf(r.held[i].index)
+	}
+}
+
+// Time returns when the output of the latest Read was read from the task, if a Part
+// is read. Where that was not kept it is when the file was written last.
+func (r *Reader) Time() time.Time { return r.time }
+
+func (r *Reader) stampsOf(index int) *stamps {
+	if r.times == "" {
+		return nil
+	}
+	return &stamps{dir: r.times, name: fileName(r.prefix, index)}
+}
+
+func modified(f *os.File) time.Time {
+	info, err := f.Stat()
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
+
+// since passes over the lines that ended before a time, at most all that there are.
+func (r *Reader) since(t time.Time) error {
+	if t.IsZero() {
+		return nil
+	}
+	var (
+		buf  = make([]byte, tailBlock)
+		line int64 // where the present line began, in the file
+		file *os.File
+	)
+	for {
+		n, err := r.Read(buf)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		begin := r.offset - int64(n)
+		if r.file != file {
+			file, line = r.file, begin
+		}
+		if !r.time.Before(t) {
+			r.move(int(line - r.offset))
+			r.stamps.rewind()
+			return nil
+		}
+		if end := bytes.LastIndexByte(buf[:n], '\n'); end >= 0 {
+			line = begin + int64(end) + 1
+		}
+	}
+}
