@@ -88,7 +88,8 @@ type Task struct {
 	// until it is stopped.
 	Script cty.Value
 	// Attempts are used instead of Script, from the second start (2) on; each
-	// holds until the next one. They inherit nothing.
+	// holds until the next one. They inherit nothing. Starts count on when
+	// another allocation takes the place of one.
 	Attempts map[int]cty.Value
 	Range    hcl.Range
 
