@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,11 +56,14 @@ func (s scenario) repeatable(t *testing.T, seed uint64) (p played) {
 	synctest.Test(t, func(t *testing.T) {
 		job := s.job()
 		job.Canonicalize()
-		starts := make(chan string, 1000)
+		var mu sync.Mutex
+		var starts []string
 		e := engine.New(engine.Config{
 			DataDir: t.TempDir(), LogicalPorts: true, Chance: chance.Seeded(seed), MaxKillTimeout: 24 * time.Hour,
 			Drivers: map[string]drivers.Driver{"mock_driver": rehearsal.New(rehearsal.RoleOf(mock.New()), func(cfg *drivers.TaskConfig) rehearsal.Script {
-				starts <- fmt.Sprintf("%s %s %s ports %v %v", cfg.AllocID, cfg.ID, cfg.Env["NOMAD_ALLOC_NAME"], cfg.Ports, cfg.TaskPorts)
+				mu.Lock()
+				defer mu.Unlock()
+				starts = append(starts, fmt.Sprintf("%s %s %s ports %v %v", cfg.AllocID, cfg.ID, cfg.Env["NOMAD_ALLOC_NAME"], cfg.Ports, cfg.TaskPorts))
 				return rehearsal.Script{Lag: rehearsal.Lag(cfg, job)}
 			})},
 			Hooks: hookcatalog.New(hookcatalog.Options{Unprobed: true, Offline: true}), Node: &taskenv.Node{},
@@ -102,12 +106,7 @@ func (s scenario) repeatable(t *testing.T, seed uint64) (p played) {
 				p.ids = append(p.ids, ev.Alloc.ID)
 			}
 		}
-		close(starts)
-		p.lines = append(p.lines, slices.Sorted(func(yield func(string) bool) {
-			for s := range starts {
-				yield(s)
-			}
-		})...)
+		p.lines = append(p.lines, slices.Sorted(slices.Values(starts))...)
 	})
 	return p
 }

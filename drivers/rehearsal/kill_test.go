@@ -146,7 +146,7 @@ func TestTheRoleOfMockDriver(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r := <-ended; r.ExitCode != 4 || time.Since(began) != 3*time.Second+5 {
+		if r := <-ended; r.ExitCode != 4 || time.Since(began) != 3*time.Second+10 {
 			t.Errorf("it ended with %+v after %v", r, time.Since(began))
 		}
 	})

@@ -30,9 +30,10 @@ type Script struct {
 	// Attempts are the options from some later start on, up to the next entry.
 	// The starts of a task in an allocation count from 1.
 	Attempts map[int]cty.Value
-	// Lag is added to run_for and the other durations after which something
-	// happens by itself. Different lags give an order to what would otherwise
-	// happen at the same moment.
+	// Lag is added to each start, to run_for and to the other durations after
+	// which something happens by itself. Different lags give an order to what
+	// would otherwise happen at the same moment, and with a lag a task that is
+	// started again and again does not do so forever at one moment.
 	Lag time.Duration
 }
 
@@ -138,8 +139,10 @@ func (s Script) start(n int, own cty.Value) cty.Value {
 		return options
 	}
 	late := options.AsValueMap()
-	if late["run_for"] == cty.NilVal {
-		late["run_for"] = cty.StringVal("")
+	for _, name := range []string{"run_for", "start_block_for"} { // which are 0 otherwise
+		if v, ok := late[name]; !ok || v.IsNull() {
+			late[name] = cty.StringVal("")
+		}
 	}
 	for _, name := range delayed {
 		if v, ok := late[name]; ok && !v.IsNull() {
@@ -149,8 +152,8 @@ func (s Script) start(n int, own cty.Value) cty.Value {
 	return cty.ObjectVal(late)
 }
 
-// later returns the value of an option with the lag. Only run_for means
-// something when it is 0, and what lasts forever lasts no longer.
+// later returns the value of an option with the lag. A plugin_exit_after of 0
+// means never, and what lasts forever lasts no longer.
 func (s Script) later(name string, v cty.Value) cty.Value {
 	var d time.Duration
 	if text := v.AsString(); text != "" {
@@ -159,7 +162,7 @@ func (s Script) later(name string, v cty.Value) cty.Value {
 			return v // the driver refuses it
 		}
 	}
-	if d == 0 && name != "run_for" || d > Forever-s.Lag {
+	if d == 0 && name == "plugin_exit_after" || d > Forever-s.Lag {
 		return v
 	}
 	return cty.StringVal((d + s.Lag).String())

@@ -101,7 +101,8 @@ func TestLag(t *testing.T) {
 		{"run_for", Forever.String(), Forever.String()},
 		{"run_for", "x", "x"},
 		{"start_block_for", "1s", "1.000000003s"},
-		{"start_block_for", "0s", "0s"},
+		{"start_block_for", "0s", "3ns"},
+		{"start_block_for", "", "3ns"},
 		{"plugin_exit_after", "", ""},
 		{"plugin_exit_after", "1m", "1m0.000000003s"},
 		{"kill_after", "1s", "1s"},
@@ -111,7 +112,11 @@ func TestLag(t *testing.T) {
 			t.Errorf("%s %q becomes %q, not %q", c.name, c.value, got, c.want)
 		}
 	}
-	if got := s.start(1, object("exit_code", cty.NumberIntVal(1))).GetAttr("run_for").AsString(); got != "3ns" {
-		t.Errorf("without run_for a task runs for %s", got)
+	for _, name := range []string{"run_for", "start_block_for"} {
+		for _, options := range []cty.Value{object("exit_code", cty.NumberIntVal(1)), object(name, cty.NullVal(cty.String))} {
+			if got := s.start(1, options).GetAttr(name).AsString(); got != "3ns" {
+				t.Errorf("without %s it is %s", name, got)
+			}
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package stub
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -57,4 +58,36 @@ func (s *Set) SecretNames(path string) []string {
 		}
 	}
 	return slices.Sorted(maps.Keys(names))
+}
+
+// SecretValues returns all values that no message may show, sorted: the texts in
+// Vault's secrets, those of Nomad variables, whatever they hold, and tokens.
+func (s *Set) SecretValues() []string {
+	values := map[string]bool{s.VaultToken: true, s.ConsulToken: true}
+	var add func(v any)
+	add = func(v any) {
+		switch v := v.(type) {
+		case string:
+			values[v] = true
+		case json.Number:
+			values[v.String()] = true
+		case []any:
+			for _, each := range v {
+				add(each)
+			}
+		case map[string]any:
+			for _, each := range v {
+				add(each)
+			}
+		}
+	}
+	for _, data := range s.secrets {
+		add(data)
+	}
+	for _, items := range s.variables {
+		for _, text := range items {
+			add(text)
+		}
+	}
+	return slices.Sorted(maps.Keys(values))
 }

@@ -250,6 +250,23 @@ func TestValuesOfSecrets(t *testing.T) {
 	}
 }
 
+// No message may show what Vault, Nomad variables and tokens hold.
+func TestSecretValues(t *testing.T) {
+	t.Parallel()
+	w := parse(t, `
+vault_secret "a" {
+  x = { b = [12345, true, "text"], c = { d = "deep" } }
+}
+vault { token = "vault's" }
+nomad_variable "v" { password = "pw" }
+consul_key "k" { value = "open" }
+`)
+	want := []string{"12345", "deep", "pw", stub.None().ConsulToken, "text", "vault's"}
+	if diff := cmp.Diff(want, w.SecretValues()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // The last rehearsal that names a task is the one; Nomad variables can be
 // replaced without touching those of others.
 func TestRehearsalsAndReplacedVariables(t *testing.T) {

@@ -22,11 +22,12 @@ const closeTime = time.Minute
 
 // round is one run while it goes on.
 type round struct {
-	job     *Prepared
-	engine  *engine.Engine
-	witness *witness
-	settle  func() // returns when all that happens now has happened
-	limit   time.Duration
+	job       *Prepared
+	engine    *engine.Engine
+	witness   *witness
+	settle    func() // returns when all that happens now has happened
+	limit     time.Duration
+	maxEvents int64
 
 	began      time.Time
 	changed    time.Time           // by the latest order
@@ -55,7 +56,7 @@ func (r *round) begin() error {
 	r.output = map[jobtest.TaskKey]*output{}
 	flood := sync.OnceFunc(r.engine.Kill)
 	r.sub = r.engine.SubscribeTo(func(e event.Event) bool {
-		if _, output := e.Body.(event.Output); !output && r.count.Add(1) > MaxEvents {
+		if _, output := e.Body.(event.Output); !output && r.count.Add(1) > r.maxEvents {
 			flood()
 			return false
 		}
@@ -233,8 +234,8 @@ func (r *round) fail(err error) {
 
 // failure returns why the run cannot go on.
 func (r *round) failure() error {
-	if r.count.Load() > MaxEvents {
-		r.unfinished = fmt.Sprintf("it had more than %d events within %v", MaxEvents, time.Since(r.began))
+	if r.count.Load() > r.maxEvents {
+		r.unfinished = fmt.Sprintf("it had more than %d events within %v", r.maxEvents, time.Since(r.began).Round(resolution))
 		r.verdict.Cause = verdict.Cause{Text: r.unfinished, Code: verdict.Failed, Own: true}
 	}
 	r.mu.Lock()

@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
@@ -32,7 +33,7 @@ const (
 	VirtualTime = 7 * 24 * time.Hour
 	// RealTime is how long a real run may take, unless it says so itself.
 	RealTime = 5 * time.Minute
-	// MaxEvents is how many events a run may have.
+	// MaxEvents is how many events a run may have, unless the player says so itself.
 	MaxEvents = 1_000_000
 )
 
@@ -47,6 +48,8 @@ type Options struct {
 	// Records is the directory in which later commands look for what is left of
 	// real runs; see the keeper. Empty: nothing is found there.
 	Records string
+	// MaxEvents is how many events a run may have; 0 means MaxEvents.
+	MaxEvents int64
 	// PortDir is where runs of this user tell each other which ports they gave out;
 	// see the engine. Empty: they do not.
 	PortDir string
@@ -60,7 +63,10 @@ type Player struct {
 }
 
 // New returns a player.
-func New(opts Options) *Player { return &Player{opts, opts.Drivers()} }
+func New(opts Options) *Player {
+	opts.MaxEvents = cmp.Or(opts.MaxEvents, MaxEvents)
+	return &Player{opts, opts.Drivers()}
+}
 
 // refused is the error of an order or a command that could not be carried out. It
 // stands where that stands.
@@ -87,6 +93,7 @@ func (p *Player) Play(ctx context.Context, job *Prepared, seed uint64) (*jobtest
 	if o == nil {
 		return nil, errors.Join(err, allocdir.Remove(dir))
 	}
+	o.Notices, o.Secrets = append(slices.Clone(job.notices), o.Notices...), job.stubs.SecretValues()
 	o.Close = func() error { return allocdir.Remove(dir) }
 	return o, err
 }

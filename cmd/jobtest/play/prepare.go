@@ -25,8 +25,9 @@ type Prepared struct {
 	Job      *api.Job            // canonical
 	Versions map[string]*api.Job // of update orders, by path
 
-	stubs *stub.Set
-	node  *taskenv.Node
+	notices []string
+	stubs   *stub.Set
+	node    *taskenv.Node
 }
 
 // All returns the job and all its versions, in the order of the run.
@@ -74,7 +75,25 @@ func (p *Player) Prepare(ctx context.Context, f *jobtest.File, run *jobtest.Run)
 	if diagnostics.HasErrors() {
 		return nil, diagnostics, nil
 	}
+	for _, d := range diagnostics {
+		if d.Severity == jobspec.Warning {
+			made.notices = append(made.notices, d.Error())
+		}
+	}
+	if n := made.artifacts(); n > 0 && run.Mode == jobtest.Virtual {
+		made.notices = append(made.notices, fmt.Sprintf("a virtual run downloads no artifacts: %d left out", n))
+	}
 	return made, diagnostics, nil
+}
+
+// artifacts counts those of the job.
+func (p *Prepared) artifacts() (n int) {
+	for _, g := range p.Job.TaskGroups {
+		for _, t := range g.Tasks {
+			n += len(t.Artifacts)
+		}
+	}
+	return n
 }
 
 // read reads and checks a job file.

@@ -35,7 +35,7 @@ const (
 func (p *Player) playReal(ctx context.Context, job *Prepared, seed uint64, dir string) (*jobtest.Outcome, error) {
 	w, said := newWitness(), &notices{}
 	services, variables := &service.Catalog{}, &variable.Store{}
-	r := &round{job: job, witness: w, settle: func() {}, limit: job.limit(RealTime)}
+	r := &round{job: job, witness: w, settle: func() {}, limit: job.limit(RealTime), maxEvents: p.MaxEvents}
 	stubs := hookstubs.New(job.stubs, variables, func(d jobspec.Diagnostics) { said.add(d.Error()) })
 	defer stubs.Close()
 	catalog := hooks.New(hooks.Options{

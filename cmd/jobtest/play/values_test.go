@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -92,8 +93,50 @@ func TestValues(t *testing.T) {
 			t.Errorf("%s is %q, %v", path, text, err)
 		}
 	}
+	if !slices.Contains(o.Secrets, "stubbed") {
+		t.Errorf("the secrets are %q", o.Secrets)
+	}
 	if state := alloc.Tasks[0]; state.State != "running" || state.Restarts != 1 {
 		t.Errorf("its state is %+v", state.TaskState)
+	}
+}
+
+// A run that does not let time pass ends all the same, and what is left out is said.
+func TestFlood(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, txtar.Parse([]byte(`
+-- it.nomad.hcl --
+job "it" {
+  type = "batch"
+  group "g" {
+    restart {
+      attempts = 1000000
+      interval = "1h"
+      delay    = "0s"
+      mode     = "fail"
+    }
+    task "t" {
+      driver = "docker"
+      config { image = "x" }
+      artifact { source = "https://artifacts.test/x" }
+    }
+  }
+}
+-- it.nomadtest.hcl --
+run "it" {
+  task "t" { exit_code = 1 }
+}
+`)))
+	s.player.MaxEvents = 2000
+	o, err := s.play(s.prepare("it.nomadtest.hcl")[0], 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(o.Unfinished, "it had more than 2000 events within ") || o.ExitCode != 1 || len(o.Events) == 0 {
+		t.Errorf("%q, exit code %d, %d events", o.Unfinished, o.ExitCode, len(o.Events))
+	}
+	if notice := "a virtual run downloads no artifacts: 1 left out"; !slices.Contains(o.Notices, notice) {
+		t.Errorf("the notices are %q", o.Notices)
 	}
 }
 

@@ -26,7 +26,7 @@ const stopTime = 24 * time.Hour
 func (p *Player) playVirtual(ctx context.Context, job *Prepared, seed uint64, dir string) (*jobtest.Outcome, error) {
 	w, source := newWitness(), chance.Seeded(seed)
 	services, variables := &service.Catalog{}, &variable.Store{}
-	r := &round{job: job, witness: w, settle: bubble.Settle, limit: job.limit(VirtualTime)}
+	r := &round{job: job, witness: w, settle: bubble.Settle, limit: job.limit(VirtualTime), maxEvents: p.MaxEvents}
 	still := *job.stubs
 	still.File = "" // which would be looked at again and again
 	stubs := hookstubs.New(&still, variables, func(jobspec.Diagnostics) {})
