@@ -111,6 +111,7 @@ func (c *checker) order(o *Order) {
 		}
 	case Scale:
 		c.refuse(o.target, c.names.Group(o.Target))
+	default: // the others have no target
 	}
 }
 

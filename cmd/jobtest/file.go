@@ -1,6 +1,3 @@
-// Package jobtest reads job tests: *.nomadtest.hcl files, which say how the tasks
-// of a job behave, what is ordered when, and what must be true of the run in the
-// end. It reads and checks them; play carries them out.
 package jobtest
 
 import (

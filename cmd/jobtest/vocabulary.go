@@ -95,7 +95,10 @@ type Values struct {
 }
 
 // Scope returns what conditions of the run are evaluated in. It has a budget of its
-// own, so each condition should have one.
+// own, so each condition should have one. Besides the functions of job files there
+// are duration("2m"), the seconds of a duration; strcontains, startswith, endswith,
+// alltrue and anytrue, as in Terraform; and those that look at the outcome, which
+// file() does unless the path begins with ./, ../ or /.
 func (r *Run) Scope(answer Answer, values Values) *evaluate.Scope {
 	scope := evaluate.NewScope(r.functions(answer), map[string][]byte{r.file.Path: r.file.Text})
 	vars := map[string]cty.Value{}
