@@ -86,7 +86,7 @@ configuration: plugin "raw_exec" { config { … } }, or plugin.raw_exec.config.`
 		commands  []*cobra.Command
 	}{
 		{"run", "Run jobs:", []*cobra.Command{newUpCommand(a), newRehearseCommand(a), newPlanCommand(a), newUpdateCommand(a)}},
-		{"check", "Check job files:", []*cobra.Command{newValidateCommand(a), newInspectCommand(a), newFmtCommand(a), newStubsCommand(a)}},
+		{"check", "Check job files:", []*cobra.Command{newValidateCommand(a), newTestCommand(a), newInspectCommand(a), newFmtCommand(a), newStubsCommand(a)}},
 		{"see", "See what runs:", []*cobra.Command{newPsCommand(a), newLogsCommand(a), newEventsCommand(a), newStatsCommand(a), newAttachCommand(a)}},
 		{"act", "Act on what runs:", []*cobra.Command{
 			newExecCommand(a), newActionCommand(a), newStopCommand(a), newRestartCommand(a), newSignalCommand(a), newDispatchCommand(a),
@@ -100,7 +100,7 @@ configuration: plugin "raw_exec" { config { … } }, or plugin.raw_exec.config.`
 			root.AddCommand(c)
 		}
 	}
-	root.AddCommand(newLocalCommand(a), newEngineCommand(a), newDocsCommand())
+	root.AddCommand(newLocalCommand(a), newEngineCommand(a), newTestWorkerCommand(a), newDocsCommand())
 	root.SetHelpCommandGroupID("other")
 	root.SetCompletionCommandGroupID("other")
 	root.SetUsageFunc(printUsage)

@@ -94,6 +94,7 @@ func (t leakTest) Run() int {
 //	waitfor FILE            waits until the file exists
 //	disk DIR SIZE           mounts a disk of so many KiB
 //	until REGEXP COMMAND... runs a command until its output matches
+//	junit FILE CLASS NAME [TEXT]  a report has the case, which fails with the text or passes
 //	cluster                 starts a cluster, see startCluster
 //
 // and those for terminals, registries and daemons. The conditions are
@@ -117,6 +118,7 @@ func TestJourneys(t *testing.T) {
 	cmds["run"], cmds["end"], cmds["registry"] = engines.run, engines.end, registries.command
 	cmds["crash"] = crash
 	cmds["cluster"] = startCluster
+	cmds["junit"] = junit
 	testscript.Run(t, testscript.Params{
 		Dir:                 "../testdata/script",
 		RequireExplicitExec: true,

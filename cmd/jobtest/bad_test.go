@@ -88,7 +88,7 @@ func (plain) Width() int                              { return 0 }
 func (plain) Paint(_ report.Kind, text string) string { return text }
 
 // jobOf reads a job file; its variables are not set.
-func jobOf(t *testing.T, path string) *api.Job {
+func jobOf(t testing.TB, path string) *api.Job {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -111,6 +111,7 @@ func (c *checker) order(o *Order) {
 		}
 	case Scale:
 		c.refuse(o.target, c.names.Group(o.Target))
+	default: // the others have no target
 	}
 }
 
@@ -210,6 +211,8 @@ func (c *checker) argument(call call, i int, text string) (err *NameError) {
 	case i > 0:
 	case call.name == "task", call.name == "template":
 		_, err = n.Task(text)
+	case call.name == "allocs":
+		err = n.Group(text)
 	case call.name == "alloc":
 		_, err = n.Alloc(text)
 	case call.name == "event":

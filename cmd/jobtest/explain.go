@@ -14,20 +14,49 @@ import (
 )
 
 // Explain adds to the diagnostics of conditions what is known of the objects they
-// look at.
+// look at. It suggests the nearest name, where HCL takes any that is near.
 func Explain(diags hcl.Diagnostics) {
 	for _, diag := range diags {
-		if diag.Summary != "Unsupported attribute" {
-			continue
+		switch diag.Summary {
+		case "Unsupported attribute":
+			explainMember(diag)
+		case "Unknown variable", "Call to unknown function":
+			explainName(diag)
 		}
-		name, known := member(diag)
-		if len(known) == 0 {
-			continue
+	}
+}
+
+func explainMember(diag *hcl.Diagnostic) {
+	name, known := member(diag)
+	if len(known) == 0 {
+		return
+	}
+	diag.Summary = fmt.Sprintf("there is no attribute %q here", name)
+	diag.Detail = "there is " + strings.Join(known, ", ")
+	diagnostic.SetRemedy(diag, diagnostic.DidYouMean(name, known))
+	diag.Expression = nil // what is left to explain of it is said
+}
+
+func explainName(diag *hcl.Diagnostic) {
+	diag.Detail, _, _ = strings.Cut(diag.Detail, " Did you mean ")
+	what, name := "variable", ""
+	switch expr := diag.Expression.(type) {
+	case *hclsyntax.FunctionCallExpr:
+		what, name = "function", expr.Name
+	case *hclsyntax.ScopeTraversalExpr:
+		name = expr.Traversal.RootName()
+	}
+	var known []string
+	for ctx := diag.EvalContext; ctx != nil; ctx = ctx.Parent() {
+		if what == "function" {
+			known = slices.AppendSeq(known, maps.Keys(ctx.Functions))
+		} else {
+			known = slices.AppendSeq(known, maps.Keys(ctx.Variables))
 		}
-		diag.Summary = fmt.Sprintf("there is no attribute %q here", name)
-		diag.Detail = "there is " + strings.Join(known, ", ")
-		diagnostic.SetRemedy(diag, diagnostic.DidYouMean(name, known))
-		diag.Expression = nil // what is left to explain of it is said
+	}
+	if remedy := diagnostic.DidYouMean(name, known); remedy != "" {
+		diag.Summary, diag.Detail = fmt.Sprintf("there is no %s %q", what, name), ""
+		diagnostic.SetRemedy(diag, remedy)
 	}
 }
 

@@ -1,6 +1,3 @@
-// Package jobtest reads job tests: *.nomadtest.hcl files, which say how the tasks
-// of a job behave, what is ordered when, and what must be true of the run in the
-// end. It reads and checks them; play carries them out.
 package jobtest
 
 import (
@@ -88,7 +85,8 @@ type Task struct {
 	// until it is stopped.
 	Script cty.Value
 	// Attempts are used instead of Script, from the second start (2) on; each
-	// holds until the next one. They inherit nothing.
+	// holds until the next one. They inherit nothing. Starts count on when
+	// another allocation takes the place of one.
 	Attempts map[int]cty.Value
 	Range    hcl.Range
 

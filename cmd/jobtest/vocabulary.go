@@ -64,6 +64,7 @@ type lookup struct {
 //	task("app[0]/server")           a task of the latest allocation app[0]
 //	task("app[0]#1/server")         of the first one of that name; #2 replaced it
 //	alloc("app[0]")                 an allocation, with its tasks
+//	allocs("app")                   those of a group that nothing has replaced
 //	event("app[0]/server", TYPE)    events of a task, in all allocations of that name
 //	event("app[0]")                 all events of the allocations of that name
 //	event("", "deployment")         events of the job as a whole
@@ -78,7 +79,8 @@ type lookup struct {
 // Where there is one allocation only, or the names differ, the first part of a
 // name may be left out.
 var lookups = map[string]lookup{
-	"task": {TaskType, 1, 1}, "alloc": {AllocType, 1, 1}, "event": {cty.List(EventType), 1, 2},
+	"task": {TaskType, 1, 1}, "alloc": {AllocType, 1, 1}, "allocs": {cty.List(AllocType), 1, 1},
+	"event":   {cty.List(EventType), 1, 2},
 	"service": {cty.List(ServiceType), 1, 1}, "check": {CheckType, 1, 1}, "port": {cty.Number, 1, 1},
 	"deployment": {DeploymentType, 0, 1}, "file": {cty.String, 1, 1}, "template": {cty.String, 2, 2},
 }
@@ -93,7 +95,10 @@ type Values struct {
 }
 
 // Scope returns what conditions of the run are evaluated in. It has a budget of its
-// own, so each condition should have one.
+// own, so each condition should have one. Besides the functions of job files there
+// are duration("2m"), the seconds of a duration; strcontains, startswith, endswith,
+// alltrue and anytrue, as in Terraform; and those that look at the outcome, which
+// file() does unless the path begins with ./, ../ or /.
 func (r *Run) Scope(answer Answer, values Values) *evaluate.Scope {
 	scope := evaluate.NewScope(r.functions(answer), map[string][]byte{r.file.Path: r.file.Text})
 	vars := map[string]cty.Value{}

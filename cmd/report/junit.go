@@ -168,9 +168,9 @@ type (
 	}
 	xmlFailure struct {
 		Message string `xml:"message,attr"`
-		Body    string `xml:",chardata"`
+		Body    string `xml:",cdata"`
 	}
 	xmlText struct {
-		Body string `xml:",chardata"`
+		Body string `xml:",cdata"`
 	}
 )

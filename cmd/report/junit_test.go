@@ -31,11 +31,15 @@ func TestJUnit(t *testing.T) {
       <properties>
         <property name="virtual_time" value="1h0m0s"></property>
       </properties>
-      <system-out>hello&#xA;</system-out>
+      <system-out><![CDATA[hello
+]]></system-out>
     </testcase>
     <testcase classname="web.nomadtest.hcl" name="is &#34;restarted&#34; &lt;3 times&gt;" time="1.000">
-      <failure message="restart policy changed">2 == 3&#xA;false&#xA;&#xA;b</failure>
-      <system-err>no\x1b[31m</system-err>
+      <failure message="restart policy changed"><![CDATA[2 == 3
+false
+
+b]]></failure>
+      <system-err><![CDATA[no\x1b[31m]]></system-err>
     </testcase>
   </testsuite>
   <testsuite name="db" tests="1" failures="0" errors="0" skipped="1" time="0.000">

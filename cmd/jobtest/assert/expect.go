@@ -1,6 +1,7 @@
 package assert
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -61,12 +62,29 @@ func (v *view) unexpected() (all []Failure) {
 			continue
 		}
 		place := jobtest.Place{Group: a.Group, Index: a.Index()}
-		all = append(all, v.failure(v.run.Range, fmt.Sprintf("allocation %q has failed", place.Alloc()), v.o.Cause, place.Alloc()))
+		all = append(all, v.failure(v.run.Range, fmt.Sprintf("allocation %q has failed", place.Alloc()), cmp.Or(why(a), v.o.Cause), place.Alloc()))
 	}
 	if len(all) == 0 && v.o.ExitCode != 0 && len(v.run.ExpectFailures) == 0 {
 		all = append(all, v.failure(v.run.Range, fmt.Sprintf("the run has ended with exit code %d", v.o.ExitCode), v.o.Cause))
 	}
 	return all
+}
+
+// why names the task that failed first in an allocation, and says how.
+func why(a *fold.Alloc) string {
+	if a.Failure == nil {
+		return ""
+	}
+	t := a.Failure.Task
+	switch c := t.Cause(); {
+	case c.Reason == fold.Exited && c.Signal != 0:
+		return fmt.Sprintf("task %q was ended by signal %d", t.Name, c.Signal)
+	case c.Reason == fold.Exited:
+		return fmt.Sprintf("task %q ended with exit code %d", t.Name, c.Code)
+	case c.Message != "":
+		return fmt.Sprintf("task %q: %s", t.Name, c.Message)
+	}
+	return fmt.Sprintf("task %q has failed", t.Name)
 }
 
 // isExpected reports whether expect_failures names a failed allocation, a task that

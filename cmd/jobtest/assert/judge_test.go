@@ -286,7 +286,13 @@ func TestHowARunEnds(t *testing.T) {
 		{"until was reached", ``, nil, none},
 		{"it was unfinished", ``, func(o *jobtest.Outcome) { o.Unfinished = "it timed out after 5m" }, "the run was ended: it timed out after 5m"},
 		{"unfinished, though the condition holds", `assert { condition = true }`, func(o *jobtest.Outcome) { o.Unfinished = "it timed out" }, "the run was ended: it timed out"},
-		{"it failed", ``, failed, `allocation "app[0]" has failed: restart policy`},
+		{"it failed", ``, failed, `allocation "app[0]" has failed: task "server" has failed`},
+		{"it failed with a code", ``, func(o *jobtest.Outcome) {
+			e := event.Terminated(2, 0, false, nil)
+			e.Time = began.UnixNano()
+			o.State.Apply(event.Event{Time: began, Alloc: o.State.Find("web.app[0]#2").Alloc, Task: "server", Body: event.TaskEvent{TaskEvent: e}})
+			failed(o)
+		}, `allocation "app[0]" has failed: task "server" ended with exit code 2`},
 		{"it failed, as is asserted", `assert { condition = run.status == "failed" }`, failed, none},
 		{"it failed, and its snapshot says so", `snapshot = "x"`, failed, none},
 		{"a task was to fail", `expect_failures = ["app[0]/server"]`, failed, none},

@@ -76,6 +76,8 @@ func (v *view) answer(name string, args []string) (cty.Value, error) {
 		return v.task(args[0])
 	case "alloc":
 		return v.alloc(args[0])
+	case "allocs":
+		return v.allocs(args[0])
 	case "event":
 		return v.event(args[0], args[1:])
 	case "service":
@@ -92,6 +94,24 @@ func (v *view) answer(name string, args []string) (cty.Value, error) {
 		return v.template(args[0], args[1])
 	}
 	return cty.NilVal, fmt.Errorf("there is no function %q", name)
+}
+
+// allocs returns the allocations of a group that nothing has replaced, by their index.
+func (v *view) allocs(group string) (cty.Value, error) {
+	if bad := v.names.Group(group); bad != nil {
+		return cty.NilVal, bad
+	}
+	final := slices.DeleteFunc(v.o.State.Final(), func(a *fold.Alloc) bool { return a.Group != group })
+	slices.SortStableFunc(final, func(a, b *fold.Alloc) int { return cmp.Compare(a.Index(), b.Index()) })
+	if len(final) == 0 {
+		return cty.ListValEmpty(jobtest.AllocType), nil
+	}
+	list := make([]cty.Value, len(final))
+	for i, a := range final {
+		v.look(jobtest.Place{Group: group, Index: a.Index()})
+		list[i] = v.allocObject(a)
+	}
+	return cty.ListVal(list), nil
 }
 
 // look notes that a condition looks at a place.

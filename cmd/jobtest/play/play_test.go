@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "rewrite what runs are wanted to do")
 func told(o *jobtest.Outcome) string {
 	var b strings.Builder
 	for _, e := range timeline.Of(o.Began, o.Events) {
-		fmt.Fprintln(&b, e)
+		fmt.Fprintf(&b, "%v %s %s: %s\n", e.At, e.Target, e.Type, e.Message)
 	}
 	fmt.Fprintf(&b, "%v %s, exit code %d: %s\n", o.Elapsed, o.Status, o.ExitCode, o.Cause)
 	return b.String()

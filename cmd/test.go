@@ -1,0 +1,218 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"taskrun/cmd/jobtest"
+	"taskrun/cmd/jobtest/snapshot"
+	"taskrun/cmd/textfile"
+	"taskrun/cmd/ui"
+)
+
+type testOptions struct {
+	jobOptions
+	filter   string
+	failFast bool
+	seed     seed
+	update   bool // snapshots
+	verbose  bool
+	format   diagnosticFormat
+	junit    string // path of the report; empty: none
+	init     string // job file to write a test file for
+}
+
+// usualSeed is the seed of runs unless another one is given: a virtual run that
+// passes once always passes.
+const usualSeed = 1
+
+// seed is the value of --seed.
+type seed uint64
+
+func (s *seed) String() string { return strconv.FormatUint(uint64(*s), 10) }
+
+func (s *seed) Set(text string) error {
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return fmt.Errorf("%q is not a number from 0 to %d", text, uint64(math.MaxUint64))
+	}
+	*s = seed(n)
+	return nil
+}
+
+func (s *seed) Type() string { return "number" }
+
+func newTestCommand(a *app) *cobra.Command {
+	opts := testOptions{format: formatPlain, seed: usualSeed}
+	cmd := &cobra.Command{
+		Use:   "test [PATH...]",
+		Short: "Run the tests of job files, in virtual time",
+		Long: `Run job tests: files whose names end in .nomadtest.hcl. They say how the tasks
+of a job behave, what is ordered when, and what must be true in the end. Tasks
+are mocks and time is virtual, so that an hour of restarts takes milliseconds;
+runs with mode = "real" start the real tasks. See "taskrun help test".
+
+PATH is a test file, or a folder: all test files in it and in its folder tests.
+The default is the current folder.
+
+The same file always gives the same events at the same virtual times. --seed
+chooses other random numbers, such as those of restart delays.
+
+Exit codes:
+  0    all runs passed
+  1    a run failed
+  2    a test file, a job file or the call is wrong
+  125  taskrun itself failed
+  129, 130, 143  stopped by SIGHUP, SIGINT, SIGTERM
+  141  stdout was closed`,
+		Example: `  taskrun test --init web.nomad.hcl
+  taskrun test
+  taskrun test --filter crash --verbose web.nomadtest.hcl
+  taskrun test --output github --junit report.xml jobs`,
+		ValidArgsFunction: completeTestFiles,
+		RunE:              func(cmd *cobra.Command, args []string) error { return runTest(cmd.Context(), a, args, opts) },
+	}
+	flags := cmd.Flags()
+	opts.bind(flags)
+	flags.StringVar(&opts.filter, "filter", "", "play only the runs whose FILE/NAME contains this `text`, or matches it as a regular expression")
+	completeFlag(cmd, "filter", completeTestRuns)
+	flags.BoolVar(&opts.failFast, "fail-fast", false, "stop at the first run that fails")
+	flags.Var(&opts.seed, "seed", "number from which all random numbers derive")
+	flags.BoolVar(&opts.update, "update-snapshots", false, "store the events of runs as their snapshots")
+	flags.StringVar(&opts.junit, "junit", "", "write a report in JUnit XML to a `file`")
+	flags.StringVar(&opts.init, "init", "", "write a first test file for a `job` file, and run nothing")
+	bindChoice(cmd, flags, "output", "plain, json or github (workflow annotations)",
+		ui.Choice[diagnosticFormat]{To: &opts.format, Kind: "format", Values: []diagnosticFormat{formatPlain, formatJSON, formatGitHub}})
+	flags.BoolVar(&opts.verbose, "verbose", false, "show all events with their virtual times")
+	return cmd
+}
+
+func runTest(ctx context.Context, a *app, args []string, opts testOptions) error {
+	if opts.init != "" {
+		if len(args) > 0 {
+			return usageError("cannot use --init and paths in one call").withHint("taskrun test --init %s", opts.init)
+		}
+		return initTest(ctx, a, opts)
+	}
+	ctx, stop := a.stoppable(ctx)
+	defer stop()
+	dirs, remove, err := makeTestDirs(a)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	files, diagnostics, err := a.readTests(ctx, args, opts, dirs)
+	if err != nil {
+		return stopped(ctx, err)
+	}
+	if err := a.showDiagnostics(opts.format, sourcesOf(files), diagnostics); err != nil {
+		return err
+	}
+	runs, err := chosen(files, opts.filter)
+	if err != nil && !diagnostics.HasErrors() {
+		return err
+	}
+	code := exitOK
+	view := newTestView(a, opts, runs)
+	if err = playTests(ctx, a, view, dirs); err != nil {
+		err = stopped(ctx, err)
+		code = exitCode(err)
+	}
+	switch {
+	case code != exitOK:
+	case diagnostics.HasErrors():
+		code = exitUsage
+	case view.failed > 0:
+		code = exitFailed
+	}
+	if len(runs) > 0 {
+		err = joinFirst(err, view.close(code))
+	}
+	a.nameStale(files)
+	if opts.junit != "" {
+		if failure := textfile.Save(opts.junit, view.junit()); failure != nil {
+			err = joinFirst(err, fmt.Errorf("cannot write the report to %q: %w", opts.junit, failure))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return silent(code)
+}
+
+// joinFirst returns the first error that is one.
+func joinFirst(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chosen returns the runs that are to be played.
+func chosen(files []*testFile, filter string) (runs []plannedRun, err error) {
+	wanted := func(string) bool { return true }
+	if filter != "" {
+		pattern, err := regexp.Compile(filter)
+		wanted = func(name string) bool {
+			return strings.Contains(name, filter) || err == nil && pattern.MatchString(name)
+		}
+	}
+	var names []string
+	for _, f := range files {
+		for _, r := range f.Runs {
+			p := plannedRun{f.File, r}
+			names = append(names, strconv.Quote(r.Name))
+			if !f.wrong && wanted(p.name()) {
+				runs = append(runs, p)
+			}
+		}
+	}
+	if len(runs) == 0 && len(names) > 0 && filter != "" {
+		return nil, usageError("no run matches --filter %q", filter).withHint("there are: %s", strings.Join(names, ", "))
+	}
+	return runs, nil
+}
+
+// nameStale warns of snapshots that no run has.
+func (a *app) nameStale(files []*testFile) {
+	for _, f := range files {
+		if f.wrong {
+			continue
+		}
+		var names []string
+		for _, r := range f.Runs {
+			names = append(names, r.Snapshot)
+		}
+		for _, path := range snapshot.Stale(f.Path, names) {
+			a.warn(fmt.Errorf("no run of %q has the snapshot %q: remove it", f.Path, path))
+		}
+	}
+}
+
+// completeTestFiles completes paths: folders and test files.
+func completeTestFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return []string{"hcl"}, cobra.ShellCompDirectiveFilterFileExt
+}
+
+// completeTestRuns completes the names of the runs of the files of the command line.
+func completeTestRuns(_ *cobra.Command, args []string, prefix string) (names []string, _ cobra.ShellCompDirective) {
+	paths, _ := jobtest.Find(args) // completion reports no errors
+	for _, path := range paths {
+		file, _ := jobtest.Read(path)
+		for _, r := range file.Runs {
+			if !slices.Contains(names, r.Name) {
+				names = append(names, r.Name)
+			}
+		}
+	}
+	return startingWith(names, prefix), cobra.ShellCompDirectiveNoFileComp
+}
