@@ -250,8 +250,8 @@ func TestValuesOfSecrets(t *testing.T) {
 	}
 }
 
-// The last rehearsal that matches a task counts; Nomad variables can be
-// replaced without changing the original set.
+// The last rehearsal that names a task is the one; Nomad variables can be
+// replaced without touching those of others.
 func TestRehearsalsAndReplacedVariables(t *testing.T) {
 	t.Parallel()
 	w := parse(t, `
