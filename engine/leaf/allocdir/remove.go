@@ -10,8 +10,7 @@ import (
 )
 
 // Remove removes an allocation's directory with all that is in it, and what is kept
-// beside it. It refuses
-// one in which something is mounted. A missing one is no error.
+// beside it. It refuses one in which something is mounted. A missing one is no error.
 func Remove(allocDir string) error {
 	r, err := newRemover(filepath.Dir(allocDir))
 	if errors.Is(err, fs.ErrNotExist) {
