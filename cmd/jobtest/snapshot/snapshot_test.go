@@ -46,10 +46,10 @@ func TestLifeOfASnapshot(t *testing.T) {
 +++ this run
 @@ -2,4 +2,4 @@
  # seed 1
- 0s        app[0]/server  Received: Task received by client
- 20s       app[0]/server  Terminated: Exit Code: 1
--20s       app[0]/server  Restarting: Task restarting in 15s
-+20s       app[0]/server  Restarting: Task restarting in 5s
+ 0s         app[0]/server    Received: Task received by client
+ 20s        app[0]/server    Terminated: Exit Code: 1
+-20s        app[0]/server    Restarting: Task restarting in 15s
++20s        app[0]/server    Restarting: Task restarting in 5s
 `
 	if d := cmp.Diff(want, diff); d != "" {
 		t.Error(d)

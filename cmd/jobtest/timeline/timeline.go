@@ -23,10 +23,15 @@ type Event struct {
 // Of returns the events of a run that began at a time. Changes of a task's state
 // are left out: a task event says the same.
 func Of(began time.Time, events []event.Event) (line []Event) {
+	replacements := map[string]bool{}
 	for _, e := range events {
 		kind, message := words(e)
 		if kind == "" {
 			continue
+		}
+		if b, ok := e.Body.(event.AllocStatus); ok && b.Replaces != "" && !replacements[e.Alloc.ID] {
+			replacements[e.Alloc.ID] = true
+			message += ", in place of the one before"
 		}
 		line = append(line, Event{At: e.Time.Sub(began), Target: target(e), Type: kind, Message: scrub(message)})
 	}
@@ -38,9 +43,6 @@ func words(e event.Event) (kind, message string) {
 	case event.TaskEvent:
 		return b.Type, b.DisplayMessage
 	case event.AllocStatus:
-		if b.Replaces != "" {
-			return "allocation", join(b.Status+", a replacement", b.Description)
-		}
 		return "allocation", join(b.Status, b.Description)
 	case event.AllocHealth:
 		if b.Healthy {
@@ -111,7 +113,7 @@ func (e Event) String() string {
 	if target == "" {
 		target = "-"
 	}
-	return strings.TrimSpace(fmt.Sprintf("%-9s %-14s %s", e.At.Round(time.Millisecond), target, join(e.Type, e.Message)))
+	return strings.TrimSpace(fmt.Sprintf("%-10s %-16s %s", e.At.Round(time.Millisecond), target, join(e.Type, e.Message)))
 }
 
 // About returns the last n events of one of the targets, or of all without one.

@@ -40,13 +40,13 @@ func TestOf(t *testing.T) {
 		got = append(got, e.String())
 	}
 	want := []string{
-		"0s        app[1]         allocation: pending, a replacement",
-		"2.2s      app[1]/server  Terminated: Exit Code: 1",
-		"3.3s      app[1]/server  Setup Failure: open ALLOC_DIR/server/local/a: no such file; see alloc ID",
-		"4.4s      periodic-1767225600/app[0] health: healthy",
-		"5.5s      -              deployment: failed: Failed due to progress deadline",
-		"6.6s      app[1]         service: http registered",
-		"7.7s      app[1]         check: up of http: failure: refused",
+		"0s         app[1]           allocation: pending, in place of the one before",
+		"2.2s       app[1]/server    Terminated: Exit Code: 1",
+		"3.3s       app[1]/server    Setup Failure: open ALLOC_DIR/server/local/a: no such file; see alloc ID",
+		"4.4s       periodic-1767225600/app[0] health: healthy",
+		"5.5s       -                deployment: failed: Failed due to progress deadline",
+		"6.6s       app[1]           service: http registered",
+		"7.7s       app[1]           check: up of http: failure: refused",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
