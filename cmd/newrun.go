@@ -61,10 +61,6 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 	}
 	services := &service.Catalog{}
 	dir, _ := a.sockets() // without one there are no other runs
-	portDir := ""         // where the runs of this user share their claims on ports
-	if dir != "" {
-		portDir = filepath.Join(dir, "ports")
-	}
 	others := neighbors.New(dir, pid, services.Wake)
 	elsewhere := others.Instances
 	if opts.rehearse { // which depends on no other run
@@ -93,7 +89,7 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 		}),
 		Node:         node,
 		HostEnv:      a.environ,
-		PortDir:      portDir,
+		PortDir:      portDir(dir),
 		Services:     services,
 		Variables:    variables,
 		LogicalPorts: opts.rehearse,
@@ -155,6 +151,15 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 		stubs.Close()
 		others.Close()
 	}
+}
+
+// portDir returns where the runs of this user share their claims on ports, in the
+// directory of their sockets. Without one they share none.
+func portDir(sockets string) string {
+	if sockets == "" {
+		return ""
+	}
+	return filepath.Join(sockets, "ports")
 }
 
 // recordDir returns where the keeper's record of a run is kept: beside its

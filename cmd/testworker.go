@@ -160,7 +160,10 @@ type testWorker struct {
 
 func (w *testWorker) play(ctx context.Context, o worker.Order) (result worker.Result) {
 	began := time.Now()
-	defer func() { result.Took = time.Since(began) }()
+	defer func() {
+		result.Took = time.Since(began)
+		result.Last = result.Last || o.Real // drivers that were shut down start nothing any more
+	}()
 	if w.player == nil || w.player.Dir != o.Dir {
 		w.player = w.app.player(w.opts.Options, o.Dir)
 	}
@@ -180,7 +183,6 @@ func (w *testWorker) play(ctx context.Context, o worker.Order) (result worker.Re
 		return failedRun("a file has changed since it was read", diagnostics)
 	}
 	outcome, err := w.carryOut(ctx, run, prepared, o.Seed)
-	result.Last = o.Real // its drivers have worked
 	if outcome != nil {
 		result = playedResult(outcome)
 		if err == nil {
