@@ -64,7 +64,7 @@ func (s scenario) repeatable(t *testing.T, seed uint64) (p played) {
 				mu.Lock()
 				defer mu.Unlock()
 				starts = append(starts, fmt.Sprintf("%s %s %s ports %v %v", cfg.AllocID, cfg.ID, cfg.Env["NOMAD_ALLOC_NAME"], cfg.Ports, cfg.TaskPorts))
-				return rehearsal.Script{Lag: rehearsal.Lag(cfg, job)}
+				return rehearsal.Script{Lag: rehearsal.LagOf(cfg, job)}
 			})},
 			Hooks: hookcatalog.New(hookcatalog.Options{Unprobed: true, Offline: true}), Node: &taskenv.Node{},
 		})

@@ -66,7 +66,7 @@ func Mocks(known map[string]drivers.Driver, script func(*drivers.TaskConfig) reh
 func (r *Rehearsal) script(cfg *drivers.TaskConfig) rehearsal.Script {
 	s := r.scripts[role{cfg.JobID, cfg.GroupName, cfg.Name}]
 	if r.Lagged {
-		s.Lag = rehearsal.Lag(cfg, r.jobs...)
+		s.Lag = rehearsal.LagOf(cfg, r.jobs...)
 	}
 	return s
 }

@@ -56,7 +56,7 @@ func (s *Settled) send(ctx context.Context) {
 		if len(instant) == 0 {
 			return
 		}
-		canon.Sort(instant)
+		instant = canon.Sort(instant)
 		s.deciding.Commit(slices.Clone(instant), nil)
 		s.settle()
 		s.showing.Commit(instant, nil)

@@ -136,7 +136,7 @@ func TestAttemptsOfAllocations(t *testing.T) {
 func TestTheRoleOfMockDriver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := New(RoleOf(mock.New()), func(*drivers.TaskConfig) Script { return Script{Lag: 5} })
+		d := New(RoleOf(mock.New()), func(*drivers.TaskConfig) Script { return Script{Lag: Lag{Start: 4, Run: 6}} })
 		cfg := &drivers.TaskConfig{ID: "id", Name: "t", Output: discard{}, Config: object("run_for", cty.StringVal("3s"), "exit_code", cty.NumberIntVal(4))}
 		began := time.Now()
 		if _, _, err := d.StartTask(t.Context(), cfg); err != nil {

@@ -1,6 +1,7 @@
 package rehearsal
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -9,23 +10,64 @@ import (
 	"taskrun/drivers"
 )
 
-// Lag returns a lag of some nanoseconds that differs between all tasks of jobs, of
-// which several may be versions of one, and all indexes of their groups: tasks
-// that would end at one moment end in a fixed order, and after all else that
-// happens then.
-func Lag(cfg *drivers.TaskConfig, jobs ...*api.Job) time.Duration {
-	tasks, place := 0, -1
+// Lag is what is added to the durations of a script, some nanoseconds or
+// microseconds. Different lags give an order to what would otherwise happen at
+// the same moment, and with a lag a task that is started again and again does not
+// do so forever at one moment.
+type Lag struct {
+	Start time.Duration // to each start
+	Run   time.Duration // to run_for and plugin_exit_after
+}
+
+// lagUnit is how many allocations have lags of their own.
+const lagUnit = 64
+
+// LagOf returns the lag of a task. Within an allocation all lags and the sums
+// of two are different: tasks that start or end one after the other do so in a fixed order,
+// and after all else that happens at that moment. Several jobs may be versions of
+// one.
+func LagOf(cfg *drivers.TaskConfig, jobs ...*api.Job) Lag {
+	var tasks []string // of the group, in any version
+	alloc, found := 0, false
 	for _, j := range jobs {
 		own := *j.ID == cfg.JobID || *j.ID == cfg.ParentJobID
 		for _, g := range j.TaskGroups {
-			for _, t := range g.Tasks {
-				if place < 0 && own && *g.Name == cfg.GroupName && t.Name == cfg.Name {
-					place = tasks
+			if !own || *g.Name != cfg.GroupName {
+				if !found {
+					alloc++
 				}
-				tasks++
+				continue
+			}
+			found = true
+			for _, t := range g.Tasks {
+				if !slices.Contains(tasks, t.Name) {
+					tasks = append(tasks, t.Name)
+				}
 			}
 		}
 	}
 	index, _ := strconv.Atoi(cfg.Env["NOMAD_ALLOC_INDEX"])
-	return time.Duration(1 + index*tasks + max(place, 0))
+	place := max(slices.Index(tasks, cfg.Name), 0)
+	apart := sumsApart(2 * (place + 1))
+	own := time.Duration((11*alloc + index) % lagUnit)
+	return Lag{
+		Start: time.Duration(apart[2*place])*lagUnit + own,
+		Run:   time.Duration(apart[2*place+1])*lagUnit + own,
+	}
+}
+
+// sumsApart returns n numbers. They and the sums of two of them are all different:
+// a sequence of Mian and Chowla, which begins with 0.
+func sumsApart(n int) []int {
+	numbers, sums := []int{0}, map[int]bool{0: true}
+	for next := 1; len(numbers) <= n; next++ {
+		if slices.ContainsFunc(numbers, func(k int) bool { return sums[k+next] }) || sums[2*next] {
+			continue
+		}
+		numbers = append(numbers, next)
+		for _, k := range numbers {
+			sums[k+next] = true
+		}
+	}
+	return numbers[1:]
 }

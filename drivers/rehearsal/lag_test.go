@@ -1,6 +1,8 @@
 package rehearsal
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -10,7 +12,8 @@ import (
 	"taskrun/drivers"
 )
 
-// The lags are those of the order of jobs, versions and tasks, and none is 0.
+// Lags and their sums are different for all tasks of an allocation, in whichever
+// version they are, and so are the lags of the allocations.
 func TestLagsOfJobs(t *testing.T) {
 	t.Parallel()
 	group := func(name string, tasks ...string) *api.TaskGroup {
@@ -25,26 +28,45 @@ func TestLagsOfJobs(t *testing.T) {
 		{ID: new("j"), TaskGroups: []*api.TaskGroup{group("a", "y", "new")}},
 		{ID: new("k"), TaskGroups: []*api.TaskGroup{group("a", "x")}},
 	}
-	for _, c := range []struct {
-		job, parent, group, task string
-		index                    int
-		want                     time.Duration
-	}{
-		{"j", "", "a", "x", 0, 1},
-		{"j", "", "a", "y", 0, 2},
-		{"j", "", "b", "x", 0, 3},
-		{"j", "", "a", "new", 0, 5},
-		{"k", "", "a", "x", 0, 6},
-		{"j", "", "a", "x", 1, 7},
-		{"k", "", "a", "x", 2, 18},
-		{"k/dispatch-1", "k", "a", "x", 0, 6},
-	} {
-		cfg := &drivers.TaskConfig{
-			JobID: c.job, ParentJobID: c.parent, GroupName: c.group, Name: c.task,
-			Env: map[string]string{"NOMAD_ALLOC_INDEX": strconv.Itoa(c.index)},
+	lag := func(job, parent, group, task string, index int) Lag {
+		return LagOf(&drivers.TaskConfig{
+			JobID: job, ParentJobID: parent, GroupName: group, Name: task,
+			Env: map[string]string{"NOMAD_ALLOC_INDEX": strconv.Itoa(index)},
+		}, jobs...)
+	}
+	var all []time.Duration
+	for _, task := range []string{"x", "y", "new"} {
+		l := lag("j", "", "a", task, 0)
+		all = append(all, l.Start, l.Run)
+	}
+	seen := map[time.Duration]string{0: "none"}
+	for i, a := range all {
+		for j, b := range append([]time.Duration{0}, all[i:]...) {
+			if of := fmt.Sprint(i, " and ", j); seen[a+b] != "" {
+				t.Errorf("the lags %s are those of %s: %v", of, seen[a+b], a+b)
+			} else {
+				seen[a+b] = of
+			}
 		}
-		if got := Lag(cfg, jobs...); got != c.want {
-			t.Errorf("%+v has a lag of %d", c, got)
+	}
+	if most := slices.Max(all); most > 10*time.Microsecond {
+		t.Errorf("a lag is %v", most)
+	}
+	first := lag("j", "", "a", "x", 0)
+	for _, other := range []Lag{lag("j", "", "a", "x", 1), lag("j", "", "b", "x", 0), lag("k", "", "a", "x", 0)} {
+		if other.Start == first.Start || other.Run == first.Run {
+			t.Errorf("two allocations have the lags %v", other)
 		}
+	}
+	if lag("k/dispatch-1", "k", "a", "x", 0) != lag("k", "", "a", "x", 0) {
+		t.Error("a child has other lags than its parent")
+	}
+}
+
+func TestSumsApart(t *testing.T) {
+	t.Parallel()
+	want := []int{1, 3, 7, 12, 20, 30, 44, 65, 80, 96, 122, 147, 181, 203, 251, 289, 360, 400, 474}
+	if got := sumsApart(len(want)); !slices.Equal(got, want) {
+		t.Errorf("%v", got)
 	}
 }

@@ -30,11 +30,9 @@ type Script struct {
 	// Attempts are the options from some later start on, up to the next entry.
 	// The starts of a task in an allocation count from 1.
 	Attempts map[int]cty.Value
-	// Lag is added to each start, to run_for and to the other durations after
-	// which something happens by itself. Different lags give an order to what
-	// would otherwise happen at the same moment, and with a lag a task that is
-	// started again and again does not do so forever at one moment.
-	Lag time.Duration
+	// Lag is added to each start and to the durations after which something
+	// happens by itself.
+	Lag Lag
 }
 
 // For returns a script that is the same at each start.
@@ -135,7 +133,7 @@ func (s Script) start(n int, own cty.Value) cty.Value {
 	if options == cty.NilVal {
 		options = own
 	}
-	if s.Lag == 0 {
+	if s.Lag == (Lag{}) {
 		return options
 	}
 	late := options.AsValueMap()
@@ -162,10 +160,14 @@ func (s Script) later(name string, v cty.Value) cty.Value {
 			return v // the driver refuses it
 		}
 	}
-	if d == 0 && name == "plugin_exit_after" || d > Forever-s.Lag {
+	lag := s.Lag.Run
+	if name == "start_block_for" {
+		lag = s.Lag.Start
+	}
+	if d == 0 && name == "plugin_exit_after" || d > Forever-lag {
 		return v
 	}
-	return cty.StringVal((d + s.Lag).String())
+	return cty.StringVal((d + lag).String())
 }
 
 // at returns the options of a start.

@@ -93,16 +93,16 @@ func TestAttempts(t *testing.T) {
 
 func TestLag(t *testing.T) {
 	t.Parallel()
-	s := Script{Lag: 3}
+	s := Script{Lag: Lag{Start: 2, Run: 3}}
 	for _, c := range []struct{ name, value, want string }{
 		{"run_for", "1s", "1.000000003s"},
 		{"run_for", "", "3ns"},
 		{"run_for", "0s", "3ns"},
 		{"run_for", Forever.String(), Forever.String()},
 		{"run_for", "x", "x"},
-		{"start_block_for", "1s", "1.000000003s"},
-		{"start_block_for", "0s", "3ns"},
-		{"start_block_for", "", "3ns"},
+		{"start_block_for", "1s", "1.000000002s"},
+		{"start_block_for", "0s", "2ns"},
+		{"start_block_for", "", "2ns"},
 		{"plugin_exit_after", "", ""},
 		{"plugin_exit_after", "1m", "1m0.000000003s"},
 		{"kill_after", "1s", "1s"},
@@ -112,9 +112,9 @@ func TestLag(t *testing.T) {
 			t.Errorf("%s %q becomes %q, not %q", c.name, c.value, got, c.want)
 		}
 	}
-	for _, name := range []string{"run_for", "start_block_for"} {
+	for name, want := range map[string]string{"run_for": "3ns", "start_block_for": "2ns"} {
 		for _, options := range []cty.Value{object("exit_code", cty.NumberIntVal(1)), object(name, cty.NullVal(cty.String))} {
-			if got := s.start(1, options).GetAttr(name).AsString(); got != "3ns" {
+			if got := s.start(1, options).GetAttr(name).AsString(); got != want {
 				t.Errorf("without %s it is %s", name, got)
 			}
 		}

@@ -79,7 +79,7 @@ func (c *cast) script(cfg *drivers.TaskConfig) rehearsal.Script {
 			break
 		}
 	}
-	script.Lag = rehearsal.Lag(cfg, c.versions...)
+	script.Lag = rehearsal.LagOf(cfg, c.versions...)
 	return script
 }
 

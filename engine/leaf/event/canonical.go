@@ -12,11 +12,12 @@ import (
 // of time, those of one moment in that of jobs, groups, indexes and tasks: first
 // what the job does, then of each allocation how it begins, what its tasks,
 // services and checks do, and what comes of it. What has a history of its own,
-// such as a task or a check, keeps the order of that.
+// such as a task or a check, keeps the order of that. Of the statuses that an
+// allocation has in one moment after its first one only the last counts: the
+// others depend on which of its tasks was first.
 func Canonical(events []Event) []Event {
 	var c Canon
-	sorted := slices.Clone(events)
-	c.Sort(sorted)
+	sorted := c.Sort(slices.Clone(events))
 	for i := range sorted {
 		sorted[i].Seq = uint64(i) + 1
 	}
@@ -30,18 +31,21 @@ type Canon struct {
 	deployments map[string]bool    // by ID: they have begun
 }
 
-// Sort sorts events, all of which come after those that were sorted before.
-func (c *Canon) Sort(events []Event) {
+// Sort sorts events, all of which come after those that were sorted before, and
+// returns those that count, in the same memory.
+func (c *Canon) Sort(events []Event) []Event {
 	slices.SortStableFunc(events, func(a, b Event) int { return a.Time.Compare(b.Time) })
 	c.meet(events)
+	counting := events[:0]
 	for first := 0; first < len(events); {
 		next := first + 1
 		for next < len(events) && events[next].Time.Equal(events[first].Time) {
 			next++
 		}
-		c.sort(events[first:next])
+		counting = append(counting, c.sort(events[first:next])...)
 		first = next
 	}
+	return counting
 }
 
 // listed is an allocation.
@@ -141,11 +145,11 @@ func (a *listed) compare(b *listed) int {
 		cmp.Compare(a.generation, b.generation), cmp.Compare(a.ID, b.ID))
 }
 
-// sort sorts the events of a moment.
-func (c *Canon) sort(moment []Event) {
+// sort sorts the events of a moment and returns those that count.
+func (c *Canon) sort(moment []Event) []Event {
 	if len(moment) == 1 {
 		c.rank(moment[0])
-		return
+		return moment
 	}
 	type ranked struct {
 		Event
@@ -165,9 +169,14 @@ func (c *Canon) sort(moment []Event) {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b ranked) int { return a.compare(b.rank) })
+	counting := moment[:0]
 	for i, r := range list {
-		moment[i] = r.Event
+		if r.kind == statusOf && i+1 < len(list) && r.compare(list[i+1].rank) == 0 {
+			continue
+		}
+		counting = append(counting, r.Event)
 	}
+	return counting
 }
 
 func (c *Canon) rank(e Event) rank {
