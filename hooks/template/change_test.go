@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/drivers"
+	"taskrun/engine/leaf/chance"
 	"taskrun/engine/leaf/service"
 	"taskrun/hooks"
 )
@@ -364,6 +365,32 @@ func TestLocalServices(t *testing.T) {
 		if got := s.read("t/local/out"); got != "80 a;" {
 			t.Errorf("got %q", got)
 		}
+		s.stop()
+	})
+}
+
+// TestServicesOfOneMoment: in a run with a seed a template has the services that are
+// registered at the moment of its first rendering, and need not be rendered again.
+func TestServicesOfOneMoment(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		here := &catalog{changed: make(chan struct{})}
+		s := newSetting(t, "", file(`{{ range nomadService "api" }}{{ .Port }};{{ end }}`))
+		s.task.Chance = chance.Seeded(1)
+		started := make(chan error)
+		go func() { started <- s.start(Config{Services: here}) }()
+		synctest.Wait()
+		here.set(Instance{Instance: service.Instance{
+			ServiceRegistration: api.ServiceRegistration{ID: "i", ServiceName: "api", Port: 80, AllocID: "a"}, Provider: "nomad",
+		}})
+		if err := <-started; err != nil {
+			t.Fatal(err)
+		}
+		if got := s.read("t/local/out"); got != "80;" {
+			t.Errorf("got %q", got)
+		}
+		pass(time.Minute)
+		s.expect("it came before")
 		s.stop()
 	})
 }

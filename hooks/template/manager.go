@@ -36,6 +36,7 @@ type manager struct {
 	emit    func(*api.TaskEvent)
 	splay   func(limit time.Duration) time.Duration // less than the limit
 	watched []*tracked
+	seeded  bool // the run has a seed, see settle
 
 	mu       sync.Mutex
 	exec     execFunc // nil before the task has started, or if its driver has no exec
@@ -55,7 +56,7 @@ type tracked struct {
 }
 
 func newManager(t hooks.Task, s *set) *manager {
-	m := &manager{set: s, control: t.Control, emit: t.Emit, cancel: func() {}}
+	m := &manager{set: s, control: t.Control, emit: t.Emit, cancel: func() {}, seeded: t.Chance.Seeded()}
 	m.splay = func(n time.Duration) time.Duration { return t.Chance.Duration(n, "splay", t.Alloc.ID, t.Task.Name) }
 	for _, t := range s.templates {
 		m.watched = append(m.watched, &tracked{spec: t})
@@ -121,6 +122,21 @@ func (m *manager) renderAll(ctx context.Context) bool {
 	}
 }
 
+// settle lets, in a run with a seed, what happens at this moment happen: which of two
+// tasks comes first, one that registers a service or one that asks for it, is up to
+// the scheduler, and must make no difference.
+func (m *manager) settle(ctx context.Context) {
+	if !m.seeded {
+		return
+	}
+	timer := time.NewTimer(time.Microsecond)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
 // never returns the poll interval, or a pause so long that it never ends.
 func never(poll time.Duration) time.Duration {
 	if poll == 0 {
@@ -145,6 +161,10 @@ func (m *manager) dependencies(list []*tracked) map[string]dep.Dependency {
 func (m *manager) renderSome(ctx context.Context, list []*tracked, missing map[string]dep.Dependency) (left []*tracked, err error) {
 	for _, t := range list {
 		out, err := m.set.execute(ctx, t.spec)
+		if err == nil && m.seeded && slices.ContainsFunc(out.used, asksForServices) {
+			m.settle(ctx)
+			out, err = m.set.execute(ctx, t.spec)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -34,6 +34,9 @@ func (m *manager) follow(ctx context.Context) {
 func (m *manager) watch(ctx context.Context) {
 	for {
 		changed, services, poll := m.set.follow(m.dependencies(m.watched))
+		if services != nil {
+			m.settle(ctx)
+		}
 		if !m.look(ctx, time.Now()) {
 			return
 		}
