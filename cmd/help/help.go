@@ -15,7 +15,7 @@ var files embed.FS
 
 // names are the topics in reading order.
 var names = []string{
-	"jobs", "exec", "output", "exit-codes", "ci", "stubs", "rehearse",
+	"jobs", "exec", "output", "exit-codes", "ci", "stubs", "rehearse", "test",
 	"config", "drivers", "docker", "templates", "artifacts", "volumes", "ports",
 	"files", "updates", "api", "clusters", "security", "differences",
 }
