@@ -166,6 +166,7 @@ var homes = []home{
 	{"github.com/agext/levenshtein", "jobspec/... cmd/client", "", "did you mean"},
 	{"github.com/hashicorp/consul-template", "hooks/template", "", "the language of templates, and what its functions ask"},
 	{"github.com/Masterminds/sprig/v3", "hooks/template", "", "functions of consul-template that run only once the size of their result is known"},
+	{"github.com/davecgh/go-spew", "hooks/template", "", "two more such functions"},
 	{"github.com/hashicorp/consul/api", "hooks/template", "", "types in which consul-template's functions want their answers"},
 	{"github.com/hashicorp/go-envparse", "hooks/template", "", "the files of templates with env = true"},
 

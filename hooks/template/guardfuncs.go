@@ -10,6 +10,7 @@ import (
 	"text/template"
 
 	"github.com/Masterminds/sprig/v3"
+	"github.com/davecgh/go-spew/spew"
 )
 
 // sprigs are the functions whose replacements only check the size.
@@ -19,11 +20,18 @@ var sprigs = sync.OnceValue(sprig.HermeticTxtFuncMap)
 // functions that produce large results from small arguments.
 func (g *guard) functions() template.FuncMap {
 	table := template.FuncMap{
-		"print":     g.limited(fmt.Sprint),
-		"println":   g.limited(fmt.Sprintln),
-		"html":      g.limited(template.HTMLEscaper),
-		"js":        g.limited(template.JSEscaper),
-		"urlquery":  g.limited(template.URLQueryEscaper),
+		"print":      g.limited(fmt.Sprint),
+		"println":    g.limited(fmt.Sprintln),
+		"html":       g.limited(template.HTMLEscaper),
+		"js":         g.limited(template.JSEscaper),
+		"urlquery":   g.limited(template.URLQueryEscaper),
+		"spew_sdump": g.limited(spew.Sdump),
+		"spew_sprintf": func(format string, args ...any) (string, error) {
+			if err := g.check(sizeOfFormatted(format, args)); err != nil {
+				return "", err
+			}
+			return spew.Sprintf(format, args...), nil
+		},
 		"sprig_cat": g.limited(sprigs()["cat"].(func(...any) string)),
 		stepFunc: func(length int) (string, error) {
 			if err := g.ctx.Err(); err != nil {
