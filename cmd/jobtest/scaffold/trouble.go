@@ -47,7 +47,7 @@ func (w *writer) policies(g *api.TaskGroup) {
 			continue
 		}
 		known = append(known, *p)
-		if time.Duration(*p.Attempts)*longest(p) >= *p.Interval {
+		if usual := *p.Delay + *p.Delay/8 + crash; fails(p) && time.Duration(*p.Attempts)*usual >= *p.Interval {
 			w.line("# %s may crash more often in %v than it is restarted, so nothing is said of that.\n", t.Name, *p.Interval)
 			continue
 		}
@@ -73,6 +73,15 @@ func (w *writer) crashing(t *api.Task) string {
 func (w *writer) policy(g *api.TaskGroup, t *api.Task) {
 	p, task := t.RestartPolicy, quote(at(g, 0)+"#1/"+t.Name)
 	w.line("task %s {\nrun_for = %s\nexit_code = 1\n}", quote(*g.Name+"/"+t.Name), length(crash))
+	if time.Duration(*p.Attempts)*longest(p) >= *p.Interval { // chance decides which interval has all restarts
+		w.line("until = \"24h\"")
+		failed := fmt.Sprintf("task(%s).failed", task)
+		if !fails(p) {
+			failed = "!" + failed
+		}
+		w.assert(failed, "the restart policy of "+t.Name+" has changed")
+		return
+	}
 	w.line("until = %s", length(w.exhausted(p)))
 	if fails(p) {
 		w.assert(fmt.Sprintf("task(%s).failed && task(%[1]s).restarts == %d", task, *p.Attempts), "the restart policy of "+t.Name+" has changed")
@@ -236,7 +245,7 @@ func (w *writer) stop() {
 		w.line("at \"10m\" {\nstop = %s\n}", quote(*w.ID))
 		for _, k := range all {
 			target := quote(k.group + "[0]/" + k.task)
-			w.assert(fmt.Sprintf("event(%[1]s, %[2]q)[0].at - event(%[1]s, %[3]q)[0].at == %[4]s", target, api.TaskTerminated, api.TaskKilling, seconds(k.wait)),
+			w.assert(fmt.Sprintf("task(%[1]s).end - event(%[1]s, %[2]q)[0].at == %[3]s", target, api.TaskKilling, seconds(k.wait)),
 				"the kill_timeout of "+k.task+" has changed")
 		}
 		for _, g := range w.TaskGroups {
