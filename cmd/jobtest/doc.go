@@ -16,7 +16,7 @@
 //
 //	  task "app/server" {          # or "server", "app[0]/server": options of mock_driver,
 //	    run_for = "20s"            # and stdout and stderr for stdout_string and stderr_string
-//	    attempt "2" { run_for = "1h" } # instead, from the second start on
+//	    attempt "2" { run_for = "1h" } # instead, at the second start
 //	  }
 //	  check "web" {                # a service or a check: what it says from some time on
 //	    status = "critical"        # failing, failure; passing, success

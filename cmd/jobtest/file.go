@@ -84,9 +84,8 @@ type Task struct {
 	// main task of a service without run_for that is not told how to end runs
 	// until it is stopped.
 	Script cty.Value
-	// Attempts are used instead of Script, from the second start (2) on; each
-	// holds until the next one. They inherit nothing. Starts count on when
-	// another allocation takes the place of one.
+	// Attempts are used instead of Script at single starts, which count from 1, also
+	// across the allocations of one place. They inherit nothing from Script.
 	Attempts map[int]cty.Value
 	Range    hcl.Range
 

@@ -110,22 +110,15 @@ func (r *reader) notNegative(d time.Duration, at hcl.Range, name string) {
 // task reads how a mock plays a task.
 func (r *reader) task(f *taskForm) *Task {
 	t := &Task{Target: f.Target, Script: r.script(&f.scriptForm), Attempts: map[int]cty.Value{}, Range: f.Block.Header, label: f.Block.Label}
-	last := 1
 	for _, a := range f.Attempts {
 		n, err := strconv.Atoi(a.Number)
 		switch {
 		case err != nil || n < 1:
 			r.refuse(a.Block.Label, fmt.Sprintf("attempt %q is not a number", a.Number), "the second start of a task is its attempt 2", `write attempt "2" { … }`)
 			continue
-		case n == 1:
-			r.refuse(a.Block.Label, "attempt 1 is the task block itself", "", "write its options in the task block")
-			continue
-		case n == last:
+		case t.Attempts[n] != cty.NilVal:
 			r.refuse(a.Block.Label, fmt.Sprintf("attempt %d is defined twice", n), "", "remove one of them")
-		case n < last:
-			r.refuse(a.Block.Label, fmt.Sprintf("attempt %d stands after attempt %d", n, last), "each attempt holds until the next one", "write them in order")
 		}
-		last = max(last, n)
 		t.Attempts[n] = r.script(&a.scriptForm)
 	}
 	return t

@@ -91,47 +91,6 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// A start that fails is a start, too; each allocation has its own count.
-func TestAttemptsOfAllocations(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := Script{
-			Options:  object("start_error", cty.StringVal("not yet")),
-			Attempts: map[int]cty.Value{2: For(time.Minute, 2).Options, 3: For(time.Hour, 3).Options},
-		}
-		d := New(Role{Name: "exec"}, func(*drivers.TaskConfig) Script { return s })
-		for _, alloc := range []string{"a", "b"} {
-			for start, want := range []struct {
-				lasts time.Duration
-				code  int
-			}{{}, {time.Minute, 2}, {time.Hour, 3}, {time.Hour, 3}} {
-				cfg := &drivers.TaskConfig{ID: alloc, AllocID: alloc, Name: "t", Output: discard{}, Config: cty.EmptyObjectVal}
-				began := time.Now()
-				_, _, err := d.StartTask(t.Context(), cfg)
-				if start == 0 {
-					if err == nil || err.Error() != "not yet" {
-						t.Errorf("the first start: %v", err)
-					}
-					continue
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				ended, err := d.WaitTask(t.Context(), alloc)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if r := <-ended; r.ExitCode != want.code || time.Since(began) != want.lasts {
-					t.Errorf("start %d of %s ended with %d after %v", start+1, alloc, r.ExitCode, time.Since(began))
-				}
-				if err := d.DestroyTask(alloc, true); err != nil {
-					t.Error(err)
-				}
-			}
-		}
-	})
-}
-
 // The mock of mock_driver plays the config block of its task.
 func TestTheRoleOfMockDriver(t *testing.T) {
 	t.Parallel()

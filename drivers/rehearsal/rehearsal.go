@@ -7,7 +7,6 @@ package rehearsal
 
 import (
 	"context"
-	"sync"
 
 	"github.com/hashicorp/hcl/v2/hcldec"
 
@@ -32,19 +31,13 @@ type Driver struct {
 	*mock.Driver
 	role   Role
 	script func(*drivers.TaskConfig) Script
-
-	mu     sync.Mutex
-	starts map[start]int
 }
-
-// start is what starts are counted for: a task of an allocation.
-type start struct{ alloc, task string }
 
 var _ drivers.Driver = (*Driver)(nil)
 
 // New returns a driver without tasks. Each start of a task calls script.
 func New(role Role, script func(*drivers.TaskConfig) Script) *Driver {
-	d := &Driver{Driver: mock.New(), role: role, script: script, starts: map[start]int{}}
+	d := &Driver{Driver: mock.New(), role: role, script: script}
 	d.LikeProcesses = role.Name != d.Driver.Info().Name
 	return d
 }
@@ -68,12 +61,7 @@ func (d *Driver) Fingerprint(ctx context.Context) (<-chan drivers.Fingerprint, e
 
 // StartTask starts a task that plays its script in place of its config.
 func (d *Driver) StartTask(ctx context.Context, cfg *drivers.TaskConfig) (*drivers.TaskHandle, *drivers.Network, error) {
-	d.mu.Lock()
-	of := start{cfg.AllocID, cfg.Name}
-	d.starts[of]++
-	n := d.starts[of]
-	d.mu.Unlock()
 	played := *cfg
-	played.Config = d.script(cfg).start(n, cfg.Config)
+	played.Config = d.script(cfg).late(cfg.Config)
 	return d.Driver.StartTask(ctx, &played)
 }

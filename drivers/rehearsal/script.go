@@ -21,21 +21,18 @@ const Forever time.Duration = math.MaxInt64
 
 const forever = "forever"
 
-// Script is what a task does at each of its starts. Options are objects of those
-// of mock_driver, as Read returns them.
+// Script is what a task does after a start.
 type Script struct {
-	// Options are those of the first start. With cty.NilVal the task plays its
-	// own config block, which must be one of mock_driver.
+	// Options is an object of options of mock_driver, as Read returns it. With
+	// cty.NilVal the task plays its own config block, which must be one of
+	// mock_driver.
 	Options cty.Value
-	// Attempts are the options from some later start on, up to the next entry.
-	// The starts of a task in an allocation count from 1.
-	Attempts map[int]cty.Value
 	// Lag is added to each start and to the durations after which something
 	// happens by itself.
 	Lag Lag
 }
 
-// For returns a script that is the same at each start.
+// For returns the script of a task that runs for a while, or Forever.
 func For(runFor time.Duration, exitCode int) Script {
 	return Script{Options: cty.ObjectVal(map[string]cty.Value{
 		"run_for":   cty.StringVal(runFor.String()),
@@ -114,7 +111,7 @@ func readOption(name string, value cty.Value, known cty.Type) (cty.Value, error)
 	return value, mock.Check(cty.ObjectVal(map[string]cty.Value{name: value}))
 }
 
-// RunsOn reports whether the first start of the task runs until it is stopped.
+// RunsOn reports whether the task runs until it is stopped.
 func (s Script) RunsOn() bool {
 	if s.Options == cty.NilVal || !s.Options.Type().HasAttribute("run_for") {
 		return false
@@ -126,28 +123,27 @@ func (s Script) RunsOn() bool {
 // delayed are the options that say when something happens by itself.
 var delayed = []string{"run_for", "start_block_for", "plugin_exit_after"}
 
-// start returns the options of a start, with the lag; own is the config block of
-// the task.
-func (s Script) start(n int, own cty.Value) cty.Value {
-	options := s.at(n)
+// late returns the options with the lag; own is the config block of the task.
+func (s Script) late(own cty.Value) cty.Value {
+	options := s.Options
 	if options == cty.NilVal {
 		options = own
 	}
 	if s.Lag == (Lag{}) {
 		return options
 	}
-	late := options.AsValueMap()
+	all := options.AsValueMap()
 	for _, name := range []string{"run_for", "start_block_for"} { // which are 0 otherwise
-		if v, ok := late[name]; !ok || v.IsNull() {
-			late[name] = cty.StringVal("")
+		if v, ok := all[name]; !ok || v.IsNull() {
+			all[name] = cty.StringVal("")
 		}
 	}
 	for _, name := range delayed {
-		if v, ok := late[name]; ok && !v.IsNull() {
-			late[name] = s.later(name, v)
+		if v, ok := all[name]; ok && !v.IsNull() {
+			all[name] = s.later(name, v)
 		}
 	}
-	return cty.ObjectVal(late)
+	return cty.ObjectVal(all)
 }
 
 // later returns the value of an option with the lag. A plugin_exit_after of 0
@@ -168,15 +164,4 @@ func (s Script) later(name string, v cty.Value) cty.Value {
 		return v
 	}
 	return cty.StringVal((d + lag).String())
-}
-
-// at returns the options of a start.
-func (s Script) at(start int) cty.Value {
-	options := s.Options
-	for _, from := range slices.Sorted(maps.Keys(s.Attempts)) {
-		if from <= start {
-			options = s.Attempts[from]
-		}
-	}
-	return options
 }

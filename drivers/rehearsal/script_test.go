@@ -3,7 +3,6 @@ package rehearsal
 import (
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/zclconf/go-cty/cty"
 )
@@ -71,26 +70,6 @@ func TestReadWrongOptions(t *testing.T) {
 	}
 }
 
-// Each start has the options of the latest attempt before it.
-func TestAttempts(t *testing.T) {
-	t.Parallel()
-	s := For(time.Second, 1)
-	s.Attempts = map[int]cty.Value{2: For(time.Hour, 2).Options, 5: For(Forever, 5).Options}
-	for start, want := range []int64{0, 1, 2, 2, 2, 5, 5} {
-		if start == 0 {
-			continue
-		}
-		if code := s.start(start, cty.NilVal).GetAttr("exit_code"); !code.RawEquals(cty.NumberIntVal(want)) {
-			t.Errorf("start %d ends with %#v", start, code)
-		}
-	}
-	own := object("run_for", cty.StringVal("2s"))
-	s = Script{Attempts: map[int]cty.Value{2: For(0, 2).Options}}
-	if got := s.start(1, own); !got.RawEquals(own) || s.start(2, own).RawEquals(own) {
-		t.Errorf("the first start has %#v", got)
-	}
-}
-
 func TestLag(t *testing.T) {
 	t.Parallel()
 	s := Script{Lag: Lag{Start: 2, Run: 3}}
@@ -108,13 +87,13 @@ func TestLag(t *testing.T) {
 		{"kill_after", "1s", "1s"},
 		{"stdout_string", "1s", "1s"},
 	} {
-		if got := s.start(1, object(c.name, cty.StringVal(c.value))).GetAttr(c.name).AsString(); got != c.want {
+		if got := s.late(object(c.name, cty.StringVal(c.value))).GetAttr(c.name).AsString(); got != c.want {
 			t.Errorf("%s %q becomes %q, not %q", c.name, c.value, got, c.want)
 		}
 	}
 	for name, want := range map[string]string{"run_for": "3ns", "start_block_for": "2ns"} {
 		for _, options := range []cty.Value{object("exit_code", cty.NumberIntVal(1)), object(name, cty.NullVal(cty.String))} {
-			if got := s.start(1, options).GetAttr(name).AsString(); got != want {
+			if got := s.late(options).GetAttr(name).AsString(); got != want {
 				t.Errorf("without %s it is %s", name, got)
 			}
 		}

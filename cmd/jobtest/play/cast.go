@@ -115,11 +115,9 @@ var ends = []string{"run_for", "exit_code", "exit_signal", "exit_err_msg", "plug
 // options returns what a task block says of an attempt. If it does not say when or how
 // the task ends, that is as it would be without the block.
 func (r role) options(attempt int, untold cty.Value) cty.Value {
-	said, latest := r.Script, 1
-	for n, options := range r.Attempts {
-		if n <= attempt && n > latest {
-			said, latest = options, n
-		}
+	said, ok := r.Attempts[attempt]
+	if !ok {
+		said = r.Script
 	}
 	if untold == cty.NilVal || slices.ContainsFunc(ends, said.Type().HasAttribute) {
 		return said

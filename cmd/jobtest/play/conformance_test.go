@@ -73,6 +73,8 @@ var recorded = map[string]string{ //nolint:gochecknoglobals // a table
 	"faults/up-canary-fail": `
 		task "a" {
 			attempt "2" { exit_code = 1 }
+			attempt "3" { exit_code = 1 }
+			attempt "4" { exit_code = 1 }
 		}
 		at "3s" { update = "up-canary-fail.v2.nomad.hcl" }
 		at "7s" { stop = "up-canary-fail" }`,
