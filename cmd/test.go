@@ -88,8 +88,8 @@ Exit codes:
 	flags.BoolVar(&opts.update, "update-snapshots", false, "store the events of runs as their snapshots")
 	flags.StringVar(&opts.junit, "junit", "", "write a report in JUnit XML to a `file`")
 	flags.StringVar(&opts.init, "init", "", "write a first test file for a `job` file, and run nothing")
-	bindChoice(cmd, flags, "output", "plain, json or github (workflow annotations)",
-		ui.Choice[diagnosticFormat]{To: &opts.format, Kind: "format", Values: []diagnosticFormat{formatPlain, formatJSON, formatGitHub}})
+	bindChoice(cmd, flags, "output", "plain, json, github (workflow annotations), or quiet: only the exit code",
+		ui.Choice[diagnosticFormat]{To: &opts.format, Kind: "format", Values: []diagnosticFormat{formatPlain, formatJSON, formatGitHub, formatQuiet}})
 	flags.BoolVar(&opts.verbose, "verbose", false, "show all events with their virtual times")
 	return cmd
 }

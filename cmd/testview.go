@@ -67,9 +67,11 @@ func (v *testView) show(i int) {
 		v.over = v.opts.failFast
 	}
 	var out strings.Builder
-	if v.opts.format == formatJSON {
+	switch v.opts.format {
+	case formatQuiet:
+	case formatJSON:
 		v.writeJSON(&out, i)
-	} else {
+	default:
 		v.writePlain(&out, i)
 	}
 	if v.err == nil {
@@ -275,12 +277,12 @@ func testEvents(events []timeline.Event) (list []testEvent) {
 // close shows how many runs passed, and returns the error of stdout.
 func (v *testView) close(code int) error {
 	notRun := len(v.runs) - v.passed - v.failed
-	real := time.Since(v.began)
-	if v.opts.format == formatJSON {
-		if v.err == nil {
-			v.err = ui.WriteObject(v.streams.Out, "test_summary", time.Now(), testSummary{v.passed, v.failed, notRun, code, real.Milliseconds()})
-		}
+	took := time.Since(v.began)
+	switch {
+	case v.err != nil || v.opts.format == formatQuiet:
 		return v.err
+	case v.opts.format == formatJSON:
+		return ui.WriteObject(v.streams.Out, "test_summary", time.Now(), testSummary{v.passed, v.failed, notRun, code, took.Milliseconds()})
 	}
 	style := v.streams.OutStyle(v.color)
 	text := fmt.Sprintf("%d passed", v.passed)
@@ -294,10 +296,8 @@ func (v *testView) close(code int) error {
 	if v.failed > 0 || notRun > 0 {
 		paint = style.Bad
 	}
-	if v.err == nil {
-		_, v.err = fmt.Fprintf(v.streams.Out, "%s %s\n", paint(text), style.Quiet(fmt.Sprintf("in %s (%s on the clocks of the runs)", ui.Duration(real), ui.Brief(v.virtual))))
-	}
-	return v.err
+	_, err := fmt.Fprintf(v.streams.Out, "%s %s\n", paint(text), style.Quiet(fmt.Sprintf("in %s (%s on the clocks of the runs)", ui.Duration(took), ui.Brief(v.virtual))))
+	return err
 }
 
 // files returns the test files, each once.
