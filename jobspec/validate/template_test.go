@@ -77,6 +77,7 @@ func TestTemplateRules(t *testing.T) {
 			name: "wait", task: template(func(k *api.Template) { k.Wait = &api.WaitConfig{Min: new(10 * time.Second), Max: new(5 * time.Second)} }),
 			want: []string{at + ".wait: wait.min is above wait.max"},
 		},
+		{name: "wait.min is wait.max", task: template(func(k *api.Template) { k.Wait = &api.WaitConfig{Min: new(5 * time.Second), Max: new(5 * time.Second)} })},
 		{name: "wait.min alone", task: template(func(k *api.Template) { k.Wait = &api.WaitConfig{Min: new(10 * time.Second)} })},
 		{name: "vault_grace", task: template(func(k *api.Template) { k.VaultGrace = new(time.Second) }), want: []string{"hint job.group[0].task[0].template[0].vault_grace: vault_grace has no effect"}},
 		{
