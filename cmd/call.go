@@ -37,10 +37,28 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	if habit := commandHabits[args[0]]; habit != "" {
 		return err.withHint("use: taskrun %s", habit)
 	}
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		return err.withHint("did you mean %q?", near[0])
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(append(names, c.Name()), c.Aliases...)
+		}
+	}
+	if near := nearestName(args[0], names); near != "" {
+		return err.withHint("did you mean %q?", near)
 	}
 	return err.withHint("see: taskrun --help")
+}
+
+// nearestName returns the name that a word misspells or begins, or "".
+func nearestName(word string, names []string) string {
+	if near := diagnostic.Nearest(word, names); near != "" {
+		return near
+	}
+	begins := func(name string) bool { return word != "" && strings.HasPrefix(name, word) }
+	if i := slices.IndexFunc(names, begins); i >= 0 {
+		return names[i]
+	}
+	return ""
 }
 
 // wrongFlag explains a flag error of a command.

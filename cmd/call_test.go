@@ -14,6 +14,10 @@ func TestWrongCalls(t *testing.T) {
 	t.Parallel()
 	for call, want := range map[string]string{
 		"sto":                              `unknown command "sto"` + "\n" + `did you mean "stop"?`,
+		"statsu":                           `did you mean "stats"?`,
+		"lgos":                             `did you mean "logs"?`,
+		"dwn":                              `did you mean "down"?`,
+		"val":                              `did you mean "validate"?`,
 		"top":                              `unknown command "top"` + "\n" + `use: taskrun stats`,
 		"kill web":                         `unknown command "kill"` + "\n" + `use: taskrun stop --kill`,
 		"xyzzy":                            "see: taskrun --help",

@@ -49,7 +49,7 @@ func runHelp(a *app, cmd *cobra.Command, args []string) error {
 		return found.Help()
 	}
 	unknown := usageError("no topic or command %q", strings.Join(args, " "))
-	if near := nearHelp(root, args[0]); near != "" {
+	if near := nearestName(args[0], helpNames(root)); near != "" {
 		return unknown.withHint("did you mean %q?", near)
 	}
 	return unknown.withHint("topics: %s", strings.Join(help.Names(), ", "))
@@ -74,18 +74,6 @@ func helpNames(root *cobra.Command) []string {
 		}
 	}
 	return names
-}
-
-// nearHelp returns the topic or command nearest to a word, or "".
-func nearHelp(root *cobra.Command, word string) string {
-	all := &cobra.Command{SuggestionsMinimumDistance: 2}
-	for _, name := range helpNames(root) {
-		all.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
-	}
-	if near := all.SuggestionsFor(word); len(near) > 0 {
-		return near[0]
-	}
-	return ""
 }
 
 // showPage shows a text on stdout. On a terminal it uses $PAGER or, if that is
