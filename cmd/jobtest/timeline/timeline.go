@@ -4,11 +4,10 @@ package timeline
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
 
+	"taskrun/cmd/report/scrub"
 	"taskrun/engine/leaf/event"
 )
 
@@ -33,7 +32,7 @@ func Of(began time.Time, events []event.Event) (line []Event) {
 			replacements[e.Alloc.ID] = true
 			message += ", in place of the one before"
 		}
-		line = append(line, Event{At: e.Time.Sub(began), Target: target(e), Type: kind, Message: scrub(message)})
+		line = append(line, Event{At: e.Time.Sub(began), Target: target(e), Type: kind, Message: scrub.IDs(message)})
 	}
 	return line
 }
@@ -87,24 +86,6 @@ func Target(a *event.Alloc, task string) string {
 		name += "/" + task
 	}
 	return name
-}
-
-// id is a UUID, perhaps as the last part of a path, which is then the directory of
-// an allocation.
-var id = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(/[^\s"']*/)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
-})
-
-// scrub takes out of a message what another machine or another seed would not
-// have, and makes it one line.
-func scrub(message string) string {
-	message = id().ReplaceAllStringFunc(message, func(found string) string {
-		if strings.HasPrefix(found, "/") {
-			return "ALLOC_DIR"
-		}
-		return "ID"
-	})
-	return strings.Join(strings.Fields(message), " ")
 }
 
 // String returns the event as a line of a snapshot, with its time in milliseconds.

@@ -1,0 +1,32 @@
+package scrub_test
+
+import (
+	"testing"
+
+	"taskrun/cmd/report/scrub"
+)
+
+func TestText(t *testing.T) {
+	t.Parallel()
+	const id = "0b2a9a52-9c2f-4d39-8d5e-5b8f0c2f7d11"
+	for _, c := range []struct{ text, want string }{
+		{"Task received by client", "Task received by client"},
+		{"open /data/jobs/web/alloc/" + id + "/server/local/a:\nno such file; see " + id, "open ALLOC_DIR/server/local/a: no such file; see ID"},
+		{"Exit Code: 137, Signal: 9", "Exit Code: 137, Signal: 9"},
+		{"dial tcp 127.0.0.1:23456: refused", "dial tcp 127.0.0.1:PORT: refused"},
+		{"read tcp [::1]:45678->[::1]:8080: reset", "read tcp [::1]:PORT->[::1]:8080: reset"},
+		{"at 2026-01-02T03:04:05.6Z", "at TIME"},
+		{"at 2026-01-02 03:04:05 +0100", "at TIME"},
+		{"web/dispatch-1767225600-0b2a9a52 of web/periodic-1767225600", "web/dispatch-N of web/periodic-N"},
+		{"process with PID 4711 ended; pid=12", "process with PID N ended; pid=N"},
+		{"Memory peaked at 12 MiB: would have been OOM-killed at 10 MiB", "Memory peaked at N MiB: would have been OOM-killed at 10 MiB"},
+	} {
+		got := scrub.Text(c.text)
+		if got != c.want {
+			t.Errorf("%q: %q, want %q", c.text, got, c.want)
+		}
+		if again := scrub.Text(got); again != got {
+			t.Errorf("%q becomes %q", got, again)
+		}
+	}
+}
