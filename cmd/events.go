@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/cluster"
-	"taskrun/cmd/record"
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/view"
@@ -80,10 +79,22 @@ func runEvents(ctx context.Context, a *app, job string, opts eventsOptions) erro
 }
 
 // eventsHere shows the events of a run on this machine.
-func eventsHere(ctx context.Context, a *app, job string, opts eventsOptions) error {
-	d, missing := a.findRun(ctx, job, opts.dataDir)
-	if missing != nil {
-		past, err := endedEvents(ctx, a, job, opts, missing)
+func eventsHere(ctx context.Context, a *app, name string, opts eventsOptions) error {
+	var d *source.Directory
+	missing := error(nil)
+	if !isPath(name) {
+		d, missing = a.findRun(ctx, name, opts.dataDir)
+	}
+	if d == nil {
+		if name == "" && exitCode(missing) == exitUsage {
+			return missing // several runs match
+		}
+		r, err := a.openRun(ctx, name, opts.dataDir)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		past, err := collect(a.eventsOf(r.Run))
 		if err != nil {
 			return err
 		}
@@ -119,25 +130,6 @@ func beginOf(past []event.Event) time.Time {
 		return time.Now()
 	}
 	return past[0].Time
-}
-
-// endedEvents shows the events of the ended run that matches, in place of the
-// missing running one.
-func endedEvents(ctx context.Context, a *app, job string, opts eventsOptions, missing error) ([]event.Event, error) {
-	if job == "" && exitCode(missing) == exitUsage {
-		return nil, missing // several runs match
-	}
-	runs, err := a.endedRuns(ctx, opts.dataDir, job)
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case len(runs) > 0:
-		return record.NewestFirst(runs)[0].Events, nil
-	case job != "":
-		return nil, failed("job %q neither runs nor has run", job).withHint("see: taskrun ps")
-	}
-	return nil, missing
 }
 
 // showRun shows the events of a run that began at a given time and may still go

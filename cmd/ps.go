@@ -118,8 +118,11 @@ func runPs(ctx context.Context, a *app, targets []string, opts psOptions) error 
 			return err
 		}
 		for _, r := range runs {
-			tasks := r.Tasks()
-			addEnded(a, &st, tasks, tasks, []*record.Ended{r}, opts)
+			tasks, err := r.Tasks()
+			if err != nil {
+				return err
+			}
+			addEnded(a, &st, tasks, tasks, []*record.Run{r}, opts)
 		}
 	}
 	if len(st.Jobs) == 0 && len(st.Tasks) == 0 && opts.mode == ui.Plain {
@@ -143,7 +146,7 @@ func current(tasks []*client.Task, jobs []client.Job) ([]*client.Task, []client.
 
 // addEnded adds tasks of ended runs to a status, and says how the runs ended.
 // Labels are unambiguous among all.
-func addEnded(a *app, st *answer.Status, all, tasks []*client.Task, runs []*record.Ended, opts psOptions) {
+func addEnded(a *app, st *answer.Status, all, tasks []*client.Task, runs []*record.Run, opts psOptions) {
 	if !opts.all {
 		tasks = slices.DeleteFunc(tasks, (*client.Task).Replaced)
 	}

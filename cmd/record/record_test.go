@@ -50,23 +50,23 @@ func TestSummary(t *testing.T) {
 func TestNewestFirst(t *testing.T) {
 	t.Parallel()
 	var dirs []string
-	for _, r := range NewestFirst([]*Ended{{Dir: "/b/20260102T"}, {Dir: "/a/20260103T"}, {Dir: "/c/20260101T"}}) {
+	for _, r := range NewestFirst([]*Run{{Dir: "/b", ID: "20260102T"}, {Dir: "/a", ID: "20260103T"}, {Dir: "/c", ID: "20260101T"}}) {
 		dirs = append(dirs, r.Dir)
 	}
-	if got := strings.Join(dirs, " "); got != "/a/20260103T /b/20260102T /c/20260101T" {
+	if got := strings.Join(dirs, " "); got != "/a /b /c" {
 		t.Error(got)
 	}
 }
 
 func TestEndOfARun(t *testing.T) {
 	t.Parallel()
-	killed := &Ended{Job: "web"}
+	killed := &Run{Job: "web"}
 	if got := killed.String(); killed.Status() != "lost" || got != "job web does not run: its last run was killed" {
 		t.Errorf("%s: %s", killed.Status(), got)
 	}
 	s := &view.Summary{Status: "stopped", ExitCode: 130, DurationMS: 1500, Cause: "stopped by the user"}
 	s.Time = time.Now().Add(-time.Hour)
-	ended := &Ended{Job: "web", Summary: s}
+	ended := &Run{Job: "web", Summary: s}
 	before, _, _ := strings.Cut(ended.String(), " 1h0m")
 	_, after, _ := strings.Cut(ended.String(), " ago ")
 	if ended.Status() != "stopped" || before != "job web does not run: stopped" || after != "after 1.5s, exit code 130; stopped by the user" {

@@ -56,7 +56,7 @@ type Directory struct {
 	Since time.Time
 
 	bus       event.Bus
-	histories []*history
+	histories []*grown
 	past      []event.Event // loaded but not published yet
 	mu        sync.Mutex    // guards outputs
 	outputs   map[outputKey]*output

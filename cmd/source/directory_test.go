@@ -21,6 +21,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/history"
 	"taskrun/engine/leaf/event"
 )
 
@@ -63,7 +64,7 @@ func newFakeEngine(t *testing.T) *fakeEngine {
 	e.Start()
 	t.Cleanup(e.die)
 	e.append(t, "alloc/1/alloc/logs/t.stdout.0", "one\n")
-	e.append(t, eventsFile, taskEvent("Received", 1)+taskEvent("Started", 2))
+	e.append(t, history.File, taskEvent("Received", 1)+taskEvent("Started", 2))
 	return e
 }
 
@@ -262,11 +263,11 @@ func TestDirectoryIsFollowed(t *testing.T) {
 		output(`t stdout "two\n"`)
 		e.CloseClientConnections()
 		e.append(t, "alloc/1/alloc/logs/t.stdout.0", "three\n")
-		e.append(t, eventsFile, taskEvent("Terminated", 3)[:20])
+		e.append(t, history.File, taskEvent("Terminated", 3)[:20])
 		e.change(nil)
 		output(`t stdout "three\n"`)
 		e.append(t, "alloc/1/alloc/logs/t.stdout.0", "four\n")
-		e.append(t, eventsFile, taskEvent("Terminated", 3)[20:])
+		e.append(t, history.File, taskEvent("Terminated", 3)[20:])
 		e.append(t, SummaryFile, "{}")
 		e.die()
 		output(`t stdout "four\n"`)
@@ -287,7 +288,7 @@ func TestPastOfADirectory(t *testing.T) {
 	}
 	f := begin(t, d)
 	e.append(t, "alloc/1/alloc/logs/t.stdout.0", "two\n")
-	e.append(t, eventsFile, taskEvent("Terminated", 3))
+	e.append(t, history.File, taskEvent("Terminated", 3))
 	e.change(nil)
 	f.expect(t, `t stdout "two\n"`, "Terminated")
 	e.die() // without a report of its end
@@ -302,7 +303,7 @@ func TestOutputsOfADirectory(t *testing.T) {
 	t.Parallel()
 	for tail, want := range map[int]string{-1: `t stdout "zero\none\n"`, 1: `t stdout "one\n"`} {
 		e := newFakeEngine(t)
-		if err := os.Remove(filepath.Join(e.dir, eventsFile)); err != nil { // it is not needed
+		if err := os.Remove(filepath.Join(e.dir, history.File)); err != nil { // it is not needed
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(filepath.Join(e.dir, "alloc/1/alloc/logs/t.stdout.0"), []byte("zero\none\n"), 0o600); err != nil {
@@ -339,7 +340,7 @@ func TestEndOfADirectory(t *testing.T) {
 	} {
 		e := newFakeEngine(t)
 		e.jobs = []*api.JobListStub{{ID: "web", Status: "running"}, {ID: "other", Status: "running"}}
-		if err := os.Remove(filepath.Join(e.dir, eventsFile)); err != nil {
+		if err := os.Remove(filepath.Join(e.dir, history.File)); err != nil {
 			t.Fatal(err)
 		}
 		d := e.directory(t)
@@ -403,7 +404,7 @@ func TestOnlyEnded(t *testing.T) {
 func TestDirectoryThatIsIncomplete(t *testing.T) {
 	t.Parallel()
 	e := newFakeEngine(t)
-	if err := os.Remove(filepath.Join(e.dir, eventsFile)); err != nil {
+	if err := os.Remove(filepath.Join(e.dir, history.File)); err != nil {
 		t.Fatal(err)
 	}
 	const want = "cannot read the events of a run"

@@ -1,33 +1,28 @@
 package source
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 
+	"taskrun/cmd/history"
 	"taskrun/engine/leaf/event"
 )
 
-// eventsFile is the history of a run in its directory, see package engine/store.
-const eventsFile = "events.json"
-
-// history reads the events of a run from its directory, even while the file
-// grows.
-type history struct {
+// grown is the history of a run that may grow.
+type grown struct {
 	file   *os.File
-	begun  []byte // an incomplete line
-	allocs map[string]*event.Alloc
+	reader *history.Reader
 }
 
-func openHistory(dir string) (*history, error) {
-	f, err := os.Open(filepath.Join(dir, eventsFile))
+func openHistory(dir string) (*grown, error) {
+	f, err := os.Open(filepath.Join(dir, history.File))
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the events of a run: %w", err)
 	}
-	return &history{file: f, allocs: map[string]*event.Alloc{}}, nil
+	return &grown{f, history.New(f)}, nil
 }
 
 // History returns the past events of the run in a directory.
@@ -41,28 +36,14 @@ func History(dir string) ([]event.Event, error) {
 }
 
 // next returns the events since the last call.
-func (h *history) next() (events []event.Event, err error) {
-	text, err := io.ReadAll(h.file)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read the events of a run: %w", err)
-	}
-	h.begun = append(h.begun, text...)
+func (h *grown) next() (events []event.Event, err error) {
 	for {
-		line, rest, ok := bytes.Cut(h.begun, []byte("\n"))
-		if !ok {
-			return events, err
+		e, err := h.reader.Next()
+		if errors.Is(err, io.EOF) {
+			return events, nil
 		}
-		h.begun = rest
-		e, failure := event.Parse(line)
-		if failure != nil {
-			err = errors.Join(err, fmt.Errorf("%s: %w", h.file.Name(), failure))
-			continue
-		}
-		if e.Alloc != nil { // share one value for all events of an allocation
-			if known := h.allocs[e.Alloc.ID]; known != nil {
-				e.Alloc = known
-			}
-			h.allocs[e.Alloc.ID] = e.Alloc
+		if err != nil {
+			return events, fmt.Errorf("cannot read the events of a run: %w", err)
 		}
 		events = append(events, e)
 	}

@@ -48,6 +48,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -175,7 +176,17 @@ func (r *Run) end(give func(lock *os.File) error) error {
 func NewRunID(now time.Time, random io.Reader) string {
 	var suffix [2]byte
 	_, _ = io.ReadFull(random, suffix[:]) // those of a chance.Source never fail
-	return now.UTC().Format("20060102T150405.000Z") + "-" + hex.EncodeToString(suffix[:])
+	return now.UTC().Format(runTime) + "-" + hex.EncodeToString(suffix[:])
+}
+
+const runTime = "20060102T150405.000Z"
+
+// RunTime returns when the run with an ID began, and whether the ID is one of
+// NewRunID.
+func RunTime(id string) (at time.Time, ok bool) {
+	began, _, _ := strings.Cut(id, "-")
+	at, err := time.Parse(runTime, began)
+	return at, err == nil
 }
 
 // NewLog creates a file in the data directory for the messages of a run that

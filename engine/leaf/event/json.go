@@ -11,6 +11,7 @@ import (
 // object has the fields of every event in --output json and in the history of a
 // run. The fields of the body follow.
 type object struct {
+	Seq     uint64    `json:"seq,omitempty"` // in a history alone
 	Type    string    `json:"type"`
 	Time    time.Time `json:"time"`
 	Job     string    `json:"job,omitempty"`
@@ -92,13 +93,31 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	return append(head, body[1:]...), nil
 }
 
-// Parse parses an event from MarshalJSON, which omits its number.
+// Line returns the event as one object for a history, with its number there.
+func (e Event) Line(seq uint64) ([]byte, error) {
+	text, err := e.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	line := fmt.Appendf(nil, `{"seq":%d,%s`, seq, text[1:])
+	return append(line, '\n'), nil
+}
+
+// UnknownTypeError reports an event of a type that only a newer taskrun has.
+type UnknownTypeError struct{ Type string }
+
+func (e *UnknownTypeError) Error() string {
+	return fmt.Sprintf("there are no events of type %q", e.Type)
+}
+
+// Parse parses an event from MarshalJSON, which omits its number, or from Line.
+// With an *UnknownTypeError, it returns all but the body.
 func Parse(line []byte) (Event, error) {
 	var head object
 	if err := json.Unmarshal(line, &head); err != nil {
 		return Event{}, err
 	}
-	e := Event{Time: head.Time, Task: head.Task}
+	e := Event{Seq: head.Seq, Time: head.Time, Task: head.Task}
 	if head.AllocID != "" {
 		e.Alloc = &Alloc{Job: head.Job, Group: head.Group, Name: head.Alloc, ID: head.AllocID, Parent: head.Parent}
 	}
@@ -140,7 +159,7 @@ func parse[O any](line []byte, body func(O) Body) (Body, error) {
 func decode(kind string, text []byte) (Body, error) {
 	read, ok := kinds[kind]
 	if !ok {
-		return nil, fmt.Errorf("there are no events of type %q", kind)
+		return nil, &UnknownTypeError{kind}
 	}
 	return read(text)
 }

@@ -71,31 +71,39 @@ func (a *app) liveRuns(ctx context.Context) (runs []*source.Directory, err error
 	return runs, nil
 }
 
-// endedRuns returns the latest run of each job that is not running, or of the
-// given job only.
-func (a *app) endedRuns(ctx context.Context, dataDir, job string) ([]*record.Ended, error) {
+// allRuns returns the runs of a data directory, or those of a job. The error is
+// about those that cannot be listed, beside those that can.
+func (a *app) allRuns(ctx context.Context, dataDir, job string) ([]*record.Run, error) {
 	dataDir, err := a.dataDir(dataDir)
 	if err != nil {
 		return nil, err
 	}
 	live, err := a.liveRuns(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return record.List(dataDir, job, live)
+	runs, failure := record.List(dataDir, job, live)
+	return runs, errors.Join(err, failure)
+}
+
+// endedRuns returns the latest run of each job that is not running, or of the
+// given job only.
+func (a *app) endedRuns(ctx context.Context, dataDir, job string) ([]*record.Run, error) {
+	runs, err := a.allRuns(ctx, dataDir, job)
+	return record.Latest(runs), err
 }
 
 // endedTasks returns the tasks of the newest ended run in which all targets match,
 // or those of all ended runs if there is no such run; the selection that the targets
 // match, and the runs with selected tasks.
-func (a *app) endedTasks(ctx context.Context, dataDir, job string, targets []string) (all []*client.Task, selected *client.Selection, runs []*record.Ended, err error) {
+func (a *app) endedTasks(ctx context.Context, dataDir, job string, targets []string) (all []*client.Task, selected *client.Selection, runs []*record.Run, err error) {
 	if runs, err = a.endedRuns(ctx, dataDir, job); err != nil {
 		return nil, nil, nil, err
 	}
 	for _, r := range record.NewestFirst(runs) {
-		tasks := r.Tasks()
+		tasks, err := r.Tasks()
+		if err != nil {
+			return nil, nil, nil, err
+		}
 		if selected, err = client.Select(tasks, targets); err == nil {
-			return tasks, selected, []*record.Ended{r}, nil
+			return tasks, selected, []*record.Run{r}, nil
 		}
 		all = append(all, tasks...)
 	}
@@ -103,7 +111,7 @@ func (a *app) endedTasks(ctx context.Context, dataDir, job string, targets []str
 		return nil, nil, nil, err
 	}
 	of := selected.Of(all)
-	runs = slices.DeleteFunc(runs, func(r *record.Ended) bool {
+	runs = slices.DeleteFunc(runs, func(r *record.Run) bool {
 		return !slices.ContainsFunc(of, func(t *client.Task) bool { return t.Alloc.JobID == r.Job })
 	})
 	return all, selected, runs, nil

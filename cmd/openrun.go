@@ -1,0 +1,165 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/cmd/record"
+	"taskrun/cmd/source"
+	"taskrun/engine/leaf/event"
+)
+
+// exportSuffix is how the name of a file that export writes should end.
+const exportSuffix = ".zip"
+
+// runNameHelp explains the argument RUN of commands.
+const runNameHelp = `RUN is a job: its run, or its latest one when it does not run; a kept run as
+"taskrun runs" lists it, JOB/ID, or the beginning or the last part of its ID; or
+a file that "taskrun export" wrote.`
+
+// openedRun is a run that a command reads.
+type openedRun struct {
+	*record.Run
+	// Engine is the run with all its jobs, if it has not ended.
+	Engine *source.Directory
+}
+
+// openRun opens the run that an argument names; see runNameHelp. Without a name it is
+// the only one that is live, or else the one that began last. The caller must close
+// it.
+func (a *app) openRun(ctx context.Context, name, dataDir string) (*openedRun, error) {
+	if isPath(name) {
+		return openRunFile(name)
+	}
+	live, err := a.findRun(ctx, name, dataDir)
+	switch {
+	case err == nil && name == "" && len(live.IDs) > 1:
+		return nil, usageError("several jobs run: name one").withHint("running are: %s", strings.Join(live.IDs, ", "))
+	case err == nil:
+		job := name
+		if job == "" {
+			job = live.IDs[0]
+		}
+		r := record.At(live.Self.Runs[job], job)
+		r.Live = true
+		return &openedRun{r, live}, nil
+	case exitCode(err) == exitUsage || exitCode(err) == exitInternal: // several runs match, or engines do not answer
+		return nil, err
+	}
+	all, listing := a.allRuns(ctx, dataDir, "")
+	if len(all) == 0 && name == "" {
+		return nil, errors.Join(err, listing)
+	}
+	found, err := pickRun(all, name)
+	if err == nil {
+		return a.reopen(ctx, found)
+	}
+	if _, statErr := os.Stat(name); statErr == nil && name != "" {
+		return openRunFile(name)
+	}
+	if listing != nil {
+		a.warn(listing)
+	}
+	return nil, err
+}
+
+// reopen opens a run that was listed.
+func (a *app) reopen(ctx context.Context, r *record.Run) (*openedRun, error) {
+	opened := &openedRun{Run: r}
+	if !r.Live {
+		return opened, nil
+	}
+	runs, err := a.liveRuns(ctx)
+	if i := slices.IndexFunc(runs, func(d *source.Directory) bool { return d.Self.Runs[r.Job] == r.Dir }); i >= 0 {
+		opened.Engine = runs[i]
+		return opened, nil
+	}
+	return opened, err
+}
+
+// pickRun returns the only run that a name matches, or the newest run of the job
+// with that name.
+func pickRun(all []*record.Run, name string) (*record.Run, error) {
+	var found []*record.Run
+	for _, r := range record.NewestFirst(all) {
+		if name == "" || r.Job == name || r.Name() == name {
+			return r, nil
+		}
+		if r.Matches(name) {
+			found = append(found, r)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		var names []string
+		for _, r := range found {
+			names = append(names, r.Name())
+		}
+		return nil, usageError("run %q is ambiguous: %s", name, strings.Join(names, ", ")).withHint("see: taskrun runs")
+	}
+	return nil, failed("no run matches %q", name).withHint("see: taskrun runs")
+}
+
+// isPath reports whether an argument can only be the name of a file.
+func isPath(name string) bool {
+	return strings.HasSuffix(name, exportSuffix) || filepath.IsAbs(name) ||
+		slices.ContainsFunc([]string{"./", "../"}, func(p string) bool { return strings.HasPrefix(name, p) })
+}
+
+// openRunFile opens an exported run, or the directory of one.
+func openRunFile(path string) (*openedRun, error) {
+	r, err := record.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, failed("%w", err).withHint("see: taskrun runs")
+	}
+	if err != nil {
+		return nil, failed("%w", err)
+	}
+	return &openedRun{Run: r}, nil
+}
+
+// spec returns the job of the run as it is known now, or nil if that is not known.
+func (r *openedRun) spec(ctx context.Context) (*api.Job, error) {
+	if r.Engine != nil {
+		if j, _, err := r.Engine.Server.Info(ctx, r.Job, 0); err == nil {
+			return j, nil
+		}
+	}
+	return r.Spec()
+}
+
+// eventsOf returns the past events of a run, and warns of what is damaged.
+func (a *app) eventsOf(r *record.Run) iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
+		for e, err := range r.Events() {
+			if !yield(e, err) {
+				return
+			}
+		}
+		for _, w := range r.Warnings() {
+			a.warn(fmt.Errorf("run %s: %s", r.Name(), w))
+		}
+	}
+}
+
+// collect returns all values of a sequence, up to the first error.
+func collect[T any](from iter.Seq2[T, error]) (all []T, err error) {
+	for value, err := range from {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, value)
+	}
+	return all, nil
+}

@@ -1,0 +1,50 @@
+package record
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"taskrun/cmd/source"
+	"taskrun/engine/leaf/allocdir"
+)
+
+// List returns the runs in a data directory, or those of one job: by job, the
+// newest first. What is known of a run that cannot be read is listed as well; the
+// error is about jobs whose runs cannot be listed, beside those that can.
+func List(dataDir, job string, live []*source.Directory) (runs []*Run, err error) {
+	jobs := []string{job}
+	if job == "" {
+		if jobs, err = allocdir.Jobs(dataDir); err != nil {
+			return nil, err
+		}
+	}
+	for _, job := range jobs {
+		ids, failure := allocdir.Runs(dataDir, job)
+		err = errors.Join(err, failure)
+		for _, id := range slices.Backward(ids) {
+			dir := allocdir.RunDir(dataDir, job, id)
+			r := At(dir, job)
+			r.Live = slices.ContainsFunc(live, func(d *source.Directory) bool { return d.Self.Runs[job] == dir })
+			runs = append(runs, r)
+		}
+	}
+	return runs, err
+}
+
+// Latest returns the latest run of each job that is not running.
+func Latest(runs []*Run) (latest []*Run) {
+	seen := map[string]bool{}
+	for _, r := range runs {
+		if !seen[r.Job] && !r.Live {
+			latest = append(latest, r)
+		}
+		seen[r.Job] = true
+	}
+	return latest
+}
+
+// NewestFirst returns runs with the latest start first.
+func NewestFirst(runs []*Run) []*Run {
+	return slices.SortedFunc(slices.Values(runs), func(a, b *Run) int { return strings.Compare(b.ID, a.ID) })
+}

@@ -1,0 +1,231 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/cmd/client"
+	"taskrun/cmd/history"
+	"taskrun/cmd/ui/view"
+	"taskrun/engine/fold"
+	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/event"
+)
+
+// Run is what is kept of a run of a job: in a directory, also while it runs, or in
+// a file that was exported.
+type Run struct {
+	Job     string
+	ID      string        // unique among the runs of the job
+	Dir     string        // its directory, or its file
+	Live    bool          // it has not ended yet
+	Summary *view.Summary // nil: it is live, or was killed
+	// Err is why the summary cannot be read. Everything else may be readable.
+	Err error
+
+	files    files
+	warnings []string
+}
+
+// files are the files of a run.
+type files interface {
+	// place is their directory or archive, for messages.
+	place() string
+	// open opens a file. A missing one is fs.ErrNotExist.
+	open(name string) (io.ReadCloser, error)
+	// output opens an output of a task. A missing one is empty.
+	output(alloc, task string, part client.Log) (client.Output, error)
+	io.Closer
+}
+
+// specFile is the name of the file with the job as it was submitted, without
+// secrets.
+const specFile = "job.json"
+
+// Name returns the name of the run, as commands take it.
+func (r *Run) Name() string { return r.Job + "/" + r.ID }
+
+// Status returns how the run ended, in the words of Nomad's allocations, or
+// "running".
+func (r *Run) Status() string {
+	switch {
+	case r.Summary != nil:
+		return r.Summary.Status
+	case r.Live:
+		return api.AllocClientStatusRunning
+	}
+	return api.AllocClientStatusLost
+}
+
+// Began returns when the run began; zero if that is not known.
+func (r *Run) Began() time.Time {
+	if at, ok := allocdir.RunTime(r.ID); ok {
+		return at
+	}
+	for e, err := range r.Events() {
+		if err != nil {
+			break
+		}
+		return e.Time
+	}
+	return time.Time{}
+}
+
+// Events returns the past events of the run, in order, without the output of
+// tasks. It reads one after the other, and leaves out what is damaged, which
+// Warnings describes afterwards. After an error there are no more.
+func (r *Run) Events() iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
+		r.warnings = nil
+		f, err := r.files.open(history.File)
+		if errors.Is(err, fs.ErrNotExist) {
+			r.warnings = []string{"there are no events"}
+			return
+		}
+		if err != nil {
+			yield(event.Event{}, fmt.Errorf("cannot read the events of run %s: %w", r.Name(), err))
+			return
+		}
+		defer f.Close()
+		from := history.New(f)
+		defer func() { r.warnings = from.Warnings(!r.Live) }()
+		for {
+			e, err := from.Next()
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err != nil {
+				yield(event.Event{}, fmt.Errorf("cannot read the events of run %s: %w", r.Name(), err))
+				return
+			}
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Warnings describes what was damaged in the events that were read last, in
+// sentences without an end.
+func (r *Run) Warnings() []string { return r.warnings }
+
+// Spec returns the job as it was submitted, with secrets redacted. It is nil if
+// that was not kept.
+func (r *Run) Spec() (*api.Job, error) {
+	j := &api.Job{}
+	err := readObject(r.files, specFile, j)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the job of run %s: %w", r.Name(), err)
+	}
+	j.Canonicalize() // it may have been written by anyone
+	return j, nil
+}
+
+// State returns the state of the run after its past events.
+func (r *Run) State() (*fold.Run, error) {
+	state := fold.New(nil)
+	for e, err := range r.Events() {
+		if err != nil {
+			return nil, err
+		}
+		state.Apply(e)
+	}
+	return state, nil
+}
+
+// Tasks returns the tasks of the run as a server would list them.
+func (r *Run) Tasks() (tasks []*client.Task, err error) {
+	state, err := r.State()
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range state.Allocs {
+		stub := &api.AllocationListStub{
+			ID: a.ID, Name: a.Name, JobID: a.Job, TaskGroup: a.Group, Namespace: api.DefaultNamespace,
+			ClientStatus: a.Status, ClientDescription: a.Description,
+		}
+		if r.Summary == nil && !r.Live && a.Status != api.AllocClientStatusComplete && a.Status != api.AllocClientStatusFailed {
+			stub.ClientStatus, stub.ClientDescription = api.AllocClientStatusLost, "the run was killed"
+		}
+		if a.Replacement != nil {
+			stub.NextAllocation = a.Replacement.ID
+		}
+		for _, t := range a.Tasks {
+			ended := "dead"
+			if r.Live {
+				ended = t.State
+			}
+			state := &api.TaskState{State: ended, Failed: t.Failed, Restarts: t.Restarts, StartedAt: t.Started, FinishedAt: t.Finished}
+			for _, e := range t.Events {
+				state.Events = append(state.Events, e.TaskEvent)
+			}
+			tasks = append(tasks, client.Kept(stub, t.Name, state, func(part client.Log) (client.Output, error) {
+				return r.files.output(a.ID, t.Name, part)
+			}))
+		}
+	}
+	return tasks, nil
+}
+
+// String describes in one line how the run ended.
+func (r *Run) String() string {
+	if r.Summary == nil {
+		return fmt.Sprintf("job %s does not run: its last run was killed", r.Job)
+	}
+	s := r.Summary
+	text := fmt.Sprintf("job %s does not run: %s %v ago after %v, exit code %d", r.Job, s.Status,
+		time.Since(s.Ended()).Round(time.Second), (time.Duration(s.DurationMS) * time.Millisecond).Round(time.Millisecond), s.ExitCode)
+	if s.Cause != "" {
+		text += "; " + s.Cause
+	}
+	return text
+}
+
+// Open opens the run in a directory, or in a file that was exported. The caller
+// must close it.
+func Open(path string) (*Run, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot open a run: %w", err)
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("cannot open run %q: not a directory", path)
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return nil, fmt.Errorf("cannot open a run: %w", err)
+	}
+	if _, err := os.Stat(filepath.Join(path, history.File)); err != nil {
+		return nil, fmt.Errorf("cannot open run %q: it is not the directory of a run: %w", path, err)
+	}
+	return At(path, allocdir.JobOf(path)), nil
+}
+
+// Close closes the file of the run.
+func (r *Run) Close() error { return r.files.Close() }
+
+// At returns the run of a job in a directory.
+func At(dir, job string) *Run {
+	r := &Run{Job: job, ID: filepath.Base(dir), Dir: dir, files: directory(dir)}
+	r.Summary, r.Err = readSummary(r.files)
+	return r
+}
+
+// Matches reports whether a name is that of the run: JOB/ID, where the ID may
+// also be its beginning or its last part, or such an ID alone.
+func (r *Run) Matches(name string) bool {
+	id := strings.TrimPrefix(name, r.Job+"/")
+	_, last, _ := strings.Cut(r.ID, "-")
+	return id != "" && (strings.HasPrefix(r.ID, id) || id == last)
+}
