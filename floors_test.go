@@ -57,6 +57,8 @@ var floors = []floor{
 	{"cmd/jobtest", "engine/fold engine/leaf/event jobspec/...", "drivers/mock", "reads test files, as job files are read; an outcome is the state of a run"},
 	{"cmd/jobtest/play", "cmd/bubble cmd/jobfile cmd/jobtest cmd/preflight cmd/rehearse cmd/verdict drivers drivers/process/keeper drivers/rehearsal engine engine/fold engine/health " + leaves + " hooks hooks/catalog hooks/services/check hooks/stubs jobspec/...", "cmd/jobtest/timeline drivers/catalog scripts/differ/recording", "joins an engine, its drivers and hooks to a run of a test"},
 	{"cmd/jobtest/assert", "cmd/jobtest cmd/jobtest/timeline engine/fold engine/leaf/event jobspec/...", "", "pure: conditions and an outcome in, failures out"},
+	{"cmd/report/trace", "engine/fold engine/leaf/event jobspec/visible", "", "pure: events in, spans of time out"},
+	{"cmd/report/waterfall", "cmd/report/trace cmd/ui engine/fold", "engine/leaf/event", "pure: a trace in, lines for a terminal out"},
 	{"cmd/*", "engine/leaf/event engine/fold engine/health jobspec jobspec/redact jobspec/visible", "engine hooks/catalog drivers/catalog", "views and reports: events in, bytes out; health has words of its own, and URLs are shown without credentials"},
 	{"cmd", "cmd/... engine engine/fold engine/health engine/httpapi engine/port engine/update " + leaves + " drivers drivers/catalog drivers/process drivers/process/keeper drivers/rehearsal hooks hooks/catalog hooks/stubs hooks/taskapi hooks/template jobspec/...", "drivers/... hooks/...", "the only place where the parts are joined; the keeper is the program in another role"},
 

@@ -106,6 +106,6 @@ func (t *Task) Stopped() (killed bool) {
 
 // Poststop reports whether the task runs only after all others have ended.
 func (t *Task) Poststop() bool {
-	hook, _ := t.lifecycle()
+	hook, _ := t.Lifecycle()
 	return hook == api.TaskLifecycleHookPoststop
 }
