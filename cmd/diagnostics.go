@@ -109,6 +109,16 @@ func asDiagnostic(p jobspec.Diagnostic) ui.Diagnostic {
 	}
 }
 
+// countWarnings counts the diagnostics that are warnings.
+func countWarnings(diagnostics jobspec.Diagnostics) (n int) {
+	for _, d := range diagnostics {
+		if d.Severity == jobspec.Warning {
+			n++
+		}
+	}
+	return n
+}
+
 // annotation returns a diagnostic as a workflow command of GitHub Actions, with a
 // path relative to the root of the workspace; see
 // https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions.

@@ -125,6 +125,7 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 	if warning != "" {
 		warnings = append(warnings, jobspec.Diagnostic{Severity: jobspec.Warning, Summary: warning})
 	}
+	r.warnings = countWarnings(warnings)
 	if b.detached {
 		r.display = newRunLog()
 		r.sayEach(warnings)

@@ -29,19 +29,20 @@ import (
 
 // engineRun is a run of jobs by an engine in this process.
 type engineRun struct {
-	engine  *engine.Engine
-	watch   *keeper.Watch
-	display screen
-	verdict *verdict.Verdict
-	signals <-chan os.Signal
-	orders  chan bool     // from clients: true is to kill the run
-	over    chan struct{} // closed when no more orders are taken
-	began   time.Time
-	dataDir string
-	socket  string // of its API; empty: none
-	now     bool   // periodic jobs are launched at once
-	virtual bool   // in virtual time
-	serve   func() // lets clients in; nil: there are none
+	engine   *engine.Engine
+	watch    *keeper.Watch
+	display  screen
+	verdict  *verdict.Verdict
+	signals  <-chan os.Signal
+	orders   chan bool     // from clients: true is to kill the run
+	over     chan struct{} // closed when no more orders are taken
+	began    time.Time
+	dataDir  string
+	socket   string // of its API; empty: none
+	now      bool   // periodic jobs are launched at once
+	virtual  bool   // in virtual time
+	warnings int    // about its jobs
+	serve    func() // lets clients in; nil: there are none
 
 	// Of a run in the background.
 	detached bool
@@ -204,7 +205,7 @@ func (r *engineRun) writeRecords(jobs []*api.Job) error {
 		if dir == "" {
 			continue // it was not begun
 		}
-		s := view.Summarize(r.verdict.Run, *j.ID, r.began, result)
+		s := view.Summarize(r.verdict.Run, *j.ID, r.began, result, r.warnings, record.LastOutput(dir))
 		s.Cause, s.User = result.Cause, result.User
 		if err := record.Write(dir, &s); err != nil {
 			errs = append(errs, fmt.Errorf("cannot keep how job %q ended: %w", *j.ID, err))

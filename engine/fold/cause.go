@@ -66,6 +66,7 @@ var reasons = map[string]Reason{
 // Cause is why a task failed.
 type Cause struct {
 	Reason      Reason
+	Event       string // type of the event that explains it
 	Message     string // of the event that explains it; for an exit, the driver's addition
 	Code        int    // exit code
 	Signal      int    // signal that ended the process; 0: none
@@ -77,18 +78,18 @@ func (t *Task) Cause() Cause {
 	for i, e := range slices.Backward(t.Events) {
 		switch reason := reasons[e.Type]; {
 		case e.Type == api.TaskTerminated:
-			c := Cause{Reason: Exited, Message: e.Details["exit_message"], OutOfMemory: e.Details["oom_killed"] == "true"}
+			c := Cause{Reason: Exited, Event: e.Type, Message: e.Details["exit_message"], OutOfMemory: e.Details["oom_killed"] == "true"}
 			c.Code, _ = strconv.Atoi(e.Details["exit_code"])
 			c.Signal, _ = strconv.Atoi(e.Details["signal"])
 			return c
 		case reason == NotStarted && i > 0 && t.Events[i-1].Type == api.TaskDriverMessage && t.Events[i-1].Details["image"] != "":
-			return Cause{Reason: NoImage, Message: e.DisplayMessage}
+			return Cause{Reason: NoImage, Event: e.Type, Message: e.DisplayMessage}
 		case reason == NotStarted && e.Details[event.NoCommand] != "":
-			return Cause{Reason: NoCommand, Message: e.DisplayMessage}
+			return Cause{Reason: NoCommand, Event: e.Type, Message: e.DisplayMessage}
 		case reason != Untold:
-			return Cause{Reason: reason, Message: e.DisplayMessage}
+			return Cause{Reason: reason, Event: e.Type, Message: e.DisplayMessage}
 		case e.Type != api.TaskNotRestarting && (event.Fails(e.TaskEvent) || weights[e.Type] == Trouble):
-			return Cause{Reason: OtherwiseFails, Message: e.DisplayMessage}
+			return Cause{Reason: OtherwiseFails, Event: e.Type, Message: e.DisplayMessage}
 		}
 	}
 	return Cause{}

@@ -23,15 +23,15 @@ func TestCause(t *testing.T) {
 	}{
 		"nothing":              {nil, Cause{}},
 		"a life without fault": {[]*api.TaskEvent{event.Received(), event.Started()}, Cause{}},
-		"an exit code":         {[]*api.TaskEvent{event.Terminated(3, 0, false, failed), event.NotRestarting("x")}, Cause{Reason: Exited, Code: 3, Message: "no"}},
-		"a signal":             {[]*api.TaskEvent{event.Terminated(137, 9, true, nil)}, Cause{Reason: Exited, Code: 137, Signal: 9, OutOfMemory: true}},
-		"no start":             {[]*api.TaskEvent{event.Terminated(3, 0, false, nil), event.DriverFailure(failed)}, Cause{Reason: NotStarted, Message: "no"}},
-		"no command":           {[]*api.TaskEvent{noCommand}, Cause{Reason: NoCommand, Message: "no"}},
-		"no image":             {[]*api.TaskEvent{pulling, event.DriverFailure(failed)}, Cause{Reason: NoImage, Message: "no"}},
-		"an image before":      {[]*api.TaskEvent{pulling, event.Started(), event.DriverFailure(failed)}, Cause{Reason: NotStarted, Message: "no"}},
-		"a wrong config block": {[]*api.TaskEvent{event.FailedValidation("odd")}, Cause{Reason: NotValid, Message: "odd"}},
-		"no artifact":          {[]*api.TaskEvent{event.ArtifactDownloadFailed(failed)}, Cause{Reason: NotDownloaded, Message: "no"}},
-		"no directory":         {[]*api.TaskEvent{event.Terminated(127, 0, false, nil), event.SetupFailure(failed)}, Cause{Reason: OtherwiseFails, Message: "failed to setup alloc: no"}},
+		"an exit code":         {[]*api.TaskEvent{event.Terminated(3, 0, false, failed), event.NotRestarting("x")}, Cause{Reason: Exited, Event: api.TaskTerminated, Code: 3, Message: "no"}},
+		"a signal":             {[]*api.TaskEvent{event.Terminated(137, 9, true, nil)}, Cause{Reason: Exited, Event: api.TaskTerminated, Code: 137, Signal: 9, OutOfMemory: true}},
+		"no start":             {[]*api.TaskEvent{event.Terminated(3, 0, false, nil), event.DriverFailure(failed)}, Cause{Reason: NotStarted, Event: api.TaskDriverFailure, Message: "no"}},
+		"no command":           {[]*api.TaskEvent{noCommand}, Cause{Reason: NoCommand, Event: api.TaskDriverFailure, Message: "no"}},
+		"no image":             {[]*api.TaskEvent{pulling, event.DriverFailure(failed)}, Cause{Reason: NoImage, Event: api.TaskDriverFailure, Message: "no"}},
+		"an image before":      {[]*api.TaskEvent{pulling, event.Started(), event.DriverFailure(failed)}, Cause{Reason: NotStarted, Event: api.TaskDriverFailure, Message: "no"}},
+		"a wrong config block": {[]*api.TaskEvent{event.FailedValidation("odd")}, Cause{Reason: NotValid, Event: api.TaskFailedValidation, Message: "odd"}},
+		"no artifact":          {[]*api.TaskEvent{event.ArtifactDownloadFailed(failed)}, Cause{Reason: NotDownloaded, Event: api.TaskArtifactDownloadFailed, Message: "no"}},
+		"no directory":         {[]*api.TaskEvent{event.Terminated(127, 0, false, nil), event.SetupFailure(failed)}, Cause{Reason: OtherwiseFails, Event: api.TaskSetupFailure, Message: "failed to setup alloc: no"}},
 	} {
 		task := &Task{}
 		for _, e := range c.events {

@@ -22,6 +22,8 @@ type Run struct {
 	// order of appearance.
 	Deployments []*Deployment
 	Evaluations []*Evaluation
+	// Notices counts the notices of the run, which warn of something.
+	Notices int
 
 	versions map[versionKey]*Version
 	byID     map[string]*Alloc
@@ -53,6 +55,8 @@ func (r *Run) Apply(e event.Event) {
 		r.registered(e, body)
 	case event.Evaluation:
 		r.evaluated(e, body)
+	case event.Notice:
+		r.Notices++
 	default:
 		if e.Alloc != nil {
 			r.applyToAlloc(e)
@@ -185,9 +189,18 @@ func (r *Run) outlived(a *Alloc) bool {
 
 // FirstFailure returns the earliest failure that counts, or nil.
 func (r *Run) FirstFailure() *Failure {
+	return r.firstFailure(func(*Alloc) bool { return true })
+}
+
+// FirstFailureOf is like FirstFailure, for one job and its children.
+func (r *Run) FirstFailureOf(job string) *Failure {
+	return r.firstFailure(func(a *Alloc) bool { return a.Of(job) })
+}
+
+func (r *Run) firstFailure(of func(*Alloc) bool) *Failure {
 	var first *Failure
 	for _, a := range r.Allocs {
-		if f := a.Failure; f != nil && a.Failed() && !r.outlived(a.Last()) && (first == nil || f.Time.Before(first.Time)) {
+		if f := a.Failure; f != nil && of(a) && a.Failed() && !r.outlived(a.Last()) && (first == nil || f.Time.Before(first.Time)) {
 			first = f
 		}
 	}

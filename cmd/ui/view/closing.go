@@ -4,11 +4,10 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
+	"taskrun/cmd/outcome"
 	"taskrun/cmd/ui"
 	"taskrun/engine/fold"
-	"taskrun/jobspec/visible"
 )
 
 // maxRows limits the tasks in the closing table; if there are more, it shows
@@ -99,28 +98,7 @@ func (c *closing) row(t *fold.Task) (paint func(string) string, cells []string) 
 
 // verdict returns a line that says how the run ended.
 func (c *closing) verdict() string {
-	jobs := make([]string, len(c.run.Jobs))
-	for i, j := range c.run.Jobs {
-		jobs[i] = visible.String(*j.ID)
-	}
-	text := ui.Count(len(jobs), "job")
-	if len(jobs) < 4 {
-		text = strings.TrimSuffix("job "+strings.Join(jobs, ", "), " ")
-	}
-	took := "after " + ui.Duration(c.result.Time.Sub(c.Begin))
-	switch {
-	case c.result.Cause != "":
-		text = fmt.Sprintf("%s stopped %s: %s", text, took, c.result.Cause)
-	case c.result.ExitCode == 0:
-		text = fmt.Sprintf("%s complete %s", text, took)
-	case c.run.FirstFailure() != nil:
-		text = fmt.Sprintf("%s failed %s", text, took)
-	default:
-		text = fmt.Sprintf("%s ended %s", text, took)
-	}
-	if c.result.ExitCode != 0 {
-		text += fmt.Sprintf(", exit code %d", c.result.ExitCode)
-	}
+	text := outcome.Verdict(c.run, c.Begin, c.result)
 	switch {
 	case c.result.User && c.run.FirstFailure() == nil:
 		return c.errStyle.Quiet("■ " + text)

@@ -219,6 +219,8 @@ func TestSummary(t *testing.T) {
 	m := fold.New([]*api.Job{job("a", 1, task("t")), job("b", 1, task("t"))})
 	one := 1
 	for _, e := range []event.Event{
+		{Alloc: alloc("a", 0, "11111111"), Task: "t", Body: event.TaskEvent{TaskEvent: event.Terminated(1, 0, false, nil)}},
+		{Alloc: alloc("a", 0, "11111111"), Body: event.Notice{Text: "the disk is full"}},
 		{Alloc: alloc("a", 0, "11111111"), Task: "t", Body: event.TaskState{State: "dead", Failed: true, Restarts: 2, ExitCode: &one}},
 		{Alloc: alloc("a", 0, "11111111"), Body: event.AllocStatus{Status: "failed", Retry: -1}},
 		{Alloc: alloc("b", 0, "22222222"), Body: event.AllocStatus{Status: "complete", Retry: -1}},
@@ -226,16 +228,24 @@ func TestSummary(t *testing.T) {
 		m.Apply(e)
 	}
 	result := Result{ExitCode: 1, Time: begin.Add(1500 * time.Millisecond)}
-	a, b := Summarize(m, "a", begin, result), Summarize(m, "b", begin, result)
+	output := func(string, string) []string { return []string{"no such", "table"} }
+	summarize := func(job string) Summary { return Summarize(m, job, begin, result, 2, output) }
+	a, b := summarize("a"), summarize("b")
 	if a.Status != "failed" || b.Status != "complete" || a.DurationMS != 1500 || a.ExitCode != 1 || !a.Ended().Equal(result.Time) {
 		t.Errorf("%+v and %+v", a, b)
+	}
+	if a.Reason != `task "t" of a.app[0] failed: exit code 1` || b.Reason != "all allocations are complete" || a.Warnings != 3 {
+		t.Errorf("reasons %q and %q, %d warnings", a.Reason, b.Reason, a.Warnings)
+	}
+	if f := a.FirstFailure; b.FirstFailure != nil || f.Task != "t" || f.Event != api.TaskTerminated || f.LastOutput != "no such\ntable" {
+		t.Errorf("first failures %+v and %+v", f, b.FirstFailure)
 	}
 	want := []AllocSummary{{Alloc: "a.app[0]", AllocID: alloc("a", 0, "11111111").ID, Status: "failed", Tasks: map[string]event.TaskState{"t": {State: "dead", Failed: true, Restarts: 2, ExitCode: &one}}}}
 	if diff := cmp.Diff(want, a.Allocs); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	result.Cause = "interrupted"
-	if a, b = Summarize(m, "a", begin, result), Summarize(m, "b", begin, result); a.Status != "failed" || b.Status != "stopped" {
+	if a, b = summarize("a"), summarize("b"); a.Status != "failed" || b.Status != "stopped" {
 		t.Errorf("stopped: %s and %s", a.Status, b.Status)
 	}
 }

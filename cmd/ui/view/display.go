@@ -217,6 +217,9 @@ func (d *Display) Say(text string) {
 	_, _ = io.WriteString(d.streams.Err, said) // without stderr there is nowhere else
 }
 
+// LastOutput returns the last lines of a task's output that were shown.
+func (d *Display) LastOutput(allocID, task string) []string { return d.lastOutput(allocID, task) }
+
 // End shows how the run ended.
 func (d *Display) End(r Result) {
 	d.view.end(r)

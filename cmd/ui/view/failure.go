@@ -3,11 +3,11 @@ package view
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
 
+	"taskrun/cmd/outcome"
 	"taskrun/cmd/ui"
 	"taskrun/engine/fold"
 	"taskrun/jobspec/visible"
@@ -39,7 +39,7 @@ func (c *closing) failure() []string {
 		what = " failed first: "
 	}
 	label := c.labels.of(t.Alloc.Name, t.Name)
-	for i, text := range wrap(listed(same)+what+reason(cause), c.width-2, 2) {
+	for i, text := range wrap(listed(same)+what+outcome.Why(cause), c.width-2, 2) {
 		if i == 0 {
 			lines = append(lines, s.Bad("✗")+" "+s.Strong(label)+s.Bad(strings.TrimPrefix(text, label)))
 		} else {
@@ -67,7 +67,7 @@ func (c *closing) failure() []string {
 	if others != "" {
 		lines = append(lines, ansi.Truncate("  failed as well: "+others, c.width, "…"))
 	}
-	for _, text := range wrap(hint(cause), c.width-2, 2) {
+	for _, text := range wrap(outcome.Hint(cause), c.width-2, 2) {
 		lines = append(lines, "  "+s.Note(text))
 	}
 	return lines
@@ -76,8 +76,8 @@ func (c *closing) failure() []string {
 // checks names the first check that was failing when the run ended because of
 // it, and counts the others.
 func (c *closing) checks() []string {
-	failing := c.run.FailingChecks()
-	if len(failing) == 0 || c.result.ExitCode == 0 || c.result.User {
+	failing := outcome.FailingChecks(c.run, c.result)
+	if len(failing) == 0 {
 		return nil
 	}
 	first, s := failing[0], c.errStyle
@@ -105,39 +105,9 @@ func (c *closing) waits(f *fold.Failure) []string {
 			lines = append(lines, fmt.Sprintf("  and %d more waited", len(f.Waiting)-i))
 			break
 		}
-		state := "had not run"
-		if !w.Task.Started.IsZero() {
-			state = "was not running"
-		}
-		lines = append(lines, ansi.Truncate(fmt.Sprintf("  %s %s: it waited for %s",
-			c.labels.of(w.Task.Alloc.Name, w.Task.Name), state, visible.String(awaited(w))), c.width, "…"))
+		lines = append(lines, ansi.Truncate("  "+c.labels.of(w.Task.Alloc.Name, w.Task.Name)+" "+outcome.Waited(w), c.width, "…"))
 	}
 	return lines
-}
-
-// awaited names what a task waits for, as in `main tasks "a", "b"`.
-func awaited(w fold.Wait) string {
-	what := ""
-	switch w.For {
-	case fold.ItsStart:
-		return "its start"
-	case fold.ItsRestart:
-		return "its restart"
-	case fold.PrestartEnd:
-		what = "the end of prestart task"
-	case fold.SidecarStart:
-		what = "the start of prestart sidecar"
-	case fold.MainStart:
-		what = "the start of main task"
-	}
-	if len(w.Tasks) > 1 {
-		what += "s"
-	}
-	quoted := make([]string, len(w.Tasks))
-	for i, name := range w.Tasks {
-		quoted[i] = strconv.Quote(name)
-	}
-	return what + " " + strings.Join(quoted, ", ")
 }
 
 // failed returns the tasks that failed in the same way as the first one,
@@ -168,7 +138,7 @@ func (c *closing) failed(first *fold.Task) (same []string, others string) {
 	for _, cause := range causes[1:] {
 		others += "; " + listed(names[cause])
 		if cause.Reason != fold.Untold {
-			others += ": " + reason(cause)
+			others += ": " + outcome.Why(cause)
 		}
 	}
 	return names[causes[0]], strings.TrimPrefix(others, "; ")

@@ -160,7 +160,7 @@ func (v *jsonView) said(_ time.Time, text string) string {
 func (v *jsonView) end(r Result) {
 	v.close()
 	for _, j := range v.Jobs {
-		_ = ui.WriteJSON(v.screen.out(), Summarize(v.run, *j.ID, v.Begin, r)) // flush reports errors
+		_ = ui.WriteJSON(v.screen.out(), Summarize(v.run, *j.ID, v.Begin, r, v.warnings(), v.lastOutput)) // flush reports errors
 	}
 }
 

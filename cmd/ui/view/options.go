@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/cmd/outcome"
 	"taskrun/cmd/ui"
 	"taskrun/engine/fold"
 	"taskrun/engine/leaf/event"
@@ -48,14 +49,7 @@ func (o *Options) dataDir() string {
 }
 
 // Result is how a run ended.
-type Result struct {
-	ExitCode int
-	// Cause explains in a few words why the run was stopped. It is empty if the
-	// run ended by itself.
-	Cause string
-	User  bool // the user stopped it
-	Time  time.Time
-}
+type Result = outcome.Result
 
 // common is what the views of a run have in common.
 type common struct {
@@ -64,9 +58,24 @@ type common struct {
 	screen   *screen
 	errStyle *ui.Style
 	run      *fold.Run
-	tails    tails
+	tails    *tails
 }
 
 func newCommon(s *ui.Streams, opts Options) *common {
-	return &common{opts, s, newScreen(s), s.ErrStyle(opts.Color), fold.New(opts.Jobs, opts.Past...), make(tails)}
+	return &common{opts, s, newScreen(s), s.ErrStyle(opts.Color), fold.New(opts.Jobs, opts.Past...), newTails()}
+}
+
+// lastOutput returns the last lines of a task's output.
+func (c *common) lastOutput(allocID, task string) []string {
+	return c.tails.last(allocID, task, outcome.LastLines, widthOfLogs)
+}
+
+// warnings counts the warnings about the jobs.
+func (c *common) warnings() (n int) {
+	for _, d := range c.Warnings {
+		if d.Severity == "warning" {
+			n++
+		}
+	}
+	return n
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/cmd/outcome"
 	"taskrun/cmd/ui"
 	"taskrun/engine/fold"
 	"taskrun/engine/health"
@@ -70,7 +71,7 @@ func (w words) taskEvent(t *fold.Task, e event.TaskEvent) (symbol, text string) 
 		text += ": " + e.DisplayMessage
 	}
 	if cause := t.Cause(); e.Type == api.TaskRestarting && cause.Reason == fold.Exited && !w.verbose {
-		text += " (" + reason(cause) + ")"
+		text += " (" + outcome.Why(cause) + ")"
 	}
 	switch weight := t.Weigh(e.TaskEvent); {
 	case weight == fold.Trouble:

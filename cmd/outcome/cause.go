@@ -1,4 +1,4 @@
-package view
+package outcome
 
 import (
 	"fmt"
@@ -7,8 +7,8 @@ import (
 	"taskrun/engine/fold"
 )
 
-// reason explains in a few words why a task failed.
-func reason(c fold.Cause) string {
+// Why explains in a few words why a task failed.
+func Why(c fold.Cause) string {
 	text := ui.OneLine(c.Message)
 	switch {
 	case c.Reason == fold.Untold:
@@ -25,9 +25,9 @@ func reason(c fold.Cause) string {
 	return fmt.Sprintf("exit code %d", c.Code)
 }
 
-// hint returns the remedy for a failed task, or "" if only its output can
+// Hint returns the remedy for a failed task, or "" if only its output can
 // explain the failure.
-func hint(c fold.Cause) string {
+func Hint(c fold.Cause) string {
 	switch c.Reason {
 	case fold.NoCommand:
 		return "check \"command\", \"args\" and \"work_dir\" in its config block: a relative command is looked up in PATH, not in the task's directory"
