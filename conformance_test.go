@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"taskrun/cmd"
-	"taskrun/scripts/differ/recording"
+	"taskrun/cmd/report/recording"
 )
 
 // asTaskrun makes the test binary act as the program.

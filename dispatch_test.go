@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"testing"
 
+	"taskrun/cmd/report/recording"
 	"taskrun/drivers"
 	"taskrun/drivers/rawexec"
 	"taskrun/engine"
@@ -18,7 +19,6 @@ import (
 	hookcatalog "taskrun/hooks/catalog"
 	"taskrun/jobspec"
 	"taskrun/jobspec/taskenv"
-	"taskrun/scripts/differ/recording"
 )
 
 // TestDispatchesMatchNomad dispatches the recorded parameterized job through

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"taskrun/cmd/report/recording"
 	"taskrun/drivers/docker/dockertest"
-	"taskrun/scripts/differ/recording"
 )
 
 // A difference is an intended difference in a case, with its reason. Case and

@@ -11,7 +11,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/scripts/differ/recording"
+	"taskrun/cmd/report/recording"
 )
 
 // command does through the API what a command of the nomad CLI does, and prints

@@ -20,8 +20,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/cmd/report/recording"
 	"taskrun/drivers/docker/dockertest"
-	"taskrun/scripts/differ/recording"
 )
 
 // answerTime limits the wait for a recorded event.

@@ -30,7 +30,7 @@ const leaves = "engine/leaf/*"
 // reason.
 var floors = []floor{
 	{".", "cmd", "...", "hands over and exits; its tests see the whole house"},
-	{"scripts/differ", "scripts/differ/...", "", "a tool and its parts"},
+	{"scripts/differ", "cmd/report/recording", "", "a tool of its own; what it records, taskrun diff reads"},
 	{"scripts/...", "", "", "tools are programs of their own"},
 
 	{"cmd/config", "jobspec/syntax jobspec/diagnostic", "", "flags, environment and file become one plain value; config.hcl is read as job files are"},
@@ -52,12 +52,13 @@ var floors = []floor{
 	{"cmd/ui", "jobspec/visible", "", "streams, colors, tables and objects; knows no runs"},
 	{"cmd/report/scrub", "", "", "pure: texts without what differs from run to run"},
 	{"cmd/report/compare", "cmd/report/scrub engine/leaf/event", "", "pure: two runs in, their differences out"},
+	{"cmd/report/recording", "cmd/report/compare cmd/report/scrub", "", "pure: what a Nomad did with a job, as a file tells it"},
 	{"cmd/jobtest/timeline", "cmd/report/scrub engine/leaf/event", "", "pure: events in, lines out"},
 	{"cmd/jobtest/worker", "cmd/jobtest/timeline jobspec", "", "processes that play runs; what a run is they do not know"},
 	{"cmd/jobtest/scaffold", "engine/fold engine/health jobspec", "", "pure: a job in, the text of a test file out"},
 	{"cmd/jobtest/snapshot", "cmd/jobtest/timeline cmd/textfile", "", "lines in files beside the tests"},
 	{"cmd/jobtest", "engine/fold engine/leaf/event jobspec/...", "drivers/mock", "reads test files, as job files are read; an outcome is the state of a run"},
-	{"cmd/jobtest/play", "cmd/bubble cmd/jobfile cmd/jobtest cmd/preflight cmd/rehearse cmd/verdict drivers drivers/process/keeper drivers/rehearsal engine engine/fold engine/health " + leaves + " hooks hooks/catalog hooks/services/check hooks/stubs jobspec/...", "cmd/jobtest/timeline drivers/catalog scripts/differ/recording", "joins an engine, its drivers and hooks to a run of a test"},
+	{"cmd/jobtest/play", "cmd/bubble cmd/jobfile cmd/jobtest cmd/preflight cmd/rehearse cmd/verdict drivers drivers/process/keeper drivers/rehearsal engine engine/fold engine/health " + leaves + " hooks hooks/catalog hooks/services/check hooks/stubs jobspec/...", "cmd/jobtest/timeline drivers/catalog cmd/report/recording", "joins an engine, its drivers and hooks to a run of a test"},
 	{"cmd/jobtest/assert", "cmd/jobtest cmd/jobtest/timeline engine/fold engine/leaf/event jobspec/...", "", "pure: conditions and an outcome in, failures out"},
 	{"cmd/report/trace", "engine/fold engine/leaf/event jobspec/visible", "", "pure: events in, spans of time out"},
 	{"cmd/report/waterfall", "cmd/report/trace cmd/ui engine/fold", "engine/leaf/event", "pure: a trace in, lines for a terminal out"},

@@ -14,7 +14,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/scripts/differ/recording"
+	"taskrun/cmd/report/recording"
 )
 
 // maxOutput is how much of a task's output is compared, in bytes.

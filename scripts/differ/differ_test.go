@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/scripts/differ/recording"
+	"taskrun/cmd/report/recording"
 )
 
 func put(t *testing.T, file, text string) {

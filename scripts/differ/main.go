@@ -41,7 +41,7 @@ import (
 	"syscall"
 	"time"
 
-	"taskrun/scripts/differ/recording"
+	"taskrun/cmd/report/recording"
 )
 
 type options struct {

@@ -17,7 +17,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/scripts/differ/recording"
+	"taskrun/cmd/report/recording"
 )
 
 const (

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"taskrun/cmd/jobtest"
+	"taskrun/cmd/report/recording"
 	"taskrun/engine/leaf/event"
-	"taskrun/scripts/differ/recording"
 )
 
 // recorded are the jobs of which there is a recording of Nomad, and what mocks must do

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hashicorp/nomad/api"
 )
 
 // events adds the events of a task that one run has and the other has not. Two
@@ -14,6 +16,7 @@ func (c *comparison) events(w Where, a, b *Task) {
 	as, bs := a.Events, b.Events
 	if ring := max(c.a.Ring, c.b.Ring); ring > 0 {
 		as, bs = as[max(0, len(as)-ring):], bs[max(0, len(bs)-ring):]
+		as, bs = ofAnySide(as), ofAnySide(bs)
 	}
 	for len(as) > 0 && len(bs) > 0 && as[0].equal(bs[0]) {
 		as, bs = as[1:], bs[1:]
@@ -43,6 +46,21 @@ func (c *comparison) events(w Where, a, b *Task) {
 		}
 		c.add(d)
 	}
+}
+
+// launching is the start of the message of a failed start, after which a Nomad agent
+// writes the words of its own inner call.
+const launching = "failed to launch command with executor: "
+
+// ofAnySide returns events without what only one of taskrun and Nomad writes.
+func ofAnySide(events []Event) []Event {
+	events = slices.Clone(events)
+	for i, e := range events {
+		if e.Type == api.TaskDriverFailure && strings.HasPrefix(e.Message, strings.TrimSpace(launching)) {
+			events[i].Message, events[i].Details = launching+"…", nil
+		}
+	}
+	return events
 }
 
 // equal reports whether events are the same but for what differs from run to run.

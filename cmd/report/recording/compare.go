@@ -79,13 +79,16 @@ func flatten(r Recording, owners bool) map[string]string {
 		flat[fmt.Sprintf("deployments/%d", i)] = lines(list)
 	}
 	same := map[string]int{}
-	for _, a := range slices.SortedStableFunc(slices.Values(r.Allocs), func(a, b Alloc) int {
-		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Created, b.Created))
-	}) {
+	for _, a := range slices.SortedStableFunc(slices.Values(r.Allocs), byStart) {
 		flattenAlloc(flat, fmt.Sprintf("allocs/%s#%d/", a.Name, same[a.Name]), a, owners)
 		same[a.Name]++
 	}
 	return flat
+}
+
+// byStart compares allocations by name, then by when they were created.
+func byStart(a, b Alloc) int {
+	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Created, b.Created))
 }
 
 func lines[T any](list []T) string {
