@@ -19,19 +19,19 @@ func newActionCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "action [-i] [-t] [TARGET [ACTION]]",
 		Short: "Run an action of a job in a running task, or list the actions",
-		Long: `Run the command of an action block of the job file in its running task, as
-"exec" would. Without ACTION list the actions of the tasks that TARGET matches,
-or of all tasks.
+		Long: `Run an action: the command that an action block of the job file defines for a
+task. It runs in the running task, as with "taskrun exec". Without ACTION, list
+the actions of the tasks that TARGET matches, or of all tasks.
 
 ` + targetHelp + `
-With --job no TARGET is needed if one task of the job is running.
+With --job, TARGET may be left out if exactly one task of the job is running.
 
 Output of the list:
   plain  a table
-  json   one object a line for each
-  quiet  only task and action
+  json   one object per line for each action
+  quiet  only the names of the task and the action
 
-Exit codes are those of "exec"; for the list
+Exit codes are those of "taskrun exec". Those of the list are:
   0  success, even if there is no action
   1  no task matches TARGET
   2  the call is wrong`,

@@ -31,25 +31,26 @@ func newAttachCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "attach [JOB]",
 		Short: "Show a run in the background as if it were in the foreground",
-		Long: `Show a run as "up" does in the foreground, until it ends: what happens from
-now on and, with --history, what has happened since it began. JOB may be left
-out where there is one run. Ctrl-C ends the showing, and the run goes on; to
-stop it use "taskrun stop".
+		Long: `Show a run as "taskrun up" shows it in the foreground, until it ends. The
+command shows what happens from now on and, with --history, everything since the
+run began. JOB may be left out if there is only one run. Ctrl-C detaches; the
+run continues. To stop it, use "taskrun stop".
 
-With --address show a job of a Nomad cluster, which has to be named.
+With --address, show a job of a Nomad cluster. JOB is required then.
 
 Output:
   plain  lines for people: time, task, output; at the end a table
-  json   one object a line, as "up" has them, always with the whole history
-  quiet  the tasks' output alone, and what failed
+  json   one object per line, as "taskrun up" writes them, always with the whole
+         history
+  quiet  only the output of tasks, and what failed
 
 Exit codes:
   those of the run, see "taskrun up --help"
-  1    no such run is here
+  1    there is no such run
   2    the call is wrong
   125  taskrun itself failed, or the run was killed
-  129, 130, 143  the showing was ended by SIGHUP, SIGINT (Ctrl-C), SIGTERM
-  141  stdout was closed; the run goes on`,
+  129, 130, 143  detached by SIGHUP, SIGINT (Ctrl-C), SIGTERM
+  141  stdout was closed; the run continues`,
 		Example: `  taskrun attach
   taskrun attach --history --output json web`,
 		Args:              arguments(0, 1),

@@ -177,7 +177,7 @@ func (b *detachedRun) resume(jobs []*api.Job) error {
 		}
 		runs = append(runs, engine.Run{JobID: *j.ID, Dir: dir, Lock: b.watch.Held(heldLock + strconv.Itoa(i))})
 	}
-	b.display.Say(fmt.Sprintf("an engine has died: process %d goes on with the run", os.Getpid()))
+	b.display.Say(fmt.Sprintf("an engine has died: process %d continues the run", os.Getpid()))
 	if b.failure = b.engine.Recover(runs...); b.failure != nil {
 		b.display.Say(b.failure.Error())
 	}

@@ -51,7 +51,7 @@ func (r *clusterRun) stopWords() string {
 }
 
 func (r *clusterRun) goesOn() string {
-	return fmt.Sprintf("what was registered goes on; stop it with: %s", r.stopWords())
+	return fmt.Sprintf("the jobs that were registered continue; stop them with: %s", r.stopWords())
 }
 
 // farewell tells a user who leaves that the jobs go on.
@@ -174,7 +174,7 @@ type stopQuestion struct {
 func (q *stopQuestion) Ask() {
 	q.open = true
 	q.run.Hold()
-	text := fmt.Sprintf("stop %s in the cluster (s), leave it running (l), or go on watching (Enter)? ", strings.Join(q.jobs, ", "))
+	text := fmt.Sprintf("stop %s in the cluster (s), leave it running (l), or continue watching (Enter)? ", strings.Join(q.jobs, ", "))
 	fmt.Fprintf(q.streams.Err, "\r%s", visible.String(text))
 	if q.answers == nil {
 		q.answers = make(chan string)

@@ -199,7 +199,7 @@ func waitReady(ctx context.Context, a *app, d *source.Directory, opts upOptions)
 	switch {
 	case decided && failure != nil:
 		return failed("%w", failure).
-			withHint("the run goes on if it can: taskrun attach %s; messages of taskrun are in %s", d.IDs[0], d.Log(d.IDs[0]))
+			withHint("if it can, the run continues: taskrun attach %s; messages of taskrun are in %s", d.IDs[0], d.Log(d.IDs[0]))
 	case decided:
 		return nil
 	case err != nil:

@@ -27,19 +27,20 @@ func newEventsCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "events [-f] [JOB]",
 		Short: "Show what has happened in a run",
-		Long: `Show what has happened in the run of a job or, when it does not run, in its
-latest run: task events, states, deployments; not the tasks' output. JOB may be
-left out where there is one run, and else stands for the one that began last.
+		Long: `Show what has happened in the run of a job: task events, states and deployments,
+but no output of tasks. For a job that is not running, show its latest run. JOB
+may be left out if there is only one run; if nothing is running, the latest run
+of all is shown.
 
-With --address show what a Nomad cluster still knows of a job, which has to be
-named: the last ten events of each task.
+With --address, show what a Nomad cluster still knows about a job: the last ten
+events of each task. JOB is required then.
 
 Output:
-  plain  lines for people, as "up" has them on stderr
-  json   one object a line, as "up" has them
+  plain  lines for people, as "taskrun up" writes them to stderr
+  json   one object per line, as "taskrun up" writes them
 
 Exit codes:
-  0  it is shown; with --follow: the run has ended
+  0  success; with --follow, the run has ended
   1  there is no such run
   2  the call is wrong
   129, 130, 143  stopped by SIGHUP, SIGINT (Ctrl-C), SIGTERM
@@ -56,7 +57,7 @@ Exit codes:
 	opts.bindCluster(flags)
 	bindOutput(cmd, &opts.mode, "plain or json")
 	bindTime(cmd, &opts.time)
-	flags.BoolVarP(&opts.follow, "follow", "f", false, "also show what is still to come, until the run ends")
+	flags.BoolVarP(&opts.follow, "follow", "f", false, "continue with new events until the run ends")
 	bindDataDir(flags, &opts.dataDir)
 	return cmd
 }

@@ -34,16 +34,16 @@ func newExecCommand(a *app) *cobra.Command {
 task. When taskrun exec ends, the command is killed.
 
 ` + targetHelp + `
-With --job no TARGET is needed if one task of the job is running.
+With --job, TARGET may be left out if exactly one task of the job is running.
 
-If stdin and stdout are a terminal the command gets a terminal too: keys such as
-Ctrl-C and Ctrl-Z go to it, and at the beginning of a line
+If stdin and stdout are terminals, the command gets a terminal too: keys such as
+Ctrl-C and Ctrl-Z go to the command. At the beginning of a line,
 
   ~.   ends the session
   ~~   types one ~
 
 Exit codes:
-  the exit code of the command; 128+n if signal n ended it
+  that of the command; 128+n if signal n ended it
   126  the command cannot be executed
   127  there is no such command
   125  there is no such task, or taskrun itself failed

@@ -37,28 +37,28 @@ func newLogsCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logs [TARGET...]",
 		Short: "Show the output of tasks",
-		Long: `Show the output of tasks, on stdout: of those that are named, or of all. Of a
-single task it is shown as it is; of several each line stands behind its task,
-as "up" shows it. What a task wrote to stdout comes before what it wrote to
-stderr, unless --follow shows both as they come. Of a job that does not run the
-output of its latest run is shown.
+		Long: `Show the output of the tasks that TARGET matches, or of all tasks, on stdout.
+The output of a single task is shown as it is. With several tasks, each line is
+prefixed with its task, as "taskrun up" shows it. The stdout of a task comes
+before its stderr, unless --follow shows both as they come. For a job that is
+not running, show its latest run.
 
 ` + targetHelp + `
 
-With --follow and --address a cluster is followed until Ctrl-C.
+With --address, --follow continues until Ctrl-C.
 
-The time of a line is when taskrun read it from the task. Nomad keeps no times:
-in a cluster --since cannot be used, and --timestamps needs --follow and shows
-when a line arrived.
+The time of a line is when taskrun read it from the task. Nomad keeps no times,
+so --since cannot be used in a cluster. There, --timestamps requires --follow
+and shows when each line arrived.
 
 Output:
   plain  lines as the tasks wrote them
-  json   one object a line, of type "log" with its time, as "up" has them
+  json   one object of type "log" per line, as "taskrun up" writes them
   quiet  lines without the names of their tasks
 
 Exit codes:
-  0    it is shown; with --follow: the run has ended
-  1    no task is called as TARGET says, or nothing runs
+  0    success; with --follow, the run has ended
+  1    no task matches TARGET, or there is no run
   2    the call is wrong
   125  taskrun itself failed, or the run was killed
   129, 130, 143  stopped by SIGHUP, SIGINT (Ctrl-C), SIGTERM
@@ -72,16 +72,16 @@ Exit codes:
 	}
 	flags := cmd.Flags()
 	opts.bind(flags)
-	flags.StringVar(&opts.task, "task", "", "show this `task` of the TARGETs alone")
-	flags.BoolVarP(&opts.follow, "follow", "f", false, "also show what is still to come, until the run ends")
+	flags.StringVar(&opts.task, "task", "", "show only this `task` of the TARGETs")
+	flags.BoolVarP(&opts.follow, "follow", "f", false, "continue with new output until the run ends")
 	flags.IntVarP(&opts.tail, "tail", "n", -1, "show the last `lines` of each stream; negative: all")
 	flags.Var(pastTime{&opts.since}, "since", "show lines since a `time`: 5m ago, or RFC 3339")
 	flags.BoolVarP(&opts.timestamps, "timestamps", "t", false, "show the time of each line")
 	bindDataDir(flags, &opts.dataDir)
 	bindOutput(cmd, &opts.mode, "plain, json or quiet")
-	flags.BoolVarP(&opts.all, "all", "a", false, "in a cluster: also of allocations in whose place others run")
-	flags.BoolVar(&opts.stdout, "stdout", false, "show stdout alone")
-	flags.BoolVar(&opts.stderr, "stderr", false, "show stderr alone")
+	flags.BoolVarP(&opts.all, "all", "a", false, "in a cluster: also show allocations that were replaced")
+	flags.BoolVar(&opts.stdout, "stdout", false, "show only stdout")
+	flags.BoolVar(&opts.stderr, "stderr", false, "show only stderr")
 	completeJobs(a, cmd, &opts.connection)
 	completeTasks(a, cmd, &opts.connection)
 	return cmd

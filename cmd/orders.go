@@ -20,8 +20,8 @@ type orderOptions struct {
 const orderHelp = `
 
 Output:
-  plain  a line for each
-  json   one object a line for each
+  plain  a line for each task
+  json   one object per line for each task
   quiet  nothing
 
 Exit codes:

@@ -45,7 +45,7 @@ taskrun and its keeper were killed. Any other command kills them and says so.
 
 Output:
   plain  a table
-  json   one object a line, as "up" writes them: "run" for each job,
+  json   one object per line, as "taskrun up" writes them: "run" for each job,
          "alloc_status" for each allocation, "task_state" for each task,
          "service" for each service at a port
   quiet  only the names of the tasks

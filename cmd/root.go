@@ -55,9 +55,10 @@ the order, with the restarts, the events and the environment of a Nomad client.
 Every flag may also be given as an environment variable (--data-dir as
 TASKRUN_DATA_DIR) or in a config file (as data-dir): config.hcl, config.toml,
 config.yaml or config.json in $XDG_CONFIG_HOME/taskrun. The flag wins, then the
-variable, then the file. A repeated flag is a list in the file, and one value a
-line in a variable. Options of drivers are only in the file, as in Nomad's agent
-configuration: plugin "raw_exec" { config { … } }, or plugin.raw_exec.config.`,
+variable, then the file. A repeated flag is a list in the file, and has one
+value per line in a variable. Only the file can contain options of drivers, as
+in the configuration of a Nomad agent: plugin "raw_exec" { config { … } }, or
+plugin.raw_exec.config.`,
 		Example: `  taskrun up job.nomad.hcl
   taskrun validate *.nomad.hcl`,
 		Args: unknownCommand,

@@ -36,27 +36,28 @@ func newStopCommand(a *app) *cobra.Command {
 		Use:     "stop [JOB]",
 		Aliases: []string{"down"},
 		Short:   "Stop a run, and wait for its end",
-		Long: `Stop the run of a job as Nomad would: kill signals, grace periods, poststop
-tasks; and wait for its end. JOB may be left out where there is one run. Ctrl-C
-kills what still runs, and again leaves it to end by itself.
+		Long: `Stop the run of a job as Nomad would, with kill signals, grace periods and
+poststop tasks, and wait until it has ended. JOB may be left out if there is
+only one run. Ctrl-C kills what is still running; a second Ctrl-C ends the
+command without waiting.
 
-With --address stop a job of a Nomad cluster, which has to be named; Ctrl-C
-leaves it to end by itself.
+With --address, stop a job of a Nomad cluster. JOB is required then, and Ctrl-C
+ends the command without waiting.
 
 Output:
-  plain  nothing or, of a cluster, a line
+  plain  nothing; in a cluster, one line
   json   one object of type "stopped" for each job
   quiet  nothing
 
 Exit codes:
-  0    the run has ended, and no allocation had failed; of a cluster: none
-       has failed since
-  1    an allocation had failed, or there is no such run
+  0    the run has ended, and no allocation failed; in a cluster, none failed
+       after the order to stop
+  1    an allocation failed, or there is no such run
   2    the call is wrong
-  124  the run had passed its --timeout already
+  124  the --timeout of the run had passed before
   125  taskrun itself failed, or the run was killed
-  129, 130, 143  not waited for the end: SIGHUP, SIGINT, SIGTERM came twice;
-       of a cluster: once`,
+  129, 130, 143  the command did not wait for the end: SIGHUP, SIGINT or SIGTERM
+       came twice; in a cluster, once`,
 		Example: `  taskrun stop web
   taskrun stop --kill web
   taskrun stop --address https://nomad.example.com:4646 --purge web`,
@@ -111,7 +112,7 @@ func runStop(ctx context.Context, a *app, job string, opts stopOptions) error {
 	}
 	if len(jobs) < len(d.IDs) {
 		if opts.kill {
-			return usageError("cannot kill job %q alone: other jobs of its run go on", job).withHint("stop it without --kill, or the whole run without a name")
+			return usageError("cannot kill only job %q: other jobs of its run continue", job).withHint("stop it without --kill, or the whole run without a name")
 		}
 		d.Only = jobs
 	}

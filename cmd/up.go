@@ -25,7 +25,7 @@ With --detach the jobs run in the background: "taskrun attach" shows the run,
 
 Output:
   plain  lines for people: time, task, output; at the end a table
-  json   one object a line, all on stdout, from "run" to "summary"
+  json   one object per line, all on stdout, from "run" to "summary"
   quiet  only the output of tasks (with several tasks each line is prefixed with
          its task), and what failed
 
@@ -37,8 +37,8 @@ changes the jobs of the files before they start. It cannot be combined with
 With --address taskrun registers the jobs in a Nomad cluster and shows them in
 the same way. Ctrl-C asks whether to stop the jobs or leave them running, and a
 second Ctrl-C leaves them; without a terminal any signal leaves them running.
---timeout, --until and --fail-fast stop the jobs. With --detach nothing does:
-then --until says what --wait waits for, and --timeout how long.
+--timeout, --until and --fail-fast stop the jobs. With --detach they do not:
+--until says what --wait waits for, and --timeout how long it waits.
 
 Other users of the machine cannot enter the directory of an allocation. When
 root runs taskrun, an ACL lets the users of its tasks in, and each task's own
@@ -46,7 +46,7 @@ directory is open only to its user. taskrun refuses a data directory that
 another user could replace.
 
 Exit codes:
-  0    all allocations are complete, or --until came to its end
+  0    all allocations are complete, or the condition of --until is met
   1    a task or an allocation failed
   2    a job file or the call is wrong; nothing was started
   124  --timeout passed

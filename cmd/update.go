@@ -26,8 +26,8 @@ Nothing changes unless all files are valid and all their jobs are running.
 
 ` + fileHelp + `
 
-The stubs file is for the check of the job files; the run itself goes on with
-the stubs file that it was started with.` + fmt.Sprintf(changeHelp, "updated") + `
+The stubs file is only used to check the job files. The run continues to use the
+stubs file that it was started with.` + fmt.Sprintf(changeHelp, "updated") + `
   124  --timeout passed; the deployment continues`,
 		Example: `  taskrun update web.nomad.hcl
   taskrun update --detach --var count=3 web.nomad.hcl`,
@@ -114,7 +114,7 @@ func updateJobs(ctx context.Context, a *app, files []jobfile.File, warnings jobs
 		return usageError("cannot use a timeout of %v: it is negative", opts.timeout)
 	}
 	if opts.timeout > 0 {
-		late := &exitError{code: exitTimeout, err: fmt.Errorf("the timeout of %v has passed; the deployment goes on", opts.timeout)}
+		late := &exitError{code: exitTimeout, err: fmt.Errorf("the timeout of %v has passed; the deployment continues", opts.timeout)}
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, opts.timeout, late)
 		defer cancel()

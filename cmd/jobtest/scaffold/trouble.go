@@ -29,7 +29,7 @@ func (w *writer) prestarts(g *api.TaskGroup) {
 			w.line("until = %s", length(w.exhausted(t.RestartPolicy)))
 			w.assert(fmt.Sprintf("length(event(%s, %q)) == 0", quote(at(g, 0)+"/"+main.Name), api.TaskStarted), main.Name+" does not wait for "+t.Name)
 			if fails(t.RestartPolicy) {
-				w.assert(fmt.Sprintf(`alloc(%s).status == "failed"`, quote(at(g, 0)+"#1")), "the allocation goes on without "+t.Name)
+				w.assert(fmt.Sprintf(`alloc(%s).status == "failed"`, quote(at(g, 0)+"#1")), "the allocation continues without "+t.Name)
 			}
 		})
 	}
