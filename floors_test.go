@@ -190,7 +190,7 @@ var homes = []home{
 	{"go.uber.org/goleak", "", "...", "no goroutine outlives its test"},
 	{"github.com/google/go-cmp", "", "...", "differences that can be read"},
 	{"github.com/rogpeppe/go-internal", "", "...", "journeys as scripts"},
-	{"github.com/rogpeppe/go-internal/diff", "cmd cmd/jobtest/snapshot", "...", "what fmt would change, and how a run differs from its snapshot"},
+	{"github.com/rogpeppe/go-internal/diff", "cmd cmd/jobtest/snapshot cmd/ui/answer", "...", "what fmt would change, and how texts of runs and snapshots differ"},
 	{"golang.org/x/tools/txtar", "", "...", "many small files in one"},
 }
 

@@ -37,6 +37,7 @@ var samples = map[string][3]string{
 	"host-paths":        {"true", "false", "true"},
 	"escape":            {"x", "none", "~"},
 	"exit-code-from":    {"file", "env", "flag"},
+	"factor":            {"1.5", "3", "4"},
 	"fail-fast":         {"true", "false", "true"},
 	"filter":            {"file", "env", "flag"},
 	"follow":            {"true", "false", "true"},

@@ -120,7 +120,7 @@ func (b *Builder) alloc(id *event.Alloc) *building {
 		last := same[len(same)-1]
 		delete(b.allocs, last.id)
 		a.replaced = max(last.replaced, generations-1) + 1
-		a.Values[Key{Unclassified, "allocations of this name"}] = strconv.Itoa(a.replaced + 1)
+		a.Values[Key{Replacement, "allocations of this name"}] = strconv.Itoa(a.replaced + 1)
 		*last = *a
 		a = last
 	} else {
@@ -214,7 +214,7 @@ func (b *Builder) Run() *Run {
 		r.Took = b.latest.Sub(b.began)
 	}
 	r.Values = map[Key]string{}
-	r.Lacks = []Kind{Command, File, Output, Template, Variable}
+	r.Lacks = []Kind{Command, File, Output, Server, Template, Variable}
 	for _, a := range b.order {
 		r.Allocs = append(r.Allocs, a.Alloc)
 	}

@@ -58,9 +58,14 @@ func Compare(a, b *Run, o Options) (list []Difference) {
 }
 
 // NotCompared returns the kinds of differences that were not looked for, because
-// one of the runs knows nothing about them.
-func NotCompared(a, b *Run) []Kind {
-	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(a.Lacks, b.Lacks))))
+// only one of the runs knows something about them.
+func NotCompared(a, b *Run) (kinds []Kind) {
+	for k := range rank {
+		if slices.Contains(a.Lacks, k) != slices.Contains(b.Lacks, k) {
+			kinds = append(kinds, k)
+		}
+	}
+	return slices.SortedFunc(slices.Values(kinds), func(k, l Kind) int { return cmp.Compare(rank[k], rank[l]) })
 }
 
 func jobs(r *Run) int {
@@ -215,7 +220,7 @@ var rank = func() map[Kind]int {
 	ranks := map[Kind]int{}
 	for i, k := range []Kind{
 		Outcome, Deployments, Command, Existence, Status, Health, Replacement, Service, Check, State, Failed, ExitCode, Restarts,
-		TaskEvent, Order, Duration, Variable, Template, File, Output, Unclassified,
+		TaskEvent, Order, Duration, Variable, Template, File, Output, Server,
 	} {
 		ranks[k] = i
 	}

@@ -69,27 +69,27 @@ type Kind string
 
 // The kinds.
 const (
-	Outcome      Kind = "outcome"     // how the run ended: status and exit_code
-	Deployments  Kind = "deployment"  // by number
-	Command      Kind = "command"     // what a request or command answered, by number and line
-	Existence    Kind = "existence"   // of an allocation or a task
-	Status       Kind = "status"      // of an allocation
-	Health       Kind = "health"      // of an allocation
-	Replacement  Kind = "replacement" // whether an allocation replaces another one
-	Service      Kind = "service"     // by name
-	Check        Kind = "check"       // by service and name
-	File         Kind = "file"        // by path in the allocation directory
-	State        Kind = "state"       // of a task
-	Failed       Kind = "failed"      // whether a task failed
-	ExitCode     Kind = "exit_code"   // of the task's last end
-	Restarts     Kind = "restarts"    // of a task
-	TaskEvent    Kind = "event"
-	Order        Kind = "order" // in which two tasks started and ended
-	Duration     Kind = "duration"
-	Variable     Kind = "variable" // in the environment of a task, by name
-	Template     Kind = "template" // by destination
-	Output       Kind = "output"   // stdout or stderr
-	Unclassified Kind = "other"
+	Outcome     Kind = "outcome"     // how the run ended: status and exit_code
+	Deployments Kind = "deployment"  // by number
+	Command     Kind = "command"     // what a request or command answered, by number and line
+	Existence   Kind = "existence"   // of an allocation or a task
+	Status      Kind = "status"      // of an allocation
+	Health      Kind = "health"      // of an allocation
+	Replacement Kind = "replacement" // whether an allocation replaces another one, and how many there are
+	Service     Kind = "service"     // by name
+	Check       Kind = "check"       // by service and name
+	File        Kind = "file"        // by path in the allocation directory
+	State       Kind = "state"       // of a task
+	Failed      Kind = "failed"      // whether a task failed
+	ExitCode    Kind = "exit_code"   // of the task's last end
+	Restarts    Kind = "restarts"    // of a task
+	TaskEvent   Kind = "event"
+	Order       Kind = "order" // in which two tasks started and ended
+	Duration    Kind = "duration"
+	Variable    Kind = "variable" // in the environment of a task, by name
+	Template    Kind = "template" // by destination
+	Output      Kind = "output"   // stdout or stderr
+	Server      Kind = "server"   // what only a server says, such as a desired status
 )
 
 // Where is a run as a whole, an allocation of it, or a task of that.
@@ -123,6 +123,7 @@ type Difference struct {
 	A, B *string // nil: it has none
 	// AtA and AtB are when it happened, since the start of the run, or Unknown.
 	AtA, AtB time.Duration
+	Why      string // the documented reason for it; empty: there is none
 }
 
 // Path identifies what differs, such as "allocs/app[0]#0/tasks/server/exit_code".

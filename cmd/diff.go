@@ -1,0 +1,219 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"taskrun/cmd/record"
+	"taskrun/cmd/report/compare"
+	"taskrun/cmd/report/recording"
+	"taskrun/cmd/ui"
+	"taskrun/cmd/ui/answer"
+)
+
+type diffOptions struct {
+	mode    ui.Mode
+	factor  float64
+	dataDir string
+}
+
+func newDiffCommand(a *app) *cobra.Command {
+	opts := diffOptions{mode: ui.Plain}
+	cmd := &cobra.Command{
+		Use:   "diff RUN [RUN]",
+		Short: "Show how two runs differ",
+		Long: `Show how two runs differ: what started, ended or restarted differently, exit
+codes, events and their messages, deployments, services, checks, durations, the
+environment of tasks and their templates. With one RUN, which must be a job,
+compare the last two runs of the job.
+
+` + runNameHelp + `
+It may also be a recording of a real Nomad, a file that ends in .json.
+
+taskrun ignores what differs in any two runs: IDs, ports, times, directories,
+PIDs, and up to 25 % between the delays of restarts, to which Nomad adds jitter.
+The order of tasks counts where their lifecycles decide it. A duration counts if
+it is --factor times longer, and at least 300ms longer. Secrets are not kept, so
+a changed secret is no difference.
+
+Output:
+  plain  a line for each difference, by task
+  json   an object for each difference, then one of type "comparison"
+  quiet  nothing
+
+Exit codes:
+  0    the runs do not differ
+  1    they do
+  2    a run cannot be read, or the call is wrong
+  141  stdout was closed`,
+		Example: `  taskrun diff web
+  taskrun diff web/20260102T150405Z-1a2b3c web
+  taskrun diff yesterday.zip web --output json`,
+		Args: arguments(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error { return runDiff(cmd.Context(), a, args, opts) },
+	}
+	flags := cmd.Flags()
+	bindOutput(cmd, &opts.mode, "plain, json or quiet")
+	bindFactor(flags, &opts.factor)
+	bindDataDir(flags, &opts.dataDir)
+	return cmd
+}
+
+func runDiff(ctx context.Context, a *app, args []string, opts diffOptions) error {
+	o, err := compareOptions(opts.factor)
+	if err != nil {
+		return err
+	}
+	if len(args) == 1 {
+		if args, err = a.lastTwo(ctx, args[0], opts.dataDir); err != nil {
+			return err
+		}
+	}
+	var sides [2]*comparedRun
+	for i, arg := range args {
+		if sides[i], err = a.comparedRun(ctx, arg, opts.dataDir); err != nil {
+			return err
+		}
+	}
+	c := compareRuns(sides[0], sides[1], o)
+	if err := answer.WriteComparison(answerTo(a, opts.mode), c); err != nil {
+		return err
+	}
+	if c.Different() > 0 {
+		return silent(exitFailed)
+	}
+	return nil
+}
+
+// compareOptions returns what counts as a difference.
+func compareOptions(factor float64) (compare.Options, error) {
+	o := compare.Defaults
+	o.Factor = factor
+	if factor != 0 && factor < 1 {
+		return o, usageError("cannot compare durations by a factor of %v", factor).withHint("use one above 1, or 0 to ignore durations")
+	}
+	return o, nil
+}
+
+// comparedRun is a side of a comparison.
+type comparedRun struct {
+	answer.Side
+	*compare.Run
+}
+
+func compareRuns(a, b *comparedRun, o compare.Options) answer.Comparison {
+	return answer.Comparison{A: a.Side, B: b.Side, List: compare.Compare(a.Run, b.Run, o), NotCompared: compare.NotCompared(a.Run, b.Run)}
+}
+
+// lastTwo returns the names of the last two runs of a job, the older one first.
+func (a *app) lastTwo(ctx context.Context, job, dataDir string) ([]string, error) {
+	runs, err := a.allRuns(ctx, dataDir, job)
+	if len(runs) < 2 {
+		if err != nil {
+			return nil, unreadable(err)
+		}
+		return nil, usageError("job %q has %s to compare", job, ui.Count(len(runs), "run")).withHint("name two runs; see: taskrun runs")
+	}
+	return []string{runs[1].Name(), runs[0].Name()}, nil
+}
+
+// unreadable returns the error of a run that cannot be compared.
+func unreadable(err error) error {
+	e := &exitError{code: exitUsage, err: err}
+	if known, ok := err.(*exitError); ok { //nolint:errorlint // one that is wrapped has no hint for this command
+		e.hint = known.hint
+	}
+	return e
+}
+
+// comparedRun reads a run, or a recording, that an argument names.
+func (a *app) comparedRun(ctx context.Context, name, dataDir string) (*comparedRun, error) {
+	if filepath.Ext(name) == ".json" {
+		r, err := readRecording(name)
+		if err != nil {
+			return nil, unreadable(err)
+		}
+		return &comparedRun{answer.Side{Name: name}, r.Run()}, nil
+	}
+	r, err := a.openRun(ctx, name, dataDir)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	defer r.Close()
+	if r.Live {
+		a.warn(fmt.Errorf("run %s has not ended; what it has done so far is compared", r.Name()))
+	}
+	b := compare.NewBuilder(time.Time{})
+	for e, err := range a.eventsOf(r.Run) {
+		if err != nil {
+			return nil, unreadable(err)
+		}
+		b.Add(e)
+	}
+	run := b.Run()
+	if spec, err := r.spec(ctx); err == nil && spec != nil {
+		run.Arrange([]*api.Job{spec})
+	}
+	return &comparedRun{answer.Side{Name: r.Name(), Told: outcome(r.Run, run)}, run}, nil
+}
+
+// outcome adds how a run ended to what is compared, and describes it for people.
+func outcome(r *record.Run, run *compare.Run) string {
+	run.Values[compare.Key{Kind: compare.Outcome, Name: "status"}] = r.Status()
+	s := r.Summary
+	switch {
+	case s == nil:
+		run.Took = compare.Unknown
+		return r.Status()
+	case s.User:
+		run.Took = compare.Unknown // when a user stops a run says nothing about it
+	default:
+		run.Took = time.Duration(s.DurationMS) * time.Millisecond
+	}
+	run.Values[compare.Key{Kind: compare.Outcome, Name: "exit_code"}] = fmt.Sprint(s.ExitCode)
+	return fmt.Sprintf("%s after %s, exit code %d", s.Status, ui.Duration(time.Duration(s.DurationMS)*time.Millisecond), s.ExitCode)
+}
+
+// maxRecording limits the size of a recording.
+const maxRecording = 64 << 20
+
+// readRecording reads a recording of a Nomad.
+func readRecording(path string) (r recording.Recording, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return r, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxRecording {
+		return r, fmt.Errorf("%s is not a regular file of at most %d MiB", path, maxRecording>>20)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return r, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxRecording))
+	if err != nil {
+		return r, err
+	}
+	if err := json.Unmarshal(text, &r); err != nil {
+		return r, fmt.Errorf("%s is not a recording: %w", path, err)
+	}
+	if r.Allocs == nil {
+		return r, fmt.Errorf("%s is not a recording: it has no allocations", path)
+	}
+	return r, nil
+}
+
+// bindFactor adds the flag of commands that compare durations.
+func bindFactor(flags *pflag.FlagSet, to *float64) {
+	flags.Float64Var(to, "factor", compare.Defaults.Factor, "how many times longer a duration must be to count; 0 ignores durations")
+}
