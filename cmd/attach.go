@@ -133,7 +133,7 @@ func attachCluster(ctx context.Context, a *app, id string, opts attachOptions) e
 	asking, stop := a.stoppable(ctx)
 	t, err := findClusterJob(asking, a, opts.connection, id)
 	if err == nil && !t.runs() {
-		err = failed("job %q does not run in %v", id, t.server).withHint("what it did is shown by: taskrun events%s %s", opts.words(), id)
+		err = failed("job %q is not running in %v", id, t.server).withHint("see what it did with: taskrun events%s %s", opts.words(), id)
 	}
 	r := &clusterRun{a: a, words: opts.words(), alone: true, jobs: []clusterJob{t}}
 	options := view.Options{Mode: opts.mode, Color: a.color, Time: opts.time, Verbose: opts.verbose}

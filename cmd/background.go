@@ -187,9 +187,9 @@ func (b *detachedRun) resume(jobs []*api.Job) error {
 		b.serve()
 		switch n := process.Settle(); {
 		case n == 1:
-			b.display.Say("killed 1 process that belonged to no task any more")
+			b.display.Say("killed 1 process that no longer belonged to a task")
 		case n > 1:
-			b.display.Say(fmt.Sprintf("killed %d processes that belonged to no task any more", n))
+			b.display.Say(fmt.Sprintf("killed %d processes that no longer belonged to a task", n))
 		}
 	}()
 	if err := b.watch.Stands("", nil); err != nil {

@@ -40,7 +40,7 @@ func TestWrongCalls(t *testing.T) {
 		"up --timeout 10":                  `cannot use --timeout: "10" is not a duration, such as 30s or 5m`,
 		"up --fail-fast=maybe":             `cannot use --fail-fast: "maybe" is not true or false`,
 		"up --max-allocs=0":                `cannot use --max-allocs: "0" is not a number from 1 to 2147483647`,
-		"ps --config jobs.ini":             `cannot read config file "jobs.ini": its name has to end in .hcl, .toml, .yaml, .yml or .json`,
+		"ps --config jobs.ini":             `cannot read config file "jobs.ini": its name must end in .hcl, .toml, .yaml, .yml or .json`,
 		"clean --all --volumes":            "cannot ask whether to remove the volumes in",
 	} {
 		t.Run(call, func(t *testing.T) {

@@ -21,7 +21,7 @@ type clusterJob struct {
 // findClusterJob returns a job of a cluster. The ID must not be empty.
 func findClusterJob(ctx context.Context, a *app, c connection, id string) (clusterJob, error) {
 	if id == "" {
-		return clusterJob{}, usageError("name a job: of a cluster none is guessed").withHint("see: taskrun ps%s", c.words())
+		return clusterJob{}, usageError("a job name is required with --address").withHint("see: taskrun ps%s", c.words())
 	}
 	servers, err := a.servers(ctx, c)
 	if err != nil {

@@ -115,8 +115,8 @@ func (r *clusterRun) unplaced(v *verdict.Verdict) error {
 	}
 	for _, j := range r.jobs {
 		if j.before != nil && *j.job.Type == api.JobTypeBatch {
-			return failed("the cluster has run nothing: job %q has ended there before, and is the same", *j.job.ID).
-				withHint("to run it again have it forgotten: taskrun stop%s --purge %s", r.words, *j.job.ID)
+			return failed("the cluster did not run job %q: the same job has already ended there", *j.job.ID).
+				withHint("to run it again, purge it first: taskrun stop%s --purge %s", r.words, *j.job.ID)
 		}
 	}
 	return nil

@@ -65,7 +65,7 @@ func (c *connection) bindCluster(flags *pflag.FlagSet) {
 func (c *connection) remote(local ...string) (bool, error) {
 	if c.cluster.Address == "" {
 		if i := slices.IndexFunc(clusterFlags, c.flags.Changed); i >= 0 {
-			return false, usageError("cannot use --%s: it is for a cluster, and there is no --address", clusterFlags[i])
+			return false, usageError("cannot use --%s: it requires --address", clusterFlags[i])
 		}
 		return false, nil
 	}
@@ -219,7 +219,7 @@ func targetError(err error, tasks []*client.Task, code int) error {
 	case unknown.Near != "":
 		return e.withHint("did you mean %q?", unknown.Near)
 	case running != "":
-		return e.withHint("running are: %s", running)
+		return e.withHint("running tasks: %s", running)
 	}
 	return e.withHint("see: taskrun ps")
 }

@@ -115,7 +115,7 @@ func notStarted(failure error, log string) error {
 func reportDetached(ctx context.Context, a *app, jobs []*api.Job, opts upOptions, words string) error {
 	var run reached
 	if err := json.Unmarshal([]byte(words), &run); err != nil {
-		return fmt.Errorf("cannot learn how the run is reached: %w", err)
+		return fmt.Errorf("cannot find out how to reach the run: %w", err)
 	}
 	server, err := client.Local(run.Socket)
 	if err != nil {

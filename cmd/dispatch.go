@@ -58,7 +58,7 @@ func runDispatch(ctx context.Context, a *app, id string, opts dispatchOptions) e
 	for _, pair := range opts.meta {
 		key, value, ok := strings.Cut(pair, "=")
 		if !ok || key == "" {
-			return usageError("cannot use --meta %s: it has to be key=value", pair)
+			return usageError("cannot use --meta %s: use key=value", pair)
 		}
 		meta[key] = value
 	}

@@ -33,19 +33,19 @@ func (a *app) findRun(ctx context.Context, job, dataDir string) (*source.Directo
 		found = slices.DeleteFunc(found, func(r *source.Directory) bool { return r.Self.DataDir != dataDir })
 	}
 	slices.Sort(names)
-	running := "running are: " + strings.Join(names, ", ")
+	running := "running jobs: " + strings.Join(names, ", ")
 	switch {
 	case len(runs) == 0:
 		return nil, noRun(exitFailed)
 	case len(found) == 0 && slices.Contains(names, job):
-		return nil, failed("job %q does not run in data directory %s, but in several others", job, dataDir).
-			withHint("name one of them with --data-dir")
+		return nil, failed("job %q is not running in data directory %s, but it is running in several others", job, dataDir).
+			withHint("choose one with --data-dir")
 	case len(found) == 0:
-		return nil, failed("job %q does not run here", job).withHint("%s", running)
+		return nil, failed("job %q is not running here", job).withHint("%s", running)
 	case len(found) > 1 && job == "":
-		return nil, usageError("several runs are here: name a job").withHint("%s", running)
+		return nil, usageError("several runs match: name a job").withHint("%s", running)
 	case len(found) > 1:
-		return nil, usageError("job %q runs more than once, in several data directories", job).withHint("name one of them with --data-dir")
+		return nil, usageError("job %q is running in several data directories", job).withHint("choose one with --data-dir")
 	}
 	return found[0], nil
 }

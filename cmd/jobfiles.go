@@ -139,7 +139,7 @@ func (o *machineOptions) instead(known map[string]drivers.Driver) (map[string]st
 		from, to, ok := strings.Cut(pair, "=")
 		switch {
 		case !ok || from == "" || to == "":
-			return nil, usageError("cannot use --driver %q: it has to be A=B, such as docker=mock_driver", pair)
+			return nil, usageError("cannot use --driver %q: use A=B, such as docker=mock_driver", pair)
 		case known[to] == nil:
 			return nil, usageError("cannot run %s tasks with driver %q: there is no such driver", from, to).
 				withHint("there are %s", strings.Join(slices.Sorted(maps.Keys(known)), ", "))

@@ -329,7 +329,7 @@ func (s *logsScreen) Run(ctx context.Context, events *event.Subscription) {
 			open[taskKey{e.Alloc.ID, e.Task}] = e.Alloc
 			err = s.write(e, body)
 		case event.Gap:
-			s.session.a.warn(fmt.Errorf("%d bytes of %s of task %q are left out here: the reader was too slow", body.Bytes, body.Stream, e.Task))
+			s.session.a.warn(fmt.Errorf("%d bytes of %s of task %q were left out here: the reader was too slow", body.Bytes, body.Stream, e.Task))
 		case event.TaskState: // nothing more comes
 			delete(open, taskKey{e.Alloc.ID, e.Task})
 			err = s.session.view.Ended(e.Alloc, e.Task)

@@ -43,7 +43,7 @@ func (a *app) openRun(ctx context.Context, name, dataDir string) (*openedRun, er
 	live, err := a.findRun(ctx, name, dataDir)
 	switch {
 	case err == nil && name == "" && len(live.IDs) > 1:
-		return nil, usageError("several jobs run: name one").withHint("running are: %s", strings.Join(live.IDs, ", "))
+		return nil, usageError("several jobs are running: name one").withHint("running jobs: %s", strings.Join(live.IDs, ", "))
 	case err == nil:
 		job := name
 		if job == "" {

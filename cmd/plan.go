@@ -127,7 +127,7 @@ func serverFor(ctx context.Context, a *app, f jobfile.File, opts planOptions, re
 	case err != nil && exists(running, *f.Job.ID):
 		return nil, err // several runs match
 	case err != nil:
-		return nil, (&exitError{code: exitInternal, err: fmt.Errorf("job %q does not run", *f.Job.ID)}).
+		return nil, (&exitError{code: exitInternal, err: fmt.Errorf("job %q is not running", *f.Job.ID)}).
 			withHint("start it with: taskrun up %s", f.Name)
 	}
 	return job.Server, nil

@@ -37,7 +37,7 @@ func runRevert(ctx context.Context, a *app, args []string, opts changeOptions) e
 	if len(args) == 2 {
 		n, err := strconv.ParseUint(args[1], 10, 64)
 		if err != nil {
-			return usageError("cannot revert to %q: that is no version", args[1])
+			return usageError("cannot revert to %q: it is not a version number", args[1])
 		}
 		number = &n
 	}

@@ -41,7 +41,7 @@ when the job has one group.` + fmt.Sprintf(changeHelp, "scaled"),
 func runScale(ctx context.Context, a *app, id, group, text string, opts changeOptions) error {
 	count, err := strconv.ParseUint(text, 10, 31)
 	if err != nil {
-		return usageError("cannot scale to %q: that is no count", text)
+		return usageError("cannot scale to %q: it is not a count", text)
 	}
 	job, err := a.runningJob(ctx, opts.connection, id)
 	if err != nil {
@@ -56,7 +56,7 @@ func runScale(ctx context.Context, a *app, id, group, text string, opts changeOp
 	case group == "" && len(names) == 1:
 		group = names[0]
 	case group == "":
-		return usageError("job %q has several groups: say which one", id).withHint("groups are: %s", strings.Join(names, ", "))
+		return usageError("job %q has several groups: name one", id).withHint("groups are: %s", strings.Join(names, ", "))
 	case !known:
 		return usageError("job %q has no group %q", id, group).withHint("groups are: %s", strings.Join(names, ", "))
 	}

@@ -97,7 +97,7 @@ func runStop(ctx context.Context, a *app, job string, opts stopOptions) error {
 	}
 	for _, name := range []string{"purge", "detach", "no-shutdown-delay"} {
 		if opts.flags.Changed(name) {
-			return usageError("cannot use --%s: it is for a cluster, and there is no --address", name)
+			return usageError("cannot use --%s: it requires --address", name)
 		}
 	}
 	d, err := a.findRun(ctx, job, opts.dataDir)
@@ -112,7 +112,7 @@ func runStop(ctx context.Context, a *app, job string, opts stopOptions) error {
 	}
 	if len(jobs) < len(d.IDs) {
 		if opts.kill {
-			return usageError("cannot kill only job %q: other jobs of its run continue", job).withHint("stop it without --kill, or the whole run without a name")
+			return usageError("cannot kill only job %q: other jobs of its run continue", job).withHint("leave out --kill, or leave out the name to kill the whole run")
 		}
 		d.Only = jobs
 	}
@@ -211,7 +211,7 @@ func stopCluster(ctx context.Context, a *app, id string, opts stopOptions) error
 	tell()
 	switch {
 	case err != nil && ctx.Err() != nil:
-		a.say("it is stopping, and not waited for any more")
+		a.say("the run is stopping; not waiting for its end")
 		return stopped(ctx, err)
 	case err != nil:
 		return err

@@ -99,7 +99,7 @@ func (r *clusterRun) halfway(err error) error {
 		return err
 	}
 	e := &exitError{code: exitCode(err), err: err}
-	return e.withHint("registered is already: %s; stop it with: %s", strings.Join(r.ids(), ", "), r.stopWords())
+	return e.withHint("already registered: %s; stop it with: %s", strings.Join(r.ids(), ", "), r.stopWords())
 }
 
 // detachCluster reports where the jobs run, after waiting until they are ready

@@ -111,7 +111,7 @@ func updateJobs(ctx context.Context, a *app, files []jobfile.File, warnings jobs
 		return err
 	}
 	if opts.timeout < 0 {
-		return usageError("cannot use a timeout of %v: it is negative", opts.timeout)
+		return usageError("cannot use a negative timeout: %v", opts.timeout)
 	}
 	if opts.timeout > 0 {
 		late := &exitError{code: exitTimeout, err: fmt.Errorf("the timeout of %v has passed; the deployment continues", opts.timeout)}

@@ -58,7 +58,7 @@ func (o *upOptions) entry() preflight.Entry {
 func (o *upOptions) policy(files []jobfile.File) (verdict.Policy, error) {
 	p := verdict.Policy{Until: o.until.Running, Healthy: o.until.Healthy, Timeout: o.timeout, FailFast: o.failFast}
 	if o.timeout < 0 {
-		return p, usageError("cannot use a timeout of %v: it is negative", o.timeout)
+		return p, usageError("cannot use a negative timeout: %v", o.timeout)
 	}
 	if o.until.Healthy {
 		for _, j := range jobfile.Jobs(files) {
@@ -112,11 +112,11 @@ func (o *upOptions) checkHere() error {
 	case o.update && (o.rehearse || o.noRestart || o.http != ""):
 		return usageError("cannot use --rehearse, --no-restart or --http with --update: the job runs already")
 	case o.wait && !o.detach:
-		return usageError("cannot --wait for a run in the foreground").withHint("add --detach, or say when it is to end with --until")
+		return usageError("--wait requires --detach").withHint("add --detach, or use --until to end the run")
 	case o.detach && o.rehearse:
 		return usageError("cannot rehearse a job in the background").withHint("leave out --detach")
 	case o.detach && o.http != "":
-		return usageError("--http cannot be combined with --detach: the token is shown on the terminal").withHint("talk to it at its socket, which --output json names")
+		return usageError("--http cannot be combined with --detach: the token is shown on the terminal").withHint("use its socket instead: --output json shows it")
 	}
 	return nil
 }
@@ -125,14 +125,14 @@ func (o *upOptions) checkHere() error {
 func (o *upOptions) checkCluster() error {
 	switch {
 	case o.wait && !o.detach:
-		return usageError("cannot --wait for a run that is shown").withHint("add --detach, or say when it is to end with --until")
+		return usageError("--wait requires --detach").withHint("add --detach, or use --until to end the run")
 	case !o.detach:
 		return nil
 	case o.failFast || o.codeFrom != "":
-		return usageError("--fail-fast and --exit-code-from cannot be combined with --detach: taskrun does not stay to stop the job").withHint("leave out --detach")
+		return usageError("--fail-fast and --exit-code-from cannot be combined with --detach: taskrun returns before it could stop the job").withHint("leave out --detach")
 	case !o.wait && (o.timeout != 0 || o.until != verdict.Until{}):
-		return usageError("--timeout and --until cannot be combined with --detach in a cluster: taskrun does not stay to stop the job").
-			withHint("with --wait they say how long it is waited, and for what")
+		return usageError("--timeout and --until cannot be combined with --detach in a cluster: taskrun returns before it could stop the job").
+			withHint("add --wait to wait for that")
 	}
 	return nil
 }

@@ -120,7 +120,7 @@ func (f *file) text() ([]byte, error) {
 		return text, nil
 	}
 	if !slices.Contains(names, "config"+filepath.Ext(f.path)) {
-		return nil, fmt.Errorf("cannot read config file %q: its name has to end in .hcl, .toml, .yaml, .yml or .json", f.path)
+		return nil, fmt.Errorf("cannot read config file %q: its name must end in .hcl, .toml, .yaml, .yml or .json", f.path)
 	}
 	// Keys contain no dots; another delimiter keeps nested tables together.
 	v := viper.NewWithOptions(viper.KeyDelimiter("\x00"))

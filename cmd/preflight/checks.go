@@ -24,7 +24,7 @@ func twins(c *Case) jobspec.Diagnostics {
 	return perJob(func(_ *Case, f File) (diagnostics jobspec.Diagnostics) {
 		if other, ok := first[*f.Job.ID]; ok {
 			diagnostics = append(diagnostics, jobspec.Diagnostic{
-				Summary: fmt.Sprintf("job %q is in another file as well", *f.Job.ID),
+				Summary: fmt.Sprintf("job %q is also in another file", *f.Job.ID),
 				Detail:  fmt.Sprintf("the other one is %s", other),
 				Remedy:  "give one of them another id",
 				Path:    jobspec.Root,

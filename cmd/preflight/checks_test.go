@@ -82,7 +82,7 @@ func TestEntryPointsOfEachCheck(t *testing.T) {
 			name: "allocations of another program", job: job(plain, "count = 4"), with: func(c *Case) { c.MaxAllocs = 0 },
 			says: "allocations",
 		},
-		{name: "twins", job: job(plain, ""), other: job(plain, ""), says: `job "j" is in another file as well`, errors: files | Cluster},
+		{name: "twins", job: job(plain, ""), other: job(plain, ""), says: `job "j" is also in another file`, errors: files | Cluster},
 		{
 			name: "stub of another task", job: job(plain, ""), stubs: `task "j/g/other" {}`,
 			says: `there is no task "j/g/other"`, errors: files, needsStubs: true,
@@ -149,9 +149,9 @@ func TestEntryPointsOfEachCheck(t *testing.T) {
 		},
 		{
 			name: "isolation", job: strings.Replace(job(plain, ""), "raw_exec", "exec", 1),
-			says: `there is no isolation for "exec" tasks`, warnings: notices,
+			says: `"exec" tasks are not isolated`, warnings: notices,
 		},
-		{name: "isolation that none asked for", job: job(plain, ""), says: "there is no isolation"},
+		{name: "isolation that none asked for", job: job(plain, ""), says: "not isolated"},
 		{
 			name: "option of the config file", job: job(plain, ""), with: func(c *Case) {
 				c.Unheeded = map[string][]Unheeded{"raw_exec": {{drivers.Unheeded{Option: "no_cgroups", Instead: "none is used"}, "config.hcl:3"}}}
@@ -207,7 +207,7 @@ func TestEntryPointsOfEachCheck(t *testing.T) {
 		},
 		{
 			name: "service of a template", job: job(plain+withTemplate(`{{ range service "db" }}{{ .Address }}{{ end }}`), ""),
-			says: `needs service "db", which does not run here: no stub defines it`, errors: Rehearse,
+			says: `needs service "db", which is not running here: no stub defines it`, errors: Rehearse,
 			warnings: (jobs | Dispatch) &^ (Rehearse | Validate | Plan | APIValidate), needsStubs: true,
 		},
 		{
@@ -329,7 +329,7 @@ func TestInstead(t *testing.T) {
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const folders = "folders below /data/host take their place, with copies of files, and stay between runs"
+	const folders = "folders in /data/host are used instead, with copies of the files; they are kept between runs"
 	for _, c := range []struct {
 		paths []string
 		want  string

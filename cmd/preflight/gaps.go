@@ -41,7 +41,7 @@ func gaps(_ *Case, f File) (diagnostics jobspec.Diagnostics) {
 		}
 		p := jobspec.Diagnostic{
 			Severity: jobspec.Warning,
-			Summary:  fmt.Sprintf("taskrun does not carry out %q blocks yet: %s", g.block, g.instead),
+			Summary:  fmt.Sprintf("%q blocks are not supported yet: %s", g.block, g.instead),
 			Path:     places[0],
 		}
 		if n := len(places); n > 1 {

@@ -48,7 +48,7 @@ func hostPaths(c *Case, f File) jobspec.Diagnostics {
 
 // instead says what replaces host paths.
 func instead(paths []string, dataDir string) string {
-	said := fmt.Sprintf("folders below %s take their place, with copies of files, and stay between runs", allocdir.HostPathDir(dataDir, "/"))
+	said := fmt.Sprintf("folders in %s are used instead, with copies of the files; they are kept between runs", allocdir.HostPathDir(dataDir, "/"))
 	var nothing []string
 	for _, p := range paths {
 		if info, err := os.Stat(p); err == nil && !info.IsDir() && !info.Mode().IsRegular() {

@@ -35,7 +35,7 @@ func isolation(c *Case) jobspec.Diagnostics {
 	}
 	list := func(set map[string]bool, and string) string { return strings.Join(slices.Sorted(maps.Keys(set)), and) }
 	p := &diagnostics[0]
-	p.Summary = fmt.Sprintf("there is no isolation for %s tasks: they run as those of raw_exec do", list(names, " and "))
+	p.Summary = fmt.Sprintf("%s tasks are not isolated: they run like raw_exec tasks", list(names, " and "))
 	p.Detail = "they see the files and processes of this machine; without \"user\" they run as you, in Nomad as the user nobody"
 	if len(options) > 0 {
 		p.Detail += "; without effect: " + list(options, ", ")

@@ -76,7 +76,7 @@ func lackOf(c *Case, t taskOf, lack template.Lack) jobspec.Diagnostic {
 	}
 	switch name := strings.ReplaceAll(lack.Need.Label, previewID, "${NOMAD_ALLOC_ID}"); {
 	case lack.Empty:
-		p.Summary = fmt.Sprintf("template %q of task %q needs service %q, which does not run here: no stub defines it", *tmpl.DestPath, t.Name, name)
+		p.Summary = fmt.Sprintf("template %q of task %q needs service %q, which is not running here: no stub defines it", *tmpl.DestPath, t.Name, name)
 		p.Detail = "it gets no instances"
 		if c.Entry != Rehearse {
 			p.Severity = jobspec.Warning

@@ -45,7 +45,7 @@ func networkNotice(g *api.TaskGroup, known map[string]drivers.Driver, at jobspec
 		}
 		p.Detail = fmt.Sprintf("the group's own is that of its docker tasks (%s); reach them by NOMAD_ADDR_LABEL", strings.Join(inside, ", "))
 	case strings.HasPrefix(n.Mode, "cni/"):
-		p.Summary = fmt.Sprintf("there is no CNI here: the group gets a bridge of Docker in place of %q", n.Mode)
+		p.Summary = fmt.Sprintf("CNI is not supported: the group gets a Docker bridge instead of %q", n.Mode)
 	default:
 		return p, false
 	}

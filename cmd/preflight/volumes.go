@@ -77,12 +77,12 @@ func folderNotice(v *api.VolumeRequest, dataDir string, at jobspec.Path) jobspec
 	p := jobspec.Diagnostic{
 		Severity: jobspec.Warning,
 		Summary:  fmt.Sprintf("host volume %q is not set: no stub defines it", v.Source),
-		Detail:   fmt.Sprintf("a folder of the data directory takes its place, and stays between runs: %s", allocdir.VolumeDir(dataDir, v.Source)),
+		Detail:   fmt.Sprintf("a folder of the data directory is used instead and is kept between runs: %s", allocdir.VolumeDir(dataDir, v.Source)),
 		Remedy:   defineFolder(v.Source),
 		Path:     at,
 	}
 	if v.Type == "csi" {
-		p.Summary = fmt.Sprintf("there is no CSI here: a folder takes the place of volume %q", v.Source)
+		p.Summary = fmt.Sprintf("CSI is not supported: a folder is used instead of volume %q", v.Source)
 	}
 	if v.PerAlloc {
 		p.Detail += "[INDEX]"

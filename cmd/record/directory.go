@@ -32,7 +32,7 @@ func (d directory) Close() error { return nil }
 func (d directory) output(alloc, task string, part client.Log) (client.Output, error) {
 	// An event names them, which may come from anyone.
 	if !filepath.IsLocal(alloc) || filepath.Base(alloc) != alloc || filepath.Base(task) != task {
-		return nil, fmt.Errorf("cannot read the output of task %q of allocation %q: these are no names", task, alloc)
+		return nil, fmt.Errorf("cannot read the output of task %q of allocation %q: these are not valid names", task, alloc)
 	}
 	dir := filepath.Join(string(d), "alloc", alloc)
 	return tasklog.Part{

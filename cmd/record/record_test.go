@@ -61,7 +61,7 @@ func TestNewestFirst(t *testing.T) {
 func TestEndOfARun(t *testing.T) {
 	t.Parallel()
 	killed := &Run{Job: "web"}
-	if got := killed.String(); killed.Status() != "lost" || got != "job web does not run: its last run was killed" {
+	if got := killed.String(); killed.Status() != "lost" || got != "job web is not running: its last run was killed" {
 		t.Errorf("%s: %s", killed.Status(), got)
 	}
 	s := &view.Summary{Status: "stopped", ExitCode: 130, DurationMS: 1500, Cause: "stopped by the user"}
@@ -69,7 +69,7 @@ func TestEndOfARun(t *testing.T) {
 	ended := &Run{Job: "web", Summary: s}
 	before, _, _ := strings.Cut(ended.String(), " 1h0m")
 	_, after, _ := strings.Cut(ended.String(), " ago ")
-	if ended.Status() != "stopped" || before != "job web does not run: stopped" || after != "after 1.5s, exit code 130; stopped by the user" {
+	if ended.Status() != "stopped" || before != "job web is not running: stopped" || after != "after 1.5s, exit code 130; stopped by the user" {
 		t.Errorf("%s: %s", ended.Status(), ended)
 	}
 }

@@ -182,10 +182,10 @@ func (r *Run) Tasks() (tasks []*client.Task, err error) {
 // String describes in one line how the run ended.
 func (r *Run) String() string {
 	if r.Summary == nil {
-		return fmt.Sprintf("job %s does not run: its last run was killed", r.Job)
+		return fmt.Sprintf("job %s is not running: its last run was killed", r.Job)
 	}
 	s := r.Summary
-	text := fmt.Sprintf("job %s does not run: %s %v ago after %v, exit code %d", r.Job, s.Status,
+	text := fmt.Sprintf("job %s is not running: %s %v ago after %v, exit code %d", r.Job, s.Status,
 		time.Since(s.Ended()).Round(time.Second), (time.Duration(s.DurationMS) * time.Millisecond).Round(time.Millisecond), s.ExitCode)
 	if s.Cause != "" {
 		text += "; " + s.Cause

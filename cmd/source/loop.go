@@ -58,7 +58,7 @@ func (e *LeftError) Error() string {
 	if e.Err != nil {
 		return e.Err.Error()
 	}
-	return fmt.Sprintf("the run was left with exit code %d", e.Code)
+	return fmt.Sprintf("detached from the run with exit code %d", e.Code)
 }
 
 func (e *LeftError) Unwrap() error { return e.Err }

@@ -50,7 +50,7 @@ func TestTooLargeCounts(t *testing.T) {
 		}
 	}
 	_, _, err := jobs.Plan(job(func(j *api.Job) { j.ID, j.TaskGroups[0].Count = new("new"), new(huge) }), true, nil)
-	refused("plan of a job that does not run", err)
+	refused("plan of a job that is not running", err)
 	_, _, err = jobs.Scale("parent", "g", new(huge), "", false, nil, nil)
 	refused("scale", err)
 	if !strings.Contains(err.Error(), "400") {

@@ -280,7 +280,7 @@ func TestGaps(t *testing.T) {
 	s.shows()
 	var got []string
 	for line := range strings.Lines(s.err.String()) {
-		got = append(got, strings.TrimSuffix(line, " are left out here: the reader was too slow\n"))
+		got = append(got, strings.TrimSuffix(line, " were left out here: the reader was too slow\n"))
 	}
 	if want := "a ▲ 3 bytes of stdout|a ▲ 4 bytes of stderr|b ▲ 8 bytes of stderr|b ▲ 16 bytes of stderr"; strings.Join(got, "|") != want {
 		t.Errorf("%q, want %q", got, want)

@@ -199,9 +199,9 @@ func TestLostOutputIsReported(t *testing.T) {
 	s.say(a, "a", event.Gap{Stream: event.Stdout, Bytes: 4096})
 	s.say(a, "a", event.Output{Source: brokenSource{}, Length: 10})
 	s.shows()
-	want := "a ▲ 4096 bytes of stdout are left out here: the reader was too slow\n" +
+	want := "a ▲ 4096 bytes of stdout were left out here: the reader was too slow\n" +
 		"a ▸ cannot read output: disk on fire\n" +
-		"a ▲ 10 bytes of stdout are left out here: the reader was too slow\n"
+		"a ▲ 10 bytes of stdout were left out here: the reader was too slow\n"
 	if got := s.screen.String(); got != want {
 		t.Errorf("shown %q, want %q", got, want)
 	}

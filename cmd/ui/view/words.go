@@ -55,7 +55,7 @@ func (w words) of(e event.Event) (symbol, text string) {
 			return w.Bad("!"), visible.String(alloc) + ": " + w.Bad(fmt.Sprintf("check %q fails: %s", body.Check, ui.OneLine(body.Output)))
 		}
 	case event.Gap:
-		return w.Waiting("▲"), fmt.Sprintf("%d bytes of %s are left out here: the reader was too slow", body.Bytes, body.Stream)
+		return w.Waiting("▲"), fmt.Sprintf("%d bytes of %s were left out here: the reader was too slow", body.Bytes, body.Stream)
 	case event.Notice:
 		return w.Note("▸"), w.Plain(body.Text)
 	}
