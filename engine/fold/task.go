@@ -106,6 +106,6 @@ func (t *Task) Stopped() (killed bool) {
 
 // Poststop reports whether the task runs only after all others have ended.
 func (t *Task) Poststop() bool {
-	hook, _ := t.Lifecycle()
+	hook, _ := t.lifecycle()
 	return hook == api.TaskLifecycleHookPoststop
 }

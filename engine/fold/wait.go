@@ -28,7 +28,7 @@ const (
 func waiting(a *Alloc) []Wait {
 	var prestart, sidecars, mains []string
 	for _, t := range a.Tasks {
-		switch hook, sidecar := t.Lifecycle(); {
+		switch hook, sidecar := t.lifecycle(); {
 		case hook == api.TaskLifecycleHookPrestart && sidecar && t.State != "running":
 			sidecars = append(sidecars, t.Name)
 		case hook == api.TaskLifecycleHookPrestart && !sidecar && (t.State != "dead" || t.Failed):
@@ -39,7 +39,7 @@ func waiting(a *Alloc) []Wait {
 	}
 	var waits []Wait
 	for _, t := range a.Tasks {
-		hook, _ := t.Lifecycle()
+		hook, _ := t.lifecycle()
 		if t.State != "pending" || t.Poststop() || t.Failed {
 			continue
 		}
@@ -59,9 +59,8 @@ func waiting(a *Alloc) []Wait {
 	return waits
 }
 
-// Lifecycle returns the task's hook ("" for a main task, or if its job is not known)
-// and its sidecar flag.
-func (t *Task) Lifecycle() (hook string, sidecar bool) {
+// lifecycle returns the task's hook ("" for a main task) and its sidecar flag.
+func (t *Task) lifecycle() (hook string, sidecar bool) {
 	if t.spec == nil || t.spec.Lifecycle == nil {
 		return "", false
 	}
