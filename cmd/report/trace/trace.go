@@ -12,7 +12,7 @@ import (
 
 // Trace is what happened in a run, in spans of time.
 type Trace struct {
-	Jobs       []string  // IDs, in order of appearance
+	Jobs       []string  // IDs, sorted
 	Begin, End time.Time // the first event; the last one or, while Live, now
 	Live       bool      // the run goes on
 	// Status is running, complete, failed, stopped, or lost for a run that was killed.
@@ -35,8 +35,8 @@ type Trace struct {
 type Row struct {
 	Alloc *event.Alloc
 	Task  string
-	// Name is the shortest name that distinguishes the task from those of other rows,
-	// except from those of allocations that it replaces.
+	// Name is a short name that is unique in the trace, such as "web", "app[1]/web" or, of
+	// the second allocation of a name, "web #2".
 	Name string
 	// Attempt counts the allocations that this one has replaced. Merged counts those
 	// whose rows are merged into this one.
@@ -72,7 +72,8 @@ type Span struct {
 	From, To time.Time
 	Open     bool   // it goes on: To is the end of the trace
 	For      string // what the task waits for; empty if that is not known
-	// After is the row whose start or end ended the wait, or nil.
+	// After is the row whose start or end ended the wait, or led to the order to stop; nil
+	// if there is none.
 	After *Row
 	// Count is the number of attempts that are merged into the span; 1 is the usual.
 	Count int
