@@ -61,6 +61,7 @@ var floors = []floor{
 	{"cmd/jobtest/play", "cmd/bubble cmd/jobfile cmd/jobtest cmd/preflight cmd/rehearse cmd/verdict drivers drivers/process/keeper drivers/rehearsal engine engine/fold engine/health " + leaves + " hooks hooks/catalog hooks/services/check hooks/stubs jobspec/...", "cmd/jobtest/timeline drivers/catalog cmd/report/recording", "joins an engine, its drivers and hooks to a run of a test"},
 	{"cmd/jobtest/assert", "cmd/jobtest cmd/jobtest/timeline engine/fold engine/leaf/event jobspec/...", "", "pure: conditions and an outcome in, failures out"},
 	{"cmd/report/trace", "engine/fold engine/leaf/event jobspec/visible", "", "pure: events in, spans of time out"},
+	{"cmd/report/page", "cmd/report/trace cmd/ui engine/fold jobspec/visible", "engine/leaf/event", "pure: a trace in, a page for a browser or a picture out"},
 	{"cmd/report/waterfall", "cmd/report/trace cmd/ui engine/fold", "engine/leaf/event", "pure: a trace in, lines for a terminal out"},
 	{"cmd/*", "engine/leaf/event engine/fold engine/health jobspec jobspec/redact jobspec/visible", "engine hooks/catalog drivers/catalog", "views and reports: events in, bytes out; health has words of its own, and URLs are shown without credentials"},
 	{"cmd", "cmd/... engine engine/fold engine/health engine/httpapi engine/port engine/update " + leaves + " drivers drivers/catalog drivers/process drivers/process/keeper drivers/rehearsal hooks hooks/catalog hooks/stubs hooks/taskapi hooks/template jobspec/...", "drivers/... hooks/...", "the only place where the parts are joined; the keeper is the program in another role"},
@@ -188,6 +189,7 @@ var homes = []home{
 	{"github.com/ulikunitz/xz", "hooks/artifact/unpack", "", "xz, likewise"},
 
 	{"go.uber.org/goleak", "", "...", "no goroutine outlives its test"},
+	{"golang.org/x/net/html", "", "cmd/report/page", "what a browser makes of a page"},
 	{"github.com/google/go-cmp", "", "...", "differences that can be read"},
 	{"github.com/rogpeppe/go-internal", "", "...", "journeys as scripts"},
 	{"github.com/rogpeppe/go-internal/diff", "cmd cmd/jobtest/snapshot cmd/ui/answer", "...", "what fmt would change, and how texts of runs and snapshots differ"},

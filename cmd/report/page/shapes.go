@@ -1,0 +1,152 @@
+package page
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"taskrun/cmd/report/trace"
+	"taskrun/engine/fold"
+)
+
+// Heights and outlines are those of web/chart.js.
+var heights = map[trace.Kind]float64{trace.Waiting: 3, trace.Setup: 8, trace.Running: 13, trace.Restarting: 5, trace.Stopping: 8}
+
+// glyphs are the signs of states, with their classes.
+var glyphs = map[string]struct{ text, class string }{
+	"pending": {"○", "dim"}, "running": {"▶", "busy"}, "complete": {"✓", "good"}, "failed": {"✕", "bad"},
+}
+
+// outlines are shapes of several classes. Those of one class are one element,
+// which keeps a picture small.
+type outlines struct {
+	classes []string // in order of appearance
+	paths   map[string][]byte
+}
+
+// add adds a part of a path: letters, and numbers behind them.
+func (o *outlines) add(class string, parts ...any) {
+	path, known := o.paths[class]
+	if !known {
+		if o.paths == nil {
+			o.paths = map[string][]byte{}
+		}
+		o.classes = append(o.classes, class)
+	}
+	for i, part := range parts {
+		switch part := part.(type) {
+		case string:
+			path = append(path, part...)
+		case float64:
+			if _, behind := parts[max(i-1, 0)].(float64); behind {
+				path = append(path, ' ')
+			}
+			path = appendNumber(path, part)
+		}
+	}
+	o.paths[class] = path
+}
+
+func (o *outlines) box(class string, x, y, width, height float64) {
+	o.add(class, "M", x, y, "h", width, "v", height, "h", -width, "z")
+}
+
+// mark adds a mark: the kind is its outline, the weight its size and color.
+func (o *outlines) mark(kind trace.MarkKind, weight fold.Weight, x, y float64) {
+	r := []float64{fold.Ordinary: 2.8, fold.Setback: 3.8, fold.Trouble: 4.4}[weight]
+	class := "mark " + string(kind) + []string{fold.Setback: " setback", fold.Trouble: " trouble"}[weight]
+	switch kind {
+	case trace.Check, trace.Health:
+		o.add(class, "M", x-r, y, "a", r, r, 0., 1., 0., 2*r, 0., "a", r, r, 0., 1., 0., -2*r, 0., "z")
+	case trace.Deployment:
+		o.add(class, "M", x-r, y+r, "l", r, -2*r, "l", r, 2*r, "z")
+	case trace.Service:
+		o.add(class, "M", x-r, y-r, "l", r, 2*r, "l", r, -2*r, "z")
+	case trace.AllocStatus, trace.Registration:
+		o.box(class, x-r, y-r, 2*r, 2*r)
+	default:
+		o.add(class, "M", x, y-r, "l", r, r, "l", -r, r, "l", -r, -r, "z")
+	}
+}
+
+func (o *outlines) write(w io.Writer) {
+	for _, class := range o.classes {
+		fmt.Fprintf(w, `<path class="%s" d="%s"/>`+"\n", class, o.paths[class])
+	}
+}
+
+// appendNumber formats a length with one digit behind the point.
+func appendNumber(to []byte, x float64) []byte {
+	return strconv.AppendFloat(to, math.Round(x*10)/10, 'f', -1, 64)
+}
+
+func number(x float64) string { return string(appendNumber(nil, x)) }
+
+// shorten cuts the middle of a long name.
+func shorten(name string, most int) string {
+	n := utf8.RuneCountInString(name)
+	if n <= most {
+		return name
+	}
+	runes := []rune(name)
+	head := (most - 1) / 2
+	return string(runes[:head]) + "…" + string(runes[n-(most-1-head):])
+}
+
+// tickStep returns the least round step that divides a length into few parts.
+func tickStep(length time.Duration, most int) time.Duration {
+	const day = 24 * time.Hour
+	for unit := time.Microsecond; unit < time.Second; unit *= 10 {
+		for _, n := range []time.Duration{1, 2, 5} {
+			if length/(n*unit) < time.Duration(most) {
+				return n * unit
+			}
+		}
+	}
+	for _, step := range []time.Duration{1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 2 * 3600, 3 * 3600, 6 * 3600, 12 * 3600} {
+		if length/(step*time.Second) < time.Duration(most) {
+			return step * time.Second
+		}
+	}
+	step := day
+	for length/step >= time.Duration(most) {
+		step *= 2
+	}
+	return step
+}
+
+// duration formats a length of time with at most two units.
+func duration(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d == 0:
+		return "0"
+	case d < time.Millisecond:
+		return d.Round(time.Microsecond).String()
+	case d < 10*time.Second:
+		return d.Round(10 * time.Millisecond).String()
+	}
+	if tenths := d.Round(100 * time.Millisecond); tenths < time.Minute {
+		return tenths.String()
+	}
+	for _, u := range []struct {
+		large       time.Duration
+		name        string
+		small       time.Duration
+		smallerName string
+	}{{day, "d", time.Hour, "h"}, {time.Hour, "h", time.Minute, "m"}, {time.Minute, "m", time.Second, "s"}} {
+		whole := d.Round(u.small)
+		rest := whole % u.large / u.small
+		switch {
+		case whole < u.large:
+		case rest == 0:
+			return fmt.Sprintf("%d%s", whole/u.large, u.name)
+		default:
+			return fmt.Sprintf("%d%s%d%s", whole/u.large, u.name, rest, u.smallerName)
+		}
+	}
+	return d.String()
+}
