@@ -42,7 +42,7 @@ var floors = []floor{
 	{"cmd/textfile", "jobspec", "", "files that are formatted"},
 	{"cmd/source", "cmd/client cmd/history cmd/verdict drivers/process/keeper engine engine/httpapi engine/leaf/event engine/leaf/allocdir engine/leaf/tasklog", "", "follows a run: of the engine here, of a run directory and its socket; shows and starts nothing"},
 	{"cmd/history", "engine/leaf/event", "", "reads the events that are kept of a run, and knows no directories"},
-	{"cmd/record", "cmd/client cmd/history cmd/outcome cmd/source cmd/ui/view engine/fold engine/leaf/allocdir engine/leaf/event engine/leaf/tasklog", "", "reads and writes what is kept of a run; its tasks look like those of a server"},
+	{"cmd/record", "cmd/client cmd/history cmd/outcome cmd/source cmd/ui/view engine/fold engine/leaf/allocdir engine/leaf/event engine/leaf/tasklog jobspec/redact", "", "reads and writes what is kept of a run; its tasks look like those of a server"},
 	{"cmd/rehearse", "cmd/jobfile cmd/preflight drivers drivers/catalog drivers/rehearsal engine/fold engine/leaf/event jobspec", "", "gives tasks their scripts for a rehearsal, and starts nothing"},
 	{"cmd/bubble", "", "", "virtual time; knows no runs"},
 	{"cmd/verdict", "engine/fold engine/health engine/leaf/event", "", "pure: events, signals and the time in, decisions out"},

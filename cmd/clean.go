@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"taskrun/cmd/record"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
 	"taskrun/engine/httpapi"
@@ -29,24 +31,33 @@ type cleanOptions struct {
 func newCleanCommand(a *app) *cobra.Command {
 	opts := cleanOptions{mode: ui.Plain}
 	cmd := &cobra.Command{
-		Use:   "clean",
+		Use:   "clean [RUN...]",
 		Short: "Remove what ended runs left behind",
 		Long: `Remove what ended runs left behind, and report how much space that freed: what
 killed runs left, including their containers if a Docker engine answers, and all
-but the last five runs of each job. Running jobs are never touched.
+but the last five runs of each job. Running jobs are never touched. With RUNs
+remove only these, whatever their age: a job stands for all its runs that have
+ended, others are named as "taskrun runs" lists them.
 
 Volumes hold data of jobs: --volumes asks before it removes them and, without a
 terminal, requires --yes.
 
 Exit codes:
   0    success, even if there was nothing to remove
-  1    the answer was no: nothing was removed
+  1    the answer was no, or a RUN is unknown or live: nothing was removed
   2    the call is wrong
   125  something could not be removed`,
 		Example: `  taskrun clean
-  taskrun clean --all --volumes --yes`,
-		Args: arguments(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return runClean(cmd.Context(), a, opts) },
+  taskrun clean --all --volumes --yes
+  taskrun clean web/20260102T030405.006Z-0a1b`,
+		Args:              arguments(0, anyNumber),
+		ValidArgsFunction: completeKept(a, &opts.dataDir, func(runs []*record.Run, _ []string) []string { return ended(runs) }),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return cleanRuns(cmd.Context(), a, args, opts)
+			}
+			return runClean(cmd.Context(), a, opts)
+		},
 	}
 	flags := cmd.Flags()
 	bindOutput(cmd, &opts.mode, "plain, json or quiet")
@@ -104,6 +115,68 @@ func runClean(ctx context.Context, a *app, opts cleanOptions) error {
 	}
 	freed := answer.Freed{Bytes: max(0, before-allocdir.Used(dataDir)), Containers: left.removed, Live: live}
 	return errors.Join(append(errs, answer.WriteFreed(answerTo(a, opts.mode), freed))...)
+}
+
+// cleanRuns removes the runs that names match.
+func cleanRuns(ctx context.Context, a *app, names []string, opts cleanOptions) error {
+	if opts.all || opts.volumes {
+		return usageError("cannot remove everything and single runs at once").withHint("leave out --all, --volumes or the runs")
+	}
+	dataDir, err := a.dataDir(opts.dataDir)
+	if err != nil {
+		return err
+	}
+	all, listing := a.allRuns(ctx, dataDir, "")
+	chosen, err := runsToClean(all, names)
+	if err != nil {
+		return errors.Join(err, listing)
+	}
+	left, err := findLeftovers(ctx, a, dataDir)
+	errs := []error{err}
+	before := allocdir.Used(dataDir)
+	for _, r := range chosen {
+		err := allocdir.CleanRun(dataDir, r.Job, r.ID, func() error { return left.removeRun(ctx, r.Job, r.Dir) })
+		if errors.Is(err, allocdir.ErrInUse) {
+			err = failed("run %s is live: %w", r.Name(), err).withHint("stop it with: taskrun stop %s", r.Job)
+		}
+		errs = append(errs, err)
+	}
+	freed := answer.Freed{Bytes: max(0, before-allocdir.Used(dataDir)), Containers: left.removed}
+	return errors.Join(append(errs, answer.WriteFreed(answerTo(a, opts.mode), freed))...)
+}
+
+// runsToClean returns the runs that names match; of a job all that have ended.
+func runsToClean(all []*record.Run, names []string) (chosen []*record.Run, err error) {
+	add := func(r *record.Run) {
+		if !slices.Contains(chosen, r) {
+			chosen = append(chosen, r)
+		}
+	}
+	for _, name := range names {
+		r, err := pickRun(all, name)
+		if err != nil {
+			return nil, err
+		}
+		matching := []*record.Run{r}
+		if r.Job == name {
+			matching = slices.DeleteFunc(slices.Clone(all), func(r *record.Run) bool { return r.Job != name })
+			if len(matching) > 1 {
+				matching = slices.DeleteFunc(matching, func(r *record.Run) bool { return r.Live })
+			}
+		}
+		for _, r := range matching {
+			if r.Live {
+				return nil, failed("run %s is live", r.Name()).withHint("stop it with: taskrun stop %s", r.Job)
+			}
+			add(r)
+		}
+	}
+	return chosen, nil
+}
+
+// ended returns the names of the runs that are not live.
+func ended(runs []*record.Run) []string {
+	return namesOf(slices.DeleteFunc(slices.Clone(runs), func(r *record.Run) bool { return r.Live }))
 }
 
 // confirm asks the user a question on the terminal, and returns an error unless

@@ -25,15 +25,16 @@ type eventsOptions struct {
 func newEventsCommand(a *app) *cobra.Command {
 	opts := eventsOptions{mode: ui.Plain, time: ui.TimeISO}
 	cmd := &cobra.Command{
-		Use:   "events [-f] [JOB]",
+		Use:   "events [-f] [RUN]",
 		Short: "Show what has happened in a run",
-		Long: `Show what has happened in the run of a job: task events, states and deployments,
-but no output of tasks. For a job that is not running, show its latest run. JOB
-may be left out if there is only one run; if nothing is running, the latest run
-of all is shown.
+		Long: `Show what has happened in a run: task events, states and deployments, but no
+output of tasks. Without RUN, show the only run that has not ended, or else the
+latest one.
+
+` + runNameHelp + `
 
 With --address, show what a Nomad cluster still knows about a job: the last ten
-events of each task. JOB is required then.
+events of each task. RUN is the job then, and required.
 
 Output:
   plain  lines for people, as "taskrun up" writes them to stderr
@@ -46,6 +47,7 @@ Exit codes:
   129, 130, 143  stopped by SIGHUP, SIGINT (Ctrl-C), SIGTERM
   141  stdout was closed`,
 		Example: `  taskrun events web
+  taskrun events web.zip
   taskrun events -f --output json | jq -r 'select(.event=="Terminated").message'`,
 		Args:              arguments(0, 1),
 		ValidArgsFunction: completeRuns(a, &opts.connection),

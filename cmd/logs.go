@@ -35,13 +35,14 @@ type logsOptions struct {
 func newLogsCommand(a *app) *cobra.Command {
 	opts := logsOptions{mode: ui.Plain}
 	cmd := &cobra.Command{
-		Use:   "logs [TARGET...]",
+		Use:   "logs [RUN] [TARGET...]",
 		Short: "Show the output of tasks",
 		Long: `Show the output of the tasks that TARGET matches, or of all tasks, on stdout.
 The output of a single task is shown as it is. With several tasks, each line is
 prefixed with its task, as "taskrun up" shows it. The stdout of a task comes
 before its stderr, unless --follow shows both as they come. For a job that is
-not running, show its latest run.
+not running, show its latest run. With RUN, show only its tasks: it is a run as
+"taskrun runs" lists it, or a file that "taskrun export" wrote.
 
 ` + targetHelp + `
 
@@ -66,7 +67,8 @@ Exit codes:
 		Example: `  taskrun logs web
   taskrun logs -f --tail 10 web db
   taskrun logs -t --since 5m web
-  taskrun logs --stderr 'app[1]/web' | grep ERROR`,
+  taskrun logs --stderr 'app[1]/web' | grep ERROR
+  taskrun logs web.zip db`,
 		ValidArgsFunction: completeTargets(a, &opts.connection),
 		RunE:              func(cmd *cobra.Command, args []string) error { return runLogs(cmd.Context(), a, args, opts) },
 	}
@@ -91,6 +93,9 @@ func runLogs(ctx context.Context, a *app, targets []string, opts logsOptions) er
 	if err := opts.checkTimes(); err != nil {
 		return err
 	}
+	if opts.cluster.Address == "" && isPath(first(targets)) {
+		return logsOfRun(ctx, a, targets, opts)
+	}
 	servers, all, err := a.tasks(ctx, opts.connection)
 	if err != nil {
 		return err
@@ -105,6 +110,8 @@ func runLogs(ctx context.Context, a *app, targets []string, opts logsOptions) er
 			all, selected, live, err = kept, among, false, nil
 		case failure != nil && !errors.As(failure, &unknown):
 			return failure
+		case a.namesRun(ctx, first(targets), opts.dataDir):
+			return logsOfRun(ctx, a, targets, opts)
 		case len(servers) == 0:
 			return noRun(exitFailed)
 		}
@@ -112,6 +119,36 @@ func runLogs(ctx context.Context, a *app, targets []string, opts logsOptions) er
 	if err != nil {
 		return targetError(err, all, exitFailed)
 	}
+	if !live {
+		servers = nil
+	}
+	return showLogs(ctx, a, servers, all, selected, targets, opts)
+}
+
+// logsOfRun shows the output of tasks of the run that the first argument names.
+func logsOfRun(ctx context.Context, a *app, args []string, opts logsOptions) error {
+	r, err := a.openRun(ctx, args[0], opts.dataDir)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	all, err := r.Tasks()
+	for _, w := range r.Warnings() {
+		a.warn(fmt.Errorf("run %s: %s", r.Name(), w))
+	}
+	if err != nil {
+		return err
+	}
+	selected, err := client.Select(all, args[1:])
+	if err != nil {
+		return targetError(err, all, exitFailed)
+	}
+	return showLogs(ctx, a, nil, all, selected, args[1:], opts)
+}
+
+// showLogs shows the output of those of all tasks that are selected; of the live runs
+// of servers also what is to come, if that is wanted.
+func showLogs(ctx context.Context, a *app, servers []*client.Server, all []*client.Task, selected *client.Selection, targets []string, opts logsOptions) error {
 	ctx, stop := a.stoppable(ctx)
 	defer stop()
 	l := &logsSession{a: a, opts: opts, targets: targets, selected: selected, runs: map[*client.Server]*source.Directory{}}
@@ -126,8 +163,8 @@ func runLogs(ctx context.Context, a *app, targets []string, opts logsOptions) er
 		format = ui.TimeISO
 	}
 	l.view = view.NewLogs(a.streams, opts.mode, a.color, format, l.labels(all, tasks))
-	err = impatient(ctx, func() (err error) {
-		if opts.follow && live {
+	err := impatient(ctx, func() (err error) {
+		if opts.follow && servers != nil {
 			err = l.follow(ctx, servers)
 		} else {
 			err = l.show(ctx, tasks)

@@ -22,9 +22,9 @@ import (
 const exportSuffix = ".zip"
 
 // runNameHelp explains the argument RUN of commands.
-const runNameHelp = `RUN is a job: its run, or its latest one when it does not run; a kept run as
-"taskrun runs" lists it, JOB/ID, or the beginning or the last part of its ID; or
-a file that "taskrun export" wrote.`
+const runNameHelp = `RUN is a job, for its run or, if it is not running, its latest run; a run as
+"taskrun runs" lists it: JOB/ID, or the start or the last part of its ID; or a
+file that "taskrun export" wrote.`
 
 // openedRun is a run that a command reads.
 type openedRun struct {
@@ -109,6 +109,20 @@ func pickRun(all []*record.Run, name string) (*record.Run, error) {
 		return nil, usageError("run %q is ambiguous: %s", name, strings.Join(names, ", ")).withHint("see: taskrun runs")
 	}
 	return nil, failed("no run matches %q", name).withHint("see: taskrun runs")
+}
+
+// namesRun reports whether a name is that of a kept run, or of a file, and not of a
+// job.
+func (a *app) namesRun(ctx context.Context, name, dataDir string) bool {
+	if name == "" {
+		return false
+	}
+	all, _ := a.allRuns(ctx, dataDir, "") // which names it is an error elsewhere
+	r, err := pickRun(all, name)
+	if _, statErr := os.Stat(name); err != nil && statErr == nil {
+		return true
+	}
+	return err == nil && r.Job != name || exitCode(err) == exitUsage
 }
 
 // isPath reports whether an argument can only be the name of a file.

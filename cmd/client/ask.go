@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -119,4 +120,20 @@ func (s *Server) Services(ctx context.Context, after uint64) (list []*api.Servic
 		}
 	}
 	return list, index, err
+}
+
+// VariableValues returns the values of all variables of a run of this machine.
+func (s *Server) VariableValues(ctx context.Context) (values []string, err error) {
+	list, _, err := ask(ctx, s, "list the variables", 0, s.API.Variables().List)
+	if err != nil {
+		return nil, err
+	}
+	for _, about := range list {
+		v, _, err := askOf(ctx, s, fmt.Sprintf("read variable %q", about.Path), 0, about.Path, s.API.Variables().Read)
+		if err != nil {
+			return nil, err
+		}
+		values = slices.AppendSeq(values, maps.Values(v.Items))
+	}
+	return values, nil
 }

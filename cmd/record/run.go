@@ -201,7 +201,7 @@ func Open(path string) (*Run, error) {
 		return nil, fmt.Errorf("cannot open a run: %w", err)
 	}
 	if !info.IsDir() {
-		return nil, fmt.Errorf("cannot open run %q: not a directory", path)
+		return openArchive(path)
 	}
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, fmt.Errorf("cannot open a run: %w", err)
@@ -211,6 +211,11 @@ func Open(path string) (*Run, error) {
 	}
 	return At(path, allocdir.JobOf(path)), nil
 }
+
+// File opens another file that is kept of the run, such as EnvironmentFile. A missing
+// one is fs.ErrNotExist. Who reads it limits how much: it may have been written by
+// anyone.
+func (r *Run) File(name string) (io.ReadCloser, error) { return r.files.open(name) }
 
 // Close closes the file of the run.
 func (r *Run) Close() error { return r.files.Close() }

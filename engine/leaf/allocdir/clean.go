@@ -40,6 +40,35 @@ func Clean(dataDir, jobID string, keep int, first func() error) error {
 	return errors.Join(append(errs, r.Close())...)
 }
 
+// CleanRun removes one run of a job. The error is an *InUseError if that run is live;
+// others of a running job can be removed. Once it is known not to be live, CleanRun
+// calls first, like Clean.
+func CleanRun(dataDir, jobID, runID string, first func() error) error {
+	dir := jobDir(dataDir, jobID)
+	lock, err := lockJob(dir, jobID)
+	switch {
+	case err == nil:
+		defer func() { _ = unlock(lock) }()
+	case errors.Is(err, ErrInUse):
+		// The live run is the newest one, or is about to create its directory.
+		ids, listing := Runs(dataDir, jobID)
+		if listing != nil || len(ids) == 0 || ids[len(ids)-1] == runID {
+			return errors.Join(err, listing)
+		}
+	default:
+		return err
+	}
+	if err := first(); err != nil {
+		return err
+	}
+	remover, err := newRemover(runsDir(dir))
+	if err != nil {
+		return fmt.Errorf("cannot remove run %q: %w", runID, err)
+	}
+	defer remover.close()
+	return removeRun(remover, runID)
+}
+
 // CleanVolumes removes the volumes without a folder of their own.
 func CleanVolumes(dataDir string) error {
 	r, err := newRemover(dataDir)

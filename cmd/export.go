@@ -1,0 +1,194 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"taskrun/cmd/record"
+	"taskrun/cmd/ui"
+	"taskrun/engine/leaf/event"
+)
+
+type exportOptions struct {
+	force, noOutput, environment bool
+	dataDir                      string
+}
+
+func newExportCommand(a *app) *cobra.Command {
+	var opts exportOptions
+	cmd := &cobra.Command{
+		Use:   "export RUN FILE",
+		Short: "Pack a run into a file, without its secrets",
+		Long: `Pack a run into a file that others can look at with "events", "logs", "trace"
+and "diff". FILE is a zip, which should end in .zip; "-" is stdout. A run that
+goes on is packed as far as it is.
+
+` + runNameHelp + `
+
+The file contains
+  - how the run ended, and all its events;
+  - the job, without values of its environment, without those that come from
+    outside of the job file, and without credentials in URLs;
+  - what tasks printed, with times, unless --no-output leaves it out: taskrun
+    does not know whether that is secret;
+  - with --environment, environments and rendered templates of tasks as they are
+    kept, with what looks secret hidden.
+It never contains the secrets directories of tasks, tokens of workload
+identities, and stubs. Values that are written in the job file itself, such as
+the arguments of a command, remain.
+
+Exit codes:
+  0    the file is written
+  1    there is no such run, or the file exists
+  2    the call is wrong
+  125  the file could not be written`,
+		Example: `  taskrun export web web.zip
+  taskrun export --no-output web/20260102T030405.006Z-0a1b bug.zip
+  taskrun export web - | ssh colleague 'cat >web.zip'`,
+		Args:              arguments(2, 2),
+		ValidArgsFunction: completeExport(a, &opts.dataDir),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runExport(cmd.Context(), a, args[0], args[1], opts)
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVarP(&opts.force, "force", "f", false, "replace FILE if it exists")
+	flags.BoolVar(&opts.noOutput, "no-output", false, "leave out what tasks and checks printed")
+	flags.BoolVar(&opts.environment, "environment", false, "include environments and rendered templates, with what looks secret hidden")
+	bindDataDir(flags, &opts.dataDir)
+	return cmd
+}
+
+func runExport(ctx context.Context, a *app, name, path string, opts exportOptions) error {
+	if path == "-" && a.streams.OutTerm {
+		return usageError("cannot write a zip to a terminal").withHint("name a file, or redirect stdout")
+	}
+	if _, err := os.Lstat(path); path != "-" && err == nil && !opts.force {
+		return fileExists(path)
+	}
+	r, err := a.openRun(ctx, name, opts.dataDir)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	secrets, err := r.secrets(ctx)
+	if err != nil {
+		return err
+	}
+	x := &record.Export{
+		Version: currentVersion().Version, Now: time.Now(), Secrets: secrets,
+		Output: !opts.noOutput, Environment: opts.environment,
+	}
+	var contents record.Contents
+	write := func(w io.Writer) (err error) {
+		contents, err = x.Write(w, r.Run)
+		return err
+	}
+	if path == "-" {
+		err = write(a.streams.Out)
+	} else {
+		err = writeWhole(path, opts.force, write)
+	}
+	if err != nil {
+		return err
+	}
+	for _, w := range r.Warnings() {
+		a.warn(fmt.Errorf("run %s: %s", r.Name(), w))
+	}
+	a.tellExport(r, path, contents, opts)
+	return nil
+}
+
+// tellExport says what is in a file.
+func (a *app) tellExport(r *openedRun, path string, c record.Contents, opts exportOptions) {
+	parts := []string{ui.Count(c.Events, "event")}
+	if c.Job {
+		parts = append(parts, "the job without secrets")
+	}
+	if c.Environment {
+		parts = append(parts, "environments with secrets hidden")
+	}
+	if c.Outputs > 0 {
+		parts = append(parts, event.Size(c.OutputBytes)+" of output")
+	}
+	if path == "-" {
+		path = "stdout"
+	}
+	a.say("exported run %s to %s: %s", r.Name(), path, strings.Join(parts, ", "))
+	if c.Outputs > 0 {
+		a.say("output is what tasks printed, with any secrets in it; leave it out with --no-output")
+	}
+	if r.Engine == nil && r.Summary == nil && !r.Live {
+		a.say("the run was killed: how it ended is not known")
+	}
+}
+
+// secrets returns the secret values that the engine of a live run knows.
+func (r *openedRun) secrets(ctx context.Context) (secrets []string, err error) {
+	if r.Engine == nil {
+		return nil, nil
+	}
+	job, _, err := r.Engine.Server.Info(ctx, r.Job, 0)
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range job.TaskGroups {
+		for _, t := range g.Tasks {
+			secrets = slices.AppendSeq(secrets, maps.Values(t.Env))
+		}
+	}
+	variables, err := r.Engine.Server.VariableValues(ctx)
+	return append(secrets, variables...), err
+}
+
+func fileExists(path string) error {
+	return failed("%q exists", path).withHint("replace it with --force")
+}
+
+// writeWhole writes a file that only this user can read, at once or not at all.
+func writeWhole(path string, replace bool, write func(io.Writer) error) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".taskrun-*") // mode 0600
+	if err != nil {
+		return fmt.Errorf("cannot write %q: %w", path, err)
+	}
+	defer os.Remove(f.Name())
+	err = write(f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("cannot write %q: %w", path, err)
+	}
+	if !replace {
+		err = os.Link(f.Name(), path) // which replaces nothing
+		if errors.Is(err, fs.ErrExist) {
+			return fileExists(path)
+		}
+		if err == nil {
+			return nil
+		}
+	}
+	if err := os.Rename(f.Name(), path); err != nil { // also where there are no links
+		return fmt.Errorf("cannot write %q: %w", path, err)
+	}
+	return nil
+}
+
+// completeExport completes a run, and then a file.
+func completeExport(a *app, dataDir *string) cobra.CompletionFunc {
+	runs := completeRunNames(a, dataDir, 1)
+	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 1 {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		return runs(cmd, args, prefix)
+	}
+}
