@@ -213,8 +213,7 @@ func Open(path string) (*Run, error) {
 }
 
 // File opens another file that is kept of the run, such as EnvironmentFile. A missing
-// one is fs.ErrNotExist. Who reads it limits how much: it may have been written by
-// anyone.
+// one is fs.ErrNotExist. Limit how much you read: anyone may have written it.
 func (r *Run) File(name string) (io.ReadCloser, error) { return r.files.open(name) }
 
 // Close closes the file of the run.
