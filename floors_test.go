@@ -48,7 +48,7 @@ var floors = []floor{
 	{"cmd/verdict", "engine/fold engine/health engine/leaf/event", "", "pure: events, signals and the time in, decisions out"},
 	{"cmd/outcome", "cmd/ui engine/fold jobspec/visible", "engine/leaf/event", "pure: the state of a run in, words out, which views and reports share"},
 	{"cmd/report", "cmd/outcome cmd/ui engine/fold jobspec jobspec/visible", "engine/leaf/event", "pure: how a run ended in, the text of a report out"},
-	{"cmd/ui/*", "cmd/outcome cmd/ui engine/leaf/event engine/fold engine/health jobspec/redact jobspec/visible", "", "a run and the answers of commands, in the words of the streams"},
+	{"cmd/ui/*", "cmd/outcome cmd/report/compare cmd/ui engine/leaf/event engine/fold engine/health jobspec/redact jobspec/visible", "", "a run and the answers of commands, in the words of the streams"},
 	{"cmd/ui", "jobspec/visible", "", "streams, colors, tables and objects; knows no runs"},
 	{"cmd/report/scrub", "", "", "pure: texts without what differs from run to run"},
 	{"cmd/report/compare", "cmd/report/scrub engine/leaf/event", "", "pure: two runs in, their differences out"},
