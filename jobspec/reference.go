@@ -34,7 +34,7 @@ func (p *parser) suspectReferences(job *api.Job) hcl.Diagnostics {
 		case configs.contain(at):
 			outcome, dollars = "the task fails when it starts", "$$"
 		}
-		diags = append(diags, diagnostic.Warning(ref.Range, fmt.Sprintf("%s is no reference that Nomad knows", ref.Text),
+		diags = append(diags, diagnostic.Warning(ref.Range, fmt.Sprintf("%s is not a reference that Nomad knows", ref.Text),
 			outcome, whatElse(ref, dollars)))
 	}
 	return diags

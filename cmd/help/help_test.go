@@ -18,7 +18,7 @@ func TestTopics(t *testing.T) {
 	}
 	for _, name := range found {
 		if !slices.Contains(names, strings.TrimSuffix(name, ".md")) {
-			t.Errorf("%s is no topic", name)
+			t.Errorf("%s is not a topic", name)
 		}
 	}
 	for _, topic := range Topics() {

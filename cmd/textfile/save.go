@@ -10,7 +10,7 @@ import (
 )
 
 // Save writes a text to a file in one step, whether the file is there or not. A
-// file that is there is replaced as Write does it, and what is no regular file,
+// file that is there is replaced as Write does it, and what is not a regular file,
 // such as a pipe, is written to.
 func Save(name string, text []byte) error {
 	info, err := os.Stat(name)

@@ -61,7 +61,7 @@ func TestErrors(t *testing.T) {
 	}
 	for _, config := range []cty.Value{cty.NilVal, cty.NullVal(cty.EmptyObject), cty.StringVal("true")} {
 		cfg.Config = config
-		if _, _, err := d.StartTask(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "it is no object") {
+		if _, _, err := d.StartTask(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "it is not an object") {
 			t.Errorf("with the config %#v: %v", config, err)
 		}
 	}
@@ -190,7 +190,7 @@ func TestSchema(t *testing.T) {
 	}
 	for _, name := range shell().Unisolated() {
 		if !slices.Contains(names, name) {
-			t.Errorf("%s is no option", name)
+			t.Errorf("%s is not an option", name)
 		}
 	}
 }

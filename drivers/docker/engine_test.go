@@ -36,7 +36,7 @@ func TestImages(t *testing.T) {
 		{strings.Replace(image, "%", "image", 1), true, true, true, ""},
 		{strings.Replace(image, "%", "image:latest", 1), true, false, true, ""},
 		{"force_pull = true\n" + strings.Replace(image, "%", "image:1", 1), true, true, true, "Failed to pull `image:1`"},
-		{strings.Replace(image, "%", "Not An Image", 1), false, false, false, "is no image"},
+		{strings.Replace(image, "%", "Not An Image", 1), false, false, false, "is not an image"},
 	} {
 		e := newFakeEngine(t)
 		name, _, _ := strings.Cut(c.config[strings.Index(c.config, `image = "`)+9:], `"`)
@@ -122,7 +122,7 @@ func TestLoadWithoutAnEngine(t *testing.T) {
 	for _, c := range []struct{ load, text, want string }{
 		{"none", "", `cannot load image "image:2"`},
 		{"../../task", "", `cannot load image "image:2"`},
-		{".", "", "is no regular file"},
+		{".", "", "is not a regular file"},
 		{"archive", "image:3", `image "image:2" is not in "archive"`},
 	} {
 		if err := start(c.load, c.text); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -42,7 +42,7 @@ func TestWrongPluginOptions(t *testing.T) {
 		`image_pull_timeout = "-1s"`:                "image_pull_timeout must be more than 0",
 		`infra_image_pull_timeout = "0s"`:           "infra_image_pull_timeout must be more than 0",
 		`pids_limit = -1`:                           "pids_limit must not be negative",
-		`extra_labels = ["["]`:                      `extra_labels: "[" is no pattern`,
+		`extra_labels = ["["]`:                      `extra_labels: "[" is not a pattern`,
 		"volumes {\n  selinuxlabel = \"shared\"\n}": `selinuxlabel "shared" is not one of z, Z`,
 	} {
 		if _, err := configured(t, options); err == nil || !strings.Contains(err.Error(), "cannot configure docker: ") || !strings.Contains(err.Error(), want) {

@@ -239,7 +239,7 @@ func TestLoad(t *testing.T) {
 		{name: "archive", put: func(path string) error { return os.WriteFile(path, archive, 0o600) }},
 		{name: "image", there: true},
 		{name: "image, but forced", there: true, more: "force_pull = true", err: "cannot load image"},
-		{name: "FIFO", put: func(path string) error { return syscall.Mkfifo(path, 0o600) }, err: `"image.tar" is no regular file`},
+		{name: "FIFO", put: func(path string) error { return syscall.Mkfifo(path, 0o600) }, err: `"image.tar" is not a regular file`},
 		{name: "no archive", put: func(path string) error { return os.WriteFile(path, []byte("text"), 0o600) }, err: "image.tar"},
 	} {
 		if !c.there {

@@ -96,7 +96,7 @@ func (d *Driver) RecoverTask(handle *drivers.TaskHandle) error {
 	}
 	startedAt, err := time.Parse(time.RFC3339Nano, string(handle.DriverState))
 	if err != nil {
-		return fmt.Errorf("cannot recover task %q: its state is no time: %w", id, err)
+		return fmt.Errorf("cannot recover task %q: its state is not a time: %w", id, err)
 	}
 	t, err := recovered(handle.Config, startedAt)
 	if err != nil {

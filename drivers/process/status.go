@@ -28,7 +28,7 @@ func killedBy(sig syscall.Signal) Status {
 
 // unknownEnd returns the status of a child that the system does not know.
 func unknownEnd(err error) Status {
-	return Status{ExitCode: -1, Err: fmt.Errorf("cannot learn how the process ended: %w", err)}
+	return Status{ExitCode: -1, Err: fmt.Errorf("cannot find out how the process ended: %w", err)}
 }
 
 // ownPeakRSS returns this program's own peak, in bytes.

@@ -106,7 +106,7 @@ func allowAll(allocDir, name string) error {
 		return err
 	}
 	if stat, ok := info.Sys().(*syscall.Stat_t); !ok || !info.Mode().IsRegular() || stat.Nlink != 1 {
-		return errors.New("it is no regular file with a single name")
+		return errors.New("it is not a regular file with a single name")
 	}
 	return f.Chmod(info.Mode().Perm() | forAll)
 }

@@ -95,7 +95,7 @@ func (t *task) kill() error {
 // decode reads the config block of a task.
 func (d *Driver) decode(cfg *drivers.TaskConfig) (*TaskConfig, error) {
 	if cfg.Config == cty.NilVal || !cfg.Config.Type().IsObjectType() || cfg.Config.IsNull() {
-		return nil, errors.New("failed to decode driver config: it is no object")
+		return nil, errors.New("failed to decode driver config: it is not an object")
 	}
 	c, err := d.kind.Decode(cfg.Config, cfg.TaskDir())
 	if err != nil {

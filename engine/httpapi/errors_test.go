@@ -46,7 +46,7 @@ func TestErrorsAreNomads(t *testing.T) {
 		"restart of a task":       {"PUT", "/v1/client/allocation/" + alloc + "/restart", `{"TaskName":"nope"}`, 500, "Could not find task runner for task: nope"},
 		"unknown signal":          {"PUT", "/v1/client/allocation/" + alloc + "/signal", `{"Task":"main","Signal":"HUP"}`, 400, `unknown signal "HUP": write "SIGHUP"`},
 		"signal":                  {"PUT", "/v1/client/allocation/" + alloc + "/signal", `{"Task":"nope","Signal":"SIGUSR1"}`, 500, "Task not found"},
-		"exec without websocket":  {"GET", "/v1/client/allocation/" + alloc + "/exec", "", 400, "cannot run a command: the request is no websocket handshake"},
+		"exec without websocket":  {"GET", "/v1/client/allocation/" + alloc + "/exec", "", 400, "cannot run a command: the request is not a websocket handshake"},
 		"logs: alloc":             {"GET", "/v1/client/fs/logs/" + unknown + "?task=main&type=stdout", "", 404, `Unknown allocation "` + unknown + `"`},
 		"logs: no task":           {"GET", logs + "?type=stdout", "", 400, "must provide task name"},
 		"logs: no type":           {"GET", logs + "?task=main", "", 400, "must provide log type (stdout/stderr)"},

@@ -69,7 +69,7 @@ func TestForbiddenFiles(t *testing.T) {
 	for _, what := range []string{"cat", "readat", "stream"} {
 		for _, path := range []string{"t/local/pipe", "t/local"} {
 			resp := f.do("GET", "/v1/client/fs/"+what+"/"+id+"?offset=0&path="+path, nil)
-			if body := readAll(t, resp.Body); resp.StatusCode != 400 || body != path+" is no regular file" {
+			if body := readAll(t, resp.Body); resp.StatusCode != 400 || body != path+" is not a regular file" {
 				t.Errorf("%s %s: %d %q", what, path, resp.StatusCode, body)
 			}
 		}

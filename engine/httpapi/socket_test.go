@@ -94,7 +94,7 @@ func TestListenRefusesAnotherUsersDirectory(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for dir, want := range map[string]string{dir: "mode 0755", link: "no directory", file: "no directory"} {
+	for dir, want := range map[string]string{dir: "mode 0755", link: "not a directory", file: "not a directory"} {
 		if _, _, err := httpapi.Listen(dir, "web-1"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", dir, err, want)
 		}

@@ -30,7 +30,7 @@ func ListenTCP(addr string) (l net.Listener, token string, err error) {
 	at, err := netip.ParseAddrPort(addr)
 	switch {
 	case err != nil:
-		return nil, "", fmt.Errorf("cannot listen at %q: it is no IP address with a port, such as 127.0.0.1:4646", addr)
+		return nil, "", fmt.Errorf("cannot listen at %q: it is not an IP address with a port, such as 127.0.0.1:4646", addr)
 	case !at.Addr().IsLoopback():
 		return nil, "", fmt.Errorf("cannot listen at %q: other machines could start processes here; use 127.0.0.1:%d", addr, at.Port())
 	}

@@ -238,12 +238,12 @@ func TestUnusableStateIsSetAside(t *testing.T) {
 		"half a header":      {damage(func(s string) string { return s[:20] }), "was not written to its end"},
 		"no record":          {damage(func(s string) string { return s[:strings.Index(s, "\n")+1] }), "was not written to its end"},
 		"half a first one":   {damage(func(s string) string { return s[:strings.Index(s, "\n")+9] }), "was not written to its end"},
-		"foreign":            {damage(func(string) string { return strings.Repeat("something else\n", 20) }), "is no state file of taskrun"},
-		"foreign, in a line": {damage(func(string) string { return strings.Repeat("x", maxHeader) }), "is no state file of taskrun"},
+		"foreign":            {damage(func(string) string { return strings.Repeat("something else\n", 20) }), "is not a state file of taskrun"},
+		"foreign, in a line": {damage(func(string) string { return strings.Repeat("x", maxHeader) }), "is not a state file of taskrun"},
 		"less than a header": {damage(func(string) string { return strings.Repeat("x", maxHeader-1) }), "was not written to its end"},
 		"another format": {
 			damage(func(s string) string { return headerOf(t, header{"something", version}) + s[strings.Index(s, "\n")+1:] }),
-			"is no state file of taskrun",
+			"is not a state file of taskrun",
 		},
 		"older": {
 			damage(func(s string) string { return headerOf(t, header{format, version - 1}) + s[strings.Index(s, "\n")+1:] }),

@@ -106,7 +106,7 @@ func appendLine(text []byte, value any) ([]byte, error) {
 
 // Errors of unusable state files.
 var (
-	errForeign = errors.New("is no state file of taskrun")
+	errForeign = errors.New("is not a state file of taskrun")
 	errTorn    = errors.New("was not written to its end")
 )
 

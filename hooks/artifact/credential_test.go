@@ -137,8 +137,8 @@ func TestGitCredentialsAreSeenNowhere(t *testing.T) {
 		"option":               {from("git::http://me:SECRET%20word@"+g.host+"/main", "token", "SECRET"), nil, "git would show the query of the URL"},
 		"ssh":                  {from("git::ssh://me:SECRET@127.0.0.1:1/main"), nil, "ssh takes no password from a URL: use the option sshkey"},
 		"a protocol with none": {from("git::git://me:SECRET@127.0.0.1:1/main"), nil, "and git needs none"},
-		"not encoded":          {from("git::http://me:SEC%RET@127.0.0.1:1/main"), nil, "the source is no valid URL"},
-		"not a port":           {from("git::http://me:SEC?RET@127.0.0.1:1/main"), nil, "the source is no valid URL"},
+		"not encoded":          {from("git::http://me:SEC%RET@127.0.0.1:1/main"), nil, "the source is not a valid URL"},
+		"not a port":           {from("git::http://me:SEC?RET@127.0.0.1:1/main"), nil, "the source is not a valid URL"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -169,7 +169,7 @@ func (m mover) move(from dir, name string, to dir, toName string) error {
 	case err == nil && !isDir && there == unix.S_IFDIR:
 		return fmt.Errorf("%s is a directory", filepath.Join(to.Name(), toName))
 	case err == nil && isDir && there != unix.S_IFDIR:
-		return fmt.Errorf("%s is no directory", filepath.Join(to.Name(), toName))
+		return fmt.Errorf("%s is not a directory", filepath.Join(to.Name(), toName))
 	case isDir && err != nil:
 		return m.moveDir(from, name, to, toName)
 	case isDir:

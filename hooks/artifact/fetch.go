@@ -124,7 +124,7 @@ func find(stage *os.Root, pattern string) (string, error) {
 		return "", fmt.Errorf("%d directories are called %q in what was downloaded, not one", len(found), pattern[len("got/"):])
 	}
 	if info, err := stage.Lstat(found[0]); err != nil || !info.IsDir() {
-		return "", fmt.Errorf("%q is no directory in what was downloaded", found[0][len("got/"):])
+		return "", fmt.Errorf("%q is not a directory in what was downloaded", found[0][len("got/"):])
 	}
 	return found[0], nil
 }

@@ -30,7 +30,7 @@ func (o *order) getGit(ctx context.Context, cfg Config, stage *os.Root, name str
 	}
 	ref, depth, key := o.take("ref"), o.take("depth"), o.take("sshkey")
 	if strings.HasPrefix(ref, "-") {
-		return fmt.Errorf("%q is no ref", ref)
+		return fmt.Errorf("%q is not a ref", ref)
 	}
 	g := checkout{stage: stage, name: name, env: newGitEnv(os.Environ())}
 	if key != "" {

@@ -76,7 +76,7 @@ func TestGit(t *testing.T) {
 		"no such file":          {to(from(url+"/nothing"), "file", "local/notes"), nil, `there is no file "nothing" in the repository`},
 		"no such ref":           {from(url, "ref", "nope"), nil, "git checkout: exit status 1: error: pathspec 'nope'"},
 		"shallow commit":        {from(url, "depth", "1", "ref", first), nil, "with depth, ref must be a branch or a tag"},
-		"an option for ref":     {from(url, "ref", "--upload-pack=x"), nil, "is no ref"},
+		"an option for ref":     {from(url, "ref", "--upload-pack=x"), nil, "is not a ref"},
 		"no such repository":    {from("git::file:///nothing/here"), nil, "git clone: exit status 128"},
 		"a link that leads out": {from(url, "ref", "links"), nil, "artifact includes symlink that resolves outside of sandbox: out"},
 		"directory by a link":   {from(url+"//out", "ref", "links"), nil, `0 directories are called "out"`},

@@ -134,7 +134,7 @@ func TestUndownloadableArtifacts(t *testing.T) {
 		"short checksum":        {from("/app", "checksum", "md5:${WORD}"), "32 hexadecimal digits of md5"},
 		"to another task":       {to(from("/app"), "", "../other/local"), `destination "../other/local" is in neither`},
 		"out of the allocation": {to(from("/app"), "", "../../x"), `destination "../../x" is in neither`},
-		"by the name of a file": {from("/app", "filename", "../../x"), `"../../x" is no name for a file`},
+		"by the name of a file": {from("/app", "filename", "../../x"), `"../../x" is not a name for a file`},
 		"out of the archive":    {from("/up.tgz"), "entry contains '..'"},
 		"out of the zip":        {from("/abs.zip"), "entry contains '..'"},
 		"out of a directory":    {from("/many.tgz//../x"), `subdirectory "../x" leads out`},

@@ -87,7 +87,7 @@ func (o *order) parse(text string) error {
 	text, o.subdir = getter.SourceDirSubdir(text)
 	u, err := url.Parse(text)
 	if err != nil { // the error's text contains parts of the URL
-		return errors.New("the source is no valid URL: write special characters in user name and password as %XX")
+		return errors.New("the source is not a valid URL: write special characters in user name and password as %XX")
 	}
 	o.url, o.query = u, u.Query()
 	u.RawQuery = ""
@@ -118,7 +118,7 @@ func (o *order) interpret() error {
 			o.name = name
 		}
 		if !filepath.IsLocal(o.name) {
-			return fmt.Errorf("%q is no name for a file", o.name)
+			return fmt.Errorf("%q is not a name for a file", o.name)
 		}
 	}
 	if yes, err := strconv.ParseBool(archive); err == nil && !yes {
@@ -146,7 +146,7 @@ func (o *order) plain() error {
 	case o.subdir != "":
 		return fmt.Errorf("there can be no %q in a single file", o.subdir)
 	case o.mode == "dir", o.mode == "any" && strings.HasSuffix(o.url.Path, "/"):
-		return errors.New("the source is no archive, and http has no directories")
+		return errors.New("the source is not an archive, and http has no directories")
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func TestInspectRefusesSpecialFiles(t *testing.T) {
 	if err := inspect(stage, "got"); err != nil {
 		t.Error(err)
 	}
-	if _, err := find(stage, "file"); err == nil || !strings.Contains(err.Error(), "is no directory") {
+	if _, err := find(stage, "file"); err == nil || !strings.Contains(err.Error(), "is not a directory") {
 		t.Errorf("a file as directory: %v", err)
 	}
 	must(t, unix.Mkfifo(filepath.Join(stage.Name(), "got/dir/fifo"), 0o600))

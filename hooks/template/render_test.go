@@ -204,7 +204,7 @@ func TestSetup(t *testing.T) {
 		{"a signal that is none", `Failed to parse signal "SIGX"`, func(t *api.Template) {
 			t.ChangeMode, t.ChangeSignal = new("signal"), new("SIGX")
 		}},
-		{"perms that are none", "is no octal mode", func(t *api.Template) { t.Perms = new("4755") }},
+		{"perms that are none", "is not an octal mode", func(t *api.Template) { t.Perms = new("4755") }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -86,7 +86,7 @@ func newSpec(t *api.Template, task hooks.Task, env *taskenv.Env) (*spec, error) 
 	}
 	mode, err := strconv.ParseUint(*t.Perms, 8, 12)
 	if err != nil || mode > 0o777 {
-		return nil, fmt.Errorf("%s: perms %q is no octal mode up to 0777", s.written, *t.Perms)
+		return nil, fmt.Errorf("%s: perms %q is not an octal mode up to 0777", s.written, *t.Perms)
 	}
 	s.perms = fs.FileMode(mode)
 	dest, escapes := env.ClientPath(s.written, true)

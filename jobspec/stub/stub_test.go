@@ -178,7 +178,7 @@ func TestFaults(t *testing.T) {
 		{"no value", `consul_key "a" {}`, `"value"`},
 		{"a rehearsal without end", "task \"t\" {\n  rehearse {\n    run_for = \"2x\"\n  }\n}", "taskrun.hcl:3,15: invalid duration"},
 		{"a rehearsal with no exit code", "task \"t\" {\n  rehearse {\n    exit_code = 256\n  }\n}", "taskrun.hcl:3,17: invalid exit code: 256 is not between 0 and 255"},
-		{"a number that is no port", `service "db" { port = 70000 }`, "taskrun.hcl:1,23: invalid port: 70000 is not between 0 and 65535"},
+		{"a number that is not a port", `service "db" { port = 70000 }`, "taskrun.hcl:1,23: invalid port: 70000 is not between 0 and 65535"},
 		{"a provider", "service \"db\" {\n port = 1\n provider = \"etcd\"\n}", `unknown provider "etcd"`},
 		{"a list for a text", `nomad_variable "a" { x = ["SECRET"] }`, "taskrun.hcl:1,26: the value must be a string"},
 		{"null", `consul_key "a" { value = null }`, "the value must be a string"},

@@ -15,7 +15,7 @@ func TestMisspelledReferences(t *testing.T) {
 	const ref = "${NOMAD_PRT_http}"
 	const in = "warning job.group[0]."
 	const task = in + "task[0]."
-	const unknown = ": ${NOMAD_PRT_http} is no reference that Nomad knows"
+	const unknown = ": ${NOMAD_PRT_http} is not a reference that Nomad knows"
 	service := func() *api.Service {
 		return &api.Service{
 			Name: "a", PortLabel: "http", Provider: "consul", AddressMode: "auto",
@@ -67,10 +67,10 @@ func TestMisspelledReferences(t *testing.T) {
 				j.Spreads = []*api.Spread{{Attribute: "${node.pol}", Weight: new(int8(50))}}
 			},
 			want: []string{
-				"warning job.constraint[0].attribute: ${attr.cpu.archh} is no reference that Nomad knows",
-				"warning job.constraint[0].value: ${node.datacentre} is no reference that Nomad knows",
-				"warning job.affinity[0].attribute: ${attr.kernal.name} is no reference that Nomad knows",
-				"warning job.spread[0].attribute: ${node.pol} is no reference that Nomad knows",
+				"warning job.constraint[0].attribute: ${attr.cpu.archh} is not a reference that Nomad knows",
+				"warning job.constraint[0].value: ${node.datacentre} is not a reference that Nomad knows",
+				"warning job.affinity[0].attribute: ${attr.kernal.name} is not a reference that Nomad knows",
+				"warning job.spread[0].attribute: ${node.pol} is not a reference that Nomad knows",
 			},
 		},
 		{name: "no reference", job: func(j *api.Job) {
@@ -183,7 +183,7 @@ func TestReferencesOfGroups(t *testing.T) {
 	const at = "warning job.group[0].service[0].tags[0]: "
 	checkFaults(t, []fault{
 		{name: "the allocation's", group: service("${NOMAD_ALLOC_ID} ${NOMAD_PORT_http} ${NOMAD_GROUP_NAME} ${node.class}")},
-		{name: "a task's", group: service("${NOMAD_TASK_NAME}"), want: []string{at + "${NOMAD_TASK_NAME} is no reference that Nomad knows"}},
+		{name: "a task's", group: service("${NOMAD_TASK_NAME}"), want: []string{at + "${NOMAD_TASK_NAME} is not a reference that Nomad knows"}},
 		{name: "a port", group: service("${NOMAD_PORT_htp}"), want: []string{at + "NOMAD_PORT_htp is not set"}},
 		{name: "meta for tasks", job: func(j *api.Job) { j.Meta = map[string]string{"k": "${NOMAD_TASK_NAME}"} }},
 		{
@@ -193,7 +193,7 @@ func TestReferencesOfGroups(t *testing.T) {
 				t.Resources = &api.Resources{Networks: []*api.NetworkResource{{DynamicPorts: []api.Port{{Label: "far"}}}}}
 			},
 			want: []string{
-				"warning job.meta.k: ${NOMAD_ADDR_t_fat} is no reference that Nomad knows",
+				"warning job.meta.k: ${NOMAD_ADDR_t_fat} is not a reference that Nomad knows",
 				"hint job.group[0].task[0].resources.network[0]: a network in a task is deprecated",
 			},
 		},

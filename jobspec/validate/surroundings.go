@@ -190,7 +190,7 @@ func (c *checker) unresolved(name, near, outcome, remedy string, at jobspec.Path
 		remedy = fmt.Sprintf("did you mean %q?", "${"+near+"}")
 	}
 	c.report(jobspec.Diagnostic{
-		Severity: jobspec.Warning, Summary: fmt.Sprintf("${%s} is no reference that Nomad knows", name),
+		Severity: jobspec.Warning, Summary: fmt.Sprintf("${%s} is not a reference that Nomad knows", name),
 		Detail: outcome, Remedy: remedy, Path: at, Word: name,
 	})
 }

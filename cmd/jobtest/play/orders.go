@@ -37,7 +37,7 @@ func (r *round) give(ctx context.Context, o *jobtest.Order) error {
 	case jobtest.Promote:
 		return r.promote(id, o)
 	}
-	return fmt.Errorf("%q is no order", o.Verb)
+	return fmt.Errorf("%q is not an order", o.Verb)
 }
 
 // stop stops the job, or allocations, which are replaced.

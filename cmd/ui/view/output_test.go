@@ -15,7 +15,7 @@ func TestTextIsMadeSafe(t *testing.T) {
 		{"color", "\x1b[1;31mred\x1b[0m", "red", "\x1b[1;31mred\x1b[0m"},
 		{"color with colons", "\x1b[38:5:9mred", "red", "\x1b[38:5:9mred"},
 		{"clear screen", "\x1b[2J\x1b[Hgone", "gone", "gone"},
-		{"key modifier is no color", "\x1b[>4;2mtext", "text", "text"},
+		{"key modifier is not a color", "\x1b[>4;2mtext", "text", "text"},
 		{"title", "\x1b]0;owned\atext", "text", "text"},
 		{"title ended by ST", "\x1b]0;owned\x1b\\text", "text", "text"},
 		{"title without end", "\x1b]0;owned", "^[]0;owned", "^[]0;owned"},

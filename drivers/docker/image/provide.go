@@ -73,7 +73,7 @@ func (s *Store) find(ctx context.Context, cli *client.Client, cfg *drivers.TaskC
 func isLatest(image string) (bool, error) {
 	ref, err := reference.ParseNormalizedNamed(image)
 	if err != nil {
-		return false, fmt.Errorf("image %q is no image: %w", image, err)
+		return false, fmt.Errorf("image %q is not an image: %w", image, err)
 	}
 	if _, ok := ref.(reference.Digested); ok {
 		return false, nil
@@ -97,7 +97,7 @@ func loadImage(ctx context.Context, cli *client.Client, cfg *drivers.TaskConfig,
 	}
 	defer archive.Close()
 	if info, err := archive.Stat(); err != nil || !info.Mode().IsRegular() {
-		return errors.Join(fmt.Errorf("cannot load image %q: %q is no regular file", c.Image, c.Load), err)
+		return errors.Join(fmt.Errorf("cannot load image %q: %q is not a regular file", c.Image, c.Load), err)
 	}
 	loaded, err := cli.ImageLoad(ctx, archive, client.ImageLoadWithQuiet(true))
 	if err != nil {

@@ -99,7 +99,7 @@ func publish(list []mapping, config *container.Config, host *container.HostConfi
 		for _, protocol := range []network.IPProtocol{network.TCP, network.UDP} {
 			inside, ok := network.PortFrom(uint16(m.inside), protocol)
 			if !ok || m.inside > 65535 {
-				return fmt.Errorf("port %q leads to %d, which is no port", m.Label, m.inside)
+				return fmt.Errorf("port %q leads to %d, which is not a port", m.Label, m.inside)
 			}
 			config.ExposedPorts[inside] = struct{}{}
 			host.PortBindings[inside] = append(host.PortBindings[inside], network.PortBinding{HostIP: ip, HostPort: strconv.Itoa(m.Value)})

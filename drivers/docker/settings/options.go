@@ -111,7 +111,7 @@ func (o *Options) validate() error {
 	}
 	for _, name := range o.ExtraLabels {
 		if _, err := path.Match(name, ""); err != nil {
-			return fmt.Errorf("extra_labels: %q is no pattern", name)
+			return fmt.Errorf("extra_labels: %q is not a pattern", name)
 		}
 	}
 	return nil

@@ -138,7 +138,7 @@ func securityOptions(options []string) ([]string, error) {
 				return nil, fmt.Errorf("opening seccomp profile (%s) failed: %w", value, err)
 			}
 			if !json.Valid(profile) {
-				return nil, fmt.Errorf("seccomp profile %q is no JSON", value)
+				return nil, fmt.Errorf("seccomp profile %q is not JSON", value)
 			}
 			o = "seccomp=" + string(profile)
 		}

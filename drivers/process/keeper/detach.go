@@ -56,14 +56,14 @@ func Detach(d Detached) (words string, err error) {
 	}
 	text, err := io.ReadAll(read)
 	if err != nil {
-		return "", fmt.Errorf("cannot learn whether the run stands: %w", err)
+		return "", fmt.Errorf("cannot find out whether the run has started: %w", err)
 	}
 	words, ok := strings.CutPrefix(string(text), stands)
 	switch {
 	case ok:
 		return words, nil
 	case words == "":
-		return "", errors.New("the run ended before it stood; its log tells why")
+		return "", errors.New("the run ended before it had started: see its log")
 	}
 	return "", errors.New(words)
 }

@@ -49,7 +49,7 @@ func (w *Watch) Stands(words string, failure error) error {
 		l.report = nil
 	}
 	if err != nil {
-		return fmt.Errorf("cannot report that the run stands: %w", err)
+		return fmt.Errorf("cannot report that the run has started: %w", err)
 	}
 	return nil
 }

@@ -448,7 +448,7 @@ func TestRunEndsBeforeItHasStarted(t *testing.T) {
 	_, err := Detach(Detached{
 		Args: []string{"/nonexistent"}, Env: append(os.Environ(), "TASKRUN_TEST_ROLE=idle"), Dir: "/", RecordDir: private(t), Log: log,
 	})
-	if err == nil || err.Error() != "the run ended before it stood; its log tells why" {
+	if err == nil || err.Error() != "the run ended before it had started: see its log" {
 		t.Error(err)
 	}
 }

@@ -311,7 +311,7 @@ func TestKeeperIsKilled(t *testing.T) {
 			deaths++
 		}
 	}
-	if want := "notice nobody will clean up when taskrun is killed: its keeper was killed again and again"; p.out.Text() != want || deaths < maxDeaths {
+	if want := "notice nothing will clean up if taskrun is killed: its keeper was killed again and again"; p.out.Text() != want || deaths < maxDeaths {
 		t.Errorf("after %d deaths it says %q, %v", deaths, p.out.Text(), p.out.Err())
 	}
 	p.say(t, "close true")

@@ -218,7 +218,7 @@ func TestStands(t *testing.T) {
 			_ = keeper.close()
 		}
 		err = w.Stands("words", c.failure)
-		if c.closed != (err != nil && strings.Contains(err.Error(), "cannot report that the run stands")) {
+		if c.closed != (err != nil && strings.Contains(err.Error(), "cannot report that the run has started")) {
 			t.Errorf("%+v: %v", c, err)
 		}
 		if text, err := io.ReadAll(read); err != nil || string(text) != c.report {

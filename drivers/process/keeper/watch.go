@@ -202,7 +202,7 @@ func (w *Watch) keep() {
 		began := time.Now()
 		p, err := w.start()
 		if err != nil {
-			w.say(fmt.Sprintf("nobody will clean up when taskrun is killed: %v", err))
+			w.say(fmt.Sprintf("nothing will clean up if taskrun is killed: %v", err))
 			return
 		}
 		if p == nil {
@@ -215,7 +215,7 @@ func (w *Watch) keep() {
 		}
 		deaths = deathsInARow(deaths, time.Since(began), quick)
 	}
-	w.say("nobody will clean up when taskrun is killed: its keeper was killed again and again")
+	w.say("nothing will clean up if taskrun is killed: its keeper was killed again and again")
 }
 
 // start starts a keeper, unless the watch is closed.

@@ -96,7 +96,7 @@ func TestRecordCreationFails(t *testing.T) {
 		t.Errorf("a keeper was started: %v, %v", p, err)
 	}
 	w.keep()
-	if want := []string{"no disk", "nobody will clean up when taskrun is killed: no disk"}; !slices.Equal(*said, want) {
+	if want := []string{"no disk", "nothing will clean up if taskrun is killed: no disk"}; !slices.Equal(*said, want) {
 		t.Errorf("notices %q, want %q", *said, want)
 	}
 	if err := w.Close(true); err != nil {

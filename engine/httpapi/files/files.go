@@ -149,7 +149,7 @@ func (h *Handler) Cat(r *rest.Request) error { return h.sendPart(r, 0, 0) }
 func (h *Handler) ReadAt(r *rest.Request) error {
 	offset, err := strconv.ParseInt(r.Query.Get("offset"), 10, 64)
 	if err != nil || offset < 0 {
-		return rest.Fail(http.StatusBadRequest, "error parsing offset: %q is no number of bytes", r.Query.Get("offset"))
+		return rest.Fail(http.StatusBadRequest, "error parsing offset: %q is not a number of bytes", r.Query.Get("offset"))
 	}
 	limit, err := r.Number("limit")
 	if err != nil {

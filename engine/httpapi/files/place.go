@@ -52,7 +52,7 @@ func (p *place) openFile() (*os.File, fs.FileInfo, error) {
 // would take data from its real reader.
 func (p *place) open() (*os.File, fs.FileInfo, error) {
 	if !p.info.Mode().IsRegular() {
-		return nil, nil, rest.Fail(http.StatusBadRequest, "%s is no regular file", p.name)
+		return nil, nil, rest.Fail(http.StatusBadRequest, "%s is not a regular file", p.name)
 	}
 	return p.openFile()
 }

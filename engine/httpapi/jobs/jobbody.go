@@ -98,7 +98,7 @@ func checkSize(job *api.Job) error {
 // would dereference.
 func checkNulls(job *api.Job) error {
 	if at := nullIn(reflect.ValueOf(job).Elem()); at != "" {
-		return fmt.Errorf("null is no value of the job's %s", at[1:])
+		return fmt.Errorf("null is not a value of the job's %s", at[1:])
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func (h *Handler) Exec(r *rest.Request) error {
 // returns.
 func (h *Handler) serve(r *rest.Request, find func() (a engine.Alloc, task string, command []string, err error)) error {
 	if !websocket.IsWebSocketUpgrade(r.Request) {
-		return rest.Fail(http.StatusBadRequest, "cannot run a command: the request is no websocket handshake")
+		return rest.Fail(http.StatusBadRequest, "cannot run a command: the request is not a websocket handshake")
 	}
 	conn, err := upgrader.Upgrade(r.Answer, r.Request, nil)
 	if err != nil {

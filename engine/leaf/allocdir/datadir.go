@@ -131,7 +131,7 @@ func makeAll(dir string, mode fs.FileMode) error {
 		if info.IsDir() {
 			return nil
 		}
-		return fmt.Errorf("%q is in the way: it is no directory", dir)
+		return fmt.Errorf("%q is in the way: it is not a directory", dir)
 	}
 	return err
 }

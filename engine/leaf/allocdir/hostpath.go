@@ -84,7 +84,7 @@ func readRegular(path string) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is no regular file any more")
+		return nil, errors.New("it is no longer a regular file")
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxCopy+1))
 	if err == nil && len(text) > maxCopy {

@@ -26,11 +26,11 @@ func OwnerOf(name string) (*Owner, error) {
 	}
 	uid, err := strconv.Atoi(u.Uid)
 	if err != nil {
-		return nil, fmt.Errorf("cannot use user %q: uid %q is no number", name, u.Uid)
+		return nil, fmt.Errorf("cannot use user %q: uid %q is not a number", name, u.Uid)
 	}
 	gid, err := strconv.Atoi(u.Gid)
 	if err != nil {
-		return nil, fmt.Errorf("cannot use user %q: gid %q is no number", name, u.Gid)
+		return nil, fmt.Errorf("cannot use user %q: gid %q is not a number", name, u.Gid)
 	}
 	return &Owner{UID: uid, GID: gid}, nil
 }

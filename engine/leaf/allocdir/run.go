@@ -72,7 +72,7 @@ func OpenRun(dataDir, jobID, runID string) (*Run, error) {
 		return nil, errors.New("cannot open a run of a job without ID")
 	}
 	if !isName(runID) || isHidden(runID) {
-		return nil, fmt.Errorf("cannot open run %q of job %q: that is no file name", runID, jobID)
+		return nil, fmt.Errorf("cannot open run %q of job %q: that is not a file name", runID, jobID)
 	}
 	dataDir, err := filepath.Abs(dataDir)
 	if err != nil {
@@ -115,7 +115,7 @@ func ReopenRun(dir string, lock *os.File) (*Run, error) {
 	}
 	jobID, err := url.PathUnescape(filepath.Base(r.jobDir))
 	if err != nil || filepath.Base(filepath.Dir(dir)) != "runs" {
-		return nil, fmt.Errorf("cannot open run %q: that is no directory of a run", dir)
+		return nil, fmt.Errorf("cannot open run %q: that is not a directory of a run", dir)
 	}
 	if lock == nil {
 		r.lock, err = lockJob(r.jobDir, jobID)

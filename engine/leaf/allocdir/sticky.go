@@ -70,7 +70,7 @@ func move(from, to *Dir, part string, e entry) error {
 	return nil
 }
 
-var errNoDir = errors.New("it is no directory any more")
+var errNoDir = errors.New("it is no longer a directory")
 
 // moveDir moves a directory between two open directories; path is that of dest.
 // A user of the source may replace it at any time, but cannot reach the

@@ -104,7 +104,7 @@ func TestInheritFollowsNoLink(t *testing.T) {
 		t.Error("a link was moved into the place of a directory")
 	}
 	if info, err := os.Lstat(filepath.Join(second.Path(), "t/local")); err != nil || !info.IsDir() {
-		t.Errorf("local is no directory: %v, %v", info, err)
+		t.Errorf("local is not a directory: %v, %v", info, err)
 	}
 	if got := read(filepath.Join(foreign, "x")); got != "foreign" {
 		t.Errorf("the foreign file is %q", got)

@@ -110,7 +110,7 @@ func CheckDir(dir *os.File) error {
 		return err
 	}
 	if stat.Mode&unix.S_IFMT != unix.S_IFDIR {
-		return errors.New("it is no directory")
+		return errors.New("it is not a directory")
 	}
 	return checkOwner(&stat)
 }
@@ -124,7 +124,7 @@ func CheckFile(f *os.File) error {
 	}
 	switch {
 	case stat.Mode&unix.S_IFMT != unix.S_IFREG:
-		return errors.New("it is no regular file")
+		return errors.New("it is not a regular file")
 	case stat.Nlink != 1:
 		return fmt.Errorf("it has %d names", stat.Nlink)
 	}

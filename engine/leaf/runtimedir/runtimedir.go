@@ -92,7 +92,7 @@ func check(dir string, euid int) error {
 	case err != nil:
 		return err
 	case !info.IsDir():
-		return errors.New("it is no directory")
+		return errors.New("it is not a directory")
 	case owner(info) != euid:
 		return fmt.Errorf("it belongs to another user (uid %d)", owner(info))
 	case info.Mode().Perm()&0o077 != 0:

@@ -235,7 +235,7 @@ func TestCheckOfOpenFiles(t *testing.T) {
 	check("a readable directory", dir, 0o755, CheckDir, "")
 	check("a directory of a group", dir, 0o770, CheckDir, "others can write to it (mode 0770)")
 	check("a directory of all", dir, 0o777|os.ModeSticky, CheckDir, "others can write to it (mode 0777)")
-	check("a file as directory", file, 0o600, CheckDir, "it is no directory")
+	check("a file as directory", file, 0o600, CheckDir, "it is not a directory")
 	check("a file", file, 0o644, CheckFile, "")
 	other := os.Geteuid() + 1
 	for _, path := range []string{dir, file} {

@@ -45,7 +45,7 @@ type Config struct {
 func (c *Config) validate() error {
 	switch {
 	case c.Task == "" || strings.ContainsRune(c.Task, '/'):
-		return fmt.Errorf("cannot log task %q: that is no file name", c.Task)
+		return fmt.Errorf("cannot log task %q: that is not a file name", c.Task)
 	case len(c.Task) > MaxName:
 		return fmt.Errorf("cannot log task %q: the name is longer than %d bytes", c.Task, MaxName)
 	case c.Disabled:

@@ -190,7 +190,7 @@ func TestGRPC(t *testing.T) {
 	expect(t, probe(""), check.Success, 0, "SERVING")
 	expect(t, probe("b"), check.Failure, 0, "NOT_SERVING")
 	expect(t, probe("u"), check.Failure, 0, "UNKNOWN")
-	expect(t, probe("x"), check.Failure, 0, "no gRPC message")
+	expect(t, probe("x"), check.Failure, 0, "not a gRPC message")
 	expect(t, probe("nobody"), check.Failure, 0, `status "5": who?`)
 	expect(t, at(t, closed(t), api.ServiceCheck{Type: "grpc"}).Probe(t.Context()), check.Failure, 0, "refused")
 }

@@ -65,7 +65,7 @@ func frame(message []byte) []byte {
 
 func healthAnswer(resp *http.Response, body []byte) (Result, error) {
 	if resp.StatusCode != http.StatusOK {
-		return Result{}, fmt.Errorf("the server answers %s, which is no gRPC", resp.Status)
+		return Result{}, fmt.Errorf("the server answers %s, which is not gRPC", resp.Status)
 	}
 	code, message := resp.Trailer.Get("Grpc-Status"), resp.Trailer.Get("Grpc-Message")
 	if code == "" { // an answer without a message has its trailers in the header
@@ -90,7 +90,7 @@ func healthAnswer(resp *http.Response, body []byte) (Result, error) {
 func servingStatus(body []byte) (uint64, error) {
 	const header = 5
 	if len(body) < header || body[0] != 0 || int(binary.BigEndian.Uint32(body[1:])) != len(body)-header {
-		return 0, errors.New("the answer of the health service is no gRPC message")
+		return 0, errors.New("the answer of the health service is not a gRPC message")
 	}
 	message := body[header:]
 	if len(message) == 0 {
