@@ -171,7 +171,7 @@ var homes = []home{
 	{"github.com/zclconf/go-cty-yaml", "jobspec/...", "", "functions of job files"},
 	{"github.com/hashicorp/go-cty-funcs", "jobspec/...", "", "functions of job files"},
 	{"golang.org/x/crypto/bcrypt", "jobspec/...", "", "functions of job files"},
-	{"github.com/charmbracelet/x/ansi", "jobspec/report cmd/ui cmd/ui/*", "", "how wide text is and where it may be cut; escape sequences"},
+	{"github.com/charmbracelet/x/ansi", "jobspec/report cmd/report/waterfall cmd/ui cmd/ui/*", "", "how wide text is and where it may be cut; escape sequences"},
 	{"github.com/agext/levenshtein", "jobspec/... cmd/client", "", "did you mean"},
 	{"github.com/hashicorp/consul-template", "hooks/template", "", "the language of templates, and what its functions ask"},
 	{"github.com/Masterminds/sprig/v3", "hooks/template", "", "functions of consul-template that run only once the size of their result is known"},

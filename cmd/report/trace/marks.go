@@ -123,7 +123,7 @@ func (b *Builder) ofAlloc(a *alloc, e event.Event) {
 	case event.AllocHealth:
 		m.Kind, m.Title, m.Weight = Health, "not healthy", fold.Trouble
 		if body.Healthy {
-			m.Title, m.Weight = "healthy", fold.Ordinary
+			m.Title, m.Weight, m.Good = "healthy", fold.Ordinary, true
 			b.healthy = &verdict{a, e.Time}
 		}
 	case event.Service:
@@ -143,8 +143,11 @@ func (b *Builder) ofAlloc(a *alloc, e event.Event) {
 			a.checks[key] = body.Status
 		}
 		m.Kind, m.Title, m.Detail = Check, "check "+body.Check+": "+body.Status, body.Output
-		if body.Status == "failure" {
+		switch body.Status {
+		case "failure":
 			m.Weight = fold.Trouble
+		case "success":
+			m.Good = true
 		}
 	}
 	if r := a.main(); r != nil {

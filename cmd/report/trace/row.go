@@ -124,10 +124,18 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
+// routine are the types of events that spans show.
+var routine = map[string]bool{
+	api.TaskReceived: true, api.TaskSetup: true, api.TaskStarted: true, api.TaskTerminated: true, api.TaskRestarting: true,
+	api.TaskKilling: true, api.TaskKilled: true, api.TaskLeaderDead: true, event.TaskMainDead: true,
+}
+
 // happened takes in an event of the task, which is already part of its state.
 func (r *row) happened(at time.Time, e *api.TaskEvent) {
 	at = r.reach(at)
-	r.marks.add(Mark{Time: at, Kind: TaskEvent, Title: e.Type, Detail: e.DisplayMessage, Weight: r.state.Weigh(e)})
+	r.marks.add(Mark{
+		Time: at, Kind: TaskEvent, Title: e.Type, Detail: e.DisplayMessage, Weight: r.state.Weigh(e), Routine: routine[e.Type],
+	})
 	switch e.Type {
 	case api.TaskReceived:
 		r.received(at)

@@ -112,6 +112,9 @@ type Mark struct {
 	Title  string // short, such as "Terminated" or "check alive: failure"; may be of hostile origin
 	Detail string // a message; may be empty, long, and of hostile origin
 	Weight fold.Weight
+	Good   bool // a check passes, or an allocation is healthy
+	// Routine is true for what the life of every task has, which its spans show.
+	Routine bool
 }
 
 // MarkKind is the subject of a mark.

@@ -1,0 +1,126 @@
+package waterfall
+
+import (
+	"strings"
+	"time"
+
+	"taskrun/cmd/report/trace"
+	"taskrun/cmd/ui"
+)
+
+// column returns the column of a moment.
+func (p *picture) column(at time.Time) int {
+	total := p.End.Sub(p.Begin)
+	if total <= 0 {
+		return 0
+	}
+	return min(max(0, int(float64(at.Sub(p.Begin))/float64(total)*float64(p.bar))), p.bar-1)
+}
+
+// draw draws the bar of a task and its marks.
+func (p *picture) draw(r *trace.Row) string {
+	bar := p.spans(r.Spans)
+	for _, m := range r.Marks {
+		p.mark(bar, m)
+	}
+	return p.text(bar, r.Spans)
+}
+
+// spans returns, for each column, what took most of its time. Attempts that took
+// less than all else still show.
+func (p *picture) spans(spans []trace.Span) []glyph {
+	bar := make([]glyph, p.bar)
+	most := make([]time.Duration, p.bar)
+	width := max(1, p.End.Sub(p.Begin)/time.Duration(p.bar))
+	for _, s := range spans {
+		first, last := p.column(s.From), p.column(s.To)
+		for c := first; c <= last; c++ {
+			from := p.Begin.Add(time.Duration(c) * width)
+			in := min(s.To.Sub(from), width)
+			if c == first {
+				in = min(s.Took(), from.Add(width).Sub(s.From))
+			}
+			if in > most[c] || bar[c] == blank && (in > 0 || s.Open) {
+				bar[c], most[c] = ofSpan(s), in
+			}
+		}
+	}
+	for _, s := range spans {
+		if c := p.column(s.From); s.Kind == trace.Running && c == p.column(s.To) && bar[c] < running {
+			bar[c] = ofSpan(s)
+		}
+	}
+	return bar
+}
+
+// mark draws a mark over what weighs less.
+func (p *picture) mark(bar []glyph, m trace.Mark) {
+	c := p.column(m.Time)
+	if g := ofMark(m); g != blank && (bar[c] <= merged || bar[c] < g) {
+		bar[c] = g
+	}
+}
+
+// text returns a bar as text. A wait that is long enough says what for.
+func (p *picture) text(bar []glyph, spans []trace.Span) string {
+	labels := map[int]string{}
+	for _, s := range spans {
+		if s.Kind != trace.Waiting || s.For == "" {
+			continue
+		}
+		first, last := p.column(s.From), p.column(s.To)
+		label := " " + ui.OneLine(s.For) + " "
+		if w := ui.Width(label); first+1+w < last && free(bar[first:first+1+w]) {
+			labels[first+1] = label
+		}
+	}
+	var b strings.Builder
+	for c := 0; c < len(bar); {
+		if label, ok := labels[c]; ok {
+			b.WriteString(p.Style.Quiet(label))
+			c += ui.Width(label)
+			continue
+		}
+		g, n := bar[c], 1
+		for ; c+n < len(bar) && bar[c+n] == g && labels[c+n] == ""; n++ {
+		}
+		p.seen[g] = true
+		text := strings.Repeat(p.glyphs[g], n)
+		if g != blank {
+			text = p.paint(g)(text)
+		}
+		b.WriteString(text)
+		c += n
+	}
+	return b.String()
+}
+
+// free reports whether there are no marks in a part of a bar.
+func free(bar []glyph) bool {
+	for _, g := range bar {
+		if g != waiting {
+			return false
+		}
+	}
+	return true
+}
+
+// ofRun draws what happens to the whole run, or returns "" if that is nothing of note.
+func (p *picture) ofRun() string {
+	bar := make([]glyph, p.bar)
+	versions, note := 0, false
+	for _, m := range p.Marks {
+		switch m.Kind {
+		case trace.Registration:
+			versions++
+		case trace.Evaluation:
+		default:
+			note = true
+		}
+		p.mark(bar, m)
+	}
+	if !note && versions < 2 {
+		return ""
+	}
+	return p.line("run", p.Style.Quiet, p.text(bar, nil), "", "", p.Style.Plain)
+}

@@ -1,0 +1,236 @@
+// Package waterfall draws the trace of a run for a terminal: a row per task with bars
+// for what it does, marks for what happens, and the critical path. It is pure: a trace
+// in, lines out.
+package waterfall
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"taskrun/cmd/report/trace"
+	"taskrun/cmd/ui"
+)
+
+// Options say how a trace is drawn.
+type Options struct {
+	Width int // columns
+	// Height limits the lines; 0 means no limit. Tasks that have ended are left out first.
+	Height int
+	Style  *ui.Style
+	ASCII  bool           // the terminal has no other characters
+	Zone   *time.Location // of the time of the beginning
+}
+
+// Widths, in columns.
+const (
+	leastWidth = 24 // narrower pictures are not drawn
+	leastBar   = 12
+	narrow     = 60 // below it, results are short
+)
+
+// Headings of columns.
+const (
+	nameHead   = "TASK"
+	tookHead   = "TIME"
+	resultHead = "RESULT"
+)
+
+// Lines returns the picture of a trace.
+func Lines(t *trace.Trace, opts Options) []string {
+	p := newPicture(t, opts)
+	if len(t.Rows) == 0 {
+		return []string{p.cut("no task has started yet")}
+	}
+	head := []string{p.title(), ""}
+	foot := p.foot()
+	rows := t.Rows
+	hidden := 0
+	if opts.Height > 0 {
+		if room := opts.Height - len(head) - len(foot) - 3; room < len(rows) {
+			foot = p.legend()
+			rows, hidden = p.choose(max(1, opts.Height-len(head)-len(foot)-3))
+		}
+	}
+	lines := append(head, p.axis())
+	if row := p.ofRun(); row != "" {
+		lines = append(lines, row)
+	}
+	for _, r := range rows {
+		lines = append(lines, p.row(r))
+	}
+	if hidden > 0 {
+		lines = append(lines, p.Style.Quiet(p.cut(fmt.Sprintf("%s more", ui.Count(hidden, "task")))))
+	}
+	return append(lines, foot...)
+}
+
+// picture is a picture in the making.
+type picture struct {
+	*trace.Trace
+	Options
+	glyphs              *glyphs
+	name, bar           int // widths of columns
+	took, result        int // widths of columns; 0: left out
+	durations, outcomes map[*trace.Row]string
+	seen                map[glyph]bool // glyphs that were drawn
+}
+
+func newPicture(t *trace.Trace, opts Options) *picture {
+	opts.Width = max(opts.Width, leastWidth)
+	p := &picture{
+		Trace: t, Options: opts, glyphs: &unicodeGlyphs,
+		durations: map[*trace.Row]string{}, outcomes: map[*trace.Row]string{}, seen: map[glyph]bool{},
+	}
+	if opts.ASCII {
+		p.glyphs = &asciiGlyphs
+	}
+	p.name, p.took, p.result = ui.Width(nameHead), ui.Width(tookHead), ui.Width(resultHead)
+	for _, r := range t.Rows {
+		p.durations[r], p.outcomes[r] = took(r), p.outcome(r)
+		p.name = max(p.name, ui.Width(ui.OneLine(r.Name)))
+		p.took = max(p.took, len(p.durations[r]))
+		p.result = max(p.result, len(p.outcomes[r]))
+	}
+	p.name = min(p.name, max(8, opts.Width/4))
+	for _, column := range []*int{&p.took, &p.result} {
+		if p.bar = p.room(); p.bar < leastBar {
+			*column = 0
+		}
+	}
+	p.bar = max(1, p.room())
+	return p
+}
+
+// room returns the columns that are left for bars.
+func (p *picture) room() int {
+	room := p.Width - p.name - 2
+	for _, column := range []int{p.took, p.result} {
+		if column > 0 {
+			room -= column + 2
+		}
+	}
+	return room
+}
+
+// title says what the picture shows.
+func (p *picture) title() string {
+	s := p.Style
+	jobs := ui.OneLine(strings.Join(p.Jobs, ", "))
+	status := p.Status
+	paint := s.Good
+	switch {
+	case p.Live:
+		status = fmt.Sprintf("%s for %s", p.Status, ui.Duration(p.End.Sub(p.Begin)))
+	case p.Status == "failed" || p.Status == "lost":
+		paint = s.Bad
+		fallthrough
+	default:
+		status = fmt.Sprintf("%s after %s", p.Status, ui.Duration(p.End.Sub(p.Begin)))
+	}
+	began := ""
+	if !p.Begin.IsZero() {
+		began = "  began " + p.Begin.In(p.zone()).Format("2006-01-02 15:04:05")
+	}
+	room := p.Width - ui.Width(status) - 2
+	if len(began) < room-20 {
+		room -= len(began)
+	} else {
+		began = ""
+	}
+	return s.Strong(ui.Shorten(jobs, max(4, room))) + "  " + paint(status) + s.Quiet(began)
+}
+
+func (p *picture) zone() *time.Location {
+	if p.Zone == nil {
+		return time.UTC
+	}
+	return p.Zone
+}
+
+// row draws a task.
+func (p *picture) row(r *trace.Row) string {
+	paint := p.Style.Plain
+	switch {
+	case r.Failed:
+		paint = p.Style.Bad
+	case r.State != "dead":
+		paint = p.Style.Good
+	}
+	return p.line(r.Name, p.Style.Plain, p.draw(r), p.durations[r], p.outcomes[r], paint)
+}
+
+// line joins the columns of a row. The bar is drawn already.
+func (p *picture) line(name string, named func(string) string, bar, took, result string, paint func(string) string) string {
+	name = ui.Shorten(ui.OneLine(name), p.name)
+	line := named(name) + strings.Repeat(" ", max(0, p.name-ui.Width(name))) + "  " + bar
+	if p.took > 0 {
+		line += fmt.Sprintf("  %*s", p.took, took)
+	}
+	if p.result > 0 && result != "" {
+		line += "  " + paint(result)
+	}
+	return strings.TrimRight(line, " ")
+}
+
+// took returns how long a task has run, including restarts.
+func took(r *trace.Row) string {
+	for _, s := range r.Spans {
+		if s.Kind == trace.Running {
+			return ui.Duration(r.Spans[len(r.Spans)-1].To.Sub(s.From))
+		}
+	}
+	return "-"
+}
+
+// outcome returns the state of a task, or how it ended.
+func (p *picture) outcome(r *trace.Row) string {
+	text := r.State
+	switch {
+	case r.State != "dead" && len(r.Spans) > 0 && r.Spans[len(r.Spans)-1].Open:
+		text = r.Spans[len(r.Spans)-1].Kind.String()
+	case r.State != "dead":
+	case r.ExitCode != nil:
+		text = fmt.Sprintf("exit %d", *r.ExitCode)
+	case r.Failed:
+		text = "failed"
+	default:
+		text = "not started"
+	}
+	if p.Width < narrow {
+		return text
+	}
+	if r.Merged > 0 {
+		return fmt.Sprintf("%s, %s", text, ui.Count(r.Merged, "allocation"))
+	}
+	if r.Restarts > 0 {
+		return fmt.Sprintf("%s, %s", text, ui.Count(int(r.Restarts), "restart"))
+	}
+	return text
+}
+
+// choose returns the rows that a person wants to see if there is room for a number of
+// them: what goes on, then what ended last. It also returns how many are left out.
+func (p *picture) choose(room int) (rows []*trace.Row, hidden int) {
+	shown := map[*trace.Row]bool{}
+	for _, ended := range []bool{false, true} {
+		for i := len(p.Rows) - 1; i >= 0 && len(shown) < room; i-- {
+			if r := p.Rows[i]; (r.State == "dead") == ended {
+				shown[r] = true
+			}
+		}
+	}
+	for _, r := range p.Rows {
+		if shown[r] {
+			rows = append(rows, r)
+		}
+	}
+	return rows, len(p.Rows) - len(rows)
+}
+
+// cut cuts a text that is too wide.
+func (p *picture) cut(text string) string {
+	return ansi.Truncate(ui.OneLine(text), p.Width, p.more())
+}
