@@ -87,7 +87,8 @@ func trouble() *trace.Trace {
 		Jobs: []string{"a-job-with-a-name-that-is-much-longer-than-others", "b"}, Begin: begin, End: at(50 * h), Live: true, Status: "running",
 		Rows: []*trace.Row{r, wide, never}, Length: length, Omitted: 1234,
 		Marks: []trace.Mark{
-			{Time: begin, Kind: trace.Registration, Title: "version 0"}, {Time: at(20 * h), Kind: trace.Registration, Title: "version 1"},
+			{Time: begin, Kind: trace.Registration, Title: "version 0"},
+			{Time: at(20 * h), Kind: trace.Registration, Title: "version 1"},
 			{Time: at(20 * h), Kind: trace.Deployment, Title: "deployment running"},
 			{Time: at(30 * h), Kind: trace.Deployment, Title: "deployment failed", Weight: fold.Trouble, Detail: "Failed due to progress deadline"},
 		},
