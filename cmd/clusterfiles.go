@@ -25,7 +25,7 @@ func readForCluster(ctx context.Context, a *app, args []string, opts upOptions) 
 	if err != nil {
 		return nil, nil, err
 	}
-	return files, diagnostics, a.refuse(files, diagnostics, opts.mode)
+	return files, diagnostics, opts.refuse(a, files, diagnostics)
 }
 
 // lookUpAll finds the cluster of each file's job, before any job is changed.
@@ -57,7 +57,7 @@ func lookUp(ctx context.Context, a *app, f jobfile.File, opts upOptions) (cluste
 		for _, text := range refused {
 			diagnostics = append(diagnostics, jobspec.Diagnostic{Summary: fmt.Sprintf("job %q: %s", *f.Job.ID, text), Detail: "the cluster says so"})
 		}
-		return j, a.refuse([]jobfile.File{f}, diagnostics, opts.mode)
+		return j, opts.refuse(a, []jobfile.File{f}, diagnostics)
 	}
 	words := opts.at.words()
 	j.before, _, err = j.server.Info(ctx, *f.Job.ID, 0)

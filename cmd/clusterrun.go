@@ -24,11 +24,12 @@ import (
 // on this machine, but the jobs outlive it: a signal either asks whether to
 // stop them or leaves them running.
 type clusterRun struct {
-	a     *app
-	run   *cluster.Run
-	jobs  []clusterJob
-	words string // flags with which another command finds the cluster
-	alone bool   // only show the jobs, never stop them
+	a       *app
+	run     *cluster.Run
+	jobs    []clusterJob
+	words   string // flags with which another command finds the cluster
+	alone   bool   // only show the jobs, never stop them
+	reports *reporter
 }
 
 func (r *clusterRun) ids() (ids []string) {
@@ -82,12 +83,18 @@ func (r *clusterRun) show(ctx context.Context, past []event.Event, p verdict.Pol
 	if p.Timeout > 0 {
 		loop.Timeout = max(1, p.Timeout-time.Since(options.Begin))
 	}
+	err := r.toTheEnd(ctx, loop, v, display, options.Mode)
+	return r.reports.ended(ending{run: v.Run, began: options.Begin, result: resultOf(v), output: display.LastOutput}, err)
+}
+
+// toTheEnd follows the run and shows how it ended.
+func (r *clusterRun) toTheEnd(ctx context.Context, loop *source.Loop, v *verdict.Verdict, display *view.Display, mode ui.Mode) error {
 	lost := loop.Run(ctx)
 	shown := loop.Shown(ctx)
 	left, wasLeft := errors.AsType[*source.LeftError](lost)
 	switch {
 	case wasLeft:
-		r.farewell(options.Mode)
+		r.farewell(mode)
 		return silent(left.Code)
 	case !shown:
 		return silent(cmp.Or(v.Left(), v.Code()))
@@ -98,6 +105,7 @@ func (r *clusterRun) show(ctx context.Context, past []event.Event, p verdict.Pol
 	if err := r.unplaced(v); err != nil {
 		return err
 	}
+	r.reports.closeSection()
 	display.End(resultOf(v))
 	select {
 	case err := <-display.Broken():

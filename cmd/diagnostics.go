@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"taskrun/cmd/jobfile"
+	reports "taskrun/cmd/report"
 	"taskrun/cmd/ui"
 	"taskrun/jobspec"
 	"taskrun/jobspec/report"
-	"taskrun/jobspec/visible"
 )
 
 // diagnosticFormat is how diagnostics are shown: an output mode or, for
@@ -39,7 +39,7 @@ func (a *app) showDiagnostics(format diagnosticFormat, files []jobfile.File, dia
 		}
 	case formatGitHub:
 		for _, p := range diagnostics {
-			if _, err = fmt.Fprintln(a.streams.Out, annotation(p, a.streams.Env("GITHUB_WORKSPACE"))); err != nil {
+			if _, err = fmt.Fprintln(a.streams.Out, reports.Annotation(p, a.inWorkspace)); err != nil {
 				return err
 			}
 		}
@@ -51,6 +51,22 @@ func (a *app) showDiagnostics(format diagnosticFormat, files []jobfile.File, dia
 // printDiagnostics writes diagnostics as text to stderr, each with its place in
 // the source.
 func (a *app) printDiagnostics(files []jobfile.File, diagnostics jobspec.Diagnostics) {
+	style := diagnosticStyle{a.streams.ErrStyle(a.color), 0}
+	if a.streams.ErrTerm {
+		style.width = a.streams.Width()
+	}
+	_ = report.RenderAll(a.streams.Err, diagnostics, shownSources(files), style) // there is nowhere else to report it
+}
+
+// asText returns a diagnostic as text, with its place in the source.
+func asText(d jobspec.Diagnostic, files []jobfile.File) string {
+	var text strings.Builder
+	_ = report.Render(&text, d, shownSources(files), diagnosticStyle{ui.NewStyle(false), 0}) // memory does not fail
+	return strings.TrimSuffix(text.String(), "\n")
+}
+
+// shownSources returns the texts that diagnostics may show.
+func shownSources(files []jobfile.File) map[string][]byte {
 	sources := make(map[string][]byte)
 	for _, f := range files {
 		maps.Copy(sources, f.Sources)
@@ -58,11 +74,7 @@ func (a *app) printDiagnostics(files []jobfile.File, diagnostics jobspec.Diagnos
 			delete(sources, name)
 		}
 	}
-	style := diagnosticStyle{a.streams.ErrStyle(a.color), 0}
-	if a.streams.ErrTerm {
-		style.width = a.streams.Width()
-	}
-	_ = report.RenderAll(a.streams.Err, diagnostics, sources, style) // there is nowhere else to report it
+	return sources
 }
 
 // diagnosticStyle is the look of diagnostics on a stream.
@@ -119,26 +131,10 @@ func countWarnings(diagnostics jobspec.Diagnostics) (n int) {
 	return n
 }
 
-// annotation returns a diagnostic as a workflow command of GitHub Actions, with a
-// path relative to the root of the workspace; see
-// https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions.
-func annotation(p jobspec.Diagnostic, root string) string {
-	message := visible.Text(p.Summary)
-	for _, more := range []string{p.Detail, p.Remedy} {
-		if more != "" {
-			message += "\n" + visible.Text(more)
-		}
-	}
-	place := ""
-	if !p.Range.IsZero() {
-		place = fmt.Sprintf(" file=%s,line=%d,col=%d,endLine=%d,endColumn=%d", property(visible.String(relativeTo(root, p.Range.File))),
-			p.Range.Start.Line, p.Range.Start.Column, p.Range.End.Line, p.Range.End.Column)
-	}
-	level := p.Severity.String()
-	if p.Severity == jobspec.Hint {
-		level = "notice" // the lowest level of GitHub
-	}
-	return fmt.Sprintf("::%s%s::%s", level, place, escapeData(message))
+// inWorkspace returns the path of a file relative to the repository that a
+// workflow of GitHub Actions has checked out.
+func (a *app) inWorkspace(file string) string {
+	return relativeTo(a.streams.Env("GITHUB_WORKSPACE"), file)
 }
 
 // relativeTo returns the path of a file relative to root or, if the file is not
@@ -152,15 +148,6 @@ func relativeTo(root, file string) string {
 		return rel
 	}
 	return file
-}
-
-// escapeData and property escape text so that it cannot end a workflow command.
-func escapeData(s string) string {
-	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
-}
-
-func property(s string) string {
-	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(escapeData(s))
 }
 
 // refuse shows diagnostics if there are errors among them, and then returns a

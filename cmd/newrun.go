@@ -46,7 +46,7 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 	node.DataDir, node.MemoryOversubscription = b.dataDir, opts.memoryMax
 	r = &engineRun{
 		watch: b.watch, verdict: verdict.New(p, jobfile.Jobs(files)), now: opts.now, began: b.began, detached: b.detached,
-		orders: make(chan bool), over: make(chan struct{}), dataDir: b.dataDir,
+		orders: make(chan bool), over: make(chan struct{}), dataDir: b.dataDir, reports: opts.reports,
 	}
 	variables := &variable.Store{}
 	set := jobfile.Stubs(files)

@@ -42,6 +42,9 @@ Exit codes:
 				return usageError("--seed is for rehearsals in virtual time").withHint("add --virtual")
 			}
 			opts.offline = opts.offline || opts.virtual
+			if err := opts.startReports(a, "taskrun rehearse"); err != nil {
+				return err
+			}
 			return upHere(cmd.Context(), a, args, opts)
 		},
 	}
@@ -58,5 +61,6 @@ Exit codes:
 	bindOutput(cmd, &opts.mode, "plain, json or quiet")
 	bindTime(cmd, &opts.time)
 	bindVerbose(flags, &opts.verbose)
+	opts.report.bind(cmd)
 	return cmd
 }

@@ -57,6 +57,7 @@ var samples = map[string][3]string{
 	"now":               {"true", "false", "true"},
 	"orphans":           {"true", "false", "true"},
 	"output":            {"json", "quiet", "plain"},
+	"report":            {"github", "gitlab", "none"},
 	"recursive":         {"true", "false", "true"},
 	"region":            {"file", "env", "flag"},
 	"seed":              {"1", "2", "3"},

@@ -42,7 +42,9 @@ type engineRun struct {
 	now      bool   // periodic jobs are launched at once
 	virtual  bool   // in virtual time
 	warnings int    // about its jobs
-	serve    func() // lets clients in; nil: there are none
+	reports  *reporter
+	result   view.Result // how it ended
+	serve    func()      // lets clients in; nil: there are none
 
 	// Of a run in the background.
 	detached bool
@@ -110,10 +112,21 @@ func (r *engineRun) run(ctx context.Context, jobs []*api.Job) (int, error) {
 	}
 	if loop.Shown(ctx) { // nothing runs any more: only a reader of stdout may have taken time
 		r.lookAtStdout()
+		r.reports.closeSection()
 		r.display.End(resultOf(r.verdict))
 		r.lookAtStdout()
 	}
+	r.result = resultOf(r.verdict)
 	return r.verdict.Code(), nil
+}
+
+// ending returns how the run ended, after run.
+func (r *engineRun) ending() ending {
+	e := ending{run: r.verdict.Run, began: r.began, result: r.result, output: func(string, string) []string { return nil }}
+	if d, ok := r.display.(*view.Display); ok {
+		e.output = d.LastOutput
+	}
+	return e
 }
 
 func (r *engineRun) source() source.Source {

@@ -13,7 +13,6 @@ import (
 
 	"taskrun/cmd/jobtest"
 	"taskrun/cmd/jobtest/snapshot"
-	"taskrun/cmd/textfile"
 	"taskrun/cmd/ui"
 )
 
@@ -25,7 +24,7 @@ type testOptions struct {
 	update   bool // snapshots
 	verbose  bool
 	format   diagnosticFormat
-	junit    string // path of the report; empty: none
+	report   reportOptions
 	init     string // job file to write a test file for
 }
 
@@ -86,7 +85,7 @@ Exit codes:
 	flags.BoolVar(&opts.failFast, "fail-fast", false, "stop at the first run that fails")
 	flags.Var(&opts.seed, "seed", "number from which all random numbers derive")
 	flags.BoolVar(&opts.update, "update-snapshots", false, "store the events of runs as their snapshots")
-	flags.StringVar(&opts.junit, "junit", "", "write a report in JUnit XML to a `file`")
+	opts.report.bind(cmd)
 	flags.StringVar(&opts.init, "init", "", "write a first test file for a `job` file, and run nothing")
 	bindChoice(cmd, flags, "output", "plain, json, github (workflow annotations), or quiet: only the exit code",
 		ui.Choice[diagnosticFormat]{To: &opts.format, Kind: "format", Values: []diagnosticFormat{formatPlain, formatJSON, formatGitHub, formatQuiet}})
@@ -100,6 +99,10 @@ func runTest(ctx context.Context, a *app, args []string, opts testOptions) error
 			return usageError("cannot use --init and paths in one call").withHint("taskrun test --init %s", opts.init)
 		}
 		return initTest(ctx, a, opts)
+	}
+	reports, err := a.testReporter(opts)
+	if err != nil {
+		return err
 	}
 	ctx, stop := a.stoppable(ctx)
 	defer stop()
@@ -136,15 +139,7 @@ func runTest(ctx context.Context, a *app, args []string, opts testOptions) error
 		err = joinFirst(err, view.close(code))
 	}
 	a.nameStale(files)
-	if opts.junit != "" {
-		if failure := textfile.Save(opts.junit, view.junit()); failure != nil {
-			err = joinFirst(err, fmt.Errorf("cannot write the report to %q: %w", opts.junit, failure))
-		}
-	}
-	if err != nil {
-		return err
-	}
-	return silent(code)
+	return reports.tested(view, files, diagnostics, joinFirst(err, silent(code)))
 }
 
 // joinFirst returns the first error that is one.

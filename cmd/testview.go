@@ -145,7 +145,7 @@ func (v *testView) writeEvents(out io.Writer, events []timeline.Event) {
 
 func (v *testView) writeFailure(out *strings.Builder, p plannedRun, f worker.Failure) {
 	if v.opts.format == formatGitHub {
-		fmt.Fprintln(out, annotation(f.Diagnostic, v.streams.Env("GITHUB_WORKSPACE")))
+		fmt.Fprintln(out, report.Annotation(f.Diagnostic, v.inWorkspace))
 	} else {
 		style := diagnosticStyle{v.streams.OutStyle(v.color), v.streams.Width() - 2}
 		var text strings.Builder
@@ -315,17 +315,22 @@ func (v *testView) files() (files []*jobtest.File) {
 	return files
 }
 
-// junit returns the results as JUnit XML.
-func (v *testView) junit() []byte {
-	var suites []report.Suite
+// suites returns the results as suites of JUnit, one for each file.
+func (v *testView) suites() (suites []report.Suite) {
 	for i, p := range v.runs {
 		if i == 0 || v.runs[i-1].file != p.file {
-			suites = append(suites, report.Suite{Name: p.file.Path})
+			suites = append(suites, report.Suite{Name: p.file.Path, Began: v.began, Host: hostname(), Properties: []report.Property{
+				{Name: "taskrun.version", Value: currentVersion().Version}, {Name: "seed", Value: v.opts.seed.String()},
+			}})
 		}
 		s := &suites[len(suites)-1]
 		s.Cases = append(s.Cases, v.testCase(i))
+		s.Properties = append(s.Properties, report.Property{Name: "mode." + p.run.Name, Value: string(p.run.Mode)})
+		if r := v.results[i]; r != nil && p.run.Mode == jobtest.Virtual {
+			s.Properties = append(s.Properties, report.Property{Name: "virtual_time." + p.run.Name, Value: r.Elapsed.String()})
+		}
 	}
-	return report.JUnit("taskrun test", suites)
+	return suites
 }
 
 func (v *testView) testCase(i int) report.Case {
@@ -336,10 +341,6 @@ func (v *testView) testCase(i int) report.Case {
 		return c
 	}
 	c.Took = r.Took
-	c.Properties = []report.Property{{Name: "seed", Value: v.opts.seed.String()}, {Name: "mode", Value: string(p.run.Mode)}}
-	if p.run.Mode == jobtest.Virtual {
-		c.Properties = append(c.Properties, report.Property{Name: "virtual_time", Value: r.Elapsed.String()})
-	}
 	c.Failures = junitFailures(p, r)
 	var stdout, stderr strings.Builder
 	for _, o := range r.Output {
@@ -351,7 +352,7 @@ func (v *testView) testCase(i int) report.Case {
 }
 
 // junitFailures returns the failures of a run; the last one ends with its last events.
-func junitFailures(p plannedRun, r *worker.Result) (list []report.Failure) {
+func junitFailures(p plannedRun, r *worker.Result) (list []report.Failed) {
 	for i, f := range r.Failures {
 		var body strings.Builder
 		_ = reports.Render(&body, f.Diagnostic, map[string][]byte{p.file.Path: p.file.Text}, diagnosticStyle{ui.NewStyle(false), 0})
@@ -365,7 +366,7 @@ func junitFailures(p plannedRun, r *worker.Result) (list []report.Failure) {
 				body.WriteString(e.String() + "\n")
 			}
 		}
-		list = append(list, report.Failure{Message: f.Summary, Body: strings.TrimSuffix(body.String(), "\n")})
+		list = append(list, report.Failed{Type: "assert", Message: f.Summary, Body: strings.TrimSuffix(body.String(), "\n")})
 	}
 	return list
 }

@@ -75,6 +75,7 @@ completed does not count as failed.`,
 	bindOutput(cmd, &opts.mode, "plain, json or quiet")
 	bindTime(cmd, &opts.time)
 	bindVerbose(flags, &opts.verbose)
+	opts.report.bind(cmd)
 	flags.StringVar(&opts.http, "http", "", "also serve Nomad's HTTP API at this `address`, such as 127.0.0.1:4646; requires the printed token")
 	flags.BoolVar(&opts.noRestart, "no-restart", false, "never restart or reschedule what fails")
 	flags.BoolVarP(&opts.detach, "detach", "d", false, "run in the background; return once the run has started")
@@ -91,6 +92,9 @@ completed does not count as failed.`,
 
 func runUp(ctx context.Context, a *app, args []string, opts upOptions) error {
 	collectRarely()
+	if err := opts.startReports(a, "taskrun up"); err != nil {
+		return err
+	}
 	remote, err := opts.at.remote(machineFlags...)
 	switch {
 	case err != nil:

@@ -18,6 +18,7 @@ func upCluster(ctx context.Context, a *app, args []string, opts upOptions) error
 	if err := opts.checkCluster(); err != nil {
 		return err
 	}
+	defer opts.reports.closeSection()
 	files, diagnostics, err := readForCluster(ctx, a, args, opts)
 	if err != nil {
 		return err
@@ -30,7 +31,7 @@ func upCluster(ctx context.Context, a *app, args []string, opts upOptions) error
 	if opts.update {
 		p.Since = began
 	}
-	r := &clusterRun{a: a, words: opts.at.words()}
+	r := &clusterRun{a: a, words: opts.at.words(), reports: opts.reports}
 	asking, stop := a.stoppable(ctx)
 	var past []event.Event
 	var warnings []ui.Diagnostic

@@ -32,6 +32,9 @@ stubs file that it was started with.` + fmt.Sprintf(changeHelp, "updated") + `
 		Example: `  taskrun update web.nomad.hcl
   taskrun update --detach --var count=3 web.nomad.hcl`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := opts.startReports(a, "taskrun update"); err != nil {
+				return err
+			}
 			remote, err := opts.at.remote(machineFlags...)
 			switch {
 			case err != nil:
@@ -52,6 +55,7 @@ stubs file that it was started with.` + fmt.Sprintf(changeHelp, "updated") + `
 	opts.at.bindCluster(flags)
 	bindOutput(cmd, &opts.mode, "plain, json or quiet")
 	bindNoWait(flags, &opts.detach)
+	opts.report.bindReport(cmd)
 	return cmd
 }
 

@@ -29,7 +29,7 @@ func readToRun(ctx context.Context, a *app, args []string, opts upOptions, dataD
 		stage.Admit(c.Files)
 	}
 	diagnostics = opts.wanted(sorted(diagnostics, c.Check()))
-	if err := a.refuse(files, diagnostics, opts.mode); err != nil {
+	if err := opts.refuse(a, files, diagnostics); err != nil {
 		return nil, nil, err
 	}
 	if stage != nil {
@@ -39,6 +39,13 @@ func readToRun(ctx context.Context, a *app, args []string, opts upOptions, dataD
 		neverRestart(jobfile.Jobs(files))
 	}
 	return files, diagnostics, nil
+}
+
+// refuse shows and reports diagnostics. It returns a silent error if there are
+// errors among them.
+func (o *upOptions) refuse(a *app, files []jobfile.File, diagnostics jobspec.Diagnostics) error {
+	refusal := a.refuse(files, diagnostics, o.mode)
+	return joinFirst(refusal, o.reports.found(files, diagnostics))
 }
 
 // neverRestart removes the restarts and the rescheduling from canonical jobs:

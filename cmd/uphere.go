@@ -18,6 +18,7 @@ func upHere(ctx context.Context, a *app, args []string, opts upOptions) error {
 	if err := opts.checkHere(); err != nil {
 		return err
 	}
+	defer opts.reports.closeSection()
 	dataDir, removeData, err := dataDirFor(a, opts)
 	if err != nil {
 		return err
@@ -58,7 +59,7 @@ func upHere(ctx context.Context, a *app, args []string, opts upOptions) error {
 	if err != nil {
 		return submitError(err, dataDir)
 	}
-	return silent(code)
+	return opts.reports.ended(r.ending(), silent(code))
 }
 
 // dataDirFor returns the data directory of a run. One of its own is removed at

@@ -36,6 +36,8 @@ type upOptions struct {
 	update   bool
 	detach   bool
 	wait     bool
+	report   reportOptions
+	reports  *reporter // nil: the command reports nothing
 	// noRestart removes the restarts and the rescheduling from the jobs.
 	noRestart bool
 }
@@ -102,6 +104,21 @@ func (o *upOptions) bindEngine(flags *pflag.FlagSet) {
 
 func (o *upOptions) bindOffline(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.offline, "offline", false, "download no artifacts")
+}
+
+// startReports checks the flags for reports, before anything starts.
+func (o *upOptions) startReports(a *app, command string) (err error) {
+	switch {
+	case o.report.junit == "":
+	case o.detach:
+		return usageError("--junit cannot be combined with --detach: the report is written when the run has ended").withHint("leave out --detach")
+	case o.update:
+		return usageError("--junit cannot be combined with --update: an update runs no tasks of its own").withHint("leave out --junit")
+	}
+	if o.reports, err = a.newReporter(o.report, command, o.mode); err == nil {
+		o.reports.sections = !o.detach && !o.update
+	}
+	return err
 }
 
 // checkHere refuses combinations of flags that do not work on this machine.

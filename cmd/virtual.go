@@ -33,6 +33,7 @@ func rehearseVirtually(ctx context.Context, a *app, files []jobfile.File, warnin
 		p.Timeout = play.VirtualTime
 	}
 	code := exitInternal
+	var end ending
 	err := bubble.Run(ctx, bubble.Limits{Virtual: p.Timeout + play.VirtualTime}, func(ctx context.Context) error {
 		signals := make(chan os.Signal, 1)
 		defer context.AfterFunc(ctx, func() {
@@ -46,13 +47,15 @@ func rehearseVirtually(ctx context.Context, a *app, files []jobfile.File, warnin
 		defer stop()
 		var err error
 		code, err = r.run(ctx, jobfile.Jobs(files))
+		end = r.ending()
 		return err
 	})
 	written(ctx)
 	if err != nil {
 		return stopped(ctx, virtualError(err, opts.verbose))
 	}
-	return silent(code)
+	a.streams = outside
+	return opts.reports.ended(end, silent(code))
 }
 
 // virtualError adds the stacks of the goroutines that are to blame for an error of a

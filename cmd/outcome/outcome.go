@@ -4,6 +4,7 @@
 package outcome
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -37,7 +38,7 @@ type Failure struct {
 	Check      string `json:"check,omitempty"`       // name of a check that did not pass
 	LastOutput string `json:"last_output,omitempty"` // of the task or else of the check
 
-	Job, Group string   `json:"-"`
+	Job, Group string   `json:"-"` // of the job file
 	Hint       string   `json:"-"` // the remedy; may be empty
 	Checked    *Checked `json:"-"` // the check; nil: none
 }
@@ -73,7 +74,7 @@ func First(run *fold.Run, job string, r Result, output Output) *Failure {
 		return f
 	case check != nil:
 		a := check.Allocs[0]
-		f := &Failure{Alloc: a.Name, AllocID: a.ID, Job: a.Job, Group: a.Group}
+		f := &Failure{Alloc: a.Name, AllocID: a.ID, Job: cmp.Or(a.Parent, a.Job), Group: a.Group}
 		f.setCheck(check)
 		f.Message, f.LastOutput = f.Checked.String(), lastPart(f.Checked.Output)
 		return f
@@ -85,7 +86,7 @@ func First(run *fold.Run, job string, r Result, output Output) *Failure {
 func Of(t *fold.Task, output Output) *Failure {
 	cause := t.Cause()
 	return &Failure{
-		Alloc: t.Alloc.Name, AllocID: t.Alloc.ID, Job: t.Alloc.Job, Group: t.Alloc.Group, Task: t.Name,
+		Alloc: t.Alloc.Name, AllocID: t.Alloc.ID, Job: cmp.Or(t.Alloc.Parent, t.Alloc.Job), Group: t.Alloc.Group, Task: t.Name,
 		Event: cause.Event, Message: Why(cause), Hint: Hint(cause),
 		LastOutput: lastPart(strings.Join(output(t.Alloc.ID, t.Name), "\n")),
 	}

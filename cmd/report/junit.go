@@ -3,6 +3,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/xml"
 	"strconv"
 	"strings"
@@ -12,43 +13,51 @@ import (
 
 // Suite is a group of cases, such as those of one file.
 type Suite struct {
-	Name  string
-	Cases []Case
+	Name       string
+	Began      time.Time
+	Host       string
+	Properties []Property
+	Cases      []Case
 }
 
 // Case is one run.
 type Case struct {
 	Class, Name string
 	Took        time.Duration // on the clock on the wall
-	Properties  []Property
-	Failures    []Failure // it passes without one
-	Skipped     string    // why it did not run; empty: it did
-	Out, Err    string    // what its tasks wrote
+	Failures    []Failed      // it passes without one
+	Skipped     string        // why it did not run; empty: it did
+	Out, Err    string        // what its tasks wrote
 }
 
-// Property is something else that is known of a case.
+// Property is something else that is known of a suite.
 type Property struct{ Name, Value string }
 
-// Failure is why a case fails.
-type Failure struct {
+// Failed is why a case fails.
+type Failed struct {
+	Type    string // a word for programs
 	Message string // one line
 	Body    string // all that helps
 }
 
-// JUnit returns suites as JUnit XML, as most CI systems read it. The program is the
-// name of the whole.
+// JUnit returns suites as JUnit XML, as most CI systems read it: by the schema of
+// Jenkins, with the attributes that the schema of Ant requires of a suite. The
+// program is the name of the whole.
 func JUnit(program string, suites []Suite) []byte {
 	all := xmlSuites{Name: clean(program)}
 	var total time.Duration
-	for _, s := range suites {
-		suite := xmlSuite{Name: clean(s.Name), Tests: len(s.Cases)}
+	for i, s := range suites {
+		suite := xmlSuite{Name: clean(s.Name), Package: clean(program), ID: i, Host: clean(cmp.Or(s.Host, "localhost")), Tests: len(s.Cases)}
+		suite.Began = s.Began.UTC().Format("2006-01-02T15:04:05")
+		for _, p := range s.Properties {
+			suite.Properties.List = append(suite.Properties.List, xmlProperty{clean(p.Name), clean(p.Value)})
+		}
 		var took time.Duration
 		for _, c := range s.Cases {
 			took += c.Took
-			if len(c.Failures) > 0 {
+			switch {
+			case len(c.Failures) > 0:
 				suite.Failures++
-			}
-			if c.Skipped != "" {
+			case c.Skipped != "":
 				suite.Skipped++
 			}
 			suite.Cases = append(suite.Cases, xmlOf(c))
@@ -56,7 +65,6 @@ func JUnit(program string, suites []Suite) []byte {
 		suite.Time = seconds(took)
 		all.Tests += suite.Tests
 		all.Failures += suite.Failures
-		all.Skipped += suite.Skipped
 		all.Suites = append(all.Suites, suite)
 		total += took
 	}
@@ -70,21 +78,16 @@ func JUnit(program string, suites []Suite) []byte {
 
 func xmlOf(c Case) xmlCase {
 	x := xmlCase{Class: clean(c.Class), Name: clean(c.Name), Time: seconds(c.Took), Out: text(c.Out), Err: text(c.Err)}
-	if len(c.Properties) > 0 {
-		x.Properties = &xmlProperties{}
-	}
-	for _, p := range c.Properties {
-		x.Properties.List = append(x.Properties.List, xmlProperty{clean(p.Name), clean(p.Value)})
-	}
-	if c.Skipped != "" {
-		x.Skipped = &xmlSkipped{clean(c.Skipped)}
-	}
-	if len(c.Failures) > 0 { // most readers take one
+	switch {
+	case len(c.Failures) > 0: // most readers take one
 		var bodies []string
 		for _, f := range c.Failures {
 			bodies = append(bodies, clean(f.Body))
 		}
-		x.Failure = &xmlFailure{Message: clean(c.Failures[0].Message), Body: strings.Join(bodies, "\n\n")}
+		first := c.Failures[0]
+		x.Failure = &xmlFailure{Message: clean(first.Message), Type: clean(cmp.Or(first.Type, "failure")), Body: strings.Join(bodies, "\n\n")}
+	case c.Skipped != "":
+		x.Skipped = &xmlSkipped{clean(c.Skipped)}
 	}
 	return x
 }
@@ -133,28 +136,31 @@ type (
 		Tests    int        `xml:"tests,attr"`
 		Failures int        `xml:"failures,attr"`
 		Errors   int        `xml:"errors,attr"`
-		Skipped  int        `xml:"skipped,attr"`
 		Time     string     `xml:"time,attr"`
 		Suites   []xmlSuite `xml:"testsuite"`
 	}
 	xmlSuite struct {
-		Name     string    `xml:"name,attr"`
-		Tests    int       `xml:"tests,attr"`
-		Failures int       `xml:"failures,attr"`
-		Errors   int       `xml:"errors,attr"`
-		Skipped  int       `xml:"skipped,attr"`
-		Time     string    `xml:"time,attr"`
-		Cases    []xmlCase `xml:"testcase"`
+		Name       string        `xml:"name,attr"`
+		Package    string        `xml:"package,attr"`
+		ID         int           `xml:"id,attr"`
+		Began      string        `xml:"timestamp,attr"`
+		Host       string        `xml:"hostname,attr"`
+		Tests      int           `xml:"tests,attr"`
+		Failures   int           `xml:"failures,attr"`
+		Errors     int           `xml:"errors,attr"`
+		Skipped    int           `xml:"skipped,attr"`
+		Time       string        `xml:"time,attr"`
+		Properties xmlProperties `xml:"properties"`
+		Cases      []xmlCase     `xml:"testcase"`
 	}
 	xmlCase struct {
-		Class      string         `xml:"classname,attr"`
-		Name       string         `xml:"name,attr"`
-		Time       string         `xml:"time,attr"`
-		Properties *xmlProperties `xml:"properties"`
-		Skipped    *xmlSkipped    `xml:"skipped"`
-		Failure    *xmlFailure    `xml:"failure"`
-		Out        *xmlText       `xml:"system-out"`
-		Err        *xmlText       `xml:"system-err"`
+		Class   string      `xml:"classname,attr"`
+		Name    string      `xml:"name,attr"`
+		Time    string      `xml:"time,attr"`
+		Skipped *xmlSkipped `xml:"skipped"`
+		Failure *xmlFailure `xml:"failure"`
+		Out     *xmlText    `xml:"system-out"`
+		Err     *xmlText    `xml:"system-err"`
 	}
 	xmlProperties struct {
 		List []xmlProperty `xml:"property"`
@@ -167,6 +173,7 @@ type (
 		Message string `xml:"message,attr"`
 	}
 	xmlFailure struct {
+		Type    string `xml:"type,attr"`
 		Message string `xml:"message,attr"`
 		Body    string `xml:",cdata"`
 	}

@@ -11,7 +11,8 @@ import (
 
 // Save writes a text to a file in one step, whether the file is there or not. A
 // file that is there is replaced as Write does it, and what is not a regular file,
-// such as a pipe, is written to.
+// such as a pipe, is written to. If stdout or stderr leads there, the text follows
+// what they have written.
 func Save(name string, text []byte) error {
 	info, err := os.Stat(name)
 	switch {
@@ -19,7 +20,12 @@ func Save(name string, text []byte) error {
 		return create(name, text)
 	case err != nil:
 		return withoutPath(err)
-	case info.Mode().IsRegular():
+	}
+	if f := output(info); f != nil {
+		_, err := f.Write(text)
+		return withoutPath(err)
+	}
+	if info.Mode().IsRegular() {
 		return Write(name, text)
 	}
 	f, err := os.OpenFile(name, os.O_WRONLY, 0)

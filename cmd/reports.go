@@ -1,0 +1,273 @@
+package cmd
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"taskrun/cmd/jobfile"
+	"taskrun/cmd/outcome"
+	"taskrun/cmd/report"
+	"taskrun/cmd/textfile"
+	"taskrun/cmd/ui"
+	"taskrun/engine/fold"
+	"taskrun/jobspec"
+)
+
+// reportOptions are the flags of commands that report to a CI system.
+type reportOptions struct {
+	junit string // path of a report in JUnit XML; empty: none
+	to    reportTo
+}
+
+// reportTo is the value of --report: "", github, gitlab, gitlab=FILE or none.
+type reportTo string
+
+func (t *reportTo) String() string { return string(*t) }
+
+func (t *reportTo) Set(text string) error {
+	if kind, file, named := strings.Cut(text, "="); kind == "gitlab" && (!named || file != "") || !named && (kind == "github" || kind == "none") {
+		*t = reportTo(text)
+		return nil
+	}
+	return fmt.Errorf("%q is not one of github, gitlab, gitlab=FILE, none", text)
+}
+
+func (t *reportTo) Type() string { return "system" }
+
+func (o *reportOptions) bind(cmd *cobra.Command) {
+	o.bindReport(cmd)
+	cmd.Flags().StringVar(&o.junit, "junit", "", "write a report in JUnit XML to a `file`")
+}
+
+func (o *reportOptions) bindReport(cmd *cobra.Command) {
+	cmd.Flags().Var(&o.to, "report", "report to github (the default there), gitlab[=FILE] or none")
+	complete(cmd, "report", "github", "gitlab", "gitlab=", "none")
+}
+
+// reporter writes the reports of one command. All its methods accept nil, which
+// reports nothing.
+type reporter struct {
+	*app
+	command string
+	junit   string
+	github  bool
+	quality string // path of the code quality report of GitLab; empty: none
+
+	sections bool   // the command shows a run
+	section  string // the open section of GitLab's log; empty: none
+	err      io.Writer
+
+	began       time.Time
+	files       []jobfile.File
+	diagnostics jobspec.Diagnostics
+}
+
+// newReporter returns the reporter of a command, before anything starts. It
+// refuses paths that cannot be written to. In a workflow of GitHub Actions it also
+// sees to it that GitHub takes no output of tasks for commands.
+func (a *app) newReporter(o reportOptions, command string, mode ui.Mode) (*reporter, error) {
+	r := &reporter{app: a, command: command, junit: o.junit, began: time.Now(), err: a.streams.Err}
+	kind, file, _ := strings.Cut(string(o.to), "=")
+	r.github = kind == "github" || kind == "" && a.streams.Env("GITHUB_ACTIONS") == "true"
+	if kind == "gitlab" {
+		r.quality = cmp.Or(file, filepath.Join(a.streams.Env("CI_PROJECT_DIR"), report.CodeQualityFile))
+	}
+	for _, name := range []string{r.junit, r.quality} {
+		if name == "" {
+			continue
+		}
+		if err := textfile.Check(name); err != nil {
+			return nil, usageError("cannot write a report to %q: %w", name, err).withHint("choose a file in a folder that you can write to")
+		}
+	}
+	if r.github {
+		guarded := *a.streams
+		guarded.Out, guarded.Err = guard(guarded.Out, mode == ui.JSON), guard(guarded.Err, false)
+		a.streams = &guarded
+	}
+	return r, nil
+}
+
+// guard returns a stream in which GitHub's runner finds no commands. The runner
+// reads no regular files.
+func guard(to io.Writer, json bool) io.Writer {
+	if f, ok := to.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			return to
+		}
+	}
+	return &report.Guard{To: to, JSON: json}
+}
+
+// inRepository returns the path of a file as the CI system knows it.
+func (r *reporter) inRepository(file string) string {
+	if r.quality != "" {
+		dir, _ := os.Getwd() // without one, paths stay as they are
+		return relativeTo(cmp.Or(r.streams.Env("CI_PROJECT_DIR"), dir), file)
+	}
+	return r.inWorkspace(file)
+}
+
+// found reports the diagnostics of files. With errors among them, nothing else will
+// be reported.
+func (r *reporter) found(files []jobfile.File, diagnostics jobspec.Diagnostics) error {
+	if r == nil {
+		return nil
+	}
+	r.files, r.diagnostics = files, diagnostics
+	if r.github {
+		r.annotate(diagnostics)
+	}
+	if err := r.writeQuality(diagnostics); err != nil {
+		return err
+	}
+	if !diagnostics.HasErrors() {
+		r.openSection()
+		return nil
+	}
+	r.closeSection() // a cluster refuses later than this machine
+	facts := r.facts(outcome.Result{ExitCode: exitUsage})
+	suites := report.Refused(facts, func(d jobspec.Diagnostic) string { return asText(d, files) })
+	r.summarize(func(room int) string { return report.CasesSummary(r.command, suites, room) })
+	return r.writeJUnit(suites)
+}
+
+// maxAnnotations limits the annotations of a command. GitHub shows fewer.
+const maxAnnotations = 50
+
+func (r *reporter) annotate(diagnostics jobspec.Diagnostics) {
+	for _, d := range diagnostics[:min(len(diagnostics), maxAnnotations)] {
+		fmt.Fprintln(r.err, report.Annotation(d, r.inRepository))
+	}
+}
+
+func (r *reporter) writeQuality(diagnostics jobspec.Diagnostics) error {
+	if r.quality == "" {
+		return nil
+	}
+	first := ""
+	if len(r.files) > 0 {
+		first = r.files[0].Name
+	}
+	return save(r.quality, report.CodeQuality(diagnostics, first, r.inRepository))
+}
+
+func (r *reporter) writeJUnit(suites []report.Suite) error {
+	if r.junit == "" {
+		return nil
+	}
+	return save(r.junit, report.JUnit(r.command, suites))
+}
+
+func save(name string, text []byte) error {
+	if err := textfile.Save(name, text); err != nil {
+		return fmt.Errorf("cannot write the report to %q: %w", name, err)
+	}
+	return nil
+}
+
+// summarize adds to the summary of the step of a workflow. Without that the
+// command does not fail.
+func (r *reporter) summarize(text func(room int) string) {
+	name := r.streams.Env("GITHUB_STEP_SUMMARY")
+	if !r.github || name == "" {
+		return
+	}
+	if err := textfile.Append(name, report.MaxStepSummary, text); err != nil {
+		r.warn(fmt.Errorf("cannot add to the step summary %q: %w", name, err))
+	}
+}
+
+// openSection begins a section of GitLab's log. The lines of a run are in it; the
+// closing table is not.
+func (r *reporter) openSection() {
+	if r.quality == "" || !r.sections {
+		return
+	}
+	r.section = fmt.Sprintf("taskrun_%d", r.began.UnixMilli())
+	var jobs []string
+	for _, j := range jobfile.Jobs(r.files) {
+		jobs = append(jobs, *j.ID)
+	}
+	_, _ = io.WriteString(r.streams.Err, report.SectionStart(time.Now(), r.section, r.command+" "+strings.Join(jobs, ", "), true))
+}
+
+// closeSection ends the section, before the closing table.
+func (r *reporter) closeSection() {
+	if r != nil && r.section != "" {
+		_, _ = io.WriteString(r.streams.Err, report.SectionEnd(time.Now(), r.section))
+		r.section = ""
+	}
+}
+
+// ending is how a run ended.
+type ending struct {
+	run    *fold.Run
+	began  time.Time
+	result outcome.Result
+	output outcome.Output
+}
+
+// ended reports a run that has ended, or was left, with an error. It returns the
+// error or else that of a report.
+func (r *reporter) ended(e ending, err error) error {
+	if r == nil {
+		return err
+	}
+	r.closeSection()
+	e.result.ExitCode = exitCode(err)
+	facts := r.facts(e.result)
+	facts.Began, facts.Output = e.began, e.output
+	told := report.Of(e.run, facts)
+	if text := told.Annotation(r.inRepository); r.github && text != "" {
+		fmt.Fprintln(r.err, text)
+	}
+	r.summarize(func(room int) string { return told.StepSummary(room, r.inRepository) })
+	return joinFirst(err, r.writeJUnit(told.Suites()))
+}
+
+// facts returns what the reports know besides the state of a run.
+func (r *reporter) facts(result outcome.Result) report.Facts {
+	return report.Facts{
+		Command: r.command, Version: currentVersion().Version, Host: hostname(), Began: r.began, Result: result,
+		Diagnostics: r.diagnostics, Place: r.place, Output: func(string, string) []string { return nil },
+	}
+}
+
+// place returns where a task is in the job files, or a job if the task is empty.
+func (r *reporter) place(job, group, task string) jobspec.Range {
+	for _, f := range r.files {
+		if f.Job == nil || *f.Job.ID != job {
+			continue
+		}
+		if task == "" && group == "" {
+			return f.Positions[jobspec.Root]
+		}
+		for i, g := range f.Job.TaskGroups {
+			if *g.Name != group {
+				continue
+			}
+			path := jobspec.Root.Index("group", i)
+			for k, t := range g.Tasks {
+				if t.Name == task {
+					return f.Positions[path.Index("task", k)]
+				}
+			}
+			return f.Positions[path]
+		}
+	}
+	return jobspec.Range{}
+}
+
+// hostname returns the name of this machine, or "".
+func hostname() string {
+	name, _ := os.Hostname() // a report does without
+	return name
+}

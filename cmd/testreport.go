@@ -1,0 +1,44 @@
+package cmd
+
+import (
+	"fmt"
+	"slices"
+
+	"taskrun/cmd/outcome"
+	"taskrun/cmd/report"
+	"taskrun/cmd/ui"
+	"taskrun/jobspec"
+)
+
+// testReporter returns the reporter of taskrun test. What --output github
+// annotates is annotated once.
+func (a *app) testReporter(opts testOptions) (*reporter, error) {
+	if opts.format == formatGitHub && opts.report.to == "" {
+		opts.report.to = "none"
+	}
+	return a.newReporter(opts.report, "taskrun test", ui.Mode(opts.format))
+}
+
+// tested reports runs of tests, and the diagnostics of their files. It returns the
+// error or else that of a report.
+func (r *reporter) tested(v *testView, files []*testFile, diagnostics jobspec.Diagnostics, err error) error {
+	r.files = sourcesOf(files)
+	found := slices.Clone(diagnostics)
+	for _, result := range v.results[:v.next] {
+		for _, f := range result.Failures {
+			found = append(found, f.Diagnostic)
+		}
+	}
+	if r.github {
+		r.annotate(found)
+	}
+	suites := v.suites()
+	if diagnostics.HasErrors() {
+		r.diagnostics = diagnostics
+		wrong := report.Refused(r.facts(outcome.Result{ExitCode: exitCode(err)}), func(d jobspec.Diagnostic) string { return asText(d, r.files) })
+		suites = append(wrong, suites...)
+	}
+	title := fmt.Sprintf("%s: %d passed, %d failed", r.command, v.passed, v.failed)
+	r.summarize(func(room int) string { return report.CasesSummary(title, suites, room) })
+	return joinFirst(err, r.writeQuality(found), r.writeJUnit(suites))
+}
