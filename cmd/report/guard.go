@@ -37,7 +37,7 @@ func (g *Guard) Write(p []byte) (int, error) {
 		}
 		g.step(c)
 	}
-	if done == 0 {
+	if len(buf) == 0 {
 		return g.To.Write(p)
 	}
 	g.buf = append(buf, p[done:]...)

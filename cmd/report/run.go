@@ -132,7 +132,9 @@ func (f *Failure) details() string {
 		parts = append(parts, fmt.Sprintf("at %s:%d", f.At.File, f.At.Start.Line))
 	}
 	if c := f.Checked; c != nil {
-		parts = append(parts, ui.OneLine(c.String()))
+		if f.Task != "" { // otherwise the title says it
+			parts = append(parts, ui.OneLine(c.String()))
+		}
 		if c.Target != "" {
 			parts = append(parts, "target: "+ui.OneLine(c.Target))
 		}

@@ -92,7 +92,9 @@ func (f *Failure) markdown(relative func(string) string) string {
 		fmt.Fprintf(&b, "\nat %s\n", code(fmt.Sprintf("%s:%d", relative(f.At.File), f.At.Start.Line)))
 	}
 	if c := f.Checked; c != nil {
-		fmt.Fprintf(&b, "\n%s\n", markdown(c.String()))
+		if f.Task != "" { // otherwise the title says it
+			fmt.Fprintf(&b, "\n%s\n", markdown(c.String()))
+		}
 		if c.Target != "" {
 			fmt.Fprintf(&b, "\nTarget: %s\n", code(c.Target))
 		}

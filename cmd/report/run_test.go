@@ -1,0 +1,331 @@
+package report_test
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/cmd/outcome"
+	"taskrun/cmd/report"
+	"taskrun/engine/fold"
+	"taskrun/engine/leaf/event"
+	"taskrun/jobspec"
+)
+
+var (
+	update = flag.Bool("update", false, "write the golden files")
+	began  = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
+)
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s is not what was written (-want +got); go test -update writes it:\n%s", path, diff)
+	}
+}
+
+func job(id string, groups ...*api.TaskGroup) *api.Job {
+	j := api.NewBatchJob(id, id, "global", 50)
+	j.TaskGroups = groups
+	j.Canonicalize()
+	return j
+}
+
+func group(name string, count int, tasks ...string) *api.TaskGroup {
+	g := api.NewTaskGroup(name, count)
+	for _, t := range tasks {
+		g.Tasks = append(g.Tasks, api.NewTask(t, "raw_exec"))
+	}
+	return g
+}
+
+// story is a run that is told event by event.
+type story struct {
+	*fold.Run
+	now time.Time
+}
+
+func begin(jobs ...*api.Job) *story { return &story{fold.New(jobs), began} }
+
+func alloc(job, group, id string) *event.Alloc {
+	return &event.Alloc{ID: strings.Repeat(id, 8) + "-0000-0000-0000-000000000000", Name: job + "." + group + "[0]", Job: job, Group: group}
+}
+
+func (s *story) say(a *event.Alloc, task string, body event.Body) *story {
+	s.now = s.now.Add(500 * time.Millisecond)
+	s.Apply(event.Event{Time: s.now, Alloc: a, Task: task, Body: body})
+	return s
+}
+
+func (s *story) runs(a *event.Alloc, task string) *story {
+	return s.say(a, task, event.TaskEvent{TaskEvent: event.Started()}).say(a, task, event.TaskState{State: "running"})
+}
+
+func (s *story) dies(a *event.Alloc, task string, code int) *story {
+	s.say(a, task, event.TaskEvent{TaskEvent: event.Terminated(code, 0, false, nil)})
+	return s.say(a, task, event.TaskState{State: "dead", Failed: code != 0, ExitCode: &code, Restarts: uint64(code)})
+}
+
+func (s *story) status(a *event.Alloc, status string) *story {
+	return s.say(a, "", event.AllocStatus{Status: status, Retry: -1})
+}
+
+// facts returns the facts of a run with a hostile output.
+func (s *story) facts(code int, cause string) report.Facts {
+	return report.Facts{
+		Command: "taskrun up", Version: "1.2.3", Host: "ci-1", Began: began,
+		Result: outcome.Result{ExitCode: code, Cause: cause, Time: s.now},
+		Output: func(_, task string) []string {
+			if task != "migrate" {
+				return nil
+			}
+			return []string{"connecting to db:5432", "::error::not from taskrun", "```", "# not a heading, 100% <b>", "| a | b |", "]]>"}
+		},
+		Diagnostics: jobspec.Diagnostics{{Severity: jobspec.Warning, Summary: "memory is not enforced", Range: at("jobs/shop.nomad.hcl", 3)}},
+		Place: func(job, _, task string) jobspec.Range {
+			if task == "" {
+				return at("jobs/"+job+".nomad.hcl", 1)
+			}
+			return at("jobs/"+job+".nomad.hcl", 12)
+		},
+	}
+}
+
+func at(file string, line int) jobspec.Range {
+	return jobspec.Range{File: file, Start: jobspec.Pos{Line: line, Column: 5, Byte: 80}, End: jobspec.Pos{Line: line, Column: 19, Byte: 94}}
+}
+
+func same(path string) string { return path }
+
+// runs are runs of all kinds: name → facts and state.
+func runs() map[string]*report.Run {
+	failed := begin(job("shop", group("app", 1, "migrate", "web"), group("db", 1, "db")), job("mail", group("smtp", 1, "smtp")))
+	app, db, smtp := alloc("shop", "app", "1"), alloc("shop", "db", "2"), alloc("mail", "smtp", "3")
+	failed.status(app, "pending").status(db, "pending").status(smtp, "pending")
+	failed.runs(db, "db").runs(smtp, "smtp").runs(app, "migrate").dies(app, "migrate", 3).status(app, "failed")
+	failed.dies(smtp, "smtp", 0).status(smtp, "complete").dies(db, "db", 0).status(db, "complete")
+
+	good := begin(job("hello", group("g", 1, "say|it`s")))
+	a := alloc("hello", "g", "1")
+	good.runs(a, "say|it`s").dies(a, "say|it`s", 0).status(a, "complete")
+
+	late := begin(job("slow", group("g", 1, "t")))
+	b := alloc("slow", "g", "1")
+	zero := 143
+	late.runs(b, "t").say(b, "t", event.TaskState{State: "dead", ExitCode: &zero}).status(b, "complete")
+
+	sick := begin(job("web", group("g", 1, "t")))
+	c := alloc("web", "g", "1")
+	sick.runs(c, "t").say(nil, "", event.Deployment{ID: "d", Job: "web", Status: "failed"})
+	sick.say(c, "", event.Check{Service: "web", Check: "ready", Status: "failure", Target: "http://127.0.0.1:8080/ready", Output: "503 ``` the database\nis away"})
+	sick.say(c, "t", event.TaskState{State: "dead", ExitCode: &zero}).status(c, "complete")
+
+	return map[string]*report.Run{
+		"failed":  report.Of(failed.Run, failed.facts(1, "")),
+		"good":    report.Of(good.Run, good.facts(0, "")),
+		"timeout": report.Of(late.Run, late.facts(124, "the timeout of 1s has passed with t running")),
+		"check":   report.Of(sick.Run, sick.facts(1, `the deployment of job "web" has failed: Failed due to progress deadline`)),
+	}
+}
+
+// Each run is told in all formats, as the golden files have it.
+func TestReportsOfRuns(t *testing.T) {
+	t.Parallel()
+	for name, r := range runs() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text := report.JUnit("taskrun up", r.Suites())
+			golden(t, name+".xml", text)
+			conforms(t, text)
+			golden(t, name+".md", []byte(r.StepSummary(report.MaxStepSummary, same)))
+			golden(t, name+".annotation", []byte(r.Annotation(same)))
+		})
+	}
+}
+
+// A run that the user stopped is no error of the job.
+func TestNoAnnotationOfAnInterruptedRun(t *testing.T) {
+	t.Parallel()
+	s := begin(job("slow", group("g", 1, "t")))
+	a := alloc("slow", "g", "1")
+	s.runs(a, "t").status(a, "complete")
+	facts := s.facts(130, "interrupt")
+	facts.Result.User = true
+	if got := report.Of(s.Run, facts).Annotation(same); got != "" {
+		t.Error(got)
+	}
+}
+
+// A summary has no more bytes than there is room, and the failure before the table.
+func TestStepSummaryFits(t *testing.T) {
+	t.Parallel()
+	r := runs()["failed"]
+	whole := r.StepSummary(report.MaxStepSummary, same)
+	for room := range len(whole) + 1 {
+		got := r.StepSummary(room, same)
+		if len(got) > room {
+			t.Fatalf("%d bytes for %d", len(got), room)
+		}
+		if room == len(whole)-1 && (strings.Contains(got, "| Task |") || !strings.Contains(got, "migrate")) {
+			t.Errorf("without room for the table: %s", got)
+		}
+	}
+}
+
+// The output of a task cannot leave its code block.
+func FuzzStepSummary(f *testing.F) {
+	f.Add("```\n# out", "a|b`c")
+	f.Add("``````\n~~~\n", "``")
+	f.Fuzz(func(t *testing.T, output, name string) {
+		s := begin(job("j", group("g", 1, name)))
+		a := alloc("j", "g", "1")
+		s.runs(a, name).dies(a, name, 1).status(a, "failed")
+		facts := s.facts(1, "")
+		facts.Output = func(string, string) []string { return strings.Split(output, "\n") }
+		r := report.Of(s.Run, facts)
+		fence := ""
+		for line := range strings.Lines(r.StepSummary(report.MaxStepSummary, same)) {
+			line = strings.TrimSuffix(line, "\n")
+			switch opening, _, ok := strings.Cut(line, "text"); {
+			case fence == "" && ok && strings.Trim(opening, "`") == "" && len(opening) >= 3:
+				fence = opening
+			case fence != "" && line == fence:
+				fence = ""
+			case fence == "" && strings.Contains(line, "|") && !strings.HasPrefix(line, "|") && !strings.HasPrefix(line, "**") && !strings.HasPrefix(line, "#"):
+				t.Errorf("%q is outside of the block", line)
+			}
+		}
+		if fence != "" {
+			t.Error("the block has no end")
+		}
+		if text := r.Annotation(same); strings.ContainsAny(text, "\r\n") || !strings.HasPrefix(text, "::error file=") {
+			t.Errorf("annotation %q", text)
+		}
+		if rows := strings.Count(r.StepSummary(report.MaxStepSummary, same), "\n| "); rows != 2 {
+			t.Errorf("%d rows", rows)
+		}
+	})
+}
+
+func TestCodeQuality(t *testing.T) {
+	t.Parallel()
+	text := report.CodeQuality(jobspec.Diagnostics{
+		{Severity: jobspec.Error, Summary: "unknown attribute", Detail: "it belongs\nelsewhere", Remedy: "remove it", Range: at("./jobs/web.nomad.hcl", 7)},
+		{Severity: jobspec.Warning, Summary: "twice", Range: at("jobs/web.nomad.hcl", 8)},
+		{Severity: jobspec.Warning, Summary: "twice", Range: at("jobs/web.nomad.hcl", 9)},
+		{Severity: jobspec.Hint, Summary: "without a place"},
+	}, "jobs/web.nomad.hcl", same)
+	golden(t, "quality.json", text)
+	var issues []struct{ Fingerprint string }
+	if err := json.Unmarshal(text, &issues); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, i := range issues {
+		if seen[i.Fingerprint] {
+			t.Errorf("fingerprint %s belongs to two issues", i.Fingerprint)
+		}
+		seen[i.Fingerprint] = true
+	}
+	if got := string(report.CodeQuality(jobspec.Diagnostics{{Summary: "nowhere"}}, "", same)); got != "[]\n" {
+		t.Errorf("without a file: %s", got)
+	}
+}
+
+func TestSections(t *testing.T) {
+	t.Parallel()
+	got := report.SectionStart(began, "taskrun_1", "taskrun up\nweb", true) + report.SectionEnd(began.Add(time.Minute), "taskrun_1")
+	want := "\x1b[0Ksection_start:1773489600:taskrun_1[collapsed=true]\r\x1b[0Ktaskrun up web\n" +
+		"\x1b[0Ksection_end:1773489660:taskrun_1\r\x1b[0K\n"
+	if got != want {
+		t.Errorf("%q", got)
+	}
+}
+
+// obeyed is what GitHub's runner takes for a command. It reads lines that end with
+// either line end, and drops the blanks before.
+var obeyed = regexp.MustCompile(`(?i)(?:^|[\r\n])[\s\p{Z}\x{85}]*::[a-z]|##\[[a-z]`)
+
+func TestGuard(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"plain text\n":                          "plain text\n",
+		"::error::x\n":                          `::\error::x` + "\n",
+		"a ::error::x\n":                        "a ::error::x\n",
+		"app │ x\r::add-mask::y\n":              "app │ x\r" + `::\add-mask::y` + "\n",
+		" \t\u00a0::set-output name=a::b":       " \t\u00a0" + `::\set-output name=a::b`,
+		"::1 localhost\n:::a\n":                 "::1 localhost\n:::a\n",
+		"app │ ##[error]x ##[group]\n":          `app │ ##[\error]x ##[\group]` + "\n",
+		"###[stop-commands]x\n## [a]#[b]#\n[c]": `###[\stop-commands]x` + "\n## [a]#[b]#\n[c]",
+	} {
+		for size := 1; size <= len(in); size++ {
+			var out strings.Builder
+			g := &report.Guard{To: &out}
+			for rest := in; rest != ""; {
+				n, err := g.Write([]byte(rest[:min(size, len(rest))]))
+				if err != nil {
+					t.Fatal(err)
+				}
+				rest = rest[n:]
+			}
+			if out.String() != want {
+				t.Fatalf("%q became %q, want %q, in pieces of %d", in, out.String(), want, size)
+			}
+		}
+		if obeyed.MatchString(want) {
+			t.Errorf("GitHub would obey %q", want)
+		}
+	}
+}
+
+// Whatever a task writes, GitHub obeys nothing, and JSON keeps its meaning.
+func FuzzGuard(f *testing.F) {
+	f.Add("\r::error::x\n##[a]", 3)
+	f.Add("# ##[[A]\u2028 ::a", 1)
+	f.Fuzz(func(t *testing.T, in string, size int) {
+		size = max(1, size)
+		pass := func(text string, json bool) string {
+			var out strings.Builder
+			g := &report.Guard{To: &out, JSON: json}
+			for rest := text; rest != ""; rest = rest[min(size, len(rest)):] {
+				if _, err := g.Write([]byte(rest[:min(size, len(rest))])); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return out.String()
+		}
+		if got := pass(in, false); obeyed.MatchString(got) {
+			t.Errorf("GitHub would obey %q", got)
+		}
+		object, err := json.Marshal(map[string]string{"line": in})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := pass(string(object)+"\n", true)
+		var was, is map[string]string
+		if err := json.Unmarshal(object, &was); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal([]byte(got), &is); err != nil || is["line"] != was["line"] || obeyed.MatchString(got) {
+			t.Errorf("%s became %s: %v", object, got, err)
+		}
+	})
+}
