@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/jobfile"
-	"taskrun/cmd/outcome"
 	"taskrun/cmd/report"
 	"taskrun/cmd/textfile"
 	"taskrun/cmd/ui"
+	"taskrun/cmd/ui/view"
 	"taskrun/engine/fold"
 	"taskrun/jobspec"
 )
@@ -134,7 +134,7 @@ func (r *reporter) found(files []jobfile.File, diagnostics jobspec.Diagnostics) 
 		return nil
 	}
 	r.closeSection() // a cluster refuses later than this machine
-	facts := r.facts(outcome.Result{ExitCode: exitUsage})
+	facts := r.facts(view.Result{ExitCode: exitUsage})
 	suites := report.Refused(facts, func(d jobspec.Diagnostic) string { return asText(d, files) })
 	r.summarize(func(room int) string { return report.CasesSummary(r.command, suites, room) })
 	return r.writeJUnit(suites)
@@ -217,8 +217,8 @@ func (r *reporter) closeSection() {
 type ending struct {
 	run    *fold.Run
 	began  time.Time
-	result outcome.Result
-	output outcome.Output
+	result view.Result
+	output func(allocID, task string) []string
 }
 
 // ended reports a run that has ended, or was left, with an error. It returns the
@@ -240,7 +240,7 @@ func (r *reporter) ended(e ending, err error) error {
 }
 
 // facts returns what the reports know besides the state of a run.
-func (r *reporter) facts(result outcome.Result) report.Facts {
+func (r *reporter) facts(result view.Result) report.Facts {
 	return report.Facts{
 		Command: r.command, Version: currentVersion().Version, Host: hostname(), Began: r.began, Result: result,
 		Diagnostics: r.diagnostics, Place: r.place, Output: func(string, string) []string { return nil },
