@@ -172,11 +172,16 @@ func (r *Run) Tasks() (tasks []*client.Task, err error) {
 				state.Events = append(state.Events, e.TaskEvent)
 			}
 			tasks = append(tasks, client.Kept(stub, t.Name, state, func(part client.Log) (client.Output, error) {
-				return r.files.output(a.ID, t.Name, part)
+				return r.Output(a.ID, t.Name, part)
 			}))
 		}
 	}
 	return tasks, nil
+}
+
+// Output opens a part of the output of a task, which may be empty.
+func (r *Run) Output(alloc, task string, part client.Log) (client.Output, error) {
+	return r.files.output(alloc, task, part)
 }
 
 // String describes in one line how the run ended.

@@ -28,6 +28,9 @@ func ShortID(id string) string { return id[:min(8, len(id))] }
 // Width returns how many columns a terminal needs for a text.
 func Width(text string) int { return ansi.StringWidth(text) }
 
+// Unstyled removes escape sequences, such as those for colors, from a text.
+func Unstyled(text string) string { return ansi.Strip(text) }
+
 // Count returns a number with a noun: "1 task", "2 tasks".
 func Count(n int, word string) string {
 	if n == 1 {
