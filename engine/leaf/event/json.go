@@ -113,24 +113,33 @@ func (e *UnknownTypeError) Error() string {
 // Parse parses an event from MarshalJSON, which omits its number, or from Line.
 // With an *UnknownTypeError, it returns all but the body.
 func Parse(line []byte) (Event, error) {
-	var head object
-	if err := json.Unmarshal(line, &head); err != nil {
-		return Event{}, err
+	// Those of tasks are the most frequent: they are read in one go.
+	var all struct {
+		object
+		taskEventObject
+		taskStateObject
+	}
+	err := json.Unmarshal(line, &all)
+	head := all.object
+	if err != nil { // the names may mean something else in other types
+		head = object{}
+		if err := json.Unmarshal(line, &head); err != nil {
+			return Event{}, err
+		}
 	}
 	e := Event{Seq: head.Seq, Time: head.Time, Task: head.Task}
 	if head.AllocID != "" {
 		e.Alloc = &Alloc{Job: head.Job, Group: head.Group, Name: head.Alloc, ID: head.AllocID, Parent: head.Parent}
 	}
-	var err error
 	switch head.Type {
 	case "task_event":
-		e.Body, err = parse(line, func(o taskEventObject) Body {
-			return TaskEvent{&api.TaskEvent{Type: o.Event, Time: head.Time.UnixNano(), DisplayMessage: o.Message, Details: o.Details}}
-		})
+		if err == nil {
+			e.Body = TaskEvent{&api.TaskEvent{Type: all.Event, Time: head.Time.UnixNano(), DisplayMessage: all.Message, Details: all.Details}}
+		}
 	case "task_state":
-		e.Body, err = parse(line, func(o taskStateObject) Body {
-			return TaskState{State: o.State, Failed: o.Failed, Restarts: o.Restarts}
-		})
+		if err == nil {
+			e.Body = TaskState{State: all.State, Failed: all.Failed, Restarts: all.Restarts}
+		}
 	case "alloc_status":
 		e.Body, err = parse(line, func(o allocStatusObject) Body {
 			s := AllocStatus{Status: o.Status, Description: o.Description, Replaces: o.Replaces, Retry: -1, Evaluation: o.Evaluation}
