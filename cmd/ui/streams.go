@@ -86,6 +86,27 @@ func (s *Streams) Width() int {
 	return 80
 }
 
+// size returns the columns and lines of the terminal behind stdout.
+func (s *Streams) size() (width, height int) {
+	if out, ok := s.Out.(*os.File); ok {
+		if w, h, err := term.GetSize(int(out.Fd())); err == nil && w > 0 && h > 0 {
+			return w, h
+		}
+	}
+	return s.Width(), 24
+}
+
+// UTF8 reports whether the user's locale has all characters. One that is not set does,
+// because that is usual in containers.
+func (s *Streams) UTF8() bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if locale := strings.ToLower(s.Env(name)); locale != "" {
+			return strings.Contains(locale, "utf-8") || strings.Contains(locale, "utf8")
+		}
+	}
+	return true
+}
+
 // TableWidth returns the columns of the terminal behind stdout, or 0 if there
 // is none, because text in a file or a pipe is not cut.
 func (s *Streams) TableWidth() int {

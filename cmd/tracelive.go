@@ -1,0 +1,109 @@
+package cmd
+
+import (
+	"context"
+	"time"
+
+	"taskrun/cmd/report/waterfall"
+	"taskrun/cmd/source"
+	"taskrun/cmd/ui"
+	"taskrun/engine/leaf/event"
+)
+
+const (
+	// leastFrame is the shortest time between two pictures on a terminal.
+	leastFrame = 100 * time.Millisecond
+	// mostFrame is the longest one: bars grow, even if nothing happens.
+	mostFrame = time.Second
+)
+
+// follow takes in the events of a job until its run ends. On a terminal it draws them
+// meanwhile, and removes the picture at the end of the run.
+func (t *tracing) follow(ctx context.Context, s source.Source, job string) error {
+	screen := &traceScreen{tracing: t, job: job, broken: make(chan error, 1)}
+	if t.opts.format == traceText && t.opts.to == "" && t.streams.OutTerm && t.streams.Cursor() {
+		screen.still = t.streams.Still()
+	}
+	err := follow(ctx, outside(s, screen, false))
+	if screen.still != nil && ctx.Err() == nil {
+		err = joinFirst(err, screen.still.Erase())
+	}
+	return err
+}
+
+// traceScreen shows a run that goes on as a picture.
+type traceScreen struct {
+	*tracing
+	job    string
+	still  *ui.Still // nil: there is no terminal
+	broken chan error
+}
+
+// Run takes in events until they end.
+func (s *traceScreen) Run(ctx context.Context, sub *event.Subscription) {
+	defer sub.Close()
+	events := make(chan event.Event)
+	go func() {
+		defer close(events)
+		for e, ok := sub.Next(ctx); ok; e, ok = sub.Next(ctx) {
+			select {
+			case events <- e:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	frame := time.NewTimer(0)
+	defer frame.Stop()
+	due := time.Now() // of the next picture
+	for {
+		select {
+		case e, ok := <-events:
+			if !ok {
+				return
+			}
+			if s.concerns(e) {
+				s.builder.Add(e)
+			}
+			if soon := time.Now().Add(leastFrame); due.After(soon) {
+				due = soon
+				frame.Reset(leastFrame)
+			}
+		case now := <-frame.C:
+			s.draw(now)
+			due = now.Add(mostFrame)
+			frame.Reset(mostFrame)
+		}
+	}
+}
+
+// concerns reports whether an event is of the job, or of none.
+func (s *traceScreen) concerns(e event.Event) bool {
+	_, notice := e.Body.(event.Notice)
+	return notice || e.Of(s.job)
+}
+
+// draw draws the picture of now.
+func (s *traceScreen) draw(now time.Time) {
+	if s.still == nil {
+		return
+	}
+	width, height := s.still.Size()
+	options := s.picture(width)
+	options.Height = height - 1 // the cursor is below the picture
+	if err := s.still.Show(waterfall.Lines(s.builder.Trace(now), options)); err != nil {
+		select {
+		case s.broken <- err:
+		default:
+		}
+	}
+}
+
+// Say shows a message.
+func (s *traceScreen) Say(text string) { s.say("%s", text) }
+
+// SayAfter shows a message at once.
+func (s *traceScreen) SayAfter(_ uint64, text string) { s.Say(text) }
+
+// Broken receives the error when stdout can no longer be written to.
+func (s *traceScreen) Broken() <-chan error { return s.broken }
