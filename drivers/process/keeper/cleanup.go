@@ -50,6 +50,9 @@ func (c *contents) cleanUp(ctx context.Context, clean Cleaner) (killed []process
 	for _, dir := range c.dirs {
 		errs = append(errs, allocdir.Abandon(dir, c.program.PID))
 	}
+	for _, dir := range c.scratch {
+		errs = append(errs, allocdir.RemoveScratch(dir))
+	}
 	return killed, errors.Join(errs...)
 }
 

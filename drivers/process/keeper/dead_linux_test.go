@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"taskrun/drivers/process"
+	"taskrun/engine/leaf/allocdir"
 	"taskrun/engine/leaf/runtimedir"
 )
 
@@ -179,14 +180,19 @@ func TestCleanUpGoesOn(t *testing.T) {
 	if err := os.MkdirAll(secret, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	scratch, err := allocdir.MakeScratch()
+	if err != nil {
+		t.Fatal(err)
+	}
 	c := contents{
 		boot: bootID(), lasting: []lasting{{"fail", "one"}, {"fail", "two"}}, sockets: []string{"/nonexistent", socket}, dirs: []string{dir},
+		scratch: []string{"/nonexistent", scratch},
 	}
 	if killed, err := c.cleanUp(t.Context(), cleaner); len(killed) > 0 || err == nil || err.Error() != "one\ntwo" {
 		t.Errorf("killed %v, %v", killed, err)
 	}
-	if !gone(socket)() || !gone(secret)() {
-		t.Errorf("the socket is gone: %t, the secret is gone: %t", gone(socket)(), gone(secret)())
+	if !gone(socket)() || !gone(secret)() || !gone(scratch)() {
+		t.Errorf("the socket is gone: %t, the secret: %t, the scratch directory: %t", gone(socket)(), gone(secret)(), gone(scratch)())
 	}
 }
 

@@ -150,6 +150,7 @@ type contents struct {
 	mark    uint64
 	dirs    []string // directories of runs, see allocdir.Run
 	sockets []string
+	scratch []string // directories, see allocdir.MakeScratch
 	lasting []lasting
 	started []started
 	intents []intent
@@ -219,6 +220,10 @@ func (c *contents) take(line string, at cell) {
 	case "socket":
 		if _, err := fmt.Sscanf(rest, "%q", &text); err == nil {
 			c.sockets = append(c.sockets, text)
+		}
+	case "scratch":
+		if _, err := fmt.Sscanf(rest, "%q", &text); err == nil {
+			c.scratch = append(c.scratch, text)
 		}
 	case "lasting":
 		var l lasting

@@ -21,6 +21,7 @@ func TestRecord(t *testing.T) {
 	r.put("mark 805985", 0)
 	r.put(fmt.Sprintf("dir %q", "/a b/\n\"ü"), 0)
 	r.put(fmt.Sprintf("socket %q", "/"+strings.Repeat("s", 90)), 0)
+	r.put(fmt.Sprintf("scratch %q", "/tmp/x y"), 0)
 	r.put("of a later version", 0)
 	var size int64
 	for i := range 100 {
@@ -44,7 +45,7 @@ func TestRecord(t *testing.T) {
 	if c.program != process.Self() || c.boot != bootID() || c.mark != 805985 || len(c.intents) != 0 {
 		t.Errorf("it says %+v", c)
 	}
-	if len(c.dirs) != 1 || c.dirs[0] != "/a b/\n\"ü" || len(c.sockets) != 1 || len(c.sockets[0]) != 91 {
+	if len(c.dirs) != 1 || c.dirs[0] != "/a b/\n\"ü" || len(c.sockets) != 1 || len(c.sockets[0]) != 91 || len(c.scratch) != 1 || c.scratch[0] != "/tmp/x y" {
 		t.Errorf("the paths are %q, %q", c.dirs, c.sockets)
 	}
 	if len(c.started) != 1 || c.started[0].ID != (process.ID{PID: 100, Start: 7}) || c.started[0].Tag != "alloc/task" {

@@ -114,6 +114,12 @@ func (w *Watch) Socket(path string) {
 	w.write(func(r *record) { r.put(fmt.Sprintf("socket %q", path), 0) })
 }
 
+// Scratch records a scratch directory, see allocdir.MakeScratch. It is removed
+// after the run.
+func (w *Watch) Scratch(dir string) {
+	w.write(func(r *record) { r.put(fmt.Sprintf("scratch %q", dir), 0) })
+}
+
 // Lasting records that a driver has tasks that are not processes, and the
 // reference to find them; see drivers.Lasting. Such tasks need the keeper, too.
 func (w *Watch) Lasting(driver, ref string) {
