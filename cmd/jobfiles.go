@@ -126,10 +126,14 @@ type machineOptions struct {
 }
 
 func (o *machineOptions) bind(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&o.drivers, "driver", nil, "replace driver A with driver B: `A=B`, e.g. docker=mock_driver (may be repeated)")
+	o.bindDrivers(flags)
 	flags.StringVar(&o.dataDir, "data-dir", "", "`directory` for allocations (default: $XDG_STATE_HOME/taskrun; for root /var/lib/taskrun)")
 	flags.BoolVar(&o.memoryMax, "memory-oversubscription", false, "allow tasks to use memory up to their memory_max")
 	flags.BoolVar(&o.hostPaths, "host-paths", false, "let docker tasks mount paths of this machine, instead of folders of the data directory")
+}
+
+func (o *machineOptions) bindDrivers(flags *pflag.FlagSet) {
+	flags.StringSliceVar(&o.drivers, "driver", nil, "replace driver A with driver B: `A=B`, e.g. docker=mock_driver (may be repeated)")
 }
 
 // instead returns the replacement of each driver that --driver names.

@@ -38,6 +38,8 @@ type surroundings struct {
 	detached bool
 	port     net.Listener // for the API, beside the socket; nil for none
 	virtual  *virtualTime // nil: in real time
+	screen   screen       // instead of the view of the output mode; may be nil
+	shared   bool         // the caller has begun the watch, and closes it
 }
 
 // newRun joins the parts of a run. The caller must call stop in the end.
@@ -45,7 +47,7 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 	node := preflight.Node(preflightFiles(files), a.health(), jobfile.Stubs(files).Node)
 	node.DataDir, node.MemoryOversubscription = b.dataDir, opts.memoryMax
 	r = &engineRun{
-		watch: b.watch, verdict: verdict.New(p, jobfile.Jobs(files)), now: opts.now, began: b.began, detached: b.detached,
+		watch: b.watch, verdict: verdict.New(p, jobfile.Jobs(files)), now: opts.now, began: b.began, detached: b.detached, shared: b.shared,
 		orders: make(chan bool), over: make(chan struct{}), dataDir: b.dataDir, reports: opts.reports,
 	}
 	variables := &variable.Store{}
@@ -126,10 +128,13 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 		warnings = append(warnings, jobspec.Diagnostic{Severity: jobspec.Warning, Summary: warning})
 	}
 	r.warnings = countWarnings(warnings)
-	if b.detached {
+	switch {
+	case b.detached:
 		r.display = newRunLog()
 		r.sayEach(warnings)
-	} else {
+	case b.screen != nil:
+		r.display = b.screen
+	default:
 		r.display = view.New(a.streams, view.Options{
 			Mode: opts.mode, Color: a.color, Time: opts.time, Verbose: opts.verbose,
 			Jobs: jobfile.Jobs(files), Warnings: asDiagnostics(warnings),
@@ -140,7 +145,9 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 	if b.virtual != nil { // it starts no process, and its caller removes its directory
 		r.virtual, r.signals = true, b.virtual.signals
 	} else {
-		b.watch.Begin(recordDir(r.socket), r.display.Say)
+		if !b.shared {
+			b.watch.Begin(recordDir(r.socket), r.display.Say)
+		}
 		r.signals, unwatch = a.signals()
 	}
 	if r.socket != "" {

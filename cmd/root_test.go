@@ -54,6 +54,7 @@ var samples = map[string][3]string{
 	"local":             {"file.hcl", "env.hcl", "flag.hcl"},
 	"namespace":         {"file", "env", "flag"},
 	"no-output":         {"true", "false", "true"},
+	"nomad":             {"/file", "/env", "/flag"},
 	"no-shutdown-delay": {"true", "false", "true"},
 	"now":               {"true", "false", "true"},
 	"orphans":           {"true", "false", "true"},

@@ -45,6 +45,7 @@ type engineRun struct {
 	reports  *reporter
 	result   view.Result // how it ended
 	serve    func()      // lets clients in; nil: there are none
+	shared   bool        // the watch belongs to the caller
 
 	// Of a run in the background.
 	detached bool
@@ -89,6 +90,9 @@ func (r *engineRun) run(ctx context.Context, jobs []*api.Job) (int, error) {
 			loop.Timeout++ // all that happens at this instant comes before
 		}
 	}
+	if r.shared {
+		loop.Say = func(string) {} // the caller stops it, and says why
+	}
 	loop.Begin()
 	start := r.start
 	if start == nil {
@@ -107,7 +111,7 @@ func (r *engineRun) run(ctx context.Context, jobs []*api.Job) (int, error) {
 	if err := r.writeRecords(jobs); err != nil {
 		r.display.Say(err.Error())
 	}
-	if err := r.watch.Close(failure == nil); err != nil {
+	if err := r.closeWatch(failure == nil); err != nil {
 		r.verdict.Broke(err)
 	}
 	if loop.Shown(ctx) { // nothing runs any more: only a reader of stdout may have taken time
@@ -146,7 +150,15 @@ func (r *engineRun) abandon(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, source.SweepTime)
 	defer cancel()
 	err := r.engine.Close(ctx)
-	return errors.Join(err, r.watch.Close(err == nil))
+	return errors.Join(err, r.closeWatch(err == nil))
+}
+
+// closeWatch ends the watch of a run that is clean or not, see keeper.Watch.
+func (r *engineRun) closeWatch(clean bool) error {
+	if r.shared {
+		return nil
+	}
+	return r.watch.Close(clean)
 }
 
 // takeOrder hands the order of a client to the run.

@@ -89,3 +89,30 @@ func impatient(ctx context.Context, f func() error) error {
 		return context.Cause(ctx)
 	}
 }
+
+// twoSignals returns two contexts: the first signal ends the first one, and is its
+// cause; the second signal ends both.
+func (a *app) twoSignals(ctx context.Context) (first, second context.Context, stop func()) {
+	second, kill := context.WithCancelCause(ctx)
+	first, cancel := context.WithCancelCause(second)
+	signals, unwatch := a.signals()
+	ended, over := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for _, end := range []context.CancelCauseFunc{cancel, kill} {
+			select {
+			case sig := <-signals:
+				end(&signalError{sig, stopSignals[sig]})
+			case <-over:
+				return
+			}
+		}
+	}()
+	return first, second, func() {
+		close(over)
+		<-ended
+		unwatch()
+		cancel(nil)
+		kill(nil)
+	}
+}

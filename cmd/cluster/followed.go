@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -23,6 +24,7 @@ type followed struct {
 	known      map[string]*allocation
 	said       map[string]bool  // published notices about placements
 	deployment event.Deployment // as published
+	deadSince  time.Time        // see lingers
 	ended      bool
 }
 
@@ -206,6 +208,24 @@ func (f *followed) over() bool {
 	}
 	return !slices.ContainsFunc(now.allocs, func(s *api.AllocationListStub) bool {
 		a := f.known[s.ID]
-		return !f.Over[s.ID] && (a == nil || !client.Ended(s) || a.status.Status != s.ClientStatus)
+		return !f.Over[s.ID] && (a == nil || !client.Ended(s) || f.lingers(s) || a.status.Status != s.ClientStatus)
 	})
+}
+
+// lingerTime is how long a job that is dead waits for the tasks of its allocations.
+const lingerTime = 30 * time.Second
+
+// lingers reports whether tasks of an allocation that has ended may still change: an
+// allocation has failed as soon as a task has, while others are being stopped, and
+// before its poststop tasks start.
+func (f *followed) lingers(s *api.AllocationListStub) bool {
+	for _, t := range s.TaskStates {
+		if t.State != dead {
+			if f.deadSince.IsZero() {
+				f.deadSince = time.Now()
+			}
+			return time.Since(f.deadSince) < lingerTime
+		}
+	}
+	return false
 }

@@ -60,6 +60,9 @@ func (s *Set) SecretNames(path string) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
+// SecretPaths returns the sorted paths of Vault's secrets.
+func (s *Set) SecretPaths() []string { return slices.Sorted(maps.Keys(s.secrets)) }
+
 // SecretValues returns all values that no message may show, sorted: the texts in
 // Vault's secrets, those of Nomad variables, whatever they hold, and tokens.
 func (s *Set) SecretValues() []string {

@@ -16,6 +16,9 @@ type Options struct {
 	Factor float64
 	// Least is by how much it must be longer at least.
 	Least time.Duration
+	// Slack is by how much a task must start too early to count: a server reads the
+	// clock some time before or after things happen.
+	Slack time.Duration
 }
 
 // Defaults are the options for runs on one machine.

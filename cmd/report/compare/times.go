@@ -72,7 +72,7 @@ func (c *comparison) order(w Where, a, b *Alloc) {
 // ordered adds that a task started before what it has to wait for in one of the
 // runs, and after it in the other.
 func (c *comparison) ordered(w Where, key Key, beforeA, startA, beforeB, startB time.Duration, what string) {
-	early := func(before, start time.Duration) bool { return start >= 0 && (before < 0 || start < before) }
+	early := func(before, start time.Duration) bool { return start >= 0 && (before < 0 || start < before-c.Slack) }
 	if startA < 0 || startB < 0 || early(beforeA, startA) == early(beforeB, startB) {
 		return
 	}

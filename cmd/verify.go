@@ -1,0 +1,166 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+	"github.com/spf13/cobra"
+
+	"taskrun/cmd/jobfile"
+	"taskrun/cmd/ui"
+	"taskrun/cmd/verdict"
+	"taskrun/engine/health"
+)
+
+// verifyOptions are the flags of verify.
+type verifyOptions struct {
+	jobOptions
+	machineOptions
+	at      connection
+	mode    ui.Mode
+	nomad   string
+	timeout time.Duration
+	until   verdict.Until
+}
+
+// verifyTime is how long a job of verify may run, unless --timeout is given.
+const verifyTime = 5 * time.Minute
+
+func newVerifyCommand(a *app) *cobra.Command {
+	opts := verifyOptions{mode: ui.Plain}
+	cmd := &cobra.Command{
+		Use:   "verify [FILE]",
+		Short: "Run a job on a real Nomad, too, and compare the two runs",
+		Long: `Run a job with taskrun and with a Nomad agent, one after the other, and show in
+what the two runs differ: allocations, states, events, exit codes, restarts,
+deployments, checks, environment, files and output.
+
+taskrun starts "nomad agent -dev" in a scratch directory. The agent listens only
+on 127.0.0.1, and is removed afterwards with everything that it has started.
+With --address the job runs in a cluster instead, and is purged there in the
+end; verify refuses if the cluster has a job of that name.
+
+` + fileHelp + `
+
+Both sides get the job as taskrun runs it, with the changes of the stubs file.
+The agent also gets the Nomad variables, the host volumes and the node class and
+metadata of the stubs. Warnings say first what one side cannot do.
+
+A batch job runs until it ends. A service is stopped once its deployment is
+successful or, without one, once every task has run for 10s. --until and
+--timeout change that, on both sides.
+
+IDs, ports, times and directories do not count. Intended differences, which
+"taskrun help differences" explains, are listed with their reason, and do not
+count either. The environment is what a command in the task sees, so that of a
+task that ends at once is not compared. Secrets are hidden.
+
+Exit codes:
+  0    the runs are equal but for intended differences
+  1    the runs differ
+  2    the job file or the call is wrong, there is no nomad, or Nomad refuses
+       the job
+  125  taskrun or the agent failed
+  129, 130, 143  stopped by SIGHUP, SIGINT, SIGTERM`,
+		Example: `  taskrun verify job.nomad.hcl
+  taskrun verify --nomad ~/bin/nomad --until running=30s web.nomad.hcl`,
+		Args: arguments(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			collectRarely()
+			return runVerify(cmd.Context(), a, args, opts, cmd.Flags().Changed("nomad"))
+		},
+	}
+	flags := cmd.Flags()
+	opts.jobOptions.bind(flags)
+	opts.bindStubs(flags)
+	opts.bindMaxAllocs(flags)
+	opts.bindDrivers(flags)
+	opts.at.bindCluster(flags)
+	bindOutput(cmd, &opts.mode, "plain, json or quiet")
+	flags.StringVar(&opts.nomad, "nomad", "nomad", "`path` of the nomad command")
+	flags.DurationVar(&opts.timeout, "timeout", verifyTime, "stop the job after this time, e.g. 10m")
+	flags.Var(&opts.until, "until", "stop the job once every task has run this long without a restart, or every deployment is healthy")
+	complete(cmd, "until", "running", "running=10s", "healthy")
+	return cmd
+}
+
+func runVerify(ctx context.Context, a *app, args []string, opts verifyOptions, given bool) error {
+	remote, err := opts.at.remote()
+	if err != nil {
+		return err
+	}
+	if opts.timeout <= 0 {
+		return usageError("cannot use a timeout of %v: it is not positive", opts.timeout)
+	}
+	if remote {
+		if given {
+			return usageError("--nomad cannot be combined with --address: no agent is started")
+		}
+	} else if opts.nomad, err = findNomad(opts.nomad); err != nil {
+		return err
+	}
+	v := &verification{a: a, opts: opts, remote: remote}
+	return v.run(ctx, args)
+}
+
+// findNomad returns the path of the nomad command.
+func findNomad(name string) (string, error) {
+	path, err := exec.LookPath(name)
+	if err == nil {
+		return path, nil
+	}
+	reason := err
+	if e, ok := errors.AsType[*exec.Error](err); ok {
+		reason = e.Err
+	}
+	return "", usageError("cannot find Nomad as %q: %w", name, reason).
+		withHint("install it (https://developer.hashicorp.com/nomad/install), name it with --nomad, or use a running agent with --address")
+}
+
+// policy returns when a job is stopped, on both sides.
+func (o *verifyOptions) policy(files []jobfile.File, job *api.Job) (verdict.Policy, error) {
+	up := upOptions{until: o.until, timeout: o.timeout}
+	if up.until == (verdict.Until{}) && *job.Type != api.JobTypeBatch && *job.Type != api.JobTypeSysbatch {
+		up.until = naturalUntil(job)
+	}
+	return up.policy(files)
+}
+
+// naturalUntil returns when a job that does not end has shown what it does.
+func naturalUntil(job *api.Job) verdict.Until {
+	for _, g := range job.TaskGroups {
+		if u := g.Update; u != nil && cmp.Or(deref(u.Canary), 0) > 0 && !deref(u.AutoPromote) {
+			return verdict.Until{Running: serviceTime}
+		}
+	}
+	if *job.Type != api.JobTypeService || health.NewDeployment(job, time.Time{}) == nil || health.ByHand(job) != "" {
+		return verdict.Until{Running: serviceTime}
+	}
+	return verdict.Until{Healthy: true}
+}
+
+// serviceTime is how long the tasks of a service run without a deployment.
+const serviceTime = 10 * time.Second
+
+func deref[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}
+
+// withoutNomad returns an environment without the variables of Nomad, which an agent
+// or a task would take for its own.
+func withoutNomad(environ []string) (rest []string) {
+	for _, v := range environ {
+		if !strings.HasPrefix(v, "NOMAD_") {
+			rest = append(rest, v)
+		}
+	}
+	return rest
+}

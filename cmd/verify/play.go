@@ -1,0 +1,212 @@
+// Package verify runs a job on a Nomad agent and on taskrun, in the same way and
+// through the same API, and collects what is to be compared.
+package verify
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/cmd/client"
+	"taskrun/cmd/cluster"
+	"taskrun/cmd/report/compare"
+	"taskrun/cmd/source"
+	"taskrun/cmd/verdict"
+	"taskrun/engine/leaf/event"
+)
+
+// Tolerance is for runs on different sides: how long something takes does not count.
+var Tolerance = compare.Options{Slack: 50 * time.Millisecond}
+
+// Side is where a job runs.
+type Side struct {
+	Server *client.Server
+	Job    *api.Job
+	EvalID string // of the registration; empty: the job was submitted otherwise
+	Hide   Hider
+	// Alone is true if there is one node, which runs nothing else: it will not have
+	// room later for what it has none for now.
+	Alone bool
+	Say   func(text string) // shows a notice
+}
+
+// UnplacedError says that Nomad has no place for an allocation.
+type UnplacedError struct{ Lines []string }
+
+func (e *UnplacedError) Error() string { return strings.Join(e.Lines, "\n") }
+
+// Played is what happened to a job.
+type Played struct {
+	Run *compare.Run
+	// Cause is why the job was stopped, or empty.
+	Cause string
+	// Unread are the tasks whose environment could not be read.
+	Unread []string
+}
+
+// Play follows a job until it has ended by the rules of a policy, and collects what
+// is compared. If ctx ends, the job goes on.
+func Play(ctx context.Context, s Side, p verdict.Policy) (*Played, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	run := cluster.New([]cluster.Job{{Job: s.Job, Server: s.Server, EvalID: s.EvalID, Over: map[string]bool{}}})
+	run.Silent = true
+	decider := verdict.New(p, []*api.Job{s.Job})
+	c := &collector{Side: s, began: time.Now(), allocs: map[string]*seen{}}
+	c.builder = compare.NewBuilder(c.began)
+	loop := &source.Loop{
+		Source: run, Decider: decider, Timeout: p.Timeout, Say: func(string) {}, // the caller says why it ends
+		Seen: func(e event.Event) {
+			c.see(ctx, e)
+			if n, ok := e.Body.(event.Notice); ok {
+				if lines := s.unplaced(ctx); len(lines) > 0 {
+					cancel(&UnplacedError{lines})
+					return
+				}
+				s.Say(n.Text)
+			}
+		},
+		Decided: func() {
+			if decider.Stopping() {
+				c.beforeStop.Do(func() { c.checks(ctx) })
+			}
+		},
+	}
+	err := loop.Run(ctx)
+	c.reading.Wait()
+	if err != nil {
+		return nil, err
+	}
+	return c.finish(ctx, decider), nil
+}
+
+// unplaced returns why allocations of the job will never be placed.
+func (s *Side) unplaced(ctx context.Context) (lines []string) {
+	if !s.Alone {
+		return nil
+	}
+	evaluations, _, err := s.Server.Evaluations(ctx, *s.Job.ID, 0)
+	if err != nil {
+		return nil // the source reports it
+	}
+	for _, e := range evaluations {
+		lines = append(lines, cluster.Unplaced(*s.Job.ID, e.FailedTGAllocs)...)
+	}
+	slices.Sort(lines)
+	return slices.Compact(lines)
+}
+
+// collector collects what is compared of a job.
+type collector struct {
+	Side
+	began      time.Time
+	builder    *compare.Builder
+	reading    sync.WaitGroup // of environments
+	beforeStop sync.Once
+
+	mu     sync.Mutex
+	order  []*seen          // as the builder has them
+	allocs map[string]*seen // by ID
+}
+
+// seen is an allocation of the job.
+type seen struct {
+	id     string
+	values map[compare.Key]string
+	env    map[string]map[compare.Key]string // by task; nil: not read
+	asked  map[string]bool                   // tasks
+}
+
+// see adds an event.
+func (c *collector) see(ctx context.Context, e event.Event) {
+	c.builder.Add(e)
+	if e.Alloc == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a := c.allocs[e.Alloc.ID]
+	if a == nil {
+		a = &seen{id: e.Alloc.ID, values: map[compare.Key]string{}, env: map[string]map[compare.Key]string{}, asked: map[string]bool{}}
+		c.allocs[a.id], c.order = a, append(c.order, a)
+	}
+	if state, ok := e.Body.(event.TaskState); ok && state.State == "running" && !a.asked[e.Task] && c.hasProcess(e.Alloc.Group, e.Task) {
+		a.asked[e.Task] = true
+		c.reading.Go(func() {
+			env := c.environment(ctx, a.id, e.Task)
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			a.env[e.Task] = env
+		})
+	}
+}
+
+// hasProcess reports whether a command can run in a task.
+func (c *collector) hasProcess(group, task string) bool {
+	for _, g := range c.Job.TaskGroups {
+		for _, t := range g.Tasks {
+			if *g.Name == group && t.Name == task {
+				return t.Driver != mock
+			}
+		}
+	}
+	return true
+}
+
+// mock is a driver whose tasks are no processes.
+const mock = "mock_driver"
+
+// finish adds what is left when the job has ended.
+func (c *collector) finish(ctx context.Context, v *verdict.Verdict) *Played {
+	played := &Played{Run: c.builder.Run(), Cause: v.Cause.Text}
+	played.Run.Ring = ring
+	played.Run.Lacks = []compare.Kind{compare.Command, compare.Template, compare.Service}
+	for i, a := range played.Run.Allocs {
+		if i >= len(c.order) {
+			break // more than the builder keeps
+		}
+		of := c.order[i]
+		of.add(a.Values, of.values)
+		for name, t := range a.Tasks {
+			of.add(t.Values, of.env[name])
+			if of.asked[name] && of.env[name] == nil {
+				played.Unread = append(played.Unread, compare.Where{Group: a.Group, Index: a.Index, Task: name}.Target())
+			}
+		}
+		c.files(ctx, of.id, a)
+	}
+	return played
+}
+
+func (*seen) add(to, from map[compare.Key]string) {
+	for k, v := range from {
+		to[k] = v
+	}
+}
+
+// ring is how many events of a task Nomad keeps.
+const ring = 10
+
+// answerTime limits the time of requests for what is not essential.
+const answerTime = 10 * time.Second
+
+// decode reads an object, of limited size, from a server.
+func decode(from io.Reader, into any) error {
+	text, err := io.ReadAll(io.LimitReader(from, maxAnswer+1))
+	if err == nil && len(text) > maxAnswer {
+		err = errors.New("the answer is too long")
+	}
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, into)
+}
+
+const maxAnswer = 4 << 20

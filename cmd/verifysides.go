@@ -1,0 +1,185 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/cmd/client"
+	"taskrun/cmd/jobfile"
+	"taskrun/cmd/ui/view"
+	"taskrun/cmd/verdict"
+	"taskrun/cmd/verify"
+	"taskrun/engine/leaf/allocdir"
+	"taskrun/jobspec/stub"
+)
+
+// onTaskrun runs the job with an engine of this process.
+func (v *verification) onTaskrun(ctx context.Context) (*verify.Played, error) {
+	up := upOptions{jobOptions: v.opts.jobOptions, machineOptions: v.opts.machineOptions}
+	r, stop := newRun(v.a, v.files, nil, up, verdict.Policy{}, surroundings{
+		dataDir: filepath.Join(v.scratch, "taskrun"), watch: v.watch, shared: true, began: time.Now(),
+		screen: quietScreen{notices(func(text string) { v.a.say("taskrun: %s", text) })},
+	})
+	defer stop()
+	if r.socket == "" {
+		return nil, errors.New("cannot talk to the run: it has no socket")
+	}
+	server, err := client.Local(r.socket)
+	if err != nil {
+		return nil, err
+	}
+	ended, serving := make(chan error, 1), make(chan struct{})
+	serve := r.serve
+	r.serve = func() {
+		serve()
+		close(serving)
+	}
+	v.a.say("taskrun runs job %q", *v.job.ID)
+	go func() {
+		_, err := r.run(ctx, jobfile.Jobs(v.files))
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		if err == nil {
+			err = context.Cause(ctx) // it was stopped at once
+		}
+		return nil, submitError(err, v.scratch)
+	case <-serving:
+	}
+	played, err := v.play(ctx, server, "", "taskrun")
+	if err != nil {
+		r.takeOrder(false)
+	}
+	return played, errors.Join(err, <-ended)
+}
+
+// onAgent runs the job on an agent that was started here, and fails if that ends.
+func (v *verification) onAgent(ctx, kill context.Context, agent *verify.Agent) (*verify.Played, string, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	finished := make(chan struct{})
+	defer close(finished)
+	go func() {
+		select {
+		case <-agent.Done():
+			cancel(agent.Ended())
+		case <-finished:
+		}
+	}()
+	server, err := client.Remote(client.Cluster{Address: agent.Server.Address, Region: v.node().Region, Namespace: *v.job.Namespace})
+	if err != nil {
+		return nil, "", err
+	}
+	if err := verify.Provide(ctx, server, v.job, v.stubs); err != nil {
+		return nil, "", err
+	}
+	return v.onNomad(ctx, kill, server)
+}
+
+// absent returns an error if a cluster has the job.
+func (v *verification) absent(ctx context.Context, s *client.Server) error {
+	_, _, err := s.Info(ctx, *v.job.ID, 0)
+	switch {
+	case client.Missing(err):
+		return nil
+	case err != nil:
+		return err
+	}
+	return usageError("%v has a job %q, which verify would replace", s, *v.job.ID).
+		withHint("give the job of the file another name, or purge that one: taskrun stop --purge%s %s", v.opts.at.words(), *v.job.ID)
+}
+
+// onNomad registers the job, which must be new, and purges it in the end.
+func (v *verification) onNomad(ctx, kill context.Context, s *client.Server) (played *verify.Played, version string, err error) {
+	if version, err = verify.Version(ctx, s); err != nil {
+		return nil, "", err
+	}
+	v.a.say("Nomad %s runs job %q", version, *v.job.ID)
+	answer, err := s.RegisterAt(ctx, v.job, v.files[0].Source, 0)
+	if refused, ok := errors.AsType[*client.RefusedError](err); ok && client.Remedy(err) == "" {
+		return nil, "", usageError("Nomad refuses job %q:\n%s", *v.job.ID, refused.Text)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	if answer.Warnings != "" {
+		v.a.say("Nomad: %s", strings.TrimSpace(answer.Warnings))
+	}
+	defer func() {
+		if _, ended := errors.AsType[*verify.AgentError](err); !ended {
+			err = errors.Join(err, verify.Purge(kill, s, v.job))
+		}
+	}()
+	played, err = v.play(ctx, s, answer.EvalID, "Nomad")
+	return played, version, err
+}
+
+// play follows the job on one side.
+func (v *verification) play(ctx context.Context, s *client.Server, evaluation, side string) (*verify.Played, error) {
+	job, _, err := s.Info(ctx, *v.job.ID, 0)
+	if err != nil {
+		return nil, err
+	}
+	job.Canonicalize()
+	played, err := verify.Play(ctx, verify.Side{
+		Server: s, Job: job, EvalID: evaluation, Hide: v.hide, Alone: evaluation != "" && !v.remote,
+		Say: func(text string) { v.a.say("%s: %s", side, text) },
+	}, v.policy)
+	if unplaced, ok := errors.AsType[*verify.UnplacedError](err); ok {
+		return nil, usageError("Nomad cannot run the job: %w", unplaced)
+	}
+	return played, err
+}
+
+// node returns what an agent needs for the job to be placed there.
+func (v *verification) node() verify.Node {
+	n := verify.Node{Class: v.stubs.Node.Class, Pool: v.stubs.Node.Pool, Meta: v.stubs.Node.Meta}
+	if p := deref(v.job.NodePool); p != api.NodePoolDefault && p != api.NodePoolAll {
+		n.Pool = p
+	}
+	if r := deref(v.job.Region); r != api.GlobalRegion {
+		n.Region = r
+	}
+	if d := v.job.Datacenters; len(d) > 0 && !strings.ContainsAny(d[0], "*?[") {
+		n.Datacenter = d[0]
+	}
+	if d := v.stubs.Node.Datacenter; d != "" {
+		n.Datacenter = d
+	}
+	return n
+}
+
+// volumes returns the host volumes that the job needs: those of the stubs, and a new
+// folder for each other one.
+func (v *verification) volumes() (map[string]stub.HostVolume, error) {
+	volumes := map[string]stub.HostVolume{}
+	for _, g := range v.job.TaskGroups {
+		for _, request := range g.Volumes {
+			if request.Type != "host" {
+				continue
+			}
+			of, ok := v.stubs.HostVolumes[request.Source]
+			if !ok {
+				path, err := allocdir.MakeVolume(v.scratch, request.Source, nil)
+				if err != nil {
+					return nil, err
+				}
+				of.Path = path
+			}
+			volumes[request.Source] = of
+		}
+	}
+	return volumes, nil
+}
+
+// quietScreen shows only the notices of a run.
+type quietScreen struct{ notices }
+
+// End shows nothing.
+func (quietScreen) End(view.Result) {}
