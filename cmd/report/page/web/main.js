@@ -11,7 +11,7 @@ function addRow(row) {
   name.title = row.name;
   if (row.attempt > 0) name.append(element("span", "badge", `attempt ${row.attempt + 1}`));
   if (row.restarts > 0) name.append(element("span", "badge", `↻ ${row.restarts}`));
-  if (row.exit !== null && row.exit !== 0) name.append(element("span", "badge bad", `exit ${row.exit}`));
+  if (row.exit) name.append(element("span", row.state === "failed" ? "badge bad" : "badge", `exit ${row.exit}`));
   row.bars = shape("svg", "bars", { "aria-hidden": "true" });
   line.append(name, row.bars, element("span", "took", row.spans.length > 0 ? duration(row.to - row.from) : ""));
   return line;
@@ -36,6 +36,8 @@ function startHead() {
   if (restarts > 0) fact("restarts", restarts.toLocaleString("en"));
   $("left-out").textContent = run.left_out ?? "";
   $("critical").hidden = run.critical.length === 0;
+  $("critical").setAttribute("aria-label", `Critical path, ${duration(run.critical_length ?? 0)}: ` +
+    run.critical.slice(0, 50).map((s) => `${s.row ? s.row.name : "no task"} ${s.kind} ${duration(s.to - s.from)}`).join(", "));
   $("critical").querySelector(".took").textContent = duration(run.critical_length ?? 0);
   $("run").hidden = run.marks.length === 0;
   $("run").setAttribute("aria-label", `Events of the run: ${run.marks.map((m) => m.title).slice(0, 20).join(", ")}`);
@@ -43,8 +45,8 @@ function startHead() {
 
 function start() {
   startHead();
-  const names = Math.max(12, ...run.rows.map((row) => row.name.length + (row.restarts ? 6 : 0) + (row.exit ? 7 : 0) + (row.attempt ? 10 : 0)));
-  $("chart").style.setProperty("--names", `min(${names * 7.4 + 50}px, 34vw)`);
+  const widths = run.rows.map((row) => row.name.length * 7.4 + (row.restarts ? 54 : 0) + (row.exit ? 64 : 0) + (row.attempt ? 76 : 0));
+  $("chart").style.setProperty("--names", `min(${Math.round(widths.reduce((a, b) => Math.max(a, b), 90) + 55)}px, 34vw)`);
   $("rows").append(...run.rows.map(addRow));
   startFilter();
   startDetails();

@@ -120,6 +120,7 @@ function startZoom() {
     rowAt(e)?.line.focus({ preventScroll: true });
     if (e.shiftKey) grab(e); else select(e);
   };
+  $("body").onclick = (e) => { if (e.pointerType === "touch" && rowAt(e)) openDetails(rowAt(e), timeAt(Math.max(barX(e), 0))); };
   $("chart").ondblclick = (e) => { if (barX(e) > 0) showAll(); };
   $("chart").addEventListener("wheel", turn, { passive: false });
 }
