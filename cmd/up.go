@@ -34,6 +34,15 @@ reschedule its allocation: a batch job that exits with 9 fails at once. The flag
 changes the jobs of the files before they start. It cannot be combined with
 --address: in a cluster the job file decides.
 
+With --repeat the jobs run several times, one run after the other. A line says
+how each run ended; the output of tasks is shown for the first run that failed,
+or for all with --verbose. At the end taskrun shows how many runs ended in which
+way, how long the tasks of passing runs took, and how the first run that failed
+differs from one that passed. With --until-fail it stops there. The exit code is
+that of the first run that failed. With --output json the objects of each run
+are followed by one of type "repeat". Ctrl-C stops the current run and shows the
+result so far.
+
 With --address taskrun registers the jobs in a Nomad cluster and shows them in
 the same way. Ctrl-C asks whether to stop the jobs or leave them running, and a
 second Ctrl-C leaves them; without a terminal any signal leaves them running.
@@ -60,6 +69,7 @@ completed does not count as failed.`,
 		Example: `  taskrun up job.nomad.hcl
   taskrun up --until running=30s --timeout 5m --output json job.nomad.hcl
   taskrun up --detach --wait web.nomad.hcl
+  taskrun up --repeat 50 --until-fail tests.nomad.hcl
   taskrun up --exit-code-from tests --driver docker=mock_driver job.nomad.hcl`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.ownData = opts.rehearse && !cmd.Flags().Changed("data-dir")
@@ -82,6 +92,7 @@ completed does not count as failed.`,
 	flags.BoolVar(&opts.wait, "wait", false, "with --detach: return once every deployment is healthy, or every task has run for 10s")
 	// Old spellings of the commands rehearse and update.
 	flags.BoolVar(&opts.rehearse, "rehearse", false, "dry run: do everything except start tasks; see: taskrun rehearse")
+	opts.bindRepeat(flags)
 	opts.bindOffline(flags)
 	flags.BoolVar(&opts.update, "update", false, "change the jobs where they run; see: taskrun update")
 	hide(flags, "rehearse", "offline", "update")
@@ -99,8 +110,12 @@ func runUp(ctx context.Context, a *app, args []string, opts upOptions) error {
 	switch {
 	case err != nil:
 		return err
+	case remote && opts.repeats():
+		return usageError("--repeat and --until-fail cannot be combined with --address: a cluster keeps the job between its runs")
 	case remote:
 		return upCluster(ctx, a, args, opts)
+	case opts.repeats():
+		return upRepeatedly(ctx, a, args, opts)
 	case opts.update:
 		if err := opts.checkHere(); err != nil {
 			return err

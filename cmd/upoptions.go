@@ -40,6 +40,8 @@ type upOptions struct {
 	reports  *reporter // nil: the command reports nothing
 	// noRestart removes the restarts and the rescheduling from the jobs.
 	noRestart bool
+	repeat    uint // how many runs there are; 0: no limit with untilFail, else one
+	untilFail bool
 }
 
 func (o *upOptions) bindTimeout(flags *pflag.FlagSet) {

@@ -23,7 +23,7 @@ type flagGroup struct {
 var flagGroups = []flagGroup{
 	{"Job", []string{"var", "var-file", "stubs", "strict", "driver", "no-restart", "now"}},
 	{"Output", []string{"output", "time", "verbose", "report", "junit", "color", "help"}},
-	{"Ending", []string{"timeout", "until", "fail-fast", "exit-code-from", "detach", "wait"}},
+	{"Ending", []string{"timeout", "until", "fail-fast", "exit-code-from", "repeat", "until-fail", "detach", "wait"}},
 	{"Cluster", append([]string{"address"}, clusterFlags...)},
 	{"Expert", []string{"data-dir", "http", "enforce-memory", "memory-oversubscription", "host-paths", "max-allocs", "config"}},
 }

@@ -67,16 +67,7 @@ func WriteComparison(to To, c Comparison) error {
 	case ui.Plain:
 		return write[any](to, "", nil, nil, func(out io.Writer) { writeComparison(out, to.style(), c) })
 	case ui.JSON:
-		items := make([]difference, 0, len(c.List))
-		for _, d := range c.List {
-			w := d.Where
-			w.Job = ""
-			items = append(items, difference{
-				Job: d.Job, Target: w.Target(), Generation: d.Generation, Kind: string(d.Kind), Name: d.Name,
-				A: d.A, B: d.B, AMS: milliseconds(d.AtA), BMS: milliseconds(d.AtB), Path: d.Path(), Why: d.Why,
-			})
-		}
-		if err := write(to, "difference", items, nil, nil); err != nil {
+		if err := write(to, "difference", objects(c.List), nil, nil); err != nil {
 			return err
 		}
 		different := c.Different()
@@ -85,6 +76,19 @@ func WriteComparison(to To, c Comparison) error {
 	default:
 		return nil
 	}
+}
+
+func objects(list []compare.Difference) []difference {
+	items := make([]difference, 0, len(list))
+	for _, d := range list {
+		w := d.Where
+		w.Job = ""
+		items = append(items, difference{
+			Job: d.Job, Target: w.Target(), Generation: d.Generation, Kind: string(d.Kind), Name: d.Name,
+			A: d.A, B: d.B, AMS: milliseconds(d.AtA), BMS: milliseconds(d.AtB), Path: d.Path(), Why: d.Why,
+		})
+	}
+	return items
 }
 
 func milliseconds(at time.Duration) *int64 {

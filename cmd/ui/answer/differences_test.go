@@ -2,9 +2,11 @@ package answer
 
 import (
 	"bytes"
+	"strconv"
 	"testing"
 	"time"
 
+	"taskrun/cmd/repeat"
 	"taskrun/cmd/report/compare"
 	"taskrun/cmd/ui"
 )
@@ -50,5 +52,35 @@ func TestComparison(t *testing.T) {
 	}
 	if n := c.Different(); n != 9 {
 		t.Errorf("%d undocumented differences", n)
+	}
+}
+
+func TestRepeated(t *testing.T) {
+	t.Parallel()
+	var flaky, passing repeat.Tally
+	for i, r := range []repeat.Run{
+		{Status: "complete", Took: 1200 * time.Millisecond},
+		{Status: "failed", ExitCode: 3, Reason: "task \"t\x1b\" failed: exit code 3", Took: time.Second},
+		{Status: "complete", Took: 2 * time.Minute},
+	} {
+		r.Number, r.Compared = i+1, &compare.Run{Took: r.Took, Values: map[compare.Key]string{{Kind: compare.Outcome, Name: "exit_code"}: strconv.Itoa(r.ExitCode)}}
+		flaky.Add(&r)
+		if !r.Failed() {
+			passing.Add(&r)
+		}
+	}
+	list, _ := flaky.Compare(compare.Defaults)
+	for name, r := range map[string]Repeated{
+		"repeated": {Tally: &flaky, ExitCode: 3, Comparison: &Comparison{A: Side{Name: "run 1"}, B: Side{Name: "run 2"}, List: list}},
+		"passing":  {Tally: &passing}, "none": {Tally: &repeat.Tally{}},
+	} {
+		for _, mode := range []ui.Mode{ui.Plain, ui.JSON} {
+			var out bytes.Buffer
+			to := To{Streams: &ui.Streams{Out: &out, Env: func(string) string { return "" }}, Mode: mode, Color: ui.ColorAlways, At: begin}
+			if err := WriteRepeated(to, r); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, "repeat_"+name+"_"+string(mode), out.Bytes())
+		}
 	}
 }

@@ -1,0 +1,115 @@
+package repeat
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"taskrun/cmd/report/compare"
+)
+
+// played plays a shell script in place of a run.
+func played(t *testing.T, script string, signals <-chan os.Signal) (*Run, []string) {
+	t.Helper()
+	var objects []string
+	p := &Player{
+		Path: "/bin/sh", Args: []string{"-c", script}, Env: os.Environ(), Stdin: []byte("the job"),
+		Object: func(object []byte) { objects = append(objects, string(object)) },
+	}
+	r, err := p.Play(1, signals, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, objects
+}
+
+func TestPlay(t *testing.T) {
+	t.Parallel()
+	r, objects := played(t, `
+echo '{"type":"log","alloc":"web.app[0]","task":"t","line":"a\u001b"}'
+echo '{"type":"log","alloc":"web.app[0]","task":"t","line_base64":"//4="}'
+echo '{"type":"task_state","time":"2026-01-01T00:00:00Z","job":"web","group":"app","alloc":"web.app[0]","alloc_id":"1","task":"t","state":"running"}'
+echo 'no object'
+echo '{"type":"summary","status":"complete"}'
+echo '{"type":"summary","status":"failed","reason":"because"}'
+cat >&2
+exit 3`, nil)
+	want := &Run{Number: 1, Status: "failed", ExitCode: 3, Reason: "because", Tail: []Line{{"app[0]/t", "a\x1b"}, {"app[0]/t", "\xff\xfe"}}, Said: "the job"}
+	state := r.Compared.Allocs[0].Tasks["t"].Values[compare.Key{Kind: compare.State}]
+	r.Took, r.Compared = 0, nil
+	if diff := cmp.Diff(want, r); diff != "" || state != "running" || len(objects) != 5 || !r.Failed() {
+		t.Errorf("state %q, %d objects: %s", state, len(objects), diff)
+	}
+}
+
+// However much a run writes, only the end is kept.
+func TestPlayIsBounded(t *testing.T) {
+	t.Parallel()
+	r, _ := played(t, `
+line=$(printf '%01000d' 0)
+for i in $(seq 400); do echo '{"type":"log","alloc":"web.app[0]","task":"t","line":"'$line$i'"}'; echo $line >&2; done`, nil)
+	if len(r.Tail)+r.Omitted != 400 || len(r.Tail) > maxTail/1000 || !strings.HasSuffix(r.Tail[len(r.Tail)-1].Text, "400") || len(r.Said) > maxError {
+		t.Errorf("%d lines kept, %d omitted, %d bytes of stderr", len(r.Tail), r.Omitted, len(r.Said))
+	}
+}
+
+func TestStoppedRun(t *testing.T) {
+	t.Parallel()
+	signals := make(chan os.Signal, 1)
+	signals <- os.Interrupt
+	r, _ := played(t, `exec sleep 600`, signals)
+	if !r.Stopped || r.Failed() || r.ExitCode != 130 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestNoProgram(t *testing.T) {
+	t.Parallel()
+	if _, err := (&Player{Path: "/nonexistent"}).Play(7, nil, nil); err == nil || !strings.Contains(err.Error(), "cannot start run 7") {
+		t.Error(err)
+	}
+}
+
+func TestTally(t *testing.T) {
+	t.Parallel()
+	var tally Tally
+	if _, ok := tally.Compare(compare.Defaults); ok {
+		t.Error("runs are compared before there are any")
+	}
+	for i, r := range []Run{
+		{Status: "failed", ExitCode: 1, Reason: "exit code 1 of 0b2a9a52-9c2f-4d39-8d5e-5b8f0c2f7d11"},
+		{Status: "complete", Took: 3 * time.Second},
+		{Status: "failed", ExitCode: 1, Reason: "exit code 1 of 1b2a9a52-9c2f-4d39-8d5e-5b8f0c2f7d11"},
+		{Status: "complete", Took: time.Second},
+		{Status: "complete", Took: 2 * time.Second},
+		{ExitCode: 125},
+		{ExitCode: 125},
+		{Status: "stopped", ExitCode: 130, Stopped: true},
+	} {
+		r.Number, r.Compared = i+1, &compare.Run{Took: r.Took}
+		tally.Add(&r)
+	}
+	var outcomes []Outcome
+	for _, o := range tally.Outcomes {
+		outcomes = append(outcomes, *o)
+	}
+	want := []Outcome{
+		{Status: "failed", ExitCode: 1, Reason: "exit code 1 of ID", Runs: 2, First: 1, Failed: true},
+		{Status: "complete", Runs: 3, First: 2},
+		{Status: "not started", ExitCode: 125, Runs: 2, First: 6, Failed: true},
+		{Status: "stopped", ExitCode: 130, Runs: 1, First: 8},
+	}
+	if diff := cmp.Diff(want, outcomes); diff != "" {
+		t.Error(diff)
+	}
+	if tally.Runs != 7 || tally.Failures != 4 || tally.Failed.Number != 1 || tally.Passed.Number != 2 {
+		t.Errorf("%d runs, %d failures, run %d and run %d are compared", tally.Runs, tally.Failures, tally.Failed.Number, tally.Passed.Number)
+	}
+	s := tally.Spreads.List()
+	if len(s) != 1 || s[0].Least() != time.Second || s[0].Median() != 2*time.Second || s[0].Most() != 3*time.Second {
+		t.Errorf("%+v", s)
+	}
+}
