@@ -20,7 +20,7 @@ import (
 )
 
 // ownFlags are flags of a repeated call that are not for its runs.
-var ownFlags = []string{"repeat", "until-fail", "output", "verbose", "time", "color"}
+var ownFlags = []string{"repeat", "until-fail", "output", "verbose", "time", "color", "report", "junit"}
 
 // maxStdin limits a job file that is read from stdin.
 const maxStdin = 64 << 20
@@ -35,6 +35,10 @@ func (o *upOptions) checkRepeat() error {
 		return with("detach", "each run has to end before the next one begins")
 	case o.http != "":
 		return with("http", "each run has a token of its own, which would not be shown").withHint("talk to a run at its socket, which --output json names")
+	case o.report.junit != "":
+		return with("junit", "a report is about one run")
+	case o.report.to != "" && o.report.to != "none":
+		return with("report", "a report is about one run")
 	case o.update || o.rehearse:
 		return usageError("--repeat and --until-fail are for runs of jobs").withHint("leave out --update and --rehearse")
 	}
@@ -88,7 +92,7 @@ func upRepeatedly(ctx context.Context, a *app, args []string, opts upOptions) er
 // repeatArgs returns the command line of a single run. What the environment and the
 // config file say holds for it as well, unless a flag says otherwise.
 func repeatArgs(given *pflag.FlagSet, files []string) []string {
-	args := []string{"up", "--output=json", "--repeat=0", "--until-fail=false"}
+	args := []string{"up", "--output=json", "--repeat=0", "--until-fail=false", "--report=none", "--junit="}
 	given.Visit(func(f *pflag.Flag) {
 		if slices.Contains(ownFlags, f.Name) {
 			return
