@@ -103,6 +103,9 @@ func runTrace(ctx context.Context, a *app, name string, opts traceOptions) error
 	}
 	ctx, stop := a.stoppable(ctx)
 	defer stop()
+	if opts.format == traceHTML && opts.to == "" && a.streams.OutTerm {
+		return usageError("cannot show a page on a terminal").withHint("write it to a file: taskrun trace --format html --to trace.html")
+	}
 	t := &tracing{app: a, opts: opts}
 	if remote {
 		err = t.ofCluster(ctx, name)
@@ -216,7 +219,7 @@ func (t *tracing) write(r *record.Run, now time.Time) error {
 func (t *tracing) render(w io.Writer, tr *trace.Trace, r *record.Run, options waterfall.Options) error {
 	switch t.opts.format {
 	case traceHTML:
-		return page.HTML(w, tr, nil)
+		return writePage(w, tr, r)
 	case traceSVG:
 		return page.SVG(w, tr)
 	case traceMermaid:

@@ -28,8 +28,11 @@ const (
 // openOutput opens a part of the output of a task.
 type openOutput func(alloc, task string, part client.Log) (client.Output, error)
 
-// writePage writes the page of the trace of a run.
-func writePage(w io.Writer, r *record.Run, t *trace.Trace) error {
+// writePage writes a trace as a page, with the output of its run if that is not nil.
+func writePage(w io.Writer, t *trace.Trace, r *record.Run) error {
+	if r == nil {
+		return page.HTML(w, t, nil)
+	}
 	return page.HTML(w, t, pageOutput(t, r.Output))
 }
 
