@@ -78,6 +78,7 @@ func runUnderKeeper(ctx context.Context, a *app, watch *keeper.Watch, path strin
 	r, stop := newRun(a, files, warnings, opts, p, surroundings{dataDir: dataDir, watch: watch, began: b.input.Began, detached: true})
 	defer stop()
 	b.engineRun, r.decided = r, b.remember
+	r.specs = func() (map[string][]byte, error) { return b.input.Specs, nil }
 	if resumed {
 		b.memory = watch.Held(heldCause)
 		r.start = b.resume

@@ -22,6 +22,7 @@ import (
 type backgroundInput struct {
 	Jobs  []*api.Job
 	Made  map[string]*api.JobSubmission // the source of each job
+	Specs map[string][]byte             // each job without its secrets, see jobfile.Redacted
 	Local string                        // stubs file; empty: none
 	Log   string                        // where it is before the run has a directory
 	Began time.Time

@@ -43,6 +43,10 @@ func runDetach(ctx context.Context, a *app, files []jobfile.File, warnings jobsp
 	}
 	defer log.Close()
 	input := backgroundInput{Jobs: jobfile.Jobs(files), Made: jobfile.Sources(files), Local: jobfile.Stubs(files).File, Log: log.Name()}
+	input.Specs, err = jobfile.Redacted(files)
+	if err != nil {
+		return errors.Join(err, os.Remove(log.Name()))
+	}
 	path, err := input.encode()
 	if err != nil {
 		return errors.Join(err, os.Remove(log.Name()))

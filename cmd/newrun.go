@@ -49,6 +49,7 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 	r = &engineRun{
 		watch: b.watch, verdict: verdict.New(p, jobfile.Jobs(files)), now: opts.now, began: b.began, detached: b.detached, shared: b.shared,
 		orders: make(chan bool), over: make(chan struct{}), dataDir: b.dataDir, reports: opts.reports,
+		specs: func() (map[string][]byte, error) { return jobfile.Redacted(files) },
 	}
 	variables := &variable.Store{}
 	set := jobfile.Stubs(files)

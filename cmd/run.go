@@ -43,9 +43,10 @@ type engineRun struct {
 	virtual  bool   // in virtual time
 	warnings int    // about its jobs
 	reports  *reporter
-	result   view.Result // how it ended
-	serve    func()      // lets clients in; nil: there are none
-	shared   bool        // the watch belongs to the caller
+	result   view.Result                       // how it ended
+	serve    func()                            // lets clients in; nil: there are none
+	shared   bool                              // the watch belongs to the caller
+	specs    func() (map[string][]byte, error) // the jobs without their secrets, by ID
 
 	// Of a run in the background.
 	detached bool
@@ -103,12 +104,14 @@ func (r *engineRun) run(ctx context.Context, jobs []*api.Job) (int, error) {
 		r.takeNoOrders()
 		return 0, errors.Join(err, r.abandon(ctx))
 	}
+	kept := make(chan error, 1)
+	go func() { kept <- r.keepJobs() }() // no task waits for it
 	failure := errors.Join(loop.Run(ctx), r.failure)
 	r.takeNoOrders()
 	if failure != nil && !r.verdict.Broke(failure) {
 		r.display.Say(failure.Error())
 	}
-	if err := r.writeRecords(jobs); err != nil {
+	if err := errors.Join(<-kept, r.writeRecords(jobs)); err != nil {
 		r.display.Say(err.Error())
 	}
 	if err := r.closeWatch(failure == nil); err != nil {
@@ -217,6 +220,25 @@ func (r *engineRun) lookAtStdout() {
 		r.verdict.Closed(err)
 	default:
 	}
+}
+
+// keepJobs writes down the jobs as they were submitted, without their secrets.
+func (r *engineRun) keepJobs() error {
+	if r.virtual { // its directory is removed
+		return nil
+	}
+	specs, err := r.specs()
+	dirs := r.engine.RunDirs()
+	maps.Copy(dirs, r.dirs)
+	for id, text := range specs {
+		if dirs[id] != "" {
+			err = errors.Join(err, record.WriteJob(dirs[id], text))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("cannot keep the jobs of the run: %w", err)
+	}
+	return nil
 }
 
 // writeRecords writes down how each job ended.

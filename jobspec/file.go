@@ -6,6 +6,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/jobspec/redact"
 )
 
 // File is a parsed job file.
@@ -29,6 +31,7 @@ type File struct {
 
 	lost      []Path // in Draft: values that are invalid or missing
 	conceal   concealment
+	given     concealment // all values of variables from outside of the job file, also public ones
 	concealed []Path // paths of hidden values; nil until first needed
 }
 
@@ -48,6 +51,13 @@ type concealment struct {
 	files  map[string]bool // sources that contain hidden values
 	ranges []Range         // expressions of the job file with hidden values
 	values map[string]bool // the hidden values
+}
+
+// Redacted returns the job as JSON for others to read: without values of its
+// environment and what else may be secret, and without values from outside of the job
+// file that are long enough to be recognized.
+func (f *File) Redacted() ([]byte, error) {
+	return redact.Job(f.Job, func(text string) string { return f.given.replace(f.conceal.replace(text, minSecret), minSecret) })
 }
 
 // Positions maps paths to places in the source: the value of an attribute or of

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/nomad/api"
+	"github.com/zclconf/go-cty/cty"
 
 	"taskrun/jobspec/decode"
 	"taskrun/jobspec/diagnostic"
@@ -39,6 +40,11 @@ func Parse(src Source, opts Options) (*File, Diagnostics) {
 		p.file.Job = nil
 	}
 	p.file.conceal, p.file.Secret = p.conceal, p.conceal.files
+	for _, v := range p.variables {
+		if v.at.Filename != src.Name && v.value != cty.NilVal {
+			p.file.given.add(v.value)
+		}
+	}
 	return p.file, diagnostics
 }
 

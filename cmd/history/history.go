@@ -49,7 +49,7 @@ func New(from io.Reader) *Reader {
 	return &Reader{from: bufio.NewReaderSize(from, 64<<10), allocs: map[string]*event.Alloc{}, unknown: map[string]int{}}
 }
 
-// Next returns the next event, or io.EOF at the end of what there is. Later
+// Next returns the next event, with its number in the history, or io.EOF at the end of what there is. Later
 // calls return events that have been added since.
 func (r *Reader) Next() (event.Event, error) {
 	for {
@@ -85,6 +85,7 @@ func (r *Reader) parse() (event.Event, bool) {
 		return event.Event{}, false
 	}
 	e, err := event.Parse(r.line)
+	e.Seq = event.Number(r.line)
 	unknown, newer := errors.AsType[*event.UnknownTypeError](err)
 	if err != nil && !newer {
 		r.skip()

@@ -27,6 +27,22 @@ func (o *Options) submission(src jobspec.Source, file *jobspec.File) *api.JobSub
 	return s
 }
 
+// Redacted returns the jobs of files as JSON without secrets, by job ID.
+func Redacted(files []File) (map[string][]byte, error) {
+	all := map[string][]byte{}
+	for _, f := range files {
+		if f.Job == nil {
+			continue
+		}
+		text, err := f.Redacted()
+		if err != nil {
+			return nil, err
+		}
+		all[*f.Job.ID] = text
+	}
+	return all, nil
+}
+
 // Sources returns the submissions of files, by job ID.
 func Sources(files []File) map[string]*api.JobSubmission {
 	all := map[string]*api.JobSubmission{}

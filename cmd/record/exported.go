@@ -41,10 +41,11 @@ func openOutput(from *archive, name string, part client.Log) (client.Output, err
 	if err != nil {
 		return nil, err
 	}
-	if part.Tail < 0 {
-		lines = 0
+	surplus := 0
+	if part.Tail >= 0 {
+		surplus = lines - part.Tail
 	}
-	if err := e.skip(lines-part.Tail, begin); err != nil {
+	if err := e.skip(surplus, begin); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil

@@ -129,8 +129,27 @@ func (r *Run) Spec() (*api.Job, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the job of run %s: %w", r.Name(), err)
 	}
-	j.Canonicalize() // it may have been written by anyone
+	if err := canonicalize(j); err != nil {
+		return nil, fmt.Errorf("cannot read the job of run %s: %s: %w", r.Name(), specFile, err)
+	}
 	return j, nil
+}
+
+// canonicalize adds the defaults of a job that anyone may have written. Nomad's own
+// function does not expect null in place of a group or a task.
+func canonicalize(j *api.Job) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = errors.New("it is not a job: a part of it is null")
+		}
+	}()
+	j.Canonicalize()
+	for _, g := range j.TaskGroups {
+		for _, t := range g.Tasks {
+			_ = t.Name // panics where there is no task
+		}
+	}
+	return nil
 }
 
 // State returns the state of the run after its past events.

@@ -22,8 +22,16 @@ func Write(dir string, s *view.Summary) error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(dir, source.SummaryFile)
-	if err := os.WriteFile(path+".new", append(text, '\n'), 0o600); err != nil {
+	return replace(filepath.Join(dir, source.SummaryFile), append(text, '\n'))
+}
+
+// WriteJob records in the directory of a run the job as it was submitted, as JSON
+// without secrets. It writes the job atomically.
+func WriteJob(dir string, text []byte) error { return replace(filepath.Join(dir, specFile), text) }
+
+// replace writes a file that only this user can read, at once.
+func replace(path string, text []byte) error {
+	if err := os.WriteFile(path+".new", text, 0o600); err != nil {
 		return err
 	}
 	return os.Rename(path+".new", path)

@@ -4,7 +4,7 @@ package store
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -12,7 +12,8 @@ import (
 )
 
 // historyFile is the name of a run's history in its directory. Each line is a
-// JSON object, as in --output json.
+// JSON object, as in --output json, with a number that counts the lines from 1: a
+// reader notices what is missing.
 const historyFile = "events.json"
 
 // History writes all events of a run except the tasks' output, which has files
@@ -40,7 +41,11 @@ func (h *History) write(path, job string) (failure error) {
 		return err
 	}
 	defer func() { failure = firstOf(failure, file.file.Close()) }()
-	enc := json.NewEncoder(file)
+	seq, err := lastNumber(file.file)
+	if err != nil {
+		h.sub.Close()
+		return errors.Join(err, file.file.Close())
+	}
 	for {
 		if !h.sub.Ready() || len(file.unwritten) > batch {
 			failure = file.flush() // a full disk must not end the run
@@ -49,9 +54,13 @@ func (h *History) write(path, job string) (failure error) {
 		if !ok {
 			return file.flush()
 		}
-		if event.Kind(e.Body) != "" && e.Of(job) {
-			failure = firstOf(failure, enc.Encode(e))
+		if event.Kind(e.Body) == "" || !e.Of(job) {
+			continue
 		}
+		seq++
+		line, err := e.Line(seq)
+		_, _ = file.Write(line) // it never fails
+		failure = firstOf(failure, err)
 	}
 }
 

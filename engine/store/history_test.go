@@ -42,13 +42,13 @@ func TestHistoryHoldsEveryEventOfItsJob(t *testing.T) {
 
 	const of = `"time":"2026-01-02T03:04:05.000000006Z","job":"web","group":"g","alloc":"web.g[0]","alloc_id":"1"`
 	want := []string{
-		`{"type":"task_event",` + of + `,"task":"t","event":"Terminated","message":"Exit Code: 3",` +
+		`{"seq":1,"type":"task_event",` + of + `,"task":"t","event":"Terminated","message":"Exit Code: 3",` +
 			`"details":{"exit_code":"3","oom_killed":"false","signal":"0"}}`,
-		`{"type":"task_state",` + of + `,"task":"t","state":"dead","failed":true,"restarts":2}`,
-		`{"type":"alloc_status",` + of + `,"status":"failed","description":"Failed tasks","retry_ms":1000}`,
-		`{"type":"alloc_health",` + of + `,"healthy":false}`,
-		`{"type":"deployment","time":"2026-01-02T03:04:05.000000006Z","job":"web","status":"failed","description":"d"}`,
-		`{"type":"diagnostic",` + of + `,"severity":"warning","summary":"word"}`,
+		`{"seq":2,"type":"task_state",` + of + `,"task":"t","state":"dead","failed":true,"restarts":2}`,
+		`{"seq":3,"type":"alloc_status",` + of + `,"status":"failed","description":"Failed tasks","retry_ms":1000}`,
+		`{"seq":4,"type":"alloc_health",` + of + `,"healthy":false}`,
+		`{"seq":5,"type":"deployment","time":"2026-01-02T03:04:05.000000006Z","job":"web","status":"failed","description":"d"}`,
+		`{"seq":6,"type":"diagnostic",` + of + `,"severity":"warning","summary":"word"}`,
 	}
 	file := filepath.Join(dir, "events.json")
 	if diff := cmp.Diff(want, lines(t, file)); diff != "" {

@@ -36,6 +36,7 @@ type journal struct {
 	file    *os.File // nil after a failure: the next record makes a new file
 	size    int64    // of file
 	history *os.File
+	lines   uint64 // number of the last line of the history
 	// unwritten are lines of the history that could not be written. They are
 	// part of each record until they can.
 	unwritten string
@@ -60,6 +61,9 @@ func createJournal(runDir string, first *record) (*journal, error) {
 	var err error
 	if j.history, err = openHistory(runDir); err == nil {
 		j.at, err = j.history.Seek(0, io.SeekEnd)
+	}
+	if err == nil {
+		j.lines, err = lastNumber(j.history)
 	}
 	if err == nil {
 		first.At = j.at
@@ -112,7 +116,11 @@ func (j *journal) repairHistory() error {
 		return err
 	}
 	j.at = min(j.at, end) // the file may have been truncated
-	return j.writeHistory(j.text)
+	if err := j.writeHistory(j.text); err != nil {
+		return err
+	}
+	j.lines, err = lastNumber(j.history)
+	return err
 }
 
 // setAside renames an unusable state file.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"io"
 	"os"
+
+	"taskrun/engine/leaf/event"
 )
 
 // maxUnwritten limits the lines kept in memory because they could not be
@@ -20,7 +22,7 @@ type lineFile struct {
 
 // openLines opens a file to append lines.
 func openLines(path string) (*lineFile, error) {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -60,4 +62,28 @@ func lastLines[T string | []byte](text T, length int) T {
 		return text[len(text):]
 	}
 	return text[cut+1:]
+}
+
+// maxLine limits how far back lastNumber looks for a whole line, in bytes.
+const maxLine = 1 << 20
+
+// lastNumber returns the number of the last whole line of a history; 0 if it has
+// none.
+func lastNumber(file *os.File) (uint64, error) {
+	info, err := file.Stat()
+	if err != nil || info.Size() == 0 {
+		return 0, err
+	}
+	text := make([]byte, min(info.Size(), 2*maxLine))
+	if _, err := file.ReadAt(text, info.Size()-int64(len(text))); err != nil {
+		return 0, err
+	}
+	for whole := bytes.LastIndexByte(text, '\n'); whole >= 0; {
+		begin := bytes.LastIndexByte(text[:whole], '\n')
+		if seq := event.Number(text[begin+1 : whole]); seq > 0 {
+			return seq, nil
+		}
+		whole = begin
+	}
+	return 0, nil
 }

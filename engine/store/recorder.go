@@ -176,12 +176,14 @@ const past = "event"
 func remember(rec *record, events []event.Event, j *journal) error {
 	rec.Seq = j.seq
 	var text strings.Builder
-	enc := json.NewEncoder(&text)
 	for _, e := range events {
 		rec.Seq = e.Seq
-		if err := enc.Encode(e); err != nil {
+		line, err := e.Line(j.lines + 1)
+		if err != nil {
 			return err
 		}
+		j.lines++
+		text.Write(line)
 		stored, err := e.Store()
 		if err != nil {
 			return err

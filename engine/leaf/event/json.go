@@ -11,7 +11,6 @@ import (
 // object has the fields of every event in --output json and in the history of a
 // run. The fields of the body follow.
 type object struct {
-	Seq     uint64    `json:"seq,omitempty"` // in a history alone
 	Type    string    `json:"type"`
 	Time    time.Time `json:"time"`
 	Job     string    `json:"job,omitempty"`
@@ -93,11 +92,12 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	return append(head, body[1:]...), nil
 }
 
-// Line returns the event as one object for a history, with its number there.
+// Line returns the event as one object for a history, with its number there, if it
+// has one.
 func (e Event) Line(seq uint64) ([]byte, error) {
 	text, err := e.MarshalJSON()
-	if err != nil {
-		return nil, err
+	if err != nil || seq == 0 {
+		return append(text, '\n'), err
 	}
 	line := fmt.Appendf(nil, `{"seq":%d,%s`, seq, text[1:])
 	return append(line, '\n'), nil
@@ -110,8 +110,17 @@ func (e *UnknownTypeError) Error() string {
 	return fmt.Sprintf("there are no events of type %q", e.Type)
 }
 
-// Parse parses an event from MarshalJSON, which omits its number, or from Line.
-// With an *UnknownTypeError, it returns all but the body.
+// Number returns the number of a line in its history; 0 if it has none.
+func Number(line []byte) uint64 {
+	var numbered struct{ Seq uint64 }
+	if json.Unmarshal(line, &numbered) != nil {
+		return 0
+	}
+	return numbered.Seq
+}
+
+// Parse parses an event from MarshalJSON or Line, but not its number. With an
+// *UnknownTypeError, it returns all but the body.
 func Parse(line []byte) (Event, error) {
 	// Those of tasks are the most frequent: they are read in one go.
 	var all struct {
@@ -127,7 +136,7 @@ func Parse(line []byte) (Event, error) {
 			return Event{}, err
 		}
 	}
-	e := Event{Seq: head.Seq, Time: head.Time, Task: head.Task}
+	e := Event{Time: head.Time, Task: head.Task}
 	if head.AllocID != "" {
 		e.Alloc = &Alloc{Job: head.Job, Group: head.Group, Name: head.Alloc, ID: head.AllocID, Parent: head.Parent}
 	}
