@@ -32,7 +32,7 @@ type File struct {
 	lost      []Path // in Draft: values that are invalid or missing
 	conceal   concealment
 	given     concealment // all values of variables from outside of the job file, also public ones
-	concealed []Path // paths of hidden values; nil until first needed
+	concealed []Path      // paths of hidden values; nil until first needed
 }
 
 // Unset is a variable without a value.
