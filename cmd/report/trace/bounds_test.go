@@ -210,7 +210,7 @@ func checkTrace(t *testing.T, trace *Trace) {
 			}
 			last = s.To
 		}
-		if len(r.Spans) > 2*(firstSpans+lastSpans) || len(r.Marks) > 2*keptMarks {
+		if len(r.Spans) > 2*(firstSpans+lastSpans) || len(r.Marks) > 4*keptMarks {
 			t.Errorf("%s: %d spans, %d marks", r.Name, len(r.Spans), len(r.Marks))
 		}
 	}

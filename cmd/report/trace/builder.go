@@ -54,11 +54,12 @@ type alloc struct {
 	replaces   *alloc // nil: none
 	after      *verdict
 	began      time.Time
-	ended      time.Time        // zero while it runs
-	rows       []*row           // in order of appearance
-	tasksOfJob []string         // names, in the order of the job
-	stages     map[string]Stage // by task; empty if the job is not known
-	checks     map[string]string
+	ended      time.Time         // zero while it runs
+	rows       []*row            // in order of appearance
+	tasksOfJob []string          // names, in the order of the job
+	stages     map[string]Stage  // by task; empty if the job is not known
+	checks     map[string]string // latest status
+	marks      marks
 }
 
 // NewBuilder returns a builder of the trace of a run with jobs, which must be
@@ -206,6 +207,7 @@ func (b *Builder) mergeAllocs(all []*alloc) (kept []*alloc) {
 func (b *Builder) absorb(into, a *alloc) {
 	into.merged = max(1, into.merged) + max(1, a.merged)
 	into.ended = a.ended
+	into.marks.absorb(&a.marks)
 	for _, r := range a.rows {
 		i := slices.IndexFunc(into.rows, func(o *row) bool { return o.task == r.task })
 		if i < 0 {
@@ -235,6 +237,10 @@ func (b *Builder) Trace(now time.Time) *Trace {
 	indexes := map[string]bool{}
 	for _, r := range b.sorted() {
 		row := r.row(t.End)
+		if a := r.alloc; r == a.main() {
+			row.Marks = join(row.Marks, a.marks.kept)
+			row.Omitted += a.marks.omitted
+		}
 		copies[r] = row
 		t.Rows = append(t.Rows, row)
 		t.Omitted += row.Omitted

@@ -37,6 +37,15 @@ func (m *marks) add(mark Mark) {
 	}
 }
 
+// absorb adds all marks of later ones, which are empty then.
+func (m *marks) absorb(later *marks) {
+	for _, mark := range later.kept {
+		m.add(mark)
+	}
+	m.omitted += later.omitted
+	*later = marks{}
+}
+
 // cut limits a text, which may come from anyone.
 func cut(text string) string {
 	if len(text) <= maxDetail {
@@ -111,7 +120,8 @@ func (b *Builder) ofRun(e event.Event) {
 	b.marks.add(m)
 }
 
-// ofAlloc adds the mark of an event that concerns an allocation: to its main task.
+// ofAlloc adds the mark of an event that concerns an allocation. It shows with its main
+// task.
 func (b *Builder) ofAlloc(a *alloc, e event.Event) {
 	m := Mark{Time: e.Time}
 	switch body := e.Body.(type) {
@@ -150,23 +160,26 @@ func (b *Builder) ofAlloc(a *alloc, e event.Event) {
 			m.Good = true
 		}
 	}
-	if r := a.main(); r != nil {
-		r.marks.add(m)
-	} else {
-		b.marks.add(m)
-	}
+	a.marks.add(m)
 }
 
-// main returns the first main task of an allocation, or else its first task; nil if
-// there is none.
-func (a *alloc) main() *row {
+// main returns the first main task of an allocation, or else the task that has run for
+// the longest time; nil if there is none.
+func (a *alloc) main() (main *row) {
 	for _, r := range a.rows {
-		if r.stage == Main || r.stage == Unknown {
+		if r.stage == Main {
 			return r
 		}
+		if main == nil || r.ran() > main.ran() {
+			main = r
+		}
 	}
-	if len(a.rows) > 0 {
-		return a.rows[0]
-	}
-	return nil
+	return main
+}
+
+// join returns two lists of marks as one.
+func join(a, b []Mark) []Mark {
+	all := slices.Concat(a, b)
+	slices.SortStableFunc(all, func(x, y Mark) int { return x.Time.Compare(y.Time) })
+	return all
 }

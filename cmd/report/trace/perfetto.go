@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"io"
 	"time"
+
+	"taskrun/jobspec/visible"
 )
 
 // perfettoEvent is an event of the Chrome trace format; see
@@ -94,7 +96,7 @@ func (p *perfetto) event(e perfettoEvent) {
 	}
 	p.begun = true
 	p.write("\n")
-	p.write(string(text))
+	p.write(string(visible.JSON(text)))
 }
 
 // name names a process or a thread, and sets its place among the others.

@@ -108,13 +108,10 @@ func (r *row) absorb(o *row) {
 		r.omitted += len(spans) - 1
 		r.spans = []span{{Span: Span{Kind: Running, From: from, To: to, Count: max(1, attempts(spans))}}}
 	}
-	for _, m := range o.marks.kept {
-		r.marks.add(m)
-	}
+	r.marks.absorb(&o.marks)
 	r.omitted += o.omitted
-	r.marks.omitted += o.marks.omitted
 	r.state, r.over, r.last = o.state, o.over, later(r.last, o.last)
-	o.spans, o.marks = nil, marks{}
+	o.spans = nil
 }
 
 func later(a, b time.Time) time.Time {
@@ -186,7 +183,7 @@ func (r *row) received(at time.Time) {
 	}
 	if old := r.alloc.replaces; old != nil && !old.ended.IsZero() && old.ended.Before(at) {
 		s := r.begin(Waiting, old.ended)
-		s.For, s.after, s.when = "the replacement of a failed allocation", old.failed(), old.ended
+		s.For, s.after, s.when = "the reschedule delay", old.failed(), old.ended
 	}
 	kind := Setup
 	if r.stage == Unknown || r.waits() != "" {
@@ -338,6 +335,14 @@ func (r *row) restarts(at time.Time, e *api.TaskEvent) {
 	if delay, err := strconv.ParseInt(e.Details["start_delay"], 10, 64); err == nil && delay >= 0 {
 		r.due = at.Add(time.Duration(delay))
 	}
+}
+
+// ran returns for how long the task has run until its latest event.
+func (r *row) ran() time.Duration {
+	if r.started.IsZero() {
+		return 0
+	}
+	return r.last.Sub(r.started)
 }
 
 // row returns the row of a trace that ends at a moment.

@@ -100,7 +100,7 @@ func (p *picture) critical() []string {
 		line, why := p.Style.Plain(ansi.Truncate(text, p.Width, p.more())), reason(s, before)
 		before = s.Row
 		if room := p.Width - ui.Width(text); why != "" && room > 12 {
-			line += p.Style.Quiet(ansi.Truncate(", "+ui.OneLine(why), room, p.more()))
+			line += p.Style.Quiet(ansi.Truncate(" "+ui.OneLine(why), room, p.more()))
 		}
 		lines = append(lines, line)
 	}
@@ -128,6 +128,8 @@ func reason(s trace.Step, before *trace.Row) (why string) {
 		switch {
 		case span.From.After(s.From):
 			return why
+		case span.Kind == trace.Waiting && s.Kind == trace.Waiting && span.For != "" && span.From.Equal(s.From):
+			return "for " + span.For
 		case span.Kind == trace.Waiting && s.Row != before && span.For != "":
 			why = "after " + span.For
 		case span.Kind == trace.Stopping && s.Kind == trace.Stopping && span.After != nil && span.From.Equal(s.From):
