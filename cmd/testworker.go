@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/bubble"
+	"taskrun/cmd/jobfile"
 	"taskrun/cmd/jobtest"
 	"taskrun/cmd/jobtest/assert"
 	"taskrun/cmd/jobtest/play"
@@ -78,17 +79,11 @@ func playTests(ctx context.Context, a *app, v *testView, dirs testDirs) error {
 	if a.configFile != "" {
 		args = append(args, "--config="+a.configFile)
 	}
-	for _, pair := range v.opts.Vars {
-		args = append(args, "--var="+pair)
-	}
-	for _, file := range v.opts.VarFiles {
-		args = append(args, "--var-file="+file)
-	}
 	orders := make([]worker.Order, len(v.runs))
 	for i, p := range v.runs {
 		orders[i] = worker.Order{
 			File: p.file.Path, Run: p.run.Name, Seed: uint64(v.opts.seed), Real: p.run.Mode == jobtest.Real,
-			Dir: dirs.of(p.run.Mode), Events: v.opts.verbose || p.run.Snapshot != "",
+			Dir: dirs.of(p.run.Mode), Events: v.opts.verbose || p.run.Snapshot != "", Vars: v.opts.Vars, VarFiles: v.opts.VarFiles,
 		}
 	}
 	pool := worker.Pool{
@@ -136,24 +131,20 @@ func checkSnapshot(p plannedRun, opts testOptions, events []timeline.Event) []wo
 
 // newTestWorkerCommand is a worker of "taskrun test".
 func newTestWorkerCommand(a *app) *cobra.Command {
-	var opts jobOptions
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use: "test-worker", Short: "Play runs of job tests, which stdin names", Hidden: true, Args: arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			collectRarely()
-			w := &testWorker{app: a, opts: opts}
+			w := &testWorker{app: a}
 			return worker.Serve(cmd.Context(), a.streams.In, a.streams.Out, w.play)
 		},
 	}
-	opts.bind(cmd.Flags())
-	return cmd
 }
 
 // testWorker plays the runs of test files, of which it keeps the latest.
 type testWorker struct {
 	*app
 
-	opts   jobOptions
 	player *play.Player
 	file   *jobtest.File
 }
@@ -165,7 +156,7 @@ func (w *testWorker) play(ctx context.Context, o worker.Order) (result worker.Re
 		result.Last = result.Last || o.Real // drivers that were shut down start nothing any more
 	}()
 	if w.player == nil || w.player.Dir != o.Dir {
-		w.player = w.app.player(w.opts.Options, o.Dir)
+		w.player = w.app.player(jobfile.Options{Vars: o.Vars, VarFiles: o.VarFiles}, o.Dir)
 	}
 	if w.file == nil || w.file.Path != o.File {
 		w.file, _ = jobtest.Read(o.File)
@@ -240,20 +231,12 @@ func failuresOf(all []assert.Failure) (list []worker.Failure) {
 func failureOf(err error) (f worker.Failure, last bool) {
 	f.Summary = err.Error()
 	var order jobspec.Diagnostic
-	var crash *bubble.PanicError
-	var stalled *bubble.StalledError
-	var left *bubble.LeftoverError
-	switch {
-	case errors.As(err, &order):
+	if errors.As(err, &order) {
 		f.Diagnostic = order
-	case errors.As(err, &crash):
-		f.Stack, last = string(crash.Stack), true
-	case errors.As(err, &stalled):
-		f.Stack, last = bubble.Stacks(stalled.Goroutines), true
-	case errors.As(err, &left):
-		f.Stack, last = bubble.Stacks(left.Goroutines), true
+		return f, false
 	}
-	return f, last
+	f.Stack = bubble.Stacks(err)
+	return f, f.Stack != ""
 }
 
 func addError(notices []string, err error) []string {

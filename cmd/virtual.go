@@ -2,22 +2,16 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"time"
 
 	"taskrun/cmd/bubble"
 	"taskrun/cmd/jobfile"
+	"taskrun/cmd/jobtest/play"
 	"taskrun/cmd/verdict"
 	"taskrun/drivers/process/keeper"
 	"taskrun/jobspec"
-)
-
-// The limits of a run in virtual time, which could otherwise go on for centuries.
-const (
-	virtualLimit  = 7 * 24 * time.Hour
-	virtualEvents = 1_000_000
 )
 
 // virtualTime is what a run in virtual time has in place of the outside.
@@ -35,11 +29,11 @@ func rehearseVirtually(ctx context.Context, a *app, files []jobfile.File, warnin
 	streams, written := outside.Behind()
 	a.streams = streams
 	defer func() { a.streams = outside }()
-	if p.Events = virtualEvents; p.Timeout == 0 {
-		p.Timeout = virtualLimit
+	if p.Events = play.MaxEvents; p.Timeout == 0 {
+		p.Timeout = play.VirtualTime
 	}
 	code := exitInternal
-	err := bubble.Run(ctx, bubble.Limits{Virtual: p.Timeout + virtualLimit}, func(ctx context.Context) error {
+	err := bubble.Run(ctx, bubble.Limits{Virtual: p.Timeout + play.VirtualTime}, func(ctx context.Context) error {
 		signals := make(chan os.Signal, 1)
 		defer context.AfterFunc(ctx, func() {
 			if sig := bySignal(ctx); sig != nil {
@@ -64,16 +58,7 @@ func rehearseVirtually(ctx context.Context, a *app, files []jobfile.File, warnin
 // virtualError adds the stacks of the goroutines that are to blame for an error of a
 // bubble, or says how to get them.
 func virtualError(err error, verbose bool) error {
-	stacks := ""
-	if panicked, ok := errors.AsType[*bubble.PanicError](err); ok {
-		stacks = string(panicked.Stack)
-	}
-	if left, ok := errors.AsType[*bubble.LeftoverError](err); ok {
-		stacks += bubble.Stacks(left.Goroutines)
-	}
-	if stalled, ok := errors.AsType[*bubble.StalledError](err); ok {
-		stacks += bubble.Stacks(stalled.Goroutines)
-	}
+	stacks := bubble.Stacks(err)
 	switch {
 	case stacks == "":
 		return err

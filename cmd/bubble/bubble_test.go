@@ -130,7 +130,7 @@ func roleBlocked() {
 	})
 	fmt.Println(err)
 	stalled, ok := errors.AsType[*StalledError](err)
-	fmt.Println(ok && strings.Contains(Stacks(stalled.Goroutines), "roleBlocked"))
+	fmt.Println(ok && strings.Contains(Stacks(stalled), "roleBlocked"))
 	fmt.Println(Run(context.Background(), Limits{}, func(context.Context) error { panic("not called") }))
 }
 

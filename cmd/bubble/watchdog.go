@@ -1,6 +1,7 @@
 package bubble
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -46,8 +47,25 @@ func names(list []Goroutine) string {
 	return strings.Join(text, ", ")
 }
 
-// Stacks returns the stacks of goroutines, for people who look for a mistake.
-func Stacks(list []Goroutine) string {
+// Stacks returns the stacks of the goroutines that an error of Run blames, or "" if
+// it blames none.
+func Stacks(err error) (stacks string) {
+	var crash *PanicError
+	var left *LeftoverError
+	var stalled *StalledError
+	if errors.As(err, &crash) {
+		stacks = string(crash.Stack)
+	}
+	if errors.As(err, &left) {
+		stacks += stacksOf(left.Goroutines)
+	}
+	if errors.As(err, &stalled) {
+		stacks += stacksOf(stalled.Goroutines)
+	}
+	return stacks
+}
+
+func stacksOf(list []Goroutine) string {
 	text := make([]string, len(list))
 	for i, g := range list {
 		text[i] = strings.TrimSpace(g.Stack) + "\n"

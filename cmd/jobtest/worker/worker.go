@@ -26,6 +26,10 @@ type Order struct {
 	Dir  string `json:"dir"`  // for what the run needs on disk
 	// Events are part of the result although the run passes.
 	Events bool `json:"events"`
+	// Vars and VarFiles are the values of --var and --var-file. They may hold secrets,
+	// so they are no arguments, which other users can read.
+	Vars     []string `json:"vars,omitempty"`
+	VarFiles []string `json:"var_files,omitempty"`
 }
 
 // Result is how a run went.
