@@ -42,6 +42,7 @@ type jobOptions struct {
 }
 
 func (o *jobOptions) bind(flags *pflag.FlagSet) {
+	o.flags = flags
 	flags.StringArrayVar(&o.Vars, "var", nil, "set a variable of the job file: `name=value` (may be repeated)")
 	flags.StringArrayVar(&o.VarFiles, "var-file", nil, "set variables from a `file` (may be repeated)")
 }
@@ -100,7 +101,7 @@ func (a *app) read(ctx context.Context, names []string, opts jobOptions) ([]jobf
 // bindStubs adds the flags of commands that use stubs. --local is the old
 // spelling of --stubs.
 func (o *jobOptions) bindStubs(flags *pflag.FlagSet) {
-	o.Stubbed, o.flags = true, flags
+	o.Stubbed = true
 	flags.StringVar(&o.stubs, "stubs", "", "`file` of stubs (default: taskrun.hcl beside the job file)")
 	flags.StringVar(&o.local, "local", "", "`file` of stubs")
 	hide(flags, "local")

@@ -184,11 +184,16 @@ func (v *testView) writeDiff(out *strings.Builder, diff string) {
 // repeat is the command that plays a run again.
 func (v *testView) repeat(p plannedRun) string {
 	words := []string{"taskrun", "test", "--seed", v.opts.seed.String(), "--filter", shellWord(p.run.Name)}
-	for _, pair := range v.opts.Vars {
-		words = append(words, "--var", shellWord(pair))
+	given := v.opts.flags.Changed // else the environment or the config file has it, and it may be secret
+	if given("var") {
+		for _, pair := range v.opts.Vars {
+			words = append(words, "--var", shellWord(pair))
+		}
 	}
-	for _, file := range v.opts.VarFiles {
-		words = append(words, "--var-file", shellWord(file))
+	if given("var-file") {
+		for _, file := range v.opts.VarFiles {
+			words = append(words, "--var-file", shellWord(file))
+		}
 	}
 	return strings.Join(append(words, shellWord(p.file.Path)), " ")
 }
