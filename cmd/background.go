@@ -134,7 +134,7 @@ func (b *detachedRun) launch(jobs []*api.Job, file *os.File) error {
 		return err
 	}
 	_ = os.Remove(b.input.Log) // the run directory has a link to it
-	b.serve()
+	b.servePlaced()
 	return nil
 }
 
@@ -182,8 +182,10 @@ func (b *detachedRun) resume(jobs []*api.Job) error {
 	if b.failure = b.engine.Recover(runs...); b.failure != nil {
 		b.display.Say(b.failure.Error())
 	}
-	time.AfterFunc(foundTime, b.serve)
+	time.AfterFunc(placeTime, b.serve)
 	go func() {
+		b.engine.Placed()
+		time.AfterFunc(foundTime, b.serve)
 		b.engine.Found()
 		b.serve()
 		switch n := process.Settle(); {

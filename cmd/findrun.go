@@ -59,6 +59,9 @@ func (a *app) liveRuns(ctx context.Context) (runs []*source.Directory, err error
 	var failures error
 	for _, s := range servers {
 		self, err := s.Self(ctx)
+		if s.Died(err) {
+			continue // it has just ended
+		}
 		if err != nil {
 			failures = errors.Join(failures, err)
 			continue

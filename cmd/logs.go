@@ -331,7 +331,7 @@ func (l *logsSession) followServer(ctx context.Context, s *client.Server) error 
 		return follow(ctx, outside(logs, screen, true))
 	}
 	self, err := s.Self(ctx)
-	if client.Gone(err) { // the run has just ended
+	if s.Died(err) { // the run has just ended
 		kept, _, _, err := l.a.endedTasks(ctx, l.opts.dataDir, l.opts.job, l.targets)
 		if err != nil {
 			return err

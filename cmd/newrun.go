@@ -110,7 +110,6 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 		}
 	}
 	warning, unserve := "", func() {}
-	r.serve = func() {}
 	linger := time.Duration(0)
 	if b.detached {
 		linger = lingerTime

@@ -185,9 +185,22 @@ func (r *engineRun) submitAndServe(jobs []*api.Job) error {
 		return err
 	}
 	if r.serve != nil {
-		r.serve()
+		r.servePlaced()
 	}
 	return nil
+}
+
+// placeTime limits how long clients wait until the first allocations are placed.
+const placeTime = 5 * time.Second
+
+// servePlaced lets clients in once the first allocations are placed. Earlier ones
+// would see a job without tasks.
+func (r *engineRun) servePlaced() {
+	time.AfterFunc(placeTime, r.serve)
+	go func() {
+		r.engine.Placed()
+		r.serve()
+	}()
 }
 
 // submit submits the jobs, and launches periodic ones if that is wanted.

@@ -143,6 +143,7 @@ type jobRun struct {
 
 	children  children
 	lives     sync.WaitGroup // running slots
+	placing   sync.WaitGroup // the first turn, and the first placement of each slot that it begins
 	forgotten atomic.Bool    // the job was purged and has ended
 
 	mu          sync.Mutex
@@ -156,6 +157,7 @@ type jobRun struct {
 	stopped     bool // by an order for this job
 	purged      bool // forget the job once it has ended
 	ended       bool // the job can start nothing more
+	turned      bool // the first turn is over
 }
 
 // children holds the jobs that run on behalf of a periodic or parameterized

@@ -39,6 +39,10 @@ func (r *jobRun) turn() (again time.Time, over bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	again = r.advance(&store.Change{})
+	if !r.turned {
+		r.turned = true
+		r.placing.Done()
+	}
 	if r.living > 0 || r.isEmpty() {
 		return again, false
 	}

@@ -15,6 +15,7 @@ func newJobRun(e *Engine, job *api.Job, dir *allocdir.Run, memory *port.Memory, 
 		engine: e, job: job, dir: dir, recorder: recorder, hostEnv: e.cfg.HostEnv,
 		woken: make(chan struct{}, 1), ready: make(chan struct{}), scalings: map[string][]api.ScalingEvent{},
 	}
+	r.placing.Add(1) // until the first turn is over
 	r.ports = jobPorts{job: *job.ID, claims: e.ports, shared: e.cfg.LogicalPorts, memory: memory, notice: e.notice, drivers: e.cfg.Drivers}
 	r.children = children{parent: r, known: map[string]*jobRun{}}
 	r.newest.Store(job)

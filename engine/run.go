@@ -18,6 +18,9 @@ func (r *jobRun) run() {
 	r.children.restore()
 	r.restore()
 	r.engine.runs.finding.Done()
+	if launches(r.job) {
+		r.placing.Done() // it places nothing itself
+	}
 	switch {
 	case r.job.IsPeriodic():
 		r.children.runPeriodic()

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/hashicorp/nomad/api"
 )
@@ -49,6 +51,24 @@ func (c *children) find(id string) *jobRun {
 	c.parent.mu.Lock()
 	defer c.parent.mu.Unlock()
 	return c.known[id]
+}
+
+// Placed waits until the first allocations of every submitted or recovered job
+// are placed: earlier, Allocs lacks some of them. Call it after Submit or
+// Recover.
+func (e *Engine) Placed() {
+	for _, r := range e.runs.all() {
+		r.placing.Wait()
+		for _, child := range r.children.all() {
+			child.placing.Wait()
+		}
+	}
+}
+
+func (c *children) all() []*jobRun {
+	c.parent.mu.Lock()
+	defer c.parent.mu.Unlock()
+	return slices.Collect(maps.Values(c.known))
 }
 
 // Jobs returns the newest versions of the submitted jobs, except purged ones.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"taskrun/engine/restart"
@@ -18,13 +19,19 @@ func (s *slot) begin() {
 	s.living = true
 	s.jobRun.living++
 	s.lives.Add(1)
-	go s.live()
+	placed := func() {}
+	if !s.turned {
+		s.placing.Add(1)
+		placed = sync.OnceFunc(s.placing.Done)
+	}
+	go s.live(placed)
 }
 
 // live runs an allocation, and another in its place for as long as that is
-// wanted.
-func (s *slot) live() {
+// wanted. It calls placed once Allocs has the first one, or there will be none.
+func (s *slot) live(placed func()) {
 	defer s.lives.Done()
+	defer placed()
 	next := s.restored
 	s.restored = nil
 	for next != nil || s.mayPlace() {
@@ -32,6 +39,7 @@ func (s *slot) live() {
 			s.replace(s.ended)
 			next = s.place()
 		}
+		placed()
 		s.ended = next
 		if !s.another(s.run(next)) {
 			return

@@ -10,6 +10,9 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -110,6 +113,32 @@ func TestLost(t *testing.T) {
 	}
 }
 
+// dying returns an engine that dies whenever it is asked.
+func dying(t *testing.T) *Server {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "client") //nolint:usetesting // paths of sockets are short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	socket := filepath.Join(dir, "s")
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for conn, err := listener.Accept(); err == nil; conn, err = listener.Accept() {
+			conn.Close()
+		}
+	}()
+	s, err := Local(socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // Jobs of several servers are sorted by name, then in the order of the servers;
 // a server that fails is reported, an engine that has ended is not.
 func TestListJobs(t *testing.T) {
@@ -126,7 +155,7 @@ func TestListJobs(t *testing.T) {
 		t.Fatal(err)
 	}
 	one, other, broken := cluster(t, "", list("c", "a")), cluster(t, "", list("b", "a")), cluster(t, "", nil)
-	jobs, errs := ListJobs(t.Context(), []*Server{one, gone, other, broken})
+	jobs, errs := ListJobs(t.Context(), []*Server{one, gone, other, dying(t), broken})
 	var got []string
 	for _, j := range jobs {
 		got = append(got, j.ID)
@@ -255,13 +284,20 @@ func TestAskAgain(t *testing.T) {
 // of connection error.
 func TestDied(t *testing.T) {
 	t.Parallel()
-	for err, want := range map[error][2]bool{ // whether it died, and whether it was gone before
-		syscall.ECONNREFUSED: {true, true}, fs.ErrNotExist: {true, true}, io.EOF: {true, false}, io.ErrUnexpectedEOF: {true, false},
-		syscall.ECONNRESET: {true, false}, syscall.EPIPE: {true, false}, syscall.EACCES: {false, false}, io.ErrClosedPipe: {false, false},
+	for err, want := range map[error]bool{
+		syscall.ECONNREFUSED: true, fs.ErrNotExist: true, io.EOF: true, io.ErrUnexpectedEOF: true,
+		syscall.ECONNRESET: true, syscall.EPIPE: true, syscall.EACCES: false, io.ErrClosedPipe: false,
 	} {
 		err = &net.OpError{Op: "dial", Err: err}
-		if got := [2]bool{died(err), Gone(err)}; got != want {
-			t.Errorf("%v: died and was gone before: %v, want %v", err, got, want)
+		if got := died(err); got != want {
+			t.Errorf("%v: died: %t, want %t", err, got, want)
+		}
+	}
+	for err, want := range map[error]bool{
+		errors.New("http: server closed idle connection"): true, &net.OpError{Op: "dial", Err: syscall.EACCES}: false,
+	} {
+		if got := died(reason(t.Context(), &url.Error{Op: "Get", Err: err})); got != want {
+			t.Errorf("a request fails with %v: died: %t, want %t", err, got, want)
 		}
 	}
 	engine, ended := &Server{Socket: "/a.sock"}, fmt.Errorf("cannot ask: %w", io.EOF)

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -44,10 +45,23 @@ func reason(ctx context.Context, err error) error {
 		return context.Cause(ctx)
 	case errors.As(err, &response) && response.HasStatusCode():
 		return &RefusedError{response.StatusCode(), strings.TrimSpace(response.Body())}
+	case errors.As(err, &request) && !isDial(request.Err):
+		return &brokenError{request.Err}
 	case errors.As(err, &request):
 		return request.Err
 	}
 	return err
+}
+
+// brokenError is the error of a request whose connection broke before an answer
+// came. Some of those of net/http have no other type.
+type brokenError struct{ error }
+
+func (e *brokenError) Unwrap() error { return e.error }
+
+func isDial(err error) bool {
+	var of *net.OpError
+	return errors.As(err, &of) && of.Op == "dial"
 }
 
 // Remedy returns the remedy for an error of a cluster, or "".

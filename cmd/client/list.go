@@ -41,7 +41,7 @@ func each[T any](servers []*Server, ask func(*Server) ([]T, error)) (all []T, er
 	}
 	asking.Wait()
 	for i, err := range failed {
-		if err != nil && (servers[i].Socket == "" || !Gone(err)) {
+		if err != nil && !servers[i].Died(err) {
 			errs = append(errs, err)
 		}
 	}

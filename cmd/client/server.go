@@ -138,11 +138,8 @@ func (s *Server) Died(err error) bool { return s.Socket != "" && died(err) }
 
 // died reports whether there was no engine, or whether it ended during a request.
 func died(err error) bool {
-	return Gone(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+	var broken *brokenError
+	return errors.As(err, &broken) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
-}
-
-// Gone reports whether an engine had ended before a request.
-func Gone(err error) bool {
-	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist)
 }

@@ -223,6 +223,9 @@ func (d *Directory) Follow(ctx context.Context) error {
 				return err
 			}
 		case err := <-following:
+			if err == nil {
+				err = d.openMissed()
+			}
 			if err != nil {
 				return err
 			}

@@ -326,6 +326,33 @@ func TestOutputsOfADirectory(t *testing.T) {
 	}
 }
 
+// Outputs of tasks that no engine has listed are published once the run has
+// ended, like any other.
+func TestOutputsThatNoEngineHasListed(t *testing.T) {
+	t.Parallel()
+	for tail, want := range map[int][]string{-1: {`t stdout "zero\none\n"`, "the end"}, 1: {`t stdout "one\n"`, "the end"}, 0: {"the end"}} {
+		e := newFakeEngine(t)
+		e.append(t, history.File, strings.ReplaceAll(taskEvent("Started", 3), `"t"`, `"unwanted"`))
+		for _, name := range []string{"t", "unwanted"} {
+			if err := os.WriteFile(filepath.Join(e.dir, "alloc/1/alloc/logs/"+name+".stdout.0"), []byte("zero\none\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d := e.directory(t)
+		d.Detail, d.Tail = Outputs, tail
+		d.Want = func(t *client.Task, stream event.Stream) bool {
+			return t.Name == "t" && t.Alloc.JobID == "web" && t.Alloc.Name == "web.g[0]" && stream == event.Stdout
+		}
+		e.append(t, SummaryFile, "{}")
+		e.die()
+		f := begin(t, d)
+		f.expect(t, want...)
+		if err := f.end(t); err != nil {
+			t.Errorf("tail %d: %v", tail, err)
+		}
+	}
+}
+
 // The end of a run needs no history, and a job may end while others go on.
 func TestEndOfADirectory(t *testing.T) {
 	t.Parallel()

@@ -173,6 +173,44 @@ func (d *Directory) followOutputs(ctx context.Context, following *sync.WaitGroup
 	}
 }
 
+// openMissed opens the outputs of tasks that no engine has listed: those that
+// started and ended while there was none, or before the first one answered.
+func (d *Directory) openMissed() error {
+	if d.Detail != Outputs {
+		return nil
+	}
+	for _, job := range d.IDs {
+		events, err := History(d.Self.Runs[job])
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		for _, e := range events {
+			if body, ok := e.Body.(event.TaskEvent); ok && body.Type == api.TaskStarted {
+				d.openWanted(e.Alloc, e.Task)
+			}
+		}
+	}
+	d.alert()
+	return nil
+}
+
+// openWanted opens the wanted outputs of a task that are not open yet.
+func (d *Directory) openWanted(alloc *event.Alloc, task string) {
+	t := &client.Task{
+		Server: d.Server, Name: task, State: &api.TaskState{}, Index: client.IndexOf(alloc.Name),
+		Alloc: &api.AllocationListStub{ID: alloc.ID, Name: alloc.Name, JobID: alloc.Job, TaskGroup: alloc.Group},
+	}
+	for _, stream := range event.Streams {
+		key := outputKey{alloc.ID, task, stream}
+		if d.output(key) == nil && (d.Want == nil || d.Want(t, stream)) {
+			d.open(alloc, key)
+		}
+	}
+}
+
 // hold protects the current files from rotation.
 func (d *Directory) hold() {
 	d.mu.Lock()

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
@@ -58,31 +57,18 @@ func largeOutput(dir, program string, mib, rate int, random *rand.Rand) (err err
 	if err := follower.Start(); err != nil {
 		return err
 	}
-	received, follows := bufio.NewReader(seen), make(chan struct{})
-	go func() {
-		defer close(follows)
-		_, _ = received.Peek(1)
-	}()
 	logs := func() string {
 		found, _ := filepath.Glob(filepath.Join(run.RunDir, "alloc", "*", "alloc", "logs")) // the pattern is valid
 		return strings.Join(found, "")
 	}
 	keeper := strings.TrimSuffix(run.Socket[strings.LastIndexByte(run.Socket, '-')+1:], ".sock")
 	kills := 0
-	killable := func() bool { // a follower finds no run while an engine is being replaced
-		select {
-		case <-follows:
-			return sizeOf(logs()) > int64(kills+1)*int64(mib)<<20/3
-		default:
-			return false
-		}
-	}
 	limit := patience + time.Duration(mib)*time.Second
 	for !over(run.RunDir) {
 		if time.Since(began) > limit {
 			return fmt.Errorf("the run has not ended after %v", limit)
 		}
-		if pid := r.engine(keeper); pid != 0 && kills < 2 && killable() {
+		if pid := r.engine(keeper); pid != 0 && kills < 2 && sizeOf(logs()) > int64(kills+1)*int64(mib)<<20/3 {
 			_ = syscall.Kill(pid, syscall.SIGKILL) // it may just have ended
 			kills++
 		}
@@ -103,8 +89,7 @@ func largeOutput(dir, program string, mib, rate int, random *rand.Rand) (err err
 	if kept, err = openPieces(logs()); err != nil {
 		return err
 	}
-	<-follows
-	n, err := same(&slow{Reader: received, rate: rate << 20, began: began}, kept)
+	n, err := same(&slow{Reader: seen, rate: rate << 20, began: began}, kept)
 	if err = errors.Join(err, follower.Wait()); err != nil {
 		return fmt.Errorf("a follower: %w, after %d bytes", err, n)
 	}

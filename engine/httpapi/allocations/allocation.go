@@ -51,7 +51,7 @@ func (h *Handler) stubs(r *rest.Request, keep func(engine.Alloc) bool) ([]*api.A
 		if !keep(a) || !r.InNamespace(*a.Job.Namespace) {
 			continue
 		}
-		alloc := h.run.Allocation(a)
+		alloc := h.run.Bare(a)
 		stub := alloc.Stub()
 		stub.JobType, stub.JobVersion, stub.AllocatedResources = *a.Job.Type, *a.Job.Version, nil
 		if resources {

@@ -14,8 +14,19 @@ type Allocation struct {
 }
 
 // Allocation describes an allocation in the form of Nomad's API, without its
-// job.
+// job. The first call may create the signing key, which takes long.
 func (run *Run) Allocation(a engine.Alloc) *Allocation {
+	alloc := run.Bare(a)
+	shared := &api.Resources{
+		CPU: new(0), Cores: new(0), MemoryMB: new(0), MemoryMaxMB: new(0), IOPS: new(0),
+		DiskMB: alloc.Resources.DiskMB, Networks: alloc.Resources.Networks,
+	}
+	return &Allocation{Allocation: alloc, SharedResources: shared, SigningKeyID: run.Keys.ID()}
+}
+
+// Bare describes an allocation without the fields that Nomad's client lacks, and
+// without its job.
+func (run *Run) Bare(a engine.Alloc) *api.Allocation {
 	known := run.Tracker.Alloc(a.ID)
 	group := a.Job.LookupTaskGroup(a.Group)
 	alloc := &api.Allocation{
@@ -43,9 +54,5 @@ func (run *Run) Allocation(a engine.Alloc) *Allocation {
 		}
 	}
 	addResources(alloc, group, a)
-	shared := &api.Resources{
-		CPU: new(0), Cores: new(0), MemoryMB: new(0), MemoryMaxMB: new(0), IOPS: new(0),
-		DiskMB: alloc.Resources.DiskMB, Networks: alloc.Resources.Networks,
-	}
-	return &Allocation{Allocation: alloc, SharedResources: shared, SigningKeyID: run.Keys.ID()}
+	return alloc
 }
