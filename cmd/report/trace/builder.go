@@ -54,8 +54,9 @@ type alloc struct {
 	replaces   *alloc // nil: none
 	after      *verdict
 	began      time.Time
-	ended      time.Time         // zero while it runs
-	rows       []*row            // in order of appearance
+	ended      time.Time // zero while it runs
+	rows       []*row    // in order of appearance
+	byTask     map[string]*row
 	tasksOfJob []string          // names, in the order of the job
 	stages     map[string]Stage  // by task; empty if the job is not known
 	checks     map[string]string // latest status
@@ -125,7 +126,7 @@ func (b *Builder) alloc(e event.Event) *alloc {
 		b.omitted++
 		return nil
 	}
-	a := &alloc{Alloc: e.Alloc, state: b.run.Alloc(e.Alloc), began: e.Time, checks: map[string]string{}}
+	a := &alloc{Alloc: e.Alloc, state: b.run.Alloc(e.Alloc), began: e.Time, checks: map[string]string{}, byTask: map[string]*row{}}
 	a.tasksOfJob, a.stages = b.stages(e.Alloc)
 	if h := b.healthy; h != nil && h.Job == a.Job && h.at.After(b.updated) {
 		a.after = h
@@ -150,10 +151,8 @@ func (b *Builder) row(e event.Event) *row {
 	if a == nil {
 		return nil
 	}
-	for _, r := range a.rows {
-		if r.task == e.Task {
-			return r
-		}
+	if r := a.byTask[e.Task]; r != nil {
+		return r
 	}
 	if b.rows == maxRows {
 		b.omitted++
@@ -161,8 +160,14 @@ func (b *Builder) row(e event.Event) *row {
 	}
 	b.rows++
 	r := &row{alloc: a, task: e.Task, state: b.run.Task(e), stage: a.stages[e.Task], last: e.Time}
-	a.rows = append(a.rows, r)
+	a.add(r)
 	return r
+}
+
+// add adds a task.
+func (a *alloc) add(r *row) {
+	a.rows = append(a.rows, r)
+	a.byTask[r.task] = r
 }
 
 // became takes in the status of an allocation.
@@ -209,16 +214,16 @@ func (b *Builder) absorb(into, a *alloc) {
 	into.ended = a.ended
 	into.marks.absorb(&a.marks)
 	for _, r := range a.rows {
-		i := slices.IndexFunc(into.rows, func(o *row) bool { return o.task == r.task })
-		if i < 0 {
+		o := into.byTask[r.task]
+		if o == nil {
 			r.alloc = into
-			into.rows = append(into.rows, r)
+			into.add(r)
 			continue
 		}
-		into.rows[i].absorb(r)
+		o.absorb(r)
 		b.rows--
 	}
-	a.rows, a.replaces, a.after = nil, nil, nil
+	a.rows, a.byTask, a.replaces, a.after = nil, nil, nil, nil
 	delete(b.allocs, a.ID)
 	b.run.Forget(event.Event{Alloc: a.Alloc, Body: event.Forgotten{}})
 }

@@ -183,7 +183,10 @@ func (r *row) received(at time.Time) {
 	}
 	if old := r.alloc.replaces; old != nil && !old.ended.IsZero() && old.ended.Before(at) {
 		s := r.begin(Waiting, old.ended)
-		s.For, s.after, s.when = "the reschedule delay", old.failed(), old.ended
+		s.For, s.after, s.when = "its placement", old.failed(), old.ended
+		if old.state.Status == api.AllocClientStatusFailed {
+			s.For = "the reschedule delay"
+		}
 	}
 	kind := Setup
 	if r.stage == Unknown || r.waits() != "" {
