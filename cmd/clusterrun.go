@@ -84,7 +84,11 @@ func (r *clusterRun) show(ctx context.Context, past []event.Event, p verdict.Pol
 		loop.Timeout = max(1, p.Timeout-time.Since(options.Begin))
 	}
 	err := r.toTheEnd(ctx, loop, v, display, options.Mode)
-	return r.reports.ended(ending{run: v.Run, began: options.Begin, result: resultOf(v), output: display.LastOutput}, err)
+	result := resultOf(v)
+	if v.Left() != 0 {
+		result.Cause, result.User = "taskrun has left the run, which continues", true
+	}
+	return r.reports.ended(ending{run: v.Run, began: options.Begin, result: result, output: display.LastOutput}, err)
 }
 
 // toTheEnd follows the run and shows how it ended.

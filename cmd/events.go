@@ -50,7 +50,7 @@ Exit codes:
   taskrun events web.zip
   taskrun events -f --output json | jq -r 'select(.event=="Terminated").message'`,
 		Args:              arguments(0, 1),
-		ValidArgsFunction: completeRuns(a, &opts.connection),
+		ValidArgsFunction: completeEvents(a, &opts),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runEvents(cmd.Context(), a, first(args), opts)
 		},
@@ -62,6 +62,18 @@ Exit codes:
 	flags.BoolVarP(&opts.follow, "follow", "f", false, "continue with new events until the run ends")
 	bindDataDir(flags, &opts.dataDir)
 	return cmd
+}
+
+// completeEvents completes a run of this machine, or a job of a cluster.
+func completeEvents(a *app, opts *eventsOptions) cobra.CompletionFunc {
+	jobs, runs := completeRuns(a, &opts.connection), completeRunNames(a, &opts.dataDir, 1)
+	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		names, files := runs(cmd, args, prefix)
+		if opts.cluster.Address != "" {
+			return jobs(cmd, args, prefix)
+		}
+		return names, files
+	}
 }
 
 func runEvents(ctx context.Context, a *app, job string, opts eventsOptions) error {

@@ -112,6 +112,8 @@ func runLogs(ctx context.Context, a *app, targets []string, opts logsOptions) er
 			return failure
 		case a.namesRun(ctx, first(targets), opts.dataDir):
 			return logsOfRun(ctx, a, targets, opts)
+		case len(servers) == 0 && len(targets) > 0:
+			return failed("no task and no run that is kept matches %q", targets[0]).withHint("see: taskrun runs")
 		case len(servers) == 0:
 			return noRun(exitFailed)
 		}

@@ -3,6 +3,7 @@ package cmd
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -229,6 +230,9 @@ func (r *reporter) ended(e ending, err error) error {
 	}
 	r.closeSection()
 	e.result.ExitCode = exitCode(err)
+	if exit, ok := errors.AsType[*exitError](err); ok && exit.err != nil && e.result.Cause == "" {
+		e.result.Cause = exit.Error()
+	}
 	facts := r.facts(e.result)
 	facts.Began, facts.Output = e.began, e.output
 	told := report.Of(e.run, facts)

@@ -100,12 +100,12 @@ func runTest(ctx context.Context, a *app, args []string, opts testOptions) error
 		}
 		return initTest(ctx, a, opts)
 	}
+	ctx, stop := a.stoppable(ctx)
+	defer stop()
 	reports, err := a.testReporter(opts)
 	if err != nil {
 		return err
 	}
-	ctx, stop := a.stoppable(ctx)
-	defer stop()
 	dirs, remove, err := makeTestDirs(a)
 	if err != nil {
 		return err

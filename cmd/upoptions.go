@@ -110,12 +110,8 @@ func (o *upOptions) bindOffline(flags *pflag.FlagSet) {
 
 // startReports checks the flags for reports, before anything starts.
 func (o *upOptions) startReports(a *app, command string) (err error) {
-	switch {
-	case o.report.junit == "":
-	case o.detach:
+	if o.detach && o.report.junit != "" {
 		return usageError("--junit cannot be combined with --detach: the report is written when the run has ended").withHint("leave out --detach")
-	case o.update:
-		return usageError("--junit cannot be combined with --update: an update runs no tasks of its own").withHint("leave out --junit")
 	}
 	if o.reports, err = a.newReporter(o.report, command, o.mode); err == nil {
 		o.reports.sections = !o.detach && !o.update
@@ -130,6 +126,8 @@ func (o *upOptions) checkHere() error {
 		return usageError("--offline is for rehearsals: use it with taskrun rehearse")
 	case o.update && (o.rehearse || o.noRestart || o.http != ""):
 		return usageError("cannot use --rehearse, --no-restart or --http with --update: the job runs already")
+	case o.update && o.report.junit != "":
+		return usageError("--junit cannot be combined with --update: the run continues").withHint("leave out --junit")
 	case o.wait && !o.detach:
 		return usageError("--wait requires --detach").withHint("add --detach, or use --until to end the run")
 	case o.detach && o.rehearse:

@@ -87,6 +87,7 @@ func (r *Reader) parse() (event.Event, bool) {
 	e, err := event.Parse(r.line)
 	e.Seq = event.Number(r.line)
 	unknown, newer := errors.AsType[*event.UnknownTypeError](err)
+	newer = newer && unknown.Type != ""
 	if err != nil && !newer {
 		r.skip()
 		return event.Event{}, false

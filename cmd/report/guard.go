@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 )
@@ -26,7 +27,14 @@ type Guard struct {
 // Write implements io.Writer.
 func (g *Guard) Write(p []byte) (int, error) {
 	buf, done := g.buf[:0], 0 // written part of p
-	for i, c := range p {
+	text := stretches{text: p, at: [len(ends)]int{-1, -1, -1}}
+	for i := 0; i < len(p); i++ {
+		if g.inLine && g.marks == 0 {
+			if i = text.next(i); i == len(p) {
+				break
+			}
+		}
+		c := p[i]
 		if g.command(c) {
 			buf = append(buf, p[done:i]...)
 			if done = i; g.JSON {
@@ -45,6 +53,29 @@ func (g *Guard) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	return len(p), nil
+}
+
+// ends are the characters that matter inside of a line.
+const ends = "\n\r#"
+
+// stretches finds them, and looks for each of them no more often than it is there.
+type stretches struct {
+	text []byte
+	at   [len(ends)]int // the next of each, as far as was looked
+}
+
+// next returns the position of the first one from i on, or the length of the text.
+func (s *stretches) next(i int) int {
+	first := len(s.text)
+	for k := range s.at {
+		if s.at[k] < i {
+			if s.at[k] = bytes.IndexByte(s.text[i:], ends[k]) + i; s.at[k] < i {
+				s.at[k] = len(s.text)
+			}
+		}
+		first = min(first, s.at[k])
+	}
+	return first
 }
 
 // command reports whether a character begins the name of a command.

@@ -3,6 +3,7 @@ package report_test
 import (
 	"encoding/json"
 	"flag"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -328,4 +329,16 @@ func FuzzGuard(f *testing.F) {
 			t.Errorf("%s became %s: %v", object, got, err)
 		}
 	})
+}
+
+// BenchmarkGuard guards lines of output.
+func BenchmarkGuard(b *testing.B) {
+	text := []byte(strings.Repeat("a line of output, as tasks write them, with some # and : in it [x]\n", 4000))
+	g := &report.Guard{To: io.Discard}
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		if _, err := g.Write(text); err != nil {
+			b.Fatal(err)
+		}
+	}
 }
