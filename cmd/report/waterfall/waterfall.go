@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
+	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/report/trace"
 	"taskrun/cmd/ui"
@@ -124,7 +125,7 @@ func (p *picture) title() string {
 	switch {
 	case p.Live:
 		status = fmt.Sprintf("%s for %s", p.Status, ui.Duration(p.End.Sub(p.Begin)))
-	case p.Status == "failed" || p.Status == "lost":
+	case p.Status == api.AllocClientStatusFailed || p.Status == api.AllocClientStatusLost:
 		paint = s.Bad
 		fallthrough
 	default:
@@ -154,7 +155,7 @@ func (p *picture) zone() *time.Location {
 func (p *picture) row(r *trace.Row) string {
 	paint := p.Style.Plain
 	switch {
-	case r.Failed:
+	case r.Failed, r.State != "dead" && !p.Live:
 		paint = p.Style.Bad
 	case r.State != "dead":
 		paint = p.Style.Good
@@ -189,6 +190,8 @@ func took(r *trace.Row) string {
 func (p *picture) outcome(r *trace.Row) string {
 	text := r.State
 	switch {
+	case r.State != "dead" && !p.Live:
+		text = api.AllocClientStatusLost
 	case r.State != "dead" && len(r.Spans) > 0 && r.Spans[len(r.Spans)-1].Open:
 		text = r.Spans[len(r.Spans)-1].Kind.String()
 	case r.State != "dead":

@@ -96,9 +96,16 @@ func trouble() *trace.Trace {
 	}
 }
 
+// killed is the trace of a run that was killed with everything.
+func killed() *trace.Trace {
+	r := &trace.Row{Name: "web", State: "running", Spans: []trace.Span{span(trace.Setup, 0, ms), span(trace.Running, ms, 5*ms)}}
+	r.Spans[1].Open = true
+	return &trace.Trace{Jobs: []string{"web"}, Begin: begin, End: at(5 * ms), Status: "lost", Rows: []*trace.Row{r}}
+}
+
 func TestPictures(t *testing.T) {
 	t.Parallel()
-	for name, tr := range map[string]*trace.Trace{"hello": hello(), "trouble": trouble(), "nothing": {}} {
+	for name, tr := range map[string]*trace.Trace{"hello": hello(), "trouble": trouble(), "killed": killed(), "nothing": {}} {
 		for _, width := range []int{40, 80, 200} {
 			for _, ascii := range []bool{false, true} {
 				file := fmt.Sprintf("%s-%d.txt", name, width)
