@@ -28,12 +28,18 @@ const (
 // openOutput opens a part of the output of a task.
 type openOutput func(alloc, task string, part client.Log) (client.Output, error)
 
-// writePage writes a trace as a page, with the output of its run if that is not nil.
+// writePage writes a trace as a page, with the output of its run. The run is nil for
+// a trace of a cluster.
 func writePage(w io.Writer, t *trace.Trace, r *record.Run) error {
-	if r == nil {
-		return page.HTML(w, t, nil)
+	var output []page.Output
+	if r != nil {
+		output = pageOutput(t, r.Output)
+	} else {
+		for _, row := range t.Rows {
+			output = append(output, page.Output{AllocID: row.Alloc.ID, Task: row.Task, LeftOut: "A page of a cluster has no output."})
+		}
 	}
-	return page.HTML(w, t, pageOutput(t, r.Output))
+	return page.HTML(w, t, output)
 }
 
 // pageOutput returns the last lines that the tasks of a trace have written.

@@ -65,6 +65,14 @@ func TestBrowser(t *testing.T) {
 			tab.quiet()
 		})
 	}
+	t.Run("no tasks", func(t *testing.T) {
+		tab := b.newTab(t, 1280, 760)
+		tab.open(save(t, &trace.Trace{Begin: began, End: began, Live: true, Status: "running"}, nil))
+		tab.settle()
+		tab.want(`document.getElementById("nothing").textContent`, "There are no tasks.")
+		tab.press("j", "n", "f", "Enter", "+", "0", "/")
+		tab.quiet()
+	})
 	t.Run("hostile", func(t *testing.T) { hostile(t, b) })
 	t.Run("without script", func(t *testing.T) { withoutScript(t, b) })
 	t.Run("first paint", func(t *testing.T) { firstPaint(t, b) })
@@ -111,7 +119,7 @@ func (b *tab) filter(tr *trace.Trace) {
 // keyboard goes to a task, through its events, and to its details.
 func (b *tab) keyboard(tr *trace.Trace) {
 	b.t.Helper()
-	b.press("Home")
+	b.press("Escape", "Home") // from the details of a small run
 	b.want(focused, "option")
 	if first := b.eval(chosen).(string); !strings.HasPrefix(first, tr.Rows[0].Name+": complete") {
 		b.t.Errorf("the first task is described as %q", first)
@@ -123,7 +131,7 @@ func (b *tab) keyboard(tr *trace.Trace) {
 		}
 		b.press("End", "Home")
 	}
-	b.press("n", "n")
+	b.press("p", "p", "p", "p", "p", "p", "p", "n") // from the first event to the next
 	b.want(`document.getElementById("spoken").textContent.includes("Started")`, true)
 	if got := b.eval(tip).(string); !strings.Contains(got, "Started") {
 		b.t.Errorf("the tip of an event is %q", got)

@@ -150,3 +150,13 @@ func duration(d time.Duration) string {
 	}
 	return d.String()
 }
+
+// took returns how long a task has run, including restarts.
+func took(r *trace.Row) string {
+	for _, s := range r.Spans {
+		if s.Kind == trace.Running {
+			return duration(r.Spans[len(r.Spans)-1].To.Sub(s.From))
+		}
+	}
+	return "–"
+}

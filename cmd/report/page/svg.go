@@ -127,9 +127,7 @@ func (p *picture) row(y int, r *trace.Row) {
 	}
 	bars.write(p)
 	p.marks(middle, r.Marks)
-	if n := len(r.Spans); n > 0 {
-		p.text(pictureWidth-margin, middle+4, "dim end", duration(r.Spans[n-1].To.Sub(r.Spans[0].From)))
-	}
+	p.text(pictureWidth-margin, middle+4, "dim end", took(r))
 }
 
 // marks draws marks, those that are too close to each other as one: the one that

@@ -25,6 +25,8 @@ function decode(data) {
   for (const row of rows) {
     row.from = row.spans[0]?.from ?? 0;
     row.to = row.spans.at(-1)?.to ?? row.from;
+    const first = row.spans.find((s) => s.kind === "running");
+    row.took = first ? duration(row.to - first.from) : "–"; // with restarts
   }
   return { ...data, rows, critical, marks: entries(data.marks, 5, mark) };
 }

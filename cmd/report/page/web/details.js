@@ -20,7 +20,7 @@ function stateText(row) {
   if (row.attempt > 0) parts.push(`replaces ${count(row.attempt, "failed allocation")}`);
   if (row.merged > 0) parts.push(`with ${count(row.merged, "earlier allocation")}`);
   if (row.restarts > 0) parts.push(count(row.restarts, "restart"));
-  if (row.spans.length > 0) parts.push(duration(row.to - row.from));
+  parts.push(row.took);
   if (row.critical.length > 0) parts.push(`${duration(row.critical.reduce((sum, c) => sum + c.to - c.from, 0))} on the critical path`);
   return parts.join(" · ");
 }

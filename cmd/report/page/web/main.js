@@ -13,7 +13,7 @@ function addRow(row) {
   if (row.restarts > 0) name.append(element("span", "badge", `↻ ${row.restarts}`));
   if (row.exit) name.append(element("span", row.state === "failed" ? "badge bad" : "badge", `exit ${row.exit}`));
   row.bars = shape("svg", "bars", { "aria-hidden": "true" });
-  line.append(name, row.bars, element("span", "took", row.spans.length > 0 ? duration(row.to - row.from) : ""));
+  line.append(name, row.bars, element("span", "took", row.took));
   return line;
 }
 
@@ -57,7 +57,10 @@ function start() {
   Object.assign(view, wholeRun());
   $("zoom-all").disabled = true;
   apply();
-  if (run.rows.length > 0) choose(run.rows[0]);
+  const failed = run.rows.find((row) => row.state === "failed");
+  if (run.rows.length === 0) $("nothing").textContent = "There are no tasks.";
+  else if (run.rows.length <= 8) openDetails(failed ?? run.rows[0]); // there is room
+  else choose(run.rows[0]);
   new ResizeObserver(measure).observe($("chart"));
   measure();
 }
