@@ -64,7 +64,8 @@ func Mermaid(w io.Writer, t *Trace) error {
 }
 
 // mermaidText returns a text for a title, a section or a bar, in which no character has
-// a meaning for Mermaid.
+// a meaning for Mermaid. Those that have one become their fullwidth forms, because Gantt
+// diagrams show entity codes as they are.
 func mermaidText(text string) string {
 	var b strings.Builder
 	n := 0
@@ -76,7 +77,7 @@ func mermaidText(text string) string {
 		n++
 		switch r {
 		case ':', ';', '#', '%', '<', '>', '&', '"', '`', '{', '}':
-			fmt.Fprintf(&b, "#%d;", r)
+			b.WriteRune(r + '！' - '!')
 		default:
 			b.WriteRune(r)
 		}
