@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -35,10 +36,10 @@ func (v *verification) onTaskrun(ctx context.Context) (*verify.Played, error) {
 	}
 	ended, serving := make(chan error, 1), make(chan struct{})
 	serve := r.serve
-	r.serve = func() {
+	r.serve = sync.OnceFunc(func() { // it is called again when placing takes long
 		serve()
 		close(serving)
-	}
+	})
 	v.a.say("taskrun runs job %q", *v.job.ID)
 	go func() {
 		_, err := r.run(ctx, jobfile.Jobs(v.files))
