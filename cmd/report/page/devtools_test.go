@@ -84,6 +84,7 @@ func startBrowser(t *testing.T) *browser {
 	b := &browser{in: in, answers: map[int]chan message{}, sessions: map[string]*tab{}, gone: make(chan struct{})}
 	go b.read(out)
 	t.Cleanup(func() {
+		_ = b.call("", "Browser.close", object{}, nil) // it may end before it answers
 		b.in.Close()
 		killed := time.AfterFunc(patience, func() { cmd.Process.Kill() })
 		cmd.Wait()
