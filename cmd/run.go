@@ -237,7 +237,7 @@ func (r *engineRun) lookAtStdout() {
 
 // keepJobs writes down the jobs as they were submitted, without their secrets.
 func (r *engineRun) keepJobs() error {
-	if r.virtual { // its directory is removed
+	if r.virtual || r.specs == nil { // a directory in virtual time is removed
 		return nil
 	}
 	specs, err := r.specs()
