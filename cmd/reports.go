@@ -136,9 +136,9 @@ func (r *reporter) found(files []jobfile.File, diagnostics jobspec.Diagnostics) 
 	}
 	r.closeSection() // a cluster refuses later than this machine
 	facts := r.facts(view.Result{ExitCode: exitUsage})
-	suites := report.Refused(facts, func(d jobspec.Diagnostic) string { return asText(d, files) })
-	r.summarize(func(room int) string { return report.CasesSummary(r.command, suites, room) })
-	return r.writeJUnit(suites)
+	text := func(d jobspec.Diagnostic) string { return asText(d, files) }
+	r.summarize(func(room int) string { return report.RefusedSummary(facts, text, room) })
+	return r.writeJUnit(report.Refused(facts, text))
 }
 
 // maxAnnotations limits the annotations of a command. GitHub shows fewer.

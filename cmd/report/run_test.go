@@ -226,6 +226,22 @@ func FuzzStepSummary(f *testing.F) {
 	})
 }
 
+// The summary of refused job files has as many errors as fit.
+func TestRefusedSummary(t *testing.T) {
+	t.Parallel()
+	facts := report.Facts{Command: "taskrun up", Diagnostics: jobspec.Diagnostics{
+		{Severity: jobspec.Error, Summary: "first"}, {Severity: jobspec.Warning, Summary: "beware"}, {Severity: jobspec.Error, Summary: "```"},
+	}}
+	text := func(d jobspec.Diagnostic) string { return d.Severity.String() + ": " + d.Summary }
+	whole := report.RefusedSummary(facts, text, report.MaxStepSummary)
+	golden(t, "refused.md", []byte(whole))
+	for room := range len(whole) {
+		if got := report.RefusedSummary(facts, text, room); len(got) > room || room == len(whole)-1 && !strings.Contains(got, "beware") {
+			t.Fatalf("%q for %d bytes", got, room)
+		}
+	}
+}
+
 func TestCodeQuality(t *testing.T) {
 	t.Parallel()
 	text := report.CodeQuality(jobspec.Diagnostics{

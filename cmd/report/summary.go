@@ -137,6 +137,29 @@ func (r *Run) warnings(relative func(string) string) string {
 	return ""
 }
 
+// RefusedSummary returns the errors of job files of which nothing was started in
+// Markdown, as many as fit into room bytes.
+func RefusedSummary(f Facts, text func(jobspec.Diagnostic) string, room int) string {
+	n := 0
+	for _, d := range f.Diagnostics {
+		if d.Severity == jobspec.Error {
+			n++
+		}
+	}
+	summary := fmt.Sprintf("### %s %s\n", mark(false), markdown(fmt.Sprintf("%s: nothing was started, %s", f.Command, ui.Count(n, "error"))))
+	for _, d := range f.Diagnostics {
+		block := "\n" + fenced(text(d))
+		if len(summary)+len(block)+len("\n") > room {
+			break
+		}
+		summary += block
+	}
+	if len(summary)+len("\n") > room {
+		return ""
+	}
+	return summary + "\n"
+}
+
 // CasesSummary returns the cases of suites in Markdown, in at most room bytes.
 func CasesSummary(title string, suites []Suite, room int) string {
 	failed := false
