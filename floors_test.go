@@ -66,7 +66,7 @@ var floors = []floor{
 	{"cmd/report/page", "cmd/report/trace cmd/ui engine/fold jobspec/visible", "engine/leaf/event", "pure: a trace in, a page for a browser or a picture out"},
 	{"cmd/report/waterfall", "cmd/report/trace cmd/ui engine/fold", "engine/leaf/event", "pure: a trace in, lines for a terminal out"},
 	{"cmd/*", "engine/leaf/event engine/fold engine/health jobspec jobspec/redact jobspec/visible", "engine hooks/catalog drivers/catalog", "views and reports: events in, bytes out; health has words of its own, and URLs are shown without credentials"},
-	{"cmd", "cmd/... engine engine/fold engine/health engine/httpapi engine/port engine/update " + leaves + " drivers drivers/catalog drivers/process drivers/process/keeper drivers/rehearsal hooks hooks/catalog hooks/stubs hooks/taskapi hooks/template jobspec/...", "drivers/... hooks/...", "the only place where the parts are joined; the keeper is the program in another role"},
+	{"cmd", "cmd/... engine engine/fold engine/health engine/httpapi engine/port engine/update " + leaves + " drivers drivers/catalog drivers/process drivers/process/keeper drivers/rehearsal hooks hooks/catalog hooks/environment hooks/stubs hooks/taskapi hooks/template jobspec/...", "drivers/... hooks/...", "the only place where the parts are joined; the keeper is the program in another role"},
 
 	{"engine/leaf/event", "", "", "what everybody speaks of"},
 	{"engine/leaf/chance", "", "", "IDs and random numbers, from a seed or not"},

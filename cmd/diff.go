@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -159,8 +160,15 @@ func (a *app) comparedRun(ctx context.Context, name, dataDir string) (*comparedR
 		}
 		b.Add(e)
 	}
+	spec, err := r.spec(ctx)
+	if err != nil {
+		a.warn(err)
+	}
+	if err := errors.Join(addEnvironments(r.Run, b), addTemplates(r.Run, spec, b)); err != nil {
+		a.warn(err)
+	}
 	run := b.Run()
-	if spec, err := r.spec(ctx); err == nil && spec != nil {
+	if spec != nil {
 		run.Arrange([]*api.Job{spec})
 	}
 	return &comparedRun{answer.Side{Name: r.Name(), Told: outcome(r.Run, run)}, run}, nil

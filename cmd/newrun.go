@@ -89,6 +89,7 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 		Hooks: hooks.New(hooks.Options{
 			DataDir: b.dataDir, HostVolume: jobfile.Stubs(files).HostVolume, Stubs: stubs, Services: services,
 			Keys: keys, TaskAPI: taskAPI, Elsewhere: elsewhere, Unprobed: opts.rehearse, Offline: opts.offline,
+			Environment: !opts.rehearse && b.virtual == nil,
 		}),
 		Node:         node,
 		HostEnv:      a.environ,

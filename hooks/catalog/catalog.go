@@ -10,6 +10,7 @@ import (
 	"taskrun/hooks/artifact"
 	"taskrun/hooks/consul"
 	"taskrun/hooks/dispatchpayload"
+	"taskrun/hooks/environment"
 	"taskrun/hooks/identity"
 	"taskrun/hooks/logmon"
 	"taskrun/hooks/migratedisk"
@@ -50,6 +51,8 @@ type Options struct {
 	Answer services.Answer
 	// Offline: no artifact is downloaded.
 	Offline bool
+	// Environment: the environments of tasks are kept with the run.
+	Environment bool
 }
 
 // New returns the hooks.
@@ -78,6 +81,10 @@ func New(opts Options) hooks.Catalog {
 	if opts.TaskAPI != nil {
 		api = taskapi.New(opts.TaskAPI)
 	}
+	kept := none
+	if opts.Environment {
+		kept = environment.New
+	}
 	return hooks.Catalog{
 		Alloc: []hooks.AllocFactory{allocdir.New, migratedisk.New, network.New, offered.Alloc},
 		Task: []hooks.TaskFactory{
@@ -93,6 +100,7 @@ func New(opts Options) hooks.Catalog {
 			api,
 			template.New(template.Config{Stubs: opts.Stubs, Services: Known(opts.Services, opts.Elsewhere)}),
 			offered.Task,
+			kept,
 		},
 	}
 }

@@ -1,7 +1,9 @@
 package compare
 
 import (
+	"crypto/sha256"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -31,6 +33,7 @@ type Builder struct {
 	order       []*building
 	deployments map[string]int // by ID: index in run
 	run         Run
+	knows       []Kind
 	names       map[string][]*building // by name of the allocation
 }
 
@@ -215,11 +218,55 @@ func (b *Builder) Run() *Run {
 	}
 	r.Values = map[Key]string{}
 	r.Lacks = []Kind{Command, File, Output, Server, Template, Variable}
+	r.Lacks = slices.DeleteFunc(r.Lacks, func(k Kind) bool { return slices.Contains(b.knows, k) })
 	for _, a := range b.order {
 		r.Allocs = append(r.Allocs, a.Alloc)
 	}
 	return &r
 }
+
+// SetVariables records the environment of a task, in place of an earlier one. Tasks of
+// which there were no events have none.
+func (b *Builder) SetVariables(alloc, task string, env map[string]string) {
+	a := b.allocs[alloc]
+	if a == nil || a.Tasks[task] == nil {
+		return
+	}
+	values := a.Tasks[task].Values
+	maps.DeleteFunc(values, func(k Key, _ string) bool { return k.Kind == Variable })
+	for name, value := range env {
+		values[Key{Variable, name}] = variable(name, value)
+	}
+}
+
+// dynamicPort matches the names of variables with the number of a port.
+var dynamicPort = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^NOMAD_(HOST_|ALLOC_)?PORT_`) })
+
+// variable returns a value without what differs from run to run.
+func variable(name, value string) string {
+	switch port, err := strconv.Atoi(value); {
+	case err == nil && port >= firstDynamic && dynamicPort().MatchString(name):
+		return "PORT"
+	case name == "NOMAD_SHORT_ALLOC_ID":
+		return "ID"
+	}
+	return scrub.Text(value)
+}
+
+// firstDynamic is the first of the ports that Nomad chooses.
+const firstDynamic = 20000
+
+// AddTemplate records what a template of a task has rendered. Only its size and its
+// hash are kept, because it may have secrets.
+func (b *Builder) AddTemplate(alloc, task, destination, text string) {
+	if a := b.allocs[alloc]; a != nil && a.Tasks[task] != nil {
+		text = scrub.Lines(text)
+		a.Tasks[task].Values[Key{Template, destination}] = fmt.Sprintf("%d bytes, sha256 %.6x", len(text), sha256.Sum256([]byte(text)))
+	}
+}
+
+// Knows records that something is known of a kind, if only that there is none.
+func (b *Builder) Knows(k Kind) { b.knows = append(b.knows, k) }
 
 // Arrange records the lifecycle of the tasks of jobs, which decides the order in
 // which they start and end.

@@ -61,4 +61,7 @@ func Text(text string) string {
 	return oneLine(text)
 }
 
+// Lines is like Text, and keeps the lines.
+func Lines(text string) string { return apply(apply(text, ids()), others()) }
+
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -1,0 +1,105 @@
+package cmd
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/cmd/record"
+	"taskrun/cmd/report/compare"
+	"taskrun/engine/fold"
+	"taskrun/hooks/environment"
+)
+
+// Limits of what is read of a run in order to compare it.
+const (
+	maxEnvironments = 256 << 20
+	maxTemplate     = 1 << 20
+)
+
+// addEnvironments adds the environments of the tasks of a run to what is compared, if
+// they were kept.
+func addEnvironments(r *record.Run, b *compare.Builder) error {
+	f, err := r.File(environment.File)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("cannot read the environments of run %s: %w", r.Name(), err)
+	}
+	defer f.Close()
+	b.Knows(compare.Variable)
+	for dec := json.NewDecoder(io.LimitReader(f, maxEnvironments)); ; {
+		var e environment.Entry
+		switch err := dec.Decode(&e); {
+		case err == io.EOF: //nolint:errorlint // as Decode returns it
+			return nil
+		case err != nil:
+			return fmt.Errorf("the environments of run %s are damaged: %w", r.Name(), err)
+		}
+		b.SetVariables(e.Alloc, e.Task, e.Env)
+	}
+}
+
+// addTemplates adds what the templates of a run have rendered, as it lies in the
+// directories of its tasks. Exported runs and secrets/ have none.
+func addTemplates(r *record.Run, spec *api.Job, b *compare.Builder) error {
+	if info, err := os.Stat(r.Dir); err != nil || !info.IsDir() || spec == nil {
+		return nil //nolint:nilerr // there is nothing to compare
+	}
+	b.Knows(compare.Template)
+	state, err := r.State()
+	if err != nil {
+		return err
+	}
+	for _, a := range state.Allocs {
+		group := spec.LookupTaskGroup(a.Group)
+		if group == nil {
+			continue
+		}
+		for _, t := range group.Tasks {
+			addTemplatesOf(r, a, t, b)
+		}
+	}
+	return nil
+}
+
+func addTemplatesOf(r *record.Run, a *fold.Alloc, t *api.Task, b *compare.Builder) {
+	for _, template := range t.Templates {
+		if template == nil || template.DestPath == nil || path.Base(a.ID) != a.ID || path.Base(t.Name) != t.Name {
+			continue
+		}
+		rendered, ok := renderedPath(t.Name, *template.DestPath)
+		if !ok {
+			continue
+		}
+		f, err := r.File(path.Join("alloc", a.ID, rendered))
+		if err != nil {
+			continue // it was not rendered, or the task has removed it
+		}
+		text, err := io.ReadAll(io.LimitReader(f, maxTemplate))
+		_ = f.Close()
+		if err == nil {
+			b.AddTemplate(a.ID, t.Name, *template.DestPath, string(text))
+		}
+	}
+}
+
+// renderedPath returns where the destination of a template is in the directory of an
+// allocation. It is not ok if that depends on more than the task, or if it has gone
+// with the secrets.
+func renderedPath(task, destination string) (rendered string, ok bool) {
+	for variable, dir := range map[string]string{"NOMAD_TASK_DIR": "local", "NOMAD_ALLOC_DIR": "../alloc"} {
+		destination = strings.Replace(destination, "${"+variable+"}", dir, 1)
+	}
+	rendered = path.Join(task, destination)
+	inside := strings.HasPrefix(rendered, "alloc/") || strings.HasPrefix(rendered, task+"/")
+	return rendered, inside && !strings.Contains(destination, "${") && !strings.HasPrefix(rendered, task+"/secrets/")
+}
