@@ -15,7 +15,7 @@ import (
 	"taskrun/cmd/record"
 	"taskrun/cmd/report/compare"
 	"taskrun/engine/fold"
-	"taskrun/hooks/environment"
+	kept "taskrun/hooks/environment"
 )
 
 // Limits of what is read of a run in order to compare it.
@@ -27,7 +27,7 @@ const (
 // addEnvironments adds the environments of the tasks of a run to what is compared, if
 // they were kept.
 func addEnvironments(r *record.Run, b *compare.Builder) error {
-	f, err := r.File(environment.File)
+	f, err := r.File(kept.File)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -37,7 +37,7 @@ func addEnvironments(r *record.Run, b *compare.Builder) error {
 	defer f.Close()
 	b.Knows(compare.Variable)
 	for dec := json.NewDecoder(io.LimitReader(f, maxEnvironments)); ; {
-		var e environment.Entry
+		var e kept.Entry
 		switch err := dec.Decode(&e); {
 		case err == io.EOF: //nolint:errorlint // as Decode returns it
 			return nil

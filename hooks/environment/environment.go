@@ -25,9 +25,9 @@ const File = "environment.json"
 
 // Entry is the environment of a task from one of its starts on.
 type Entry struct {
-	Alloc string            `json:"alloc_id"`
-	Task  string            `json:"task"`
-	Env   map[string]string `json:"env"`
+	Alloc string   `json:"alloc_id"`
+	Task  string   `json:"task"`
+	Env   []string `json:"env"` // sorted NAME=value
 }
 
 // Limits of what is kept.
@@ -95,31 +95,31 @@ var secretWords = []string{
 	"ACCESS", "AUTH", "CERT", "COOKIE", "CREDENTIAL", "DSN", "KEY", "PASS", "PRIVATE", "PSW", "PW", "SALT", "SECRET", "SESSION", "SIGNATURE", "TOKEN",
 }
 
-// Public returns the variables of a task with its env block. Values that may be
-// secrets are redact.Hidden: only those are kept that the job file has, that come
-// from Nomad, or that are known variables of the host.
-func Public(env *taskenv.Env, block map[string]string) map[string]string {
-	all := env.Map()
-	p := publisher{env, all, make(map[string]string, len(block))}
+// Public returns the variables of a task with its env block, as sorted NAME=value.
+// Values that may be secrets are redact.Hidden: only those are kept that the job file
+// has, that come from Nomad, or that are known variables of the host.
+func Public(env *taskenv.Env, block map[string]string) []string {
+	p := publisher{env, make(map[string]string, len(block))}
 	for name, raw := range block {
 		p.block[taskenv.CleanName(name)] = raw
 	}
-	public := make(map[string]string, len(all))
-	for name, value := range all {
-		public[name] = redact.Hidden
-		if p.public(name, 0) {
-			public[name] = redact.Text(value)
-			if len(value) > maxValue {
-				public[name] = fmt.Sprintf("%d bytes", len(value))
-			}
+	list := env.List() // a copy
+	for i, variable := range list {
+		name, value, _ := strings.Cut(variable, "=")
+		switch {
+		case !p.public(name, value, 0):
+			list[i] = name + "=" + redact.Hidden
+		case len(value) > maxValue:
+			list[i] = fmt.Sprintf("%s=%d bytes", name, len(value))
+		case strings.Contains(value, "://"):
+			list[i] = name + "=" + redact.Text(value)
 		}
 	}
-	return public
+	return list
 }
 
 type publisher struct {
 	env   *taskenv.Env
-	all   map[string]string
 	block map[string]string // as the job file has it
 }
 
@@ -127,30 +127,34 @@ type publisher struct {
 const maxDepth = 5
 
 // public reports whether a variable has no secret.
-func (p publisher) public(name string, depth int) bool {
+func (p publisher) public(name, value string, depth int) bool {
 	raw, inBlock := p.block[name]
-	switch upper := strings.ToUpper(name); {
+	switch {
 	case !inBlock && slices.Contains(knownVariables, name):
 		return true
-	case depth > maxDepth, slices.ContainsFunc(secretWords, func(word string) bool { return strings.Contains(upper, word) }):
+	case depth > maxDepth, hasSecretWord(name):
 		return false
-	}
-	if !inBlock {
+	case !inBlock:
 		return strings.HasPrefix(name, "NOMAD_") || strings.HasPrefix(name, "LC_")
-	}
-	if p.env.Replace(raw) != p.all[name] { // a hook or a template has set it
+	case p.env.Replace(raw) != value: // a hook or a template has set it
 		return false
 	}
 	for reference := range taskenv.References(raw) {
-		if _, known := p.env.Lookup(reference); !known {
-			continue
-		}
-		if _, open := p.env.LookupOpen(reference); !open {
-			return false
-		}
-		if _, variable := p.all[reference]; variable && !p.public(reference, depth+1) {
+		value, known := p.env.Lookup(reference)
+		if _, open := p.env.LookupOpen(reference); known && (!open || !ofNode(reference) && !p.public(reference, value, depth+1)) {
 			return false
 		}
 	}
 	return true
+}
+
+func hasSecretWord(name string) bool {
+	upper := strings.ToUpper(name)
+	return slices.ContainsFunc(secretWords, func(word string) bool { return strings.Contains(upper, word) })
+}
+
+// ofNode reports whether a reference is no variable, but a value of the node or of
+// the job's meta.
+func ofNode(reference string) bool {
+	return slices.ContainsFunc([]string{"node.", "attr.", "meta."}, func(p string) bool { return strings.HasPrefix(reference, p) }) && !hasSecretWord(reference)
 }

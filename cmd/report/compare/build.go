@@ -225,16 +225,17 @@ func (b *Builder) Run() *Run {
 	return &r
 }
 
-// SetVariables records the environment of a task, in place of an earlier one. Tasks of
-// which there were no events have none.
-func (b *Builder) SetVariables(alloc, task string, env map[string]string) {
+// SetVariables records the environment of a task, as NAME=value, in place of an
+// earlier one. Tasks of which there were no events have none.
+func (b *Builder) SetVariables(alloc, task string, env []string) {
 	a := b.allocs[alloc]
 	if a == nil || a.Tasks[task] == nil {
 		return
 	}
 	values := a.Tasks[task].Values
 	maps.DeleteFunc(values, func(k Key, _ string) bool { return k.Kind == Variable })
-	for name, value := range env {
+	for _, v := range env {
+		name, value, _ := strings.Cut(v, "=")
 		values[Key{Variable, name}] = variable(name, value)
 	}
 }

@@ -198,7 +198,7 @@ func text(s *string) string {
 // shown quotes a value that may have any form.
 func shown(kind compare.Kind, text string) string {
 	switch kind {
-	case compare.Variable, compare.Output, compare.Template:
+	case compare.Variable, compare.Output:
 		return fmt.Sprintf("%q", text)
 	default:
 		return text
