@@ -59,8 +59,9 @@ Exit codes:
 		Example: `  taskrun diff web
   taskrun diff web/20260102T150405Z-1a2b3c web
   taskrun diff yesterday.zip web --output json`,
-		Args: arguments(1, 2),
-		RunE: func(cmd *cobra.Command, args []string) error { return runDiff(cmd.Context(), a, args, opts) },
+		Args:              arguments(1, 2),
+		ValidArgsFunction: completeRunNames(a, &opts.dataDir, 2),
+		RunE:              func(cmd *cobra.Command, args []string) error { return runDiff(cmd.Context(), a, args, opts) },
 	}
 	flags := cmd.Flags()
 	bindOutput(cmd, &opts.mode, "plain, json or quiet")

@@ -339,3 +339,48 @@ func arbitrary(n int, text string) *compare.Run {
 	}
 	return r
 }
+
+// What differs in any two environments and templates is no difference, and what a
+// template has rendered is not shown.
+func TestKeptEnvironments(t *testing.T) {
+	t.Parallel()
+	kept := func(n int, port, mode string) *compare.Run {
+		s := newStory(n)
+		a := s.alloc("web", "app", 0)
+		s.starts(a, "t", 0)
+		b := compare.NewBuilder(time.Time{})
+		for _, e := range s.events {
+			b.Add(e)
+		}
+		b.Knows(compare.Variable)
+		b.Knows(compare.Template)
+		b.SetVariables(a.ID, "t", []string{"EARLIER=" + port})
+		b.SetVariables(a.ID, "t", []string{
+			"NOMAD_PORT_http=" + port, "NOMAD_ADDR_http=127.0.0.1:" + port, "NOMAD_SHORT_ALLOC_ID=" + a.ID[:8],
+			"NOMAD_TASK_DIR=/data/" + a.ID + "/t/local", "MODE=" + mode, "NUMBER=" + port,
+		})
+		b.SetVariables("unknown", "t", []string{"MODE=unknown"})
+		b.AddTemplate(a.ID, "t", "local/x", "listen 127.0.0.1:"+port+"\nmode "+mode+"\n")
+		return b.Run()
+	}
+	a, b := kept(1, "20001", "fast"), kept(2, "31999", "slow")
+	var got []string
+	for _, d := range compare.Compare(a, b, compare.Defaults) {
+		got = append(got, d.Path())
+		if d.Kind == compare.Template && strings.Contains(*d.A+*d.B, "mode") {
+			t.Errorf("the template is shown: %q, %q", *d.A, *d.B)
+		}
+	}
+	if diff := cmp.Diff([]string{"allocs/app[0]#0/tasks/t/variable/MODE", "allocs/app[0]#0/tasks/t/variable/NUMBER", "allocs/app[0]#0/tasks/t/template/local/x"}, got); diff != "" {
+		t.Error(diff)
+	}
+	if got := compare.Compare(a, kept(3, "25000", "fast"), compare.Defaults); len(got) != 1 { // NUMBER
+		t.Errorf("%v", show(got))
+	}
+	if got := compare.Compare(kept(4, "80", "fast"), kept(5, "81", "fast"), compare.Defaults); len(got) != 4 {
+		t.Errorf("of static ports %v", show(got))
+	}
+	if lacks := compare.NotCompared(a, newStory(3).simple("0", 0).run()); !slices.Equal(lacks, []compare.Kind{compare.Variable, compare.Template}) {
+		t.Errorf("%v", lacks)
+	}
+}
