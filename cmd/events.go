@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/cluster"
+	"taskrun/cmd/record"
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/view"
@@ -109,11 +110,7 @@ func eventsHere(ctx context.Context, a *app, name string, opts eventsOptions) er
 			return err
 		}
 		defer r.Close()
-		past, err := collect(a.eventsOf(r.Run))
-		if err != nil {
-			return err
-		}
-		return showEvents(ctx, a, source.NewReplay(past), nil, beginOf(past), opts)
+		return showKept(ctx, a, r.Run, opts)
 	}
 	defer d.Close()
 	d.Detail = source.Events
@@ -139,12 +136,45 @@ func eventsOfCluster(ctx context.Context, a *app, id string, opts eventsOptions)
 	return showRun(ctx, a, run, []*api.Job{t.job}, time.Unix(0, *t.job.SubmitTime), opts)
 }
 
-// beginOf returns the time of the first event, or now if there is none.
-func beginOf(past []event.Event) time.Time {
-	if len(past) == 0 {
-		return time.Now()
+// shownAtOnce is how many events of a kept run are in memory at a time, beside what
+// the state of the run takes.
+const shownAtOnce = 4096
+
+// showKept shows the past events of a run, a limited number at a time.
+func showKept(ctx context.Context, a *app, r *record.Run, opts eventsOptions) error {
+	var display *view.Display
+	show := func(events []event.Event) error {
+		if display == nil {
+			display = eventsView(a, nil, events[0].Time, opts)
+		}
+		var bus event.Bus
+		sub := bus.Subscribe(false)
+		bus.Commit(events, nil)
+		bus.Close()
+		display.Run(ctx, sub)
+		select {
+		case err := <-display.Broken():
+			return err
+		default:
+			return context.Cause(ctx)
+		}
 	}
-	return past[0].Time
+	events := make([]event.Event, 0, shownAtOnce)
+	for e, err := range a.eventsOf(r) {
+		if err != nil {
+			return err
+		}
+		if events = append(events, e); len(events) == shownAtOnce {
+			if err := show(events); err != nil {
+				return err
+			}
+			events = events[:0]
+		}
+	}
+	if len(events) == 0 {
+		return nil
+	}
+	return show(events)
 }
 
 // showRun shows the events of a run that began at a given time and may still go
@@ -162,9 +192,14 @@ func showRun(ctx context.Context, a *app, s source.Source, jobs []*api.Job, begi
 
 // showEvents shows the events of a run that began at a given time.
 func showEvents(ctx context.Context, a *app, s source.Source, jobs []*api.Job, begin time.Time, opts eventsOptions) error {
+	return follow(ctx, outside(s, eventsView(a, jobs, begin, opts), false))
+}
+
+// eventsView shows events on stdout.
+func eventsView(a *app, jobs []*api.Job, begin time.Time, opts eventsOptions) *view.Display {
 	streams := *a.streams
 	streams.Err, streams.ErrTerm = streams.Out, streams.OutTerm // for this command they are the answer
-	return follow(ctx, outside(s, view.New(&streams, view.Options{
+	return view.New(&streams, view.Options{
 		Mode: opts.mode, Color: a.color, Time: opts.time, Begin: begin, Jobs: jobs, Bare: true, Verbose: true,
-	}), false))
+	})
 }

@@ -166,14 +166,3 @@ func (a *app) eventsOf(r *record.Run) iter.Seq2[event.Event, error] {
 		}
 	}
 }
-
-// collect returns all values of a sequence, up to the first error.
-func collect[T any](from iter.Seq2[T, error]) (all []T, err error) {
-	for value, err := range from {
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, value)
-	}
-	return all, nil
-}
