@@ -35,6 +35,7 @@ func TestMain(m *testing.M) {
 		"httpd":    httpd,
 		"clusterd": clusterd,
 		"jobapi":   jobapi,
+		"nomad":    fakeNomad,
 	})
 }
 

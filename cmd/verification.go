@@ -175,12 +175,13 @@ func (v *verification) show(nomad, taskrun *verify.Played, version string) error
 	for _, played := range []*verify.Played{nomad, taskrun} {
 		played.Run.Arrange([]*api.Job{v.job})
 	}
+	verify.Align(nomad, taskrun)
 	c := answer.Comparison{
 		A: answer.Side{Name: "Nomad " + version}, B: answer.Side{Name: "taskrun"},
 		List: compare.Compare(nomad.Run, taskrun.Run, verify.Tolerance), NotCompared: compare.NotCompared(nomad.Run, taskrun.Run),
 	}
+	verify.Declare(c.List)
 	for i, d := range c.List {
-		c.List[i].Why = verify.Declared(d)
 		if d.Kind == compare.File && (d.A == nil || d.B == nil) { // that it exists is the difference
 			c.List[i].A, c.List[i].B = firstLine(d.A), firstLine(d.B)
 		}

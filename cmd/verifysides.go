@@ -78,9 +78,13 @@ func (v *verification) onAgent(ctx, kill context.Context, agent *verify.Agent) (
 		return nil, "", err
 	}
 	if err := verify.Provide(ctx, server, v.job, v.stubs); err != nil {
-		return nil, "", err
+		return nil, "", agent.Explain(err)
 	}
-	return v.onNomad(ctx, kill, server)
+	played, version, err := v.onNomad(ctx, kill, server)
+	if ctx.Err() == nil {
+		err = agent.Explain(err)
+	}
+	return played, version, err
 }
 
 // absent returns an error if a cluster has the job.
@@ -104,7 +108,7 @@ func (v *verification) onNomad(ctx, kill context.Context, s *client.Server) (pla
 	v.a.say("Nomad %s runs job %q", version, *v.job.ID)
 	answer, err := s.RegisterAt(ctx, v.job, v.files[0].Source, 0)
 	if refused, ok := errors.AsType[*client.RefusedError](err); ok && client.Remedy(err) == "" {
-		return nil, "", usageError("Nomad refuses job %q:\n%s", *v.job.ID, refused.Text)
+		return nil, "", usageError("Nomad refuses job %q:\n%w", *v.job.ID, refused)
 	}
 	if err != nil {
 		return nil, "", err

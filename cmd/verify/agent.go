@@ -87,7 +87,9 @@ func StartAgent(ctx context.Context, o Start) (*Agent, error) {
 		err = a.ready(ctx, o.Wait)
 	}
 	if err != nil {
-		return nil, errors.Join(err, a.Stop(context.WithoutCancel(ctx)))
+		over, cancel := context.WithCancel(ctx)
+		cancel() // it has nothing to stop gracefully
+		return nil, errors.Join(err, a.Stop(over))
 	}
 	return a, nil
 }
@@ -128,6 +130,24 @@ func (a *Agent) Done() <-chan struct{} { return a.process.Done() }
 // Ended returns the error of an agent that has ended although nobody stopped it.
 func (a *Agent) Ended() error {
 	return &AgentError{What: "the agent of Nomad has ended", Log: a.lastLines()}
+}
+
+// deathTime is how long a process may take to end after its connections are cut off.
+const deathTime = time.Second
+
+// Explain returns the error of the agent's end if that explains the error of a
+// request, and else the latter.
+func (a *Agent) Explain(err error) error {
+	refused, answered := errors.AsType[*client.RefusedError](err)
+	if err == nil || answered && refused != nil {
+		return err
+	}
+	select {
+	case <-a.Done():
+		return a.Ended()
+	case <-time.After(deathTime):
+		return err
+	}
 }
 
 // Stop stops the agent gracefully until ctx ends, then kills all its processes.

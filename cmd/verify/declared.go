@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"taskrun/cmd/report/compare"
+	"taskrun/engine/leaf/event"
 )
 
 // intended is an intended difference.
@@ -13,27 +14,51 @@ type intended struct {
 	name string // a regular expression for the whole name; empty: any
 	// nomad and taskrun are regular expressions for the whole values; empty: any.
 	nomad, taskrun string
-	why            string // as in "taskrun help differences"
+	// all is true if the allocation cannot go on as on the other side, so that all its
+	// differences have the same reason.
+	all bool
+	why string // as in "taskrun help differences"
 }
 
 // declared lists the intended differences between a run of Nomad, the first side,
 // and of taskrun.
 var declared = []intended{
-	{compare.File, `[^/]+/executor\.out`, `.+`, ``, "taskrun runs no executor process, which writes this log"},
-	{compare.File, `alloc|[^/]+|[^/]+/(local|tmp|secrets|private)|alloc/(data|tmp|logs)`, `d.*`, `d.*`, "directories belong to the user of taskrun or of the task, and nobody else can write there"},
-	{compare.File, `[^/]+/(secrets|private)`, `d.*`, ``, "secrets are deleted when the allocation ends"},
-	{compare.File, `[^/]+/\.nomad-mount`, ``, ``, "no file system is mounted for the directory"},
-	{compare.File, `alloc/logs/.*`, ``, ``, "the pipes of the output are where no task can reach them"},
+	{kind: compare.File, name: `[^/]+/executor\.out`, why: "taskrun runs no executor process, which writes this log"},
+	{kind: compare.File, name: `[^/]+/\.nomad-mount`, why: "no file system is mounted for the directory"},
+	{kind: compare.File, nomad: `d.*`, taskrun: `d.*`, why: "directories belong to the user of the task or of taskrun, and nobody else can write in them"},
+	{kind: compare.TaskEvent, name: event.TaskHookFailed, nomad: `volumes: .* does not support host volumes`, all: true, why: "raw_exec tasks get a link to a volume"},
+	{kind: compare.TaskEvent, name: "Failed Artifact Download", nomad: `.+`, taskrun: `.+`, why: "the error is that of another downloader"},
+	{kind: compare.TaskEvent, name: "Driver Failure", nomad: `failed to launch command with executor: .*`, taskrun: `failed to launch command with executor: .*`, why: "the error of Nomad's executor tells of its own calls"},
+	{kind: compare.TaskEvent, taskrun: `Missing: .*|.*Template failed.*`, all: true, why: "missing data fails a task after 10s; Nomad waits forever"},
 }
 
-// Declared returns why a difference between Nomad and taskrun is intended, or "".
-func Declared(d compare.Difference) string {
-	for i, of := range declared {
-		if of.kind == d.Kind && patterns()[i].match(d) {
-			return of.why
+// Declare adds the reasons of intended differences between Nomad, the first side, and
+// taskrun.
+func Declare(list []compare.Difference) {
+	for i := range list {
+		of := find(list[i])
+		if of == nil {
+			continue
+		}
+		list[i].Why = of.why
+		if !of.all {
+			continue
+		}
+		for k, other := range list {
+			if other.Job == list[i].Job && other.Group == list[i].Group && other.Index == list[i].Index && other.Why == "" {
+				list[k].Why = of.why
+			}
 		}
 	}
-	return ""
+}
+
+func find(d compare.Difference) *intended {
+	for i, of := range declared {
+		if of.kind == d.Kind && patterns()[i].match(d) {
+			return &declared[i]
+		}
+	}
+	return nil
 }
 
 // pattern is the compiled form of an intended difference; nil matches anything.

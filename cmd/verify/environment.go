@@ -3,10 +3,8 @@ package verify
 import (
 	"bytes"
 	"context"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -35,7 +33,7 @@ func (c *collector) environment(ctx context.Context, alloc, task string) map[com
 		out, errOut := &limited{}, &limited{}
 		code, err := t.Exec(ctx, client.Session{Command: command, Stdin: strings.NewReader(""), Stdout: out, Stderr: errOut})
 		if err == nil && code == 0 && out.Len() > 0 {
-			return c.variables(out.String())
+			return c.variables(ownWords(info), out.String())
 		}
 	}
 	return nil
@@ -60,7 +58,7 @@ var notOfJob = []string{socketDir, "TASKRUN_EXEC_ID", "_"}
 
 // variables returns the variables of an environment as they are compared: without
 // what differs from run to run, and without secrets.
-func (c *collector) variables(text string) map[compare.Key]string {
+func (c *collector) variables(own *strings.Replacer, text string) map[compare.Key]string {
 	separator := "\n"
 	if strings.Contains(text, "\x00") {
 		separator = "\x00"
@@ -74,22 +72,15 @@ func (c *collector) variables(text string) map[compare.Key]string {
 	values := map[compare.Key]string{}
 	for name, value := range env {
 		switch {
-		case dynamicPort().MatchString(name) && len(value) == 5:
-			value = "PORT"
-		case slices.Contains([]string{"NOMAD_SHORT_ALLOC_ID", "NOMAD_CPU_CORES"}, name) && value != "":
-			value = "ID"
 		case isToken(name):
 			value = hidden // it differs from run to run
 		default:
-			value = c.Hide.Variable(name, scrub.Text(value))
+			value = c.Hide.Variable(name, own.Replace(scrub.Text(value)))
 		}
 		values[compare.Key{Kind: compare.Variable, Name: name}] = value
 	}
 	return values
 }
-
-// dynamicPort matches variables with the number of a port.
-var dynamicPort = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^NOMAD_(HOST_|ALLOC_)?PORT_`) })
 
 // isToken reports whether a variable has a token that the agent makes.
 func isToken(name string) bool {

@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/hashicorp/nomad/api"
@@ -30,19 +33,39 @@ func (c *collector) files(ctx context.Context, id string, a *compare.Alloc) {
 	if err != nil {
 		return
 	}
+	own := ownWords(alloc)
 	for name, t := range a.Tasks {
-		for _, stream := range []string{"stdout", "stderr"} {
+		for _, stream := range streams {
 			text, ok := c.read(ctx, alloc, "alloc/logs/"+name+"."+stream+".0", maxFile)
 			if ok {
-				t.Values[compare.Key{Kind: compare.Output, Name: stream}] = c.clean(text)
+				t.Values[compare.Key{Kind: compare.Output, Name: stream}] = c.clean(own, text)
 			}
 		}
 	}
-	found := 0
+	w := walker{collector: c, alloc: alloc, own: own, values: a.Values}
 	for _, dir := range append([]string{"alloc"}, taskNames(a)...) {
-		c.walk(ctx, alloc, dir, 0, &found, a.Values)
+		w.walk(ctx, dir, 0)
 	}
 }
+
+// ownWords returns a replacer of what is an allocation's own: the beginning of its
+// ID, and its dynamic ports.
+func ownWords(alloc *api.Allocation) *strings.Replacer {
+	pairs := []string{alloc.ID[:min(len(alloc.ID), shortID)], "ID"}
+	if r := alloc.AllocatedResources; r != nil {
+		for _, p := range r.Shared.Ports {
+			if p.Value >= lowestDynamic {
+				pairs = append(pairs, strconv.Itoa(p.Value), "PORT")
+			}
+		}
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+const (
+	shortID       = 8     // the length of a short ID
+	lowestDynamic = 20000 // the lowest dynamic port
+)
 
 func taskNames(a *compare.Alloc) (names []string) {
 	for name := range a.Tasks {
@@ -56,38 +79,49 @@ func taskNames(a *compare.Alloc) (names []string) {
 // outputs are compared by themselves.
 var unread = []string{"secrets", "private", "alloc/logs"}
 
+// walker collects the files of an allocation.
+type walker struct {
+	*collector
+	alloc  *api.Allocation
+	own    *strings.Replacer
+	values map[compare.Key]string
+	found  int
+}
+
 // walk adds the files below a directory.
-func (c *collector) walk(ctx context.Context, alloc *api.Allocation, dir string, depth int, found *int, values map[compare.Key]string) {
-	list, _, err := c.Server.API.AllocFS().List(alloc, dir, c.query(ctx))
+func (w *walker) walk(ctx context.Context, dir string, depth int) {
+	list, _, err := w.Server.API.AllocFS().List(w.alloc, dir, w.query(ctx))
 	if err != nil {
 		return
 	}
 	slices.SortFunc(list, func(a, b *api.AllocFileInfo) int { return strings.Compare(a.Name, b.Name) })
 	for _, f := range list {
-		if *found++; *found > maxFiles {
+		at := path.Join(dir, f.Name)
+		if depth == 0 && (slices.Contains(unread, at) || slices.Contains(unread, f.Name)) {
+			continue
+		}
+		if w.found++; w.found > maxFiles {
 			return
 		}
-		at := path.Join(dir, f.Name)
 		key := compare.Key{Kind: compare.File, Name: scrub.IDs(at)}
 		switch {
 		case !f.IsDir:
-			values[key] = c.describe(ctx, alloc, at, f)
-		case depth == 0 && slices.ContainsFunc(unread, func(dir string) bool { return at == dir || f.Name == dir && depth == 0 }):
+			w.values[key] = w.describe(ctx, at, f)
 		case depth < maxDepth:
-			values[key] = f.FileMode
-			c.walk(ctx, alloc, at, depth+1, found, values)
+			w.values[key] = f.FileMode
+			w.walk(ctx, at, depth+1)
 		}
 	}
 }
 
 // describe describes a file: its mode, and its text if that is short.
-func (c *collector) describe(ctx context.Context, alloc *api.Allocation, at string, f *api.AllocFileInfo) string {
+func (w *walker) describe(ctx context.Context, at string, f *api.AllocFileInfo) string {
 	if !strings.HasPrefix(f.FileMode, "-") { // a link, or a device
 		return f.FileMode
 	}
 	if f.Size <= maxFile {
-		if text, ok := c.read(ctx, alloc, at, maxFile); ok && isText(text) {
-			return f.FileMode + "\n" + c.clean(text)
+		if text, ok := w.read(ctx, w.alloc, at, maxFile); ok && isText(text) {
+			return f.FileMode + "\n" + w.clean(w.own, text)
 		}
 	}
 	return fmt.Sprintf("%s, %d bytes", f.FileMode, f.Size)
@@ -97,13 +131,18 @@ func isText(b []byte) bool { return utf8.Valid(b) && !bytes.ContainsRune(b, 0) }
 
 // clean returns a text as it is compared: without secrets, and without what differs
 // from run to run.
-func (c *collector) clean(text []byte) string {
+func (c *collector) clean(own *strings.Replacer, text []byte) string {
 	lines := strings.Split(strings.TrimSuffix(strings.ToValidUTF8(string(text), "�"), "\n"), "\n")
 	for i, line := range lines {
-		lines[i] = scrub.Text(c.Hide.Text(line))
+		lines[i] = own.Replace(scrub.Text(accessTime().ReplaceAllString(c.Hide.Text(line), "[TIME]")))
 	}
 	return strings.Join(lines, "\n")
 }
+
+// accessTime matches the times of access logs.
+var accessTime = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\[\d\d/[A-Z][a-z]{2}/\d{4}[: ]\d\d:\d\d:\d\d( [+-]\d{4})?\]`)
+})
 
 // read reads the beginning of a file, unless it does not exist.
 func (c *collector) read(ctx context.Context, alloc *api.Allocation, path string, limit int64) ([]byte, bool) {

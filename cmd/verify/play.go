@@ -74,8 +74,9 @@ func Play(ctx context.Context, s Side, p verdict.Policy) (*Played, error) {
 			}
 		},
 		Decided: func() {
-			if decider.Stopping() {
-				c.beforeStop.Do(func() { c.checks(ctx) })
+			if decider.Stopping() && !c.stopped {
+				c.stopped = true
+				c.checks(ctx)
 			}
 		},
 	}
@@ -106,10 +107,10 @@ func (s *Side) unplaced(ctx context.Context) (lines []string) {
 // collector collects what is compared of a job.
 type collector struct {
 	Side
-	began      time.Time
-	builder    *compare.Builder
-	reading    sync.WaitGroup // of environments
-	beforeStop sync.Once
+	began   time.Time
+	builder *compare.Builder
+	reading sync.WaitGroup // of environments
+	stopped bool           // the job is being stopped
 
 	mu     sync.Mutex
 	order  []*seen          // as the builder has them
@@ -122,6 +123,9 @@ type seen struct {
 	values map[compare.Key]string
 	env    map[string]map[compare.Key]string // by task; nil: not read
 	asked  map[string]bool                   // tasks
+	// late is true if it was placed while the job was being stopped. The other side
+	// may have been quicker to stop.
+	late bool
 }
 
 // see adds an event.
@@ -134,7 +138,7 @@ func (c *collector) see(ctx context.Context, e event.Event) {
 	defer c.mu.Unlock()
 	a := c.allocs[e.Alloc.ID]
 	if a == nil {
-		a = &seen{id: e.Alloc.ID, values: map[compare.Key]string{}, env: map[string]map[compare.Key]string{}, asked: map[string]bool{}}
+		a = &seen{id: e.Alloc.ID, late: c.stopped, values: map[compare.Key]string{}, env: map[string]map[compare.Key]string{}, asked: map[string]bool{}}
 		c.allocs[a.id], c.order = a, append(c.order, a)
 	}
 	if state, ok := e.Body.(event.TaskState); ok && state.State == "running" && !a.asked[e.Task] && c.hasProcess(e.Alloc.Group, e.Task) {
@@ -182,6 +186,11 @@ func (c *collector) finish(ctx context.Context, v *verdict.Verdict) *Played {
 		}
 		c.files(ctx, of.id, a)
 	}
+	late := map[*compare.Alloc]bool{}
+	for i, a := range played.Run.Allocs[:min(len(played.Run.Allocs), len(c.order))] {
+		late[a] = c.order[i].late
+	}
+	played.Run.Allocs = slices.DeleteFunc(played.Run.Allocs, func(a *compare.Alloc) bool { return late[a] })
 	return played
 }
 
