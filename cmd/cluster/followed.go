@@ -24,7 +24,7 @@ type followed struct {
 	known      map[string]*allocation
 	said       map[string]bool  // published notices about placements
 	deployment event.Deployment // as published
-	deadSince  time.Time        // see lingers
+	deadSince  time.Time        // see deadFor
 	ended      bool
 }
 
@@ -206,6 +206,9 @@ func (f *followed) over() bool {
 	if f.EvalID != "" && now.status == dead && !slices.ContainsFunc(now.evals, registered) {
 		return false
 	}
+	if d := now.deployment; now.status == dead && d != nil && d.Status == api.DeploymentStatusRunning && f.deadFor() < settleTime {
+		return false // it is canceled soon after its job is stopped
+	}
 	return !slices.ContainsFunc(now.allocs, func(s *api.AllocationListStub) bool {
 		a := f.known[s.ID]
 		return !f.Over[s.ID] && (a == nil || !client.Ended(s) || f.lingers(s) || a.status.Status != s.ClientStatus)
@@ -221,11 +224,19 @@ const lingerTime = 30 * time.Second
 func (f *followed) lingers(s *api.AllocationListStub) bool {
 	for _, t := range s.TaskStates {
 		if t.State != dead {
-			if f.deadSince.IsZero() {
-				f.deadSince = time.Now()
-			}
-			return time.Since(f.deadSince) < lingerTime
+			return f.deadFor() < lingerTime
 		}
 	}
 	return false
+}
+
+// settleTime is how long a job that is dead waits for the end of its deployment.
+const settleTime = 2 * time.Second
+
+// deadFor returns the time since it was first called.
+func (f *followed) deadFor() time.Duration {
+	if f.deadSince.IsZero() {
+		f.deadSince = time.Now()
+	}
+	return time.Since(f.deadSince)
 }

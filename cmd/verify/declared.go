@@ -20,6 +20,8 @@ type intended struct {
 	why string // as in "taskrun help differences"
 }
 
+const unhealthy = "whether Nomad still judges the health of an allocation that has failed is chance"
+
 // declared lists the intended differences between a run of Nomad, the first side,
 // and of taskrun.
 var declared = []intended{
@@ -29,6 +31,9 @@ var declared = []intended{
 	{kind: compare.TaskEvent, name: event.TaskHookFailed, nomad: `volumes: .* does not support host volumes`, all: true, why: "raw_exec tasks get a link to a volume"},
 	{kind: compare.TaskEvent, name: "Failed Artifact Download", nomad: `.+`, taskrun: `.+`, why: "the error is that of another downloader"},
 	{kind: compare.TaskEvent, name: "Driver Failure", nomad: `failed to launch command with executor: .*`, taskrun: `failed to launch command with executor: .*`, why: "the error of Nomad's executor tells of its own calls"},
+	{kind: compare.TaskEvent, name: "Alloc Unhealthy", why: unhealthy},
+	{kind: compare.Health, nomad: `false`, why: unhealthy},
+	{kind: compare.Health, taskrun: `false`, why: unhealthy},
 	{kind: compare.TaskEvent, taskrun: `Missing: .*|.*Template failed.*`, all: true, why: "missing data fails a task after 10s; Nomad waits forever"},
 }
 

@@ -62,7 +62,7 @@ func Play(ctx context.Context, s Side, p verdict.Policy) (*Played, error) {
 	c := &collector{Side: s, began: time.Now(), allocs: map[string]*seen{}}
 	c.builder = compare.NewBuilder(c.began)
 	loop := &source.Loop{
-		Source: run, Decider: decider, Timeout: p.Timeout, Say: func(string) {}, // the caller says why it ends
+		Source: run, Decider: &patient{Verdict: decider}, Timeout: p.Timeout, Say: func(string) {}, // the caller says why it ends
 		Seen: func(e event.Event) {
 			c.see(ctx, e)
 			if n, ok := e.Body.(event.Notice); ok {

@@ -1,0 +1,46 @@
+package verify
+
+import (
+	"testing"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/cmd/verdict"
+	"taskrun/engine/leaf/event"
+)
+
+// A failure stops the job once the other tasks of the allocation have ended, or
+// after a while.
+func TestPatience(t *testing.T) {
+	t.Parallel()
+	job := &api.Job{ID: new("j"), Name: new("j"), TaskGroups: []*api.TaskGroup{{
+		Name: new("g"), Tasks: []*api.Task{{Name: "a", Driver: mock}, {Name: "b", Driver: mock}},
+	}}}
+	job.Canonicalize()
+	alloc := &event.Alloc{Job: "j", Group: "g", Name: "j.g[0]", ID: "1"}
+	status := func(s string) event.Event {
+		return event.Event{Alloc: alloc, Body: event.AllocStatus{Status: s, Retry: -1}}
+	}
+	state := func(task, s string) event.Event {
+		return event.Event{Alloc: alloc, Task: task, Body: event.TaskState{State: s, Failed: task == "a" && s == "dead"}}
+	}
+	start := func() *patient {
+		p := &patient{Verdict: verdict.New(verdict.Policy{Until: time.Hour}, []*api.Job{job})}
+		for _, e := range []event.Event{status("pending"), state("a", "running"), state("b", "running"), status("running"), state("a", "dead"), status("failed")} {
+			if d := p.Observe(e); d.Action != verdict.CarryOn {
+				t.Fatalf("%+v: %+v", e, d)
+			}
+		}
+		return p
+	}
+	p := start()
+	if d := p.Observe(state("b", "dead")); d.Action != verdict.Stop {
+		t.Errorf("when the other task has ended: %+v", d)
+	}
+	p = start()
+	due, ok := p.Due()
+	if early, late := p.Tick(due.Add(-1)), p.Tick(due); !ok || early.Action != verdict.CarryOn || late.Action != verdict.Stop {
+		t.Errorf("by time: %v, %+v, %+v", ok, early, late)
+	}
+}
