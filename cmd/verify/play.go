@@ -180,6 +180,7 @@ func (c *collector) finish(ctx context.Context, v *verdict.Verdict) *Played {
 		of.add(a.Values, of.values)
 		for name, t := range a.Tasks {
 			of.add(t.Values, of.env[name])
+			byEvents(t)
 			if of.asked[name] && of.env[name] == nil {
 				played.Unread = append(played.Unread, compare.Where{Group: a.Group, Index: a.Index, Task: name}.Target())
 			}
@@ -197,6 +198,20 @@ func (c *collector) finish(ctx context.Context, v *verdict.Verdict) *Played {
 func (*seen) add(to, from map[compare.Key]string) {
 	for k, v := range from {
 		to[k] = v
+	}
+}
+
+// byEvents takes the start and the end of a task from its events: its state is that of
+// the moment when it was asked for.
+func byEvents(t *compare.Task) {
+	started := false
+	for _, e := range t.Events {
+		switch {
+		case e.Type == api.TaskStarted && !started:
+			t.Started, started = e.At, true
+		case e.Type == api.TaskTerminated && t.Ended >= 0:
+			t.Ended = e.At
+		}
 	}
 }
 

@@ -55,7 +55,7 @@ func TestSecretsAreHidden(t *testing.T) {
 		t.Errorf("%s, %s and %s", one, same, other)
 	}
 	if NewHider(nil).Variable("DB_PASSWORD", "a") == one {
-		t.Error("the mark tells the value to whoever has a list of values")
+		t.Error("the mark is the same in every comparison")
 	}
 }
 
