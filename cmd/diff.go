@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -165,9 +164,10 @@ func (a *app) comparedRun(ctx context.Context, name, dataDir string) (*comparedR
 	if err != nil {
 		a.warn(err)
 	}
-	if err := errors.Join(addEnvironments(r.Run, b), addTemplates(r.Run, spec, b)); err != nil {
+	if err := addEnvironments(r.Run, b); err != nil {
 		a.warn(err)
 	}
+	addTemplates(r.Run, spec, b)
 	run := b.Run()
 	if spec != nil {
 		run.Arrange([]*api.Job{spec})

@@ -14,7 +14,6 @@ import (
 
 	"taskrun/cmd/record"
 	"taskrun/cmd/report/compare"
-	"taskrun/engine/fold"
 	kept "taskrun/hooks/environment"
 )
 
@@ -50,44 +49,39 @@ func addEnvironments(r *record.Run, b *compare.Builder) error {
 
 // addTemplates adds what the templates of a run have rendered, as it lies in the
 // directories of its tasks. Exported runs and secrets/ have none.
-func addTemplates(r *record.Run, spec *api.Job, b *compare.Builder) error {
+func addTemplates(r *record.Run, spec *api.Job, b *compare.Builder) {
 	if info, err := os.Stat(r.Dir); err != nil || !info.IsDir() || spec == nil {
-		return nil //nolint:nilerr // there is nothing to compare
+		return // there is nothing to compare
 	}
 	b.Knows(compare.Template)
-	state, err := r.State()
-	if err != nil {
-		return err
-	}
-	for _, a := range state.Allocs {
-		group := spec.LookupTaskGroup(a.Group)
+	for id, groupName := range b.Allocs() {
+		group := spec.LookupTaskGroup(groupName)
 		if group == nil {
 			continue
 		}
 		for _, t := range group.Tasks {
-			addTemplatesOf(r, a, t, b)
+			addTemplatesOf(r, id, t, b)
 		}
 	}
-	return nil
 }
 
-func addTemplatesOf(r *record.Run, a *fold.Alloc, t *api.Task, b *compare.Builder) {
+func addTemplatesOf(r *record.Run, alloc string, t *api.Task, b *compare.Builder) {
 	for _, template := range t.Templates {
-		if template == nil || template.DestPath == nil || path.Base(a.ID) != a.ID || path.Base(t.Name) != t.Name {
+		if template == nil || template.DestPath == nil || path.Base(alloc) != alloc || path.Base(t.Name) != t.Name {
 			continue
 		}
 		rendered, ok := renderedPath(t.Name, *template.DestPath)
 		if !ok {
 			continue
 		}
-		f, err := r.File(path.Join("alloc", a.ID, rendered))
+		f, err := r.File(path.Join("alloc", alloc, rendered))
 		if err != nil {
 			continue // it was not rendered, or the task has removed it
 		}
 		text, err := io.ReadAll(io.LimitReader(f, maxTemplate))
 		_ = f.Close()
 		if err == nil {
-			b.AddTemplate(a.ID, t.Name, *template.DestPath, string(text))
+			b.AddTemplate(alloc, t.Name, *template.DestPath, string(text))
 		}
 	}
 }

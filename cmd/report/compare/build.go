@@ -3,7 +3,9 @@ package compare
 import (
 	"crypto/sha256"
 	"fmt"
+	"iter"
 	"maps"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -188,7 +190,11 @@ var unstable = []string{"start_delay", "memory_peak"}
 // NewEvent returns a task event as it is compared.
 func NewEvent(at time.Duration, kind, message string, details map[string]string) Event {
 	e := Event{At: at, Type: kind}
-	if found := restarting().FindStringSubmatchIndex(message); found != nil {
+	var found []int
+	if strings.Contains(message, "restarting in ") {
+		found = restarting().FindStringSubmatchIndex(message)
+	}
+	if found != nil {
 		if d, err := time.ParseDuration(message[found[2]:found[3]]); err == nil {
 			e.Delay, message = d, message[:found[2]]+delayed+message[found[3]:]
 			if d == 0 {
@@ -263,6 +269,17 @@ func (b *Builder) AddTemplate(alloc, task, destination, text string) {
 	if a := b.allocs[alloc]; a != nil && a.Tasks[task] != nil {
 		text = scrub.Lines(text)
 		a.Tasks[task].Values[Key{Template, destination}] = fmt.Sprintf("%d bytes, sha256 %.6x", len(text), sha256.Sum256([]byte(text)))
+	}
+}
+
+// Allocs returns the IDs of the allocations, each with the name of its group.
+func (b *Builder) Allocs() iter.Seq2[string, string] {
+	return func(yield func(id, group string) bool) {
+		for _, a := range b.order {
+			if !yield(a.id, path.Base(a.Group)) {
+				return
+			}
+		}
 	}
 }
 
