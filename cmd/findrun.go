@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -83,7 +84,10 @@ func (a *app) allRuns(ctx context.Context, dataDir, job string) ([]*record.Run, 
 	}
 	live, err := a.liveRuns(ctx)
 	runs, failure := record.List(dataDir, job, live)
-	return runs, errors.Join(err, failure)
+	if err = errors.Join(err, failure); errors.Is(err, fs.ErrPermission) {
+		err = (&exitError{code: exitInternal, err: err}).withHint("it belongs to another user: choose another data directory with --data-dir")
+	}
+	return runs, err
 }
 
 // endedRuns returns the latest run of each job that is not running, or of the

@@ -66,7 +66,10 @@ func WriteRuns(to To, runs []Run) error {
 
 // outcome returns the word for how the run ended.
 func (r Run) outcome() string {
-	if r.Status == "lost" {
+	switch {
+	case r.Status == "lost" && r.Note != "":
+		return "unknown"
+	case r.Status == "lost":
 		return "killed"
 	}
 	return r.Status

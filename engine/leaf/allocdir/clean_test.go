@@ -222,3 +222,39 @@ func TestPruneOfClosedDirectories(t *testing.T) {
 		t.Errorf("a run that there is not: %v", err)
 	}
 }
+
+// One run is removed, whatever its age; the newest one only if the job does not run.
+func TestCleanRun(t *testing.T) {
+	t.Parallel()
+	dataDir := t.TempDir()
+	for _, id := range []string{"1", "2", "3"} {
+		fill(t, RunDir(dataDir, "web", id), "events.json")
+	}
+	fails := errors.New("no")
+	if err := CleanRun(dataDir, "web", "2", func() error { return fails }); !errors.Is(err, fails) {
+		t.Errorf("%v", err)
+	}
+	first := func() error { return nil }
+	live, err := OpenRun(dataDir, "web", "3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := CleanRun(dataDir, "web", "3", first); !errors.Is(err, ErrInUse) {
+		t.Errorf("the live run: %v", err)
+	}
+	if err := CleanRun(dataDir, "web", "1", first); err != nil {
+		t.Errorf("an older run: %v", err)
+	}
+	if err := live.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := CleanRun(dataDir, "web", "3", first); err != nil {
+		t.Error(err)
+	}
+	if err := CleanRun(dataDir, "web", "../../web/runs/2", first); err == nil {
+		t.Error("a path was removed")
+	}
+	if ids, err := Runs(dataDir, "web"); err != nil || len(ids) != 1 || ids[0] != "2" {
+		t.Errorf("left: %v, %v", ids, err)
+	}
+}
