@@ -38,7 +38,7 @@ func addEnvironments(r *record.Run, b *compare.Builder) error {
 	for dec := json.NewDecoder(io.LimitReader(f, maxEnvironments)); ; {
 		var e kept.Entry
 		switch err := dec.Decode(&e); {
-		case err == io.EOF: //nolint:errorlint // as Decode returns it
+		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
 			return fmt.Errorf("the environments of run %s are damaged: %w", r.Name(), err)

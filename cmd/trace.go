@@ -228,6 +228,7 @@ func (t *tracing) render(w io.Writer, tr *trace.Trace, r *record.Run, options wa
 		return trace.Perfetto(w, tr)
 	case traceJSON:
 		return trace.JSON(w, tr)
+	case traceText:
 	}
 	var text bytes.Buffer
 	ui.WriteLines(&text, waterfall.Lines(tr, options))

@@ -14,7 +14,7 @@ type Spread struct {
 	Times []time.Duration
 }
 
-// Least, Median and Most of the times. There must be some.
+// Least returns the shortest time. Like Median and Most it needs at least one.
 func (s Spread) Least() time.Duration { return slices.Min(s.Times) }
 
 // Most returns the longest time.

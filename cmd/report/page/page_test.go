@@ -153,7 +153,7 @@ func TestDurations(t *testing.T) {
 		59_960 * time.Millisecond: "1m", 75 * time.Second: "1m15s", 3600 * time.Second: "1h", 86399 * time.Second: "1d", 50 * time.Hour: "2d2h",
 	} {
 		if got := duration(d); got != want {
-			t.Errorf("%v: %q, want %q", time.Duration(d), got, want)
+			t.Errorf("%v: %q, want %q", d, got, want)
 		}
 	}
 	for length, want := range map[time.Duration]time.Duration{

@@ -56,6 +56,7 @@ func (s Stage) awaits() (ends, starts []Stage) {
 		return []Stage{Prestart, Sidecar, Main, Poststart}, nil
 	case Unknown:
 		return []Stage{Unknown}, nil
+	case Prestart, Sidecar:
 	}
 	return nil, nil
 }

@@ -79,6 +79,7 @@ func ofMark(m trace.Mark) glyph {
 		return registered
 	case trace.Service:
 		return offered
+	case trace.TaskEvent, trace.AllocStatus, trace.Health, trace.Notice:
 	}
 	switch {
 	case m.Weight == fold.Trouble:
@@ -104,8 +105,9 @@ func (p *picture) paint(g glyph) func(string) string {
 		return p.Style.Waiting
 	case failed, failedCheck:
 		return p.Style.Bad
+	default:
+		return p.Style.Plain
 	}
-	return p.Style.Plain
 }
 
 // legend explains the glyphs that were drawn.

@@ -120,17 +120,14 @@ func (p *picture) room() int {
 func (p *picture) title() string {
 	s := p.Style
 	jobs := ui.OneLine(strings.Join(p.Jobs, ", "))
-	status := p.Status
-	paint := s.Good
+	so, paint := "after", s.Good
 	switch {
 	case p.Live:
-		status = fmt.Sprintf("%s for %s", p.Status, ui.Duration(p.End.Sub(p.Begin)))
+		so = "for"
 	case p.Status == api.AllocClientStatusFailed || p.Status == api.AllocClientStatusLost:
 		paint = s.Bad
-		fallthrough
-	default:
-		status = fmt.Sprintf("%s after %s", p.Status, ui.Duration(p.End.Sub(p.Begin)))
 	}
+	status := fmt.Sprintf("%s %s %s", p.Status, so, ui.Duration(p.End.Sub(p.Begin)))
 	began := ""
 	if !p.Begin.IsZero() {
 		began = "  began " + p.Begin.In(p.zone()).Format("2006-01-02 15:04:05")
