@@ -77,24 +77,21 @@ func (a *allocation) events(s *api.AllocationListStub, retry time.Duration) (all
 type task struct {
 	state  event.TaskState
 	last   *api.TaskEvent
-	latest time.Time // of an event
+	latest time.Time // of its events
 }
 
 // events returns the new events of the task. A server knows the last ten task
 // events and the current state; the states in between follow from the events.
 func (t *task) events(s *api.TaskState) (all []event.Event) {
-	add := func(at time.Time, body event.Body) {
-		if at.Before(t.latest) { // the order of the events counts, not their clock
-			at = t.latest
-		}
-		t.latest = at
-		all = append(all, event.Event{Time: at, Body: body})
-	}
+	add := func(at time.Time, body event.Body) { all = append(all, event.Event{Time: at, Body: body}) }
 	for _, e := range t.unseen(s.Events) {
 		t.last = e
-		add(unix(e.Time), event.TaskEvent{TaskEvent: e})
+		if at := unix(e.Time); at.After(t.latest) { // else the order of the events counts, not their clock
+			t.latest = at
+		}
+		add(t.latest, event.TaskEvent{TaskEvent: e})
 		if t.changes(e, s.Restarts) {
-			add(unix(e.Time), t.state)
+			add(t.latest, t.state)
 		}
 	}
 	if t.state.State != s.State || t.state.Failed != s.Failed || t.state.Restarts != s.Restarts {

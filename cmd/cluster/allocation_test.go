@@ -67,6 +67,9 @@ func TestEventsOfATask(t *testing.T) {
 			"1 Received", "2 Started", "2 running false 0", "3 Terminated", "3 Restarting", "3 pending false 1 code 3",
 			"5 Started", "5 running false 1 code 3", "9 Terminated", "9 Not Restarting", "9 dead true 1 code 4",
 		}},
+		{"a clock that goes back", []*api.TaskState{
+			{State: "pending", Restarts: 1, Events: happenings("Started@2, Terminated:1@4, Restarting@3")},
+		}, []string{"2 Started", "2 running false 0", "4 Terminated", "4 Restarting", "4 pending false 1 code 1"}},
 		{"the first events are forgotten", []*api.TaskState{
 			{State: "running", Events: happenings("Received@1, Started@2")},
 			{State: "running", Restarts: 7, Events: happenings("Terminated:1@7, Restarting@7, Started@8")},
