@@ -56,8 +56,11 @@ func (a *app) openRun(ctx context.Context, name, dataDir string) (*openedRun, er
 		return nil, err
 	}
 	all, listing := a.allRuns(ctx, dataDir, "")
-	if len(all) == 0 && name == "" {
-		return nil, errors.Join(err, listing)
+	switch {
+	case len(all) == 0 && listing != nil:
+		return nil, listing
+	case len(all) == 0 && name == "":
+		return nil, err
 	}
 	found, err := pickRun(all, name)
 	if err == nil {
@@ -136,6 +139,9 @@ func openRunFile(path string) (*openedRun, error) {
 	r, err := record.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, failed("%w", err).withHint("see: taskrun runs")
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, failed("%w", err).withHint("it belongs to another user, who can hand it over with: taskrun export RUN FILE")
 	}
 	if err != nil {
 		return nil, failed("%w", err)

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -90,5 +91,42 @@ func TestHistoryOnAFullDisk(t *testing.T) {
 	bus.Publish(&event.Alloc{Job: "web"}, "", event.Notice{Text: "word"})
 	if err := h.Close(); err == nil || !strings.Contains(err.Error(), "no space left") {
 		t.Errorf("Close: %v", err)
+	}
+}
+
+// A history that goes on is numbered on, also behind half a line.
+func TestHistoryIsNumberedOn(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "events.json")
+	write := func(text string) {
+		t.Helper()
+		var bus event.Bus
+		h := store.NewHistory(&bus, dir, "web")
+		bus.Publish(&event.Alloc{Job: "web", ID: "1"}, "", event.Notice{Text: text})
+		if err := h.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("a")
+	write("b")
+	all, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, append(all, "half"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	write("c")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var numbers []uint64
+	for line := range bytes.Lines(text) {
+		numbers = append(numbers, event.Number(line))
+	}
+	if diff := cmp.Diff([]uint64{1, 2, 0, 3}, numbers); diff != "" {
+		t.Errorf("%s\n%s", diff, text)
 	}
 }

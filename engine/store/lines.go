@@ -27,7 +27,15 @@ func openLines(path string) (*lineFile, error) {
 		return nil, err
 	}
 	end, err := file.Seek(0, io.SeekEnd)
-	return &lineFile{file: file, end: end}, err
+	l := &lineFile{file: file, end: end}
+	last := []byte{'\n'}
+	if err == nil && end > 0 {
+		_, err = file.ReadAt(last, end-1)
+	}
+	if last[0] != '\n' {
+		l.unwritten = []byte{'\n'} // ends the half line of a program that was killed
+	}
+	return l, err
 }
 
 // Write buffers lines. It never fails.
