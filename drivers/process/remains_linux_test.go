@@ -52,3 +52,19 @@ func TestRemains(t *testing.T) { // not parallel: the reaper of runs would take 
 		t.Error("not those are left that should be")
 	}
 }
+
+// Processes that could not be killed are named while they run, lowest PID first.
+func TestProcessesThatCannotBeKilled(t *testing.T) {
+	t.Parallel()
+	self, parent := Self(), identify(os.Getppid())
+	ended := ID{PID: self.PID, Start: self.Start + 1}
+	got := joinErrors(map[ID]error{self: syscall.EPERM, ended: syscall.EPERM, parent: syscall.EPERM})
+	first, second := min(self.PID, parent.PID), max(self.PID, parent.PID)
+	want := fmt.Sprintf("cannot kill process %d: operation not permitted\ncannot kill process %d: operation not permitted", first, second)
+	if got == nil || got.Error() != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if err := joinErrors(map[ID]error{ended: syscall.EPERM}); err != nil {
+		t.Errorf("the process has ended: %v", err)
+	}
+}
