@@ -134,7 +134,7 @@ func descends(p proc, all map[int]proc) bool {
 		if reaper.isParent(p.ppid) {
 			return inOtherSession(p.PID)
 		}
-		parent, ok := all[p.ppid]
+		parent, ok := p.parentIn(all)
 		if !ok {
 			return false
 		}
