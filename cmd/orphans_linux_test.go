@@ -217,7 +217,8 @@ func (s *stand) mustBeGone(t *testing.T) {
 		t.Errorf("somebody has taskrun's output open yet: %v", err)
 	}
 	if left, _ := filepath.Glob(s.path("run/taskrun/*")); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
+		record, _ := os.ReadFile(left[0]) // tells why the keeper failed
+		t.Errorf("left behind: %v\n%s", left, record)
 	}
 	for _, pattern := range []string{"secrets", "private", "../alloc/logs/.*"} {
 		if left, _ := filepath.Glob(s.path("data/jobs/*/runs/*/alloc/*/t/" + pattern)); len(left) > 0 {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -268,8 +270,8 @@ func (e *Engine) Close(ctx context.Context) error {
 // sweep lets drivers remove the processes and containers that tasks left
 // behind.
 func sweep(ctx context.Context, catalog map[string]drivers.Driver, notice func(string, ...any)) (err error) {
-	for name, d := range catalog {
-		s, ok := d.(drivers.Shutdowner)
+	for _, name := range slices.Sorted(maps.Keys(catalog)) {
+		s, ok := catalog[name].(drivers.Shutdowner)
 		if !ok {
 			continue
 		}

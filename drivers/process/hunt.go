@@ -3,6 +3,7 @@ package process
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"syscall"
@@ -101,10 +102,14 @@ func isKept(id ID) bool {
 	return kept
 }
 
+// joinErrors returns the errors of processes that still run. Others have ended
+// since they could not be killed.
 func joinErrors(failed map[ID]error) error {
 	var errs []error
-	for id, err := range failed {
-		errs = append(errs, fmt.Errorf("cannot kill process %d: %w", id.PID, err))
+	for _, id := range slices.SortedFunc(maps.Keys(failed), func(a, b ID) int { return a.PID - b.PID }) {
+		if id.Running() {
+			errs = append(errs, fmt.Errorf("cannot kill process %d: %w", id.PID, failed[id]))
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -129,7 +134,7 @@ func descends(p proc, all map[int]proc) bool {
 		if reaper.isParent(p.ppid) {
 			return inOtherSession(p.PID)
 		}
-		parent, ok := all[p.ppid]
+		parent, ok := p.parentIn(all)
 		if !ok {
 			return false
 		}

@@ -25,6 +25,13 @@ type proc struct {
 	ended   bool // or about to end, but not reaped
 }
 
+// parentIn returns the parent of the process in a table. A process that began
+// after its child is none: it has got the PID while the table was read.
+func (p proc) parentIn(all map[int]proc) (parent proc, ok bool) {
+	parent, ok = all[p.ppid]
+	return parent, ok && parent.Start <= p.Start
+}
+
 // shown makes text from a process safe for a terminal: a single line without
 // control characters.
 func shown(text string) string {

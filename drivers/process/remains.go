@@ -16,7 +16,7 @@ type Remains struct {
 	Allocs  map[string]bool // IDs of its allocations
 	Leaders []ID            // processes that it started, which lead sessions
 
-	sessions map[int]bool // of the leaders that were alive at the first look
+	sessions map[int]ID // leaders that were alive at the first look, by session
 }
 
 // Remain is one process of a dead run.
@@ -90,12 +90,7 @@ func (r *Remains) Kill(ctx context.Context) ([]Remain, error) {
 func (r *Remains) processes() []proc {
 	all := outsiders(0)
 	spared := lineage()
-	if r.sessions == nil {
-		r.sessions = make(map[int]bool, len(r.Leaders))
-		for _, id := range r.Leaders {
-			r.sessions[id.PID] = all[id.PID].ID == id && id.Start > 0
-		}
-	}
+	r.lookAtSessions(all)
 	verdicts := make(map[int]bool, len(all))
 	var belongs func(p proc, depth int) bool
 	belongs = func(p proc, depth int) bool {
@@ -105,8 +100,9 @@ func (r *Remains) processes() []proc {
 		if spared[p.PID] || p.session == ownSession() || p.PID == os.Getpid() {
 			return false
 		}
-		ours := r.sessions[p.session] || hasMark(p.PID, r.Mark) || r.hasAlloc(p)
-		if parent, ok := all[p.ppid]; !ours && ok && depth > 0 {
+		_, ours := r.sessions[p.session]
+		ours = ours || hasMark(p.PID, r.Mark) || r.hasAlloc(p)
+		if parent, ok := p.parentIn(all); !ours && ok && depth > 0 {
 			ours = belongs(parent, depth-1)
 		}
 		verdicts[p.PID] = ours
@@ -119,6 +115,25 @@ func (r *Remains) processes() []proc {
 		}
 	}
 	return found
+}
+
+// lookAtSessions finds the sessions of the run in its first look. Later, it
+// forgets those whose number another process has as its PID: the system reuses
+// the number only once nobody is in the session.
+func (r *Remains) lookAtSessions(all map[int]proc) {
+	if r.sessions == nil {
+		r.sessions = make(map[int]ID, len(r.Leaders))
+		for _, id := range r.Leaders {
+			if all[id.PID].ID == id && id.Start > 0 {
+				r.sessions[id.PID] = id
+			}
+		}
+	}
+	for session, leader := range r.sessions {
+		if p, ok := all[session]; ok && p.ID != leader {
+			delete(r.sessions, session)
+		}
+	}
 }
 
 func (r *Remains) hasAlloc(p proc) bool {

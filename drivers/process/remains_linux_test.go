@@ -52,3 +52,48 @@ func TestRemains(t *testing.T) { // not parallel: the reaper of runs would take 
 		t.Error("not those are left that should be")
 	}
 }
+
+// Processes that could not be killed are named while they run, lowest PID first.
+func TestProcessesThatCannotBeKilled(t *testing.T) {
+	t.Parallel()
+	self, parent := Self(), identify(os.Getppid())
+	ended := ID{PID: self.PID, Start: self.Start + 1}
+	got := joinErrors(map[ID]error{self: syscall.EPERM, ended: syscall.EPERM, parent: syscall.EPERM})
+	first, second := min(self.PID, parent.PID), max(self.PID, parent.PID)
+	want := fmt.Sprintf("cannot kill process %d: operation not permitted\ncannot kill process %d: operation not permitted", first, second)
+	if got == nil || got.Error() != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if err := joinErrors(map[ID]error{ended: syscall.EPERM}); err != nil {
+		t.Errorf("the process has ended: %v", err)
+	}
+}
+
+// A session whose number is the PID of another process by now is none of the run.
+func TestReusedSession(t *testing.T) { // not parallel, see TestRemains
+	id := sleeping(t)
+	for _, tt := range []struct {
+		leader ID
+		found  bool
+	}{{id, true}, {ID{id.PID, id.Start - 1}, false}} {
+		r := Remains{sessions: map[int]ID{id.PID: tt.leader}}
+		if found := len(r.Find()) > 0; found != tt.found {
+			t.Errorf("process %v in the session of %v: found %t", id, tt.leader, found)
+		}
+	}
+}
+
+// A process that began after another one is not its parent.
+func TestParentIn(t *testing.T) {
+	t.Parallel()
+	child := proc{ID: ID{PID: 3, Start: 10}, ppid: 2}
+	for start, want := range map[uint64]bool{9: true, 10: true, 11: false} {
+		parent, ok := child.parentIn(map[int]proc{2: {ID: ID{PID: 2, Start: start}}})
+		if ok != want || parent.Start != start {
+			t.Errorf("began at %d: %v, %t", start, parent, ok)
+		}
+	}
+	if _, ok := child.parentIn(nil); ok {
+		t.Error("nobody is its parent")
+	}
+}

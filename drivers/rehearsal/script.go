@@ -81,7 +81,9 @@ func readObject(options cty.Value, known cty.Type) (cty.Value, error) {
 		return cty.NilVal, &OptionError{Err: errNoObject}
 	}
 	read := map[string]cty.Value{}
-	for name, value := range options.AsValueMap() {
+	set := options.AsValueMap()
+	for _, name := range slices.Sorted(maps.Keys(set)) { // of several wrong options the same is named each time
+		value := set[name]
 		switch {
 		case value.IsNull():
 			continue

@@ -59,6 +59,12 @@ func TestReadWrongOptions(t *testing.T) {
 			t.Errorf("%s = %#v: %v", name, value, err)
 		}
 	}
+	for range 20 { // the order of several options does not matter
+		_, err := Read(cty.ObjectVal(map[string]cty.Value{"a": cty.True, "b": cty.True, "c": cty.True, "d": cty.True}), cty.NilVal)
+		if wrong, ok := errors.AsType[*OptionError](err); !ok || wrong.Option != "a" {
+			t.Fatalf("several wrong options: %v", err)
+		}
+	}
 	if _, err := Read(object("exec_command", object("run_fro", cty.StringVal("1s"))), cty.NilVal); err == nil {
 		t.Error("an unknown option of a block is no error")
 	}

@@ -84,6 +84,7 @@ func (a *answerer) catalogServices() []*dep.CatalogSnippet {
 	for name, tags := range byName(a.instances("consul")) {
 		list = append(list, &dep.CatalogSnippet{Name: name, Tags: tags})
 	}
+	slices.SortFunc(list, func(a, b *dep.CatalogSnippet) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }
 

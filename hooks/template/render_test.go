@@ -127,6 +127,24 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
+// Services are listed by name, so that a template renders the same each time.
+func TestOrderOfServices(t *testing.T) {
+	t.Parallel()
+	const names = "a b c d e f g h "
+	var defined strings.Builder
+	for name := range strings.FieldsSeq(names) {
+		fmt.Fprintf(&defined, "service %q { port = 1 }\n", name)
+	}
+	s := newSetting(t, defined.String(), file(`{{ range services }}{{ .Name }} {{ end }}`))
+	if err := s.start(Config{}); err != nil {
+		t.Fatal(err)
+	}
+	s.stop()
+	if got := s.read("t/local/out"); got != names {
+		t.Errorf("got %q, want %q", got, names)
+	}
+}
+
 // TestFailures renders templates that fail their task.
 func TestFailures(t *testing.T) {
 	t.Parallel()

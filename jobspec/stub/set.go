@@ -1,6 +1,7 @@
 package stub
 
 import (
+	"cmp"
 	"net"
 	"slices"
 	"strconv"
@@ -117,11 +118,14 @@ func (s *Set) Variable(namespace, path string) (map[string]string, bool) {
 	return items, ok
 }
 
-// Variables returns the Nomad variables.
+// Variables returns the Nomad variables, sorted by namespace and path.
 func (s *Set) Variables() (found []*api.Variable) {
 	for key, items := range s.variables {
 		found = append(found, &api.Variable{Namespace: key.namespace, Path: key.path, Items: items})
 	}
+	slices.SortFunc(found, func(a, b *api.Variable) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Path, b.Path))
+	})
 	return found
 }
 

@@ -301,12 +301,17 @@ consul_key "k" { value = 2 }
 		t.Error("nothing says what a task does")
 	}
 	other := w.WithVariables([]*api.Variable{{Namespace: "prod", Path: "w", Items: map[string]string{"b": "2"}}})
+	var sorted []*api.Variable
+	for _, path := range []string{"a", "b", "c", "d", "e", "f"} {
+		sorted = append(sorted, &api.Variable{Namespace: "prod", Path: path, Items: map[string]string{"b": "2"}})
+	}
 	for _, c := range []struct {
 		set  *stub.Set
 		want []*api.Variable
 	}{
 		{w, []*api.Variable{{Namespace: "default", Path: "v", Items: map[string]string{"a": "1"}}}},
 		{other, []*api.Variable{{Namespace: "prod", Path: "w", Items: map[string]string{"b": "2"}}}},
+		{w.WithVariables(sorted), sorted},
 	} {
 		if diff := cmp.Diff(c.want, c.set.Variables()); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)

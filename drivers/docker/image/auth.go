@@ -6,9 +6,11 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -68,9 +70,12 @@ func findAuth(ctx context.Context, options *settings.AuthOptions, image string) 
 			return auth, err
 		}
 	}
-	for name, entry := range config.Auths {
-		if name == server || hostOf(name) == server {
-			return decode(entry, server)
+	if entry, ok := config.Auths[server]; ok {
+		return decode(entry, server)
+	}
+	for _, name := range slices.Sorted(maps.Keys(config.Auths)) {
+		if hostOf(name) == server {
+			return decode(config.Auths[name], server)
 		}
 	}
 	return registry.AuthConfig{}, nil

@@ -102,6 +102,11 @@ func TestFindAuth(t *testing.T) { // not parallel: helpers are found in PATH
 		{`{"credsStore":"leaks"}`, "image", registry.AuthConfig{}, `credential helper "leaks" failed for`},
 		{`{"credsStore":"nonsense"}`, "image", registry.AuthConfig{}, `credential helper "nonsense" gave no credentials`},
 		{`{"auths":{"r.example":{"username":"u","password":"p"}}}`, "r.example/image", registry.AuthConfig{Username: "u", Password: "p", ServerAddress: "r.example"}, ""},
+		{
+			`{"auths":{"a://r.example":{},"b://r.example":{},"r.example":{"username":"exact"},"z://r.example":{}}}`, "r.example/image",
+			registry.AuthConfig{Username: "exact", ServerAddress: "r.example"},
+			"",
+		},
 		{`{"auths":{"other.example":{"username":"u"}}}`, "r.example/image", registry.AuthConfig{}, ""},
 		{`{"auths":{"https://index.docker.io/v1/":{"username":"u"}}}`, "image", registry.AuthConfig{Username: "u", ServerAddress: hubAddress}, ""},
 		{`{"auths":{"r.example":{"auth":"!"}}}`, "r.example/image", registry.AuthConfig{}, "unreadable credentials"},

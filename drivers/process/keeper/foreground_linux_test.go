@@ -462,8 +462,12 @@ func TestKeeperWithNothingToDo(t *testing.T) {
 		if err := cmd.Wait(); err != nil || gone(socket)() != cleaned {
 			t.Errorf("%q: %v, the socket is gone: %t", record, err, gone(socket)())
 		}
-		if text, err := os.ReadFile(path); err != nil || !strings.HasPrefix(string(text), record) {
+		text, err := os.ReadFile(path)
+		if err != nil || !strings.HasPrefix(string(text), record) {
 			t.Errorf("%q: the record is %q, %v", record, text, err)
+		}
+		if explained := strings.HasSuffix(string(text), "\nfailure \"it is busy\"\n"); explained != cleaned {
+			t.Errorf("%q: the record tells why: %t", record, explained)
 		}
 	}
 }

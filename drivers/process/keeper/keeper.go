@@ -95,6 +95,7 @@ func keepForeground(clean Cleaner) {
 	ctx, cancel := context.WithTimeout(context.Background(), cleanTime)
 	defer cancel()
 	if _, err := c.cleanUp(ctx, clean); err != nil {
+		c.explain(file, err)
 		return
 	}
 	_ = removeRecord(file, os.Getenv(pathVar)) // if this fails, the next command does it

@@ -243,6 +243,12 @@ func (c *contents) take(line string, at cell) {
 	}
 }
 
+// explain adds to a record why the keeper could not clean up. Nobody else would
+// learn it: a keeper has no output. Parse ignores the line.
+func (c *contents) explain(f io.WriterAt, failure error) {
+	_, _ = f.WriteAt(fmt.Appendf(nil, "failure %q\n", failure), c.end)
+}
+
 func removeRecord(f *os.File, path string) error {
 	if err := f.Truncate(0); err != nil || path == "" {
 		return err

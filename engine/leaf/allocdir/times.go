@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 )
 
-// TimesOf is the directory in which it is kept when the output of an allocation was
-// read. Like that of Staging it lies beside the allocation, where only the engine's
-// user can enter. It stays as long as the output; Remove removes it.
+// TimesOf returns the directory that records when the output of an allocation was
+// read from its tasks. Like that of Staging, it is next to the allocation, and only
+// the engine's user can enter it. It stays as long as the output; Remove removes it.
 func TimesOf(allocDir string) string {
 	return filepath.Join(filepath.Dir(allocDir), ".times-"+filepath.Base(allocDir))
 }

@@ -25,8 +25,8 @@ type Config struct {
 	MaxFileSize int64 // bytes, at least 1; no file grows larger
 	Disabled    bool  // write no output to disk; announce it from memory
 
-	// Times is the directory in which it is kept when output was read. It is made
-	// when there is some; no task may write there. Empty: that is not kept.
+	// Times is the directory that records when output was read. The Log creates it
+	// with the first output; no task may write there. Empty: nothing is recorded.
 	Times string
 
 	// Announce is called for each piece of output, in the order of reading

@@ -11,9 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A stamp says when the output from an offset in a file on was read from the task.
-// Stamps are kept in a file of the same name, in a directory that is the engine's
-// alone. It is closed between two stamps, so that a silent task costs no descriptor.
+// A stamp records when the output that starts at an offset in a file was read from
+// the task. The stamps of a file are in a file with the same name, in a directory
+// that only the engine can enter. It is closed between two stamps, so that a silent
+// task costs no file descriptor.
 type stamp struct {
 	offset int64
 	at     time.Time
@@ -21,8 +22,8 @@ type stamp struct {
 
 const (
 	stampSize = 16 // bytes: the offset and Unix nanoseconds, little-endian
-	// stampStep is the least time between two stamps. It doubles with every
-	// slowStamps of a file, which gets maxStamps at most.
+	// stampStep is the minimum time between two stamps. It doubles after every
+	// slowStamps stamps of a file. A file gets at most maxStamps.
 	stampStep  = 10 * time.Millisecond
 	slowStamps = 32 << 10
 	maxStamps  = 30 * slowStamps
@@ -35,9 +36,9 @@ type stamper struct {
 	step time.Duration
 }
 
-// stamp keeps when the output that is written next was read. A reader of that
-// output finds its stamp, for this comes first. Errors are ignored: the time is
-// then that of an earlier stamp, or of the file.
+// stamp records when the output that is written next was read. It writes before the
+// output, so that a reader of the output finds the stamp. It ignores errors: readers
+// then use the time of an earlier stamp, or that of the file.
 func (r *files) stamp(at time.Time) {
 	s := &r.stamper
 	if s.dir == "" || at.Sub(s.last.at) < s.step {
@@ -64,9 +65,9 @@ func (s *stamper) append(name string, next stamp) (count int64, err error) {
 	defer f.Close()
 	count = size / stampSize
 	if next.offset == 0 || next.offset < s.last.offset {
-		count = 0 // those that are there are of other output
+		count = 0 // the old ones belong to other output
 	}
-	if size != count*stampSize { // the last one may be torn
+	if size != count*stampSize { // the last one may be incomplete
 		if err := f.Truncate(count * stampSize); err != nil {
 			return count, err
 		}
@@ -95,13 +96,13 @@ func (s *stamper) open(name string) (f *os.File, size int64, err error) {
 	return f, size, err
 }
 
-// remove removes the stamps of a file that is removed.
+// remove removes the stamps of a file.
 func (s *stamper) remove(name string) {
 	if s.dir == "" {
 		return
 	}
 	if d, err := openStamps(s.dir); err == nil {
-		_ = d.clear(name) // else it goes with the allocation
+		_ = d.clear(name) // otherwise it is removed with the allocation
 		_ = d.close()
 	}
 }
@@ -116,18 +117,18 @@ func (s stamp) bytes() []byte {
 	return binary.LittleEndian.AppendUint64(b, uint64(s.at.UnixNano()))
 }
 
-// stamps reads the stamps of one file, also while it grows.
+// stamps reads the stamps of one file, even while it grows.
 type stamps struct {
 	dir, name string
-	file      *os.File // nil: there was none yet
-	at        int64    // what is read next
+	file      *os.File // nil: it does not exist yet
+	at        int64    // offset of the next read
 	page, buf []byte
-	now, next stamp // the latest one at or before what was looked for; the one behind
-	known     bool  // next is there
+	now, next stamp // the last one at or before the offset of find, and the one after it
+	known     bool  // next is valid
 }
 
-// find returns the time of the output at an offset, which is zero when it is not
-// known, and where the output of another time begins.
+// find returns the time of the output at an offset, or the zero time if it is
+// unknown, and the offset at which output of another time begins.
 func (s *stamps) find(offset int64) (at time.Time, until int64) {
 	for s.peek() && s.next.offset <= offset {
 		s.now, s.known = s.next, false
@@ -138,7 +139,8 @@ func (s *stamps) find(offset int64) (at time.Time, until int64) {
 	return s.now.at, s.next.offset
 }
 
-// peek reads the next stamp, unless it is known, and reports whether there is one.
+// peek reads the next stamp, unless it was read already, and reports whether there is
+// one.
 func (s *stamps) peek() bool {
 	if s.known {
 		return true
@@ -156,11 +158,11 @@ func (s *stamps) peek() bool {
 
 func (s *stamps) fill() bool {
 	s.open()
-	if s.file == nil || s.at >= maxStamps*stampSize { // no more are ours
+	if s.file == nil || s.at >= maxStamps*stampSize { // the engine writes no more
 		return false
 	}
 	n, _ := s.file.ReadAt(s.page, s.at)
-	n -= n % stampSize // one that is torn may be whole later
+	n -= n % stampSize // the last one may be complete later
 	s.buf = s.page[:n]
 	s.at += int64(n)
 	return n > 0

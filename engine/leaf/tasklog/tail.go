@@ -27,7 +27,7 @@ func openTail(path, task string, stream event.Stream, lines int) (*Reader, error
 			return nil, err
 		}
 		if read == size && found <= lines && size < maxTail {
-			continue // the first one may have begun before
+			continue // the first line may have begun earlier
 		}
 		if r, err = OpenReader(path, task, stream, begin, seekStream); err != nil {
 			return nil, err
@@ -61,7 +61,7 @@ func countLines(from io.Reader) (lines int, read int64, err error) {
 	}
 }
 
-// skipLines reads n lines, or to the end of what there is.
+// skipLines skips n lines, or all if there are fewer.
 func (r *Reader) skipLines(n int) error {
 	buf := make([]byte, tailBlock)
 	for n > 0 {

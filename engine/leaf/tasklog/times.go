@@ -11,19 +11,19 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// Part is what to read of an output that is on disk.
+// Part selects what to read of an output on disk.
 type Part struct {
 	Logs   string // the directory of the allocation's logs
 	Times  string // see Config
 	Task   string
 	Stream event.Stream
-	Tail   int       // number of last lines, of which the very last may have no end yet; negative: all
-	Since  time.Time // leaves out lines that ended before; zero: none
+	Tail   int       // number of last lines, including an unterminated one; negative: all
+	Since  time.Time // omits lines that ended before; zero: none
 }
 
-// Open opens a part of an output. Each Read returns output of one time. There need not
-// be any files yet. Of more than 256 MiB Tail finds fewer lines, and the first one
-// without its beginning.
+// Open opens a part of an output. Each Read returns output that was read at one time.
+// The files need not exist yet. If the lines of Tail exceed 256 MiB, there are fewer
+// of them, and the first one lacks its beginning.
 func (p Part) Open() (*Reader, error) {
 	var r *Reader
 	var err error
@@ -53,8 +53,9 @@ func (r *Reader) readTimes(dir string) {
 	}
 }
 
-// Time returns when the output of the latest Read was read from the task, if a Part
-// is read. Where that was not kept it is when the file was written last.
+// Time returns when the output of the latest Read was read from the task. If that
+// was not recorded, it returns when the file was last written. Only the readers of a
+// Part know times.
 func (r *Reader) Time() time.Time { return r.time }
 
 func (r *Reader) stampsOf(index int) *stamps {
@@ -72,7 +73,7 @@ func modified(f *os.File) time.Time {
 	return info.ModTime()
 }
 
-// since passes over the lines that ended before a time, at most all that there are.
+// since skips the lines that ended before a time.
 func (r *Reader) since(t time.Time) error {
 	if t.IsZero() {
 		return nil
