@@ -22,8 +22,6 @@ type Run struct {
 	// order of appearance.
 	Deployments []*Deployment
 	Evaluations []*Evaluation
-	// Notices counts the notices of the run, which warn of something.
-	Notices int
 
 	versions map[versionKey]*Version
 	byID     map[string]*Alloc
@@ -55,8 +53,6 @@ func (r *Run) Apply(e event.Event) {
 		r.registered(e, body)
 	case event.Evaluation:
 		r.evaluated(e, body)
-	case event.Notice:
-		r.Notices++
 	default:
 		if e.Alloc != nil {
 			r.applyToAlloc(e)

@@ -185,9 +185,14 @@ func TestServices(t *testing.T) {
 		if len(services.Services(service.Named("web"))) != 1 {
 			t.Error("it is not registered")
 		}
-		task := made.Task[len(made.Task)-1](hooks.Task{Alloc: a.Alloc, Job: job, Group: g, Task: g.Tasks[0]})
-		if err := task.(hooks.TaskPoststart).Poststart(t.Context(), &hooks.PoststartRequest{Env: a.Env()}); err != nil {
-			t.Fatal(err)
+		for _, hook := range made.Task {
+			task, ok := hook(hooks.Task{Alloc: a.Alloc, Job: job, Group: g, Task: g.Tasks[0]}).(hooks.TaskPoststart)
+			if !ok {
+				continue
+			}
+			if err := task.Poststart(t.Context(), &hooks.PoststartRequest{Env: a.Env()}); err != nil {
+				t.Fatal(err)
+			}
 		}
 		want := []string{"pending", map[bool]string{false: "failure", true: "success"}[unprobed]}
 		if got := []string{<-status, <-status}; !cmp.Equal(want, got) {

@@ -220,7 +220,6 @@ func TestSummary(t *testing.T) {
 	one := 1
 	for _, e := range []event.Event{
 		{Alloc: alloc("a", 0, "11111111"), Task: "t", Body: event.TaskEvent{TaskEvent: event.Terminated(1, 0, false, nil)}},
-		{Alloc: alloc("a", 0, "11111111"), Body: event.Notice{Text: "the disk is full"}},
 		{Alloc: alloc("a", 0, "11111111"), Task: "t", Body: event.TaskState{State: "dead", Failed: true, Restarts: 2, ExitCode: &one}},
 		{Alloc: alloc("a", 0, "11111111"), Body: event.AllocStatus{Status: "failed", Retry: -1}},
 		{Alloc: alloc("b", 0, "22222222"), Body: event.AllocStatus{Status: "complete", Retry: -1}},
@@ -234,7 +233,7 @@ func TestSummary(t *testing.T) {
 	if a.Status != "failed" || b.Status != "complete" || a.DurationMS != 1500 || a.ExitCode != 1 || !a.Ended().Equal(result.Time) {
 		t.Errorf("%+v and %+v", a, b)
 	}
-	if a.Reason != `task "t" of a.app[0] failed: exit code 1` || b.Reason != "all allocations are complete" || a.Warnings != 3 {
+	if a.Reason != `task "t" of a.app[0] failed: exit code 1` || b.Reason != "all allocations are complete" || a.Warnings != 2 {
 		t.Errorf("reasons %q and %q, %d warnings", a.Reason, b.Reason, a.Warnings)
 	}
 	if f := a.FirstFailure; b.FirstFailure != nil || f.Task != "t" || f.Event != api.TaskTerminated || f.LastOutput != "no such\ntable" {

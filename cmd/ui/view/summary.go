@@ -20,7 +20,7 @@ type Summary struct {
 	// Reason says in one line why the run ended as it did.
 	Reason       string           `json:"reason"`
 	FirstFailure *outcome.Failure `json:"first_failure,omitempty"`
-	Warnings     int              `json:"warnings"` // of the job file and of the run
+	Warnings     int              `json:"warnings"` // about the job files
 	Allocs       []AllocSummary   `json:"allocs"`
 	// Cause explains why the run was stopped, and User says that the user
 	// stopped it. They are stored for later commands.
@@ -45,7 +45,7 @@ func Summarize(run *fold.Run, job string, begin time.Time, r Result, warnings in
 	s := Summary{
 		Head: ui.Head{Type: "summary", Time: r.Time.UTC()}, Job: job, Status: run.Status(job, r.Cause != ""),
 		ExitCode: r.ExitCode, DurationMS: r.Time.Sub(begin).Milliseconds(), Allocs: []AllocSummary{},
-		Reason: outcome.Reason(run, job, r), FirstFailure: outcome.First(run, job, r, output), Warnings: warnings + run.Notices,
+		Reason: outcome.Reason(run, job, r), FirstFailure: outcome.First(run, job, r, output), Warnings: warnings,
 	}
 	for _, a := range run.Allocs {
 		if !a.Of(job) {
