@@ -75,7 +75,7 @@ func runUnderKeeper(ctx context.Context, a *app, watch *keeper.Watch, path strin
 	if err != nil {
 		return err
 	}
-	r, stop := newRun(a, files, warnings, opts, p, surroundings{dataDir: dataDir, watch: watch, began: b.input.Began, detached: true})
+	r, stop := newRun(a, files, warnings, opts, p, surroundings{dataDir: dataDir, watch: watch, began: b.input.Began, detached: true, given: b.input.Given})
 	defer stop()
 	b.engineRun, r.decided = r, b.remember
 	r.specs = func() (map[string][]byte, error) { return b.input.Specs, nil }

@@ -23,6 +23,7 @@ type backgroundInput struct {
 	Jobs  []*api.Job
 	Made  map[string]*api.JobSubmission // the source of each job
 	Specs map[string][]byte             // each job without its secrets, see jobfile.Redacted
+	Given []string                      // values from outside of the job files, see jobfile.Given
 	Local string                        // stubs file; empty: none
 	Log   string                        // where it is before the run has a directory
 	Began time.Time

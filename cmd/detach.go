@@ -42,7 +42,7 @@ func runDetach(ctx context.Context, a *app, files []jobfile.File, warnings jobsp
 		return readOnly(err, dataDir)
 	}
 	defer log.Close()
-	input := backgroundInput{Jobs: jobfile.Jobs(files), Made: jobfile.Sources(files), Local: jobfile.Stubs(files).File, Log: log.Name()}
+	input := backgroundInput{Jobs: jobfile.Jobs(files), Made: jobfile.Sources(files), Given: jobfile.Given(files), Local: jobfile.Stubs(files).File, Log: log.Name()}
 	input.Specs, err = jobfile.Redacted(files)
 	if err != nil {
 		return errors.Join(err, os.Remove(log.Name()))

@@ -36,6 +36,7 @@ type surroundings struct {
 	watch    *keeper.Watch
 	began    time.Time
 	detached bool
+	given    []string     // of a run in the background, whose files do not know them: see jobfile.Given
 	port     net.Listener // for the API, beside the socket; nil for none
 	virtual  *virtualTime // nil: in real time
 	screen   screen       // instead of the view of the output mode; may be nil
@@ -89,7 +90,7 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 		Hooks: hooks.New(hooks.Options{
 			DataDir: b.dataDir, HostVolume: jobfile.Stubs(files).HostVolume, Stubs: stubs, Services: services,
 			Keys: keys, TaskAPI: taskAPI, Elsewhere: elsewhere, Unprobed: opts.rehearse, Offline: opts.offline,
-			Environment: !opts.rehearse && b.virtual == nil,
+			Environment: !opts.rehearse && b.virtual == nil, Given: append(jobfile.Given(files), b.given...),
 		}),
 		Node:         node,
 		HostEnv:      a.environ,

@@ -2,6 +2,7 @@ package jobspec
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -58,6 +59,20 @@ type concealment struct {
 // file that are long enough to be recognized.
 func (f *File) Redacted() ([]byte, error) {
 	return redact.Job(f.Job, func(text string) string { return f.given.replace(f.conceal.replace(text, minSecret), minSecret) })
+}
+
+// Given returns the values from outside of the job file that are long enough to be
+// recognized, sorted. They may be secrets.
+func (f *File) Given() (values []string) {
+	for _, c := range []concealment{f.given, f.conceal} {
+		for value := range c.values {
+			if len(value) >= minSecret {
+				values = append(values, value)
+			}
+		}
+	}
+	slices.Sort(values)
+	return slices.Compact(values)
 }
 
 // Positions maps paths to places in the source: the value of an attribute or of

@@ -43,6 +43,15 @@ func Redacted(files []File) (map[string][]byte, error) {
 	return all, nil
 }
 
+// Given returns the values of files that come from outside of them, such as those of
+// --var. They may be secrets.
+func Given(files []File) (values []string) {
+	for _, f := range files {
+		values = append(values, f.Given()...)
+	}
+	return values
+}
+
 // Sources returns the submissions of files, by job ID.
 func Sources(files []File) map[string]*api.JobSubmission {
 	all := map[string]*api.JobSubmission{}

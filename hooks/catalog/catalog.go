@@ -53,6 +53,8 @@ type Options struct {
 	Offline bool
 	// Environment: the environments of tasks are kept with the run.
 	Environment bool
+	// Given are values from outside of the job file, which may be secrets.
+	Given []string
 }
 
 // New returns the hooks.
@@ -83,7 +85,7 @@ func New(opts Options) hooks.Catalog {
 	}
 	kept := none
 	if opts.Environment {
-		kept = environment.New
+		kept = environment.New(opts.Given)
 	}
 	return hooks.Catalog{
 		Alloc: []hooks.AllocFactory{allocdir.New, migratedisk.New, network.New, offered.Alloc},

@@ -38,14 +38,18 @@ const (
 
 type hook struct {
 	task    hooks.Task
+	given   []string
 	file    string
 	entries int
 	last    uint64 // hash of the latest entry
 }
 
-// New returns the hook of a task.
-func New(t hooks.Task) hooks.TaskHook {
-	return &hook{task: t, file: filepath.Join(filepath.Dir(filepath.Dir(t.AllocDir)), File)}
+// New returns a factory of hooks. Values that contain one of the given values, which
+// come from outside of the job file, are not kept.
+func New(given []string) hooks.TaskFactory {
+	return func(t hooks.Task) hooks.TaskHook {
+		return &hook{task: t, given: given, file: filepath.Join(filepath.Dir(filepath.Dir(t.AllocDir)), File)}
+	}
 }
 
 // Name returns the name of the hook.
@@ -59,7 +63,7 @@ func (h *hook) Poststart(_ context.Context, req *hooks.PoststartRequest) error {
 	if h.entries == maxEntries || req.Env == nil {
 		return nil
 	}
-	line, err := json.Marshal(Entry{h.task.Alloc.ID, h.task.Task.Name, Public(req.Env, h.task.Task.Env)})
+	line, err := json.Marshal(Entry{h.task.Alloc.ID, h.task.Task.Name, Public(req.Env, h.task.Task.Env, h.given)})
 	if err != nil {
 		return fmt.Errorf("cannot keep the environment: %w", err)
 	}
@@ -97,9 +101,10 @@ var secretWords = []string{
 
 // Public returns the variables of a task with its env block, as sorted NAME=value.
 // Values that may be secrets are redact.Hidden: only those are kept that the job file
-// has, that come from Nomad, or that are known variables of the host.
-func Public(env *taskenv.Env, block map[string]string) []string {
-	p := publisher{env, make(map[string]string, len(block))}
+// has, that come from Nomad, or that are known variables of the host. Of the job file,
+// values with one of the given values are hidden as well.
+func Public(env *taskenv.Env, block map[string]string, given []string) []string {
+	p := publisher{env, make(map[string]string, len(block)), given}
 	for name, raw := range block {
 		p.block[taskenv.CleanName(name)] = raw
 	}
@@ -121,6 +126,7 @@ func Public(env *taskenv.Env, block map[string]string) []string {
 type publisher struct {
 	env   *taskenv.Env
 	block map[string]string // as the job file has it
+	given []string
 }
 
 // maxDepth limits how deeply variables refer to each other.
@@ -133,6 +139,8 @@ func (p publisher) public(name, value string, depth int) bool {
 	case !inBlock && slices.Contains(knownVariables, name):
 		return true
 	case depth > maxDepth, hasSecretWord(name):
+		return false
+	case (inBlock || strings.HasPrefix(name, "NOMAD_META_")) && slices.ContainsFunc(p.given, func(s string) bool { return strings.Contains(value, s) }):
 		return false
 	case !inBlock:
 		return strings.HasPrefix(name, "NOMAD_") || strings.HasPrefix(name, "LC_")

@@ -31,14 +31,14 @@ func TestPublic(t *testing.T) {
 	block := map[string]string{
 		"MODE": "fast", "URL": "https://user:pw@example.com/x", "DB_PASSWORD": "s3cret", "OF_PASSWORD": "x ${DB_PASSWORD}",
 		"OF_BLOCK": "${secret.db.user}", "ADDR": "${NOMAD_IP_x}:1", "OVERRIDDEN": "plain", "LONG": strings.Repeat("x", 5000),
-		"CIRCLE": "${CIRCLE}", "UNKNOWN": "${unknown}",
+		"CIRCLE": "${CIRCLE}", "UNKNOWN": "${unknown}", "GIVEN": "x given", "OF_GIVEN": "y ${GIVEN}",
 	}
 	env := builder(block).SetHostEnv([]string{"PATH=/bin", "LICENSE=s3cret", "MY_API=s3cret"}).
 		SetSecrets(map[string]string{"secret.db.user": "s3cret"}).
 		SetIdentityToken("", "s3cret").SetVaultToken("s3cret", "").
 		SetHookEnv("hook", map[string]string{"FROM_HOOK": "s3cret"}).
 		SetTemplateEnv(map[string]string{"FROM_TEMPLATE": "s3cret", "OVERRIDDEN": "s3cret"}).Build()
-	list := environment.Public(env, block)
+	list := environment.Public(env, block, []string{"given"})
 	got := variables(list)
 	if len(got) != len(env.Map()) {
 		t.Errorf("%d of %d variables", len(got), len(env.Map()))
@@ -46,7 +46,7 @@ func TestPublic(t *testing.T) {
 	for name, want := range map[string]string{
 		"MODE": "fast", "URL": redact.Text(block["URL"]), "DB_PASSWORD": redact.Hidden, "OF_PASSWORD": redact.Hidden, "OF_BLOCK": redact.Hidden,
 		"OVERRIDDEN": redact.Hidden, "LONG": "5000 bytes", "PATH": "/bin", "LICENSE": redact.Hidden, "FROM_HOOK": redact.Hidden,
-		"FROM_TEMPLATE": redact.Hidden, "NOMAD_TOKEN": redact.Hidden, "VAULT_TOKEN": redact.Hidden, "NOMAD_TASK_NAME": "t", "UNKNOWN": "${unknown}",
+		"FROM_TEMPLATE": redact.Hidden, "NOMAD_TOKEN": redact.Hidden, "VAULT_TOKEN": redact.Hidden, "NOMAD_TASK_NAME": "t", "GIVEN": redact.Hidden, "OF_GIVEN": redact.Hidden, "UNKNOWN": "${unknown}",
 	} {
 		if env.Map()[name] != "" && got[name] != want {
 			t.Errorf("%s is %q, want %q", name, got[name], want)
@@ -72,7 +72,7 @@ func variables(list []string) map[string]string {
 func newHook(t testing.TB) (start func(env *taskenv.Env), file string) {
 	run := t.TempDir()
 	alloc := &event.Alloc{Job: "web", Group: "app", Name: "web.app[0]", ID: "0b2a9a52-9c2f-4d39-8d5e-5b8f0c2f7d11"}
-	h := environment.New(hooks.Task{
+	h := environment.New(nil)(hooks.Task{
 		Alloc: alloc, AllocDir: filepath.Join(run, "alloc", alloc.ID), Task: &api.Task{Name: "t", Env: map[string]string{"MODE": "fast"}},
 	}).(hooks.TaskPoststart)
 	return func(env *taskenv.Env) {
@@ -136,7 +136,7 @@ func BenchmarkStart(b *testing.B) {
 	env := builder(map[string]string{"MODE": "fast"}).SetHostEnv(os.Environ()).Build()
 	run := b.TempDir()
 	for b.Loop() {
-		h := environment.New(hooks.Task{Alloc: &event.Alloc{ID: "1"}, AllocDir: filepath.Join(run, "alloc", "1"), Task: &api.Task{Name: "t"}}).(hooks.TaskPoststart)
+		h := environment.New(nil)(hooks.Task{Alloc: &event.Alloc{ID: "1"}, AllocDir: filepath.Join(run, "alloc", "1"), Task: &api.Task{Name: "t"}}).(hooks.TaskPoststart)
 		if err := h.Poststart(b.Context(), &hooks.PoststartRequest{Env: env}); err != nil {
 			b.Fatal(err)
 		}
