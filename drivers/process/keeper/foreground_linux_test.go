@@ -336,6 +336,10 @@ func TestBothAreKilled(t *testing.T) {
 		}
 	}
 	_ = p.cmd.Wait()
+	waitFor(t, "the keeper has not ended", func() bool { // its files are closed a little before
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", keeper))
+		return err != nil || strings.Contains(string(stat), ") Z ")
+	})
 	var dead []*Dead
 	waitFor(t, "there is no dead run", func() bool { // when the keeper is gone
 		var err error
