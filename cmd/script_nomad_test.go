@@ -90,8 +90,8 @@ func fakeNomad() {
 	}()
 	<-signals
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
 	e.Kill()
 	_ = e.Close(ctx)
+	cancel()
 	os.Exit(0)
 }
