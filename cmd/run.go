@@ -102,6 +102,7 @@ func (r *engineRun) run(ctx context.Context, jobs []*api.Job) (int, error) {
 	if err := start(jobs); err != nil {
 		loop.Close()
 		r.takeNoOrders()
+		r.result.Time = time.Now()
 		return 0, errors.Join(err, r.abandon(ctx))
 	}
 	kept := make(chan error, 1)

@@ -57,9 +57,11 @@ func upHere(ctx context.Context, a *app, args []string, opts upOptions) error {
 	defer stop()
 	code, err := r.run(ctx, jobfile.Jobs(files))
 	if err != nil {
-		return submitError(err, dataDir)
+		err = submitError(err, dataDir)
+	} else {
+		err = silent(code)
 	}
-	return opts.reports.ended(r.ending(), silent(code))
+	return opts.reports.ended(r.ending(), err)
 }
 
 // dataDirFor returns the data directory of a run. One of its own is removed at

@@ -48,6 +48,9 @@ func (r *Run) table() string {
 	for _, j := range r.Jobs {
 		total += len(j.Tasks)
 	}
+	if total == 0 {
+		return ""
+	}
 	var b strings.Builder
 	b.WriteString("| Allocation | Task | State | Exit code | Restarts | Duration |\n|---|---|---|---:|---:|---:|\n")
 	rows, left := 0, 0
