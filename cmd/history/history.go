@@ -84,8 +84,7 @@ func (r *Reader) parse() (event.Event, bool) {
 		r.skip()
 		return event.Event{}, false
 	}
-	e, err := event.Parse(r.line)
-	e.Seq = event.Number(r.line)
+	e, err := event.ParseLine(r.line)
 	unknown, newer := errors.AsType[*event.UnknownTypeError](err)
 	newer = newer && unknown.Type != ""
 	if err != nil && !newer {

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -157,4 +158,37 @@ func FuzzReader(f *testing.F) {
 			t.Errorf("%d warnings", len(got))
 		}
 	})
+}
+
+// BenchmarkReader reads a history of 100,000 events of a task.
+func BenchmarkReader(b *testing.B) {
+	var lines bytes.Buffer
+	alloc := &event.Alloc{Job: "web", Group: "app", Name: "web.app[0]", ID: "5c1a9f0e-3d1c-4d5b-9a52-7e0b4a1c2d3e"}
+	for seq := uint64(1); seq <= 100_000; seq++ {
+		e := event.Event{Time: begin.Add(time.Duration(seq) * time.Millisecond), Alloc: alloc, Task: "server"}
+		switch seq % 3 {
+		case 0:
+			e.Body = event.TaskState{State: "running", Restarts: seq / 3}
+		case 1:
+			e.Body = event.TaskEvent{TaskEvent: event.Started()}
+		case 2:
+			e.Body = event.TaskEvent{TaskEvent: event.Terminated(1, 0, false, nil)}
+		}
+		line, err := e.Line(seq)
+		if err != nil {
+			b.Fatal(err)
+		}
+		lines.Write(line)
+	}
+	b.SetBytes(int64(lines.Len()))
+	b.ReportAllocs()
+	for b.Loop() {
+		for r := New(bytes.NewReader(lines.Bytes())); ; {
+			if _, err := r.Next(); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
 }

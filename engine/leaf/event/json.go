@@ -3,6 +3,7 @@ package event
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -122,8 +123,16 @@ func Number(line []byte) uint64 {
 // Parse parses an event from MarshalJSON or Line, but not its number. With an
 // *UnknownTypeError, it returns all but the body.
 func Parse(line []byte) (Event, error) {
+	e, err := ParseLine(line)
+	e.Seq = 0
+	return e, err
+}
+
+// ParseLine parses an event as Parse does, and its number as Number does.
+func ParseLine(line []byte) (Event, error) {
 	// Those of tasks are the most frequent: they are read in one go.
 	var all struct {
+		Seq json.RawMessage // a wrong number is none
 		object
 		taskEventObject
 		taskStateObject
@@ -137,6 +146,9 @@ func Parse(line []byte) (Event, error) {
 		}
 	}
 	e := Event{Time: head.Time, Task: head.Task}
+	if seq, err := strconv.ParseUint(string(all.Seq), 10, 64); err == nil {
+		e.Seq = seq
+	}
 	if head.AllocID != "" {
 		e.Alloc = &Alloc{Job: head.Job, Group: head.Group, Name: head.Alloc, ID: head.AllocID, Parent: head.Parent}
 	}

@@ -29,3 +29,21 @@ func TestParseFieldsOfOtherTypes(t *testing.T) {
 		}
 	}
 }
+
+// A wrong number does not make a line unreadable, and neither does a field that has
+// another type in other events.
+func TestParseNumbers(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]uint64{"7": 7, "-1": 0, `"7"`: 0, "null": 0, "1.5": 0, "18446744073709551616": 0} {
+		for _, body := range []string{`"type":"task_state","state":"dead"`, `"type":"alloc_health","healthy":true,"state":{"a":1}`} {
+			line := []byte(`{"seq":` + text + `,` + body + `}`)
+			e, err := event.ParseLine(line)
+			if err != nil || e.Body == nil || e.Seq != want || event.Number(line) != want {
+				t.Errorf("%s has the number %d, %v, want %d", line, e.Seq, err, want)
+			}
+			if e, err := event.Parse(line); err != nil || e.Seq != 0 {
+				t.Errorf("%s has the number %d, %v without it", line, e.Seq, err)
+			}
+		}
+	}
+}
