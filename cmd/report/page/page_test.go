@@ -156,12 +156,19 @@ func TestDurations(t *testing.T) {
 			t.Errorf("%v: %q, want %q", d, got, want)
 		}
 	}
-	for length, want := range map[time.Duration]time.Duration{
-		0: time.Microsecond, 7 * time.Millisecond: time.Millisecond, 9 * time.Second: time.Second, 11 * time.Minute: 2 * time.Minute, 400 * 24 * time.Hour: 64 * 24 * time.Hour,
-	} {
-		if got := tickStep(length, 10); got != want {
-			t.Errorf("step of %v: %v, want %v", length, got, want)
-		}
+}
+
+// A run may seem to have been as long as a duration can be.
+func TestPictureOfTheLongestRun(t *testing.T) {
+	t.Parallel()
+	tr, _ := small()
+	tr.Begin = tr.End.AddDate(-1000, 0, 0)
+	var b bytes.Buffer
+	if err := SVG(&b, tr); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(b.String(), `class="dim tick"`); n != 6 || !strings.Contains(b.String(), ">100000d<") {
+		t.Errorf("%d ticks: %s", n, b.String())
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"math"
 	"strconv"
 	"time"
-	"unicode/utf8"
 
 	"taskrun/cmd/report/trace"
 	"taskrun/engine/fold"
@@ -85,39 +84,6 @@ func appendNumber(to []byte, x float64) []byte {
 
 func number(x float64) string { return string(appendNumber(nil, x)) }
 
-// shorten cuts the middle of a long name.
-func shorten(name string, most int) string {
-	n := utf8.RuneCountInString(name)
-	if n <= most {
-		return name
-	}
-	runes := []rune(name)
-	head := (most - 1) / 2
-	return string(runes[:head]) + "…" + string(runes[n-(most-1-head):])
-}
-
-// tickStep returns the least round step that divides a length into few parts.
-func tickStep(length time.Duration, most int) time.Duration {
-	const day = 24 * time.Hour
-	for unit := time.Microsecond; unit < time.Second; unit *= 10 {
-		for _, n := range []time.Duration{1, 2, 5} {
-			if length/(n*unit) < time.Duration(most) {
-				return n * unit
-			}
-		}
-	}
-	for _, step := range []time.Duration{1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 2 * 3600, 3 * 3600, 6 * 3600, 12 * 3600} {
-		if length/(step*time.Second) < time.Duration(most) {
-			return step * time.Second
-		}
-	}
-	step := day
-	for length/step >= time.Duration(most) {
-		step *= 2
-	}
-	return step
-}
-
 // duration formats a length of time with at most two units.
 func duration(d time.Duration) string {
 	const day = 24 * time.Hour
@@ -151,12 +117,10 @@ func duration(d time.Duration) string {
 	return d.String()
 }
 
-// took returns how long a task has run, including restarts.
+// took returns how long a task has run.
 func took(r *trace.Row) string {
-	for _, s := range r.Spans {
-		if s.Kind == trace.Running {
-			return duration(r.Spans[len(r.Spans)-1].To.Sub(s.From))
-		}
+	if d, ran := r.Took(); ran {
+		return duration(d)
 	}
 	return "–"
 }

@@ -24,6 +24,7 @@ const (
 	tookWidth    = 70
 	charWidth    = 6.7 // of a typical character
 	mostRows     = 300
+	mostTicks    = 10
 	leastWidth   = 1.5 // of a span
 	markDistance = 7   // marks that are closer are drawn as one
 )
@@ -94,12 +95,11 @@ func (p *picture) text(x, y float64, class, text string) {
 // to the last row for each tick.
 func (p *picture) axis(bottom float64) {
 	length := p.trace.End.Sub(p.trace.Begin)
-	step := tickStep(length, 10)
 	var grid outlines
-	for at := time.Duration(0); at <= length; at += step {
+	for _, at := range trace.Ticks(length, func(step time.Duration) bool { return length/step < mostTicks }) {
 		x := p.left + at.Seconds()*p.perSecond
 		grid.add("grid", "M", x, topHeight-6., "v", bottom-topHeight+6)
-		p.text(x, topHeight-12, "dim tick", duration(at))
+		p.text(x, topHeight-12, "dim tick", trace.TickLabel(at))
 	}
 	grid.write(p)
 	p.marks(topHeight-31, p.trace.Marks)
@@ -110,7 +110,7 @@ func (p *picture) row(y int, r *trace.Row) {
 	middle := float64(y) + rowHeight/2
 	glyph := glyphs[state(r)]
 	p.text(margin, middle+4, glyph.class, glyph.text)
-	p.text(margin+18, middle+4, "name", shorten(r.Name, int((p.left-margin-28)/charWidth)))
+	p.text(margin+18, middle+4, "name", ui.Shorten(ui.OneLine(r.Name), int((p.left-margin-28)/charWidth)))
 	end := -1.0
 	var bars outlines
 	for _, s := range r.Spans {

@@ -53,6 +53,16 @@ type Row struct {
 	Omitted int    // see Trace.Omitted
 }
 
+// Took returns how long the task has run, including restarts; false if it never ran.
+func (r *Row) Took() (d time.Duration, ran bool) {
+	for _, s := range r.Spans {
+		if s.Kind == Running {
+			return r.Spans[len(r.Spans)-1].To.Sub(s.From), true
+		}
+	}
+	return 0, false
+}
+
 // Stage is the part of a task in the lifecycle of its allocation.
 type Stage string
 

@@ -173,12 +173,10 @@ func (p *picture) line(name string, named func(string) string, bar, took, result
 	return strings.TrimRight(line, " ")
 }
 
-// took returns how long a task has run, including restarts.
+// took returns how long a task has run.
 func took(r *trace.Row) string {
-	for _, s := range r.Spans {
-		if s.Kind == trace.Running {
-			return ui.Duration(r.Spans[len(r.Spans)-1].To.Sub(s.From))
-		}
+	if d, ran := r.Took(); ran {
+		return ui.Duration(d)
 	}
 	return "-"
 }
