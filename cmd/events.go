@@ -96,21 +96,24 @@ func runEvents(ctx context.Context, a *app, job string, opts eventsOptions) erro
 
 // eventsHere shows the events of a run on this machine.
 func eventsHere(ctx context.Context, a *app, name string, opts eventsOptions) error {
-	var d *source.Directory
-	missing := error(nil)
-	if !isPath(name) {
-		d, missing = a.findRun(ctx, name, opts.dataDir)
-	}
-	if d == nil {
-		if name == "" && exitCode(missing) == exitUsage {
-			return missing // several runs match
-		}
-		r, err := a.openRun(ctx, name, opts.dataDir)
+	if isPath(name) {
+		r, err := openRunFile(name)
 		if err != nil {
 			return err
 		}
 		defer r.Close()
 		return showKept(ctx, a, r.Run, opts)
+	}
+	d, missing := a.findRun(ctx, name, opts.dataDir) // with all its jobs
+	if missing != nil {
+		r, err := a.openKept(ctx, name, opts.dataDir, missing)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		if d = r.Engine; d == nil || !opts.follow {
+			return showKept(ctx, a, r.Run, opts)
+		}
 	}
 	defer d.Close()
 	d.Detail = source.Events

@@ -103,9 +103,7 @@ func runExport(ctx context.Context, a *app, name, path string, opts exportOption
 	if err != nil {
 		return err
 	}
-	for _, w := range r.Warnings() {
-		a.warn(fmt.Errorf("run %s: %s", r.Name(), w))
-	}
+	a.warnOf(r.Run)
 	a.tellExport(r, path, contents, opts)
 	return nil
 }

@@ -29,7 +29,7 @@ file that "taskrun export" wrote.`
 // openedRun is a run that a command reads.
 type openedRun struct {
 	*record.Run
-	// Engine is the run with all its jobs, if it has not ended.
+	// Engine is the run as its engine serves it, if it has not ended.
 	Engine *source.Directory
 }
 
@@ -51,16 +51,23 @@ func (a *app) openRun(ctx context.Context, name, dataDir string) (*openedRun, er
 		}
 		r := record.At(live.Self.Runs[job], job)
 		r.Live = true
-		return &openedRun{r, live}, nil
-	case exitCode(err) == exitUsage || exitCode(err) == exitInternal: // several runs match, or engines do not answer
-		return nil, err
+		return &openedRun{r, live.Narrow(job)}, nil
+	}
+	return a.openKept(ctx, name, dataDir, err)
+}
+
+// openKept opens the run that an argument names if it is not that of a running job.
+// Missing is the error of findRun.
+func (a *app) openKept(ctx context.Context, name, dataDir string, missing error) (*openedRun, error) {
+	if code := exitCode(missing); code == exitUsage || code == exitInternal { // several runs match, or engines do not answer
+		return nil, missing
 	}
 	all, listing := a.allRuns(ctx, dataDir, "")
 	switch {
 	case len(all) == 0 && listing != nil:
 		return nil, listing
 	case len(all) == 0 && name == "":
-		return nil, err
+		return nil, missing
 	}
 	found, err := pickRun(all, name)
 	if err == nil {
@@ -83,7 +90,7 @@ func (a *app) reopen(ctx context.Context, r *record.Run) (*openedRun, error) {
 	}
 	runs, err := a.liveRuns(ctx)
 	if i := slices.IndexFunc(runs, func(d *source.Directory) bool { return d.Self.Runs[r.Job] == r.Dir }); i >= 0 {
-		opened.Engine = runs[i]
+		opened.Engine = runs[i].Narrow(r.Job)
 		return opened, nil
 	}
 	return opened, err
@@ -167,8 +174,13 @@ func (a *app) eventsOf(r *record.Run) iter.Seq2[event.Event, error] {
 				return
 			}
 		}
-		for _, w := range r.Warnings() {
-			a.warn(fmt.Errorf("run %s: %s", r.Name(), w))
-		}
+		a.warnOf(r)
+	}
+}
+
+// warnOf warns of what was damaged in the events of a run that were read last.
+func (a *app) warnOf(r *record.Run) {
+	for _, w := range r.Warnings() {
+		a.warn(fmt.Errorf("run %s: %s", r.Name(), w))
 	}
 }

@@ -141,9 +141,7 @@ func (t *tracing) here(ctx context.Context, name string) error {
 	if r.Engine != nil && t.opts.follow {
 		d := r.Engine
 		defer d.Close()
-		if d.Detail = source.Events; len(d.IDs) > 1 {
-			d.Only = []string{r.Job}
-		}
+		d.Detail = source.Events
 		err := t.follow(ctx, d, r.Job)
 		if ctx.Err() != nil {
 			return err

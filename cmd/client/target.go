@@ -56,7 +56,7 @@ func (t *Task) rank(target string) rank {
 		return byGroup
 	case t.Alloc.JobID == target:
 		return byJob
-	case strings.HasPrefix(t.Alloc.JobID, target+"/dispatch-"), strings.HasPrefix(t.Alloc.JobID, target+"/periodic-"):
+	case t.launchedBy(target):
 		return byParent
 	case t.hasID(target):
 		return byID
@@ -125,6 +125,13 @@ func (s *Selection) Of(tasks []*Task) []*Task {
 // ByID reports whether a target names the task by the ID of its allocation.
 func (s *Selection) ByID(t *Task) bool {
 	return slices.ContainsFunc(s.targets, func(target string) bool { return t.rank(target) == byID })
+}
+
+// OfRun reports whether the task is one of a job, or of a job that this has launched.
+func (t *Task) OfRun(job string) bool { return t.Alloc.JobID == job || t.launchedBy(job) }
+
+func (t *Task) launchedBy(job string) bool {
+	return strings.HasPrefix(t.Alloc.JobID, job+"/dispatch-") || strings.HasPrefix(t.Alloc.JobID, job+"/periodic-")
 }
 
 // Running reports whether commands can run in the task.

@@ -76,6 +76,14 @@ func NewDirectory(s *client.Server, self *client.Self) *Directory {
 	}
 }
 
+// Narrow limits the run to one of its jobs, and returns it: the others may continue.
+func (d *Directory) Narrow(job string) *Directory {
+	if len(d.IDs) > 1 {
+		d.IDs, d.Only = []string{job}, []string{job}
+	}
+	return d
+}
+
 // Log returns the path of the file with messages about a run in the background.
 func (d *Directory) Log(job string) string { return filepath.Join(d.Self.Runs[job], LogFile) }
 
