@@ -48,7 +48,7 @@ type row struct {
 func writeData(w io.Writer, t *trace.Trace, output []Output) error {
 	c := coder{begin: t.Begin, index: map[string]int64{}}
 	d := data{
-		Title: visible.String(title(t)), Status: t.Status, Live: t.Live,
+		Title: visible.String(title(t)), Status: visible.String(t.Status), Live: t.Live,
 		Begin: t.Begin.UnixMicro(), Length: c.time(t.End), LeftOut: leftOut(t),
 		Rows: make([]row, len(t.Rows)), Marks: c.marks(t.Marks), CriticalLength: t.Length.Microseconds(),
 	}
@@ -66,8 +66,8 @@ func writeData(w io.Writer, t *trace.Trace, output []Output) error {
 	for i, r := range t.Rows {
 		o := said[key{r.Alloc.ID, r.Task}]
 		d.Rows[i] = row{
-			Name: visible.String(r.Name), Stage: string(r.Stage), Attempt: r.Attempt, Merged: r.Merged, State: state(r), Exit: r.ExitCode, Restarts: r.Restarts,
-			Spans: c.spans(r.Spans), Marks: c.marks(r.Marks), Lines: c.lines(o.Lines), LeftOut: o.LeftOut,
+			Name: visible.String(r.Name), Stage: string(r.Stage), Attempt: r.Attempt, Merged: r.Merged, State: visible.String(state(r)), Exit: r.ExitCode, Restarts: r.Restarts,
+			Spans: c.spans(r.Spans), Marks: c.marks(r.Marks), Lines: c.lines(o.Lines), LeftOut: visible.String(o.LeftOut),
 		}
 	}
 	d.Texts = c.texts

@@ -182,9 +182,9 @@ func FuzzPage(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		tr, output := small()
-		tr.Jobs[0] = text
+		tr.Jobs[0], tr.Status = text, text
 		for _, r := range tr.Rows {
-			r.Name, r.Task = text, text
+			r.Name, r.Task, r.State = text, text, text
 			for i := range r.Spans {
 				r.Spans[i].For = text
 			}
@@ -192,7 +192,7 @@ func FuzzPage(f *testing.F) {
 				r.Marks[i].Title, r.Marks[i].Detail = text, text
 			}
 		}
-		output[0].Task, output[0].Lines[0].Text = text, text
+		output[0].Task, output[0].Lines[0].Text, output[0].LeftOut = text, text, text
 		var b bytes.Buffer
 		if err := HTML(&b, tr, output); err != nil {
 			t.Fatal(err)
@@ -216,6 +216,9 @@ func FuzzPage(f *testing.F) {
 // of, or data that is not JSON.
 func check(t *testing.T, page []byte, text string) {
 	t.Helper()
+	if bytes.ContainsRune(page, '\u202e') {
+		t.Error("the page has a character that reverses others")
+	}
 	doc, err := html.Parse(bytes.NewReader(page))
 	if err != nil {
 		t.Fatal(err)

@@ -240,7 +240,8 @@ func (b *Builder) Trace(now time.Time) *Trace {
 	}
 	copies := map[*row]*Row{}
 	indexes := map[string]bool{}
-	for _, r := range b.sorted() {
+	rows := b.sorted()
+	for _, r := range rows {
 		row := r.row(t.End)
 		if a := r.alloc; r == a.main() {
 			row.Marks = join(row.Marks, a.marks.kept)
@@ -258,7 +259,7 @@ func (b *Builder) Trace(now time.Time) *Trace {
 		}
 	}
 	t.Status = b.status(t.Live)
-	b.critical(t, copies)
+	b.critical(t, rows, copies)
 	return t
 }
 
@@ -290,15 +291,11 @@ func (b *Builder) sorted() (rows []*row) {
 	for _, a := range b.allocs {
 		rows = append(rows, a.rows...)
 	}
-	order := map[*row]int{}
-	for _, r := range rows {
-		order[r] = slices.Index(r.alloc.rows, r)
-	}
-	slices.SortFunc(rows, func(r, o *row) int {
+	slices.SortStableFunc(rows, func(r, o *row) int {
 		x, y := r.alloc, o.alloc
 		return cmp.Or(cmp.Compare(x.Job, y.Job), cmp.Compare(x.Group, y.Group), cmp.Compare(x.Index(), y.Index()),
 			x.began.Compare(y.began), cmp.Compare(x.attempt, y.attempt), cmp.Compare(x.ID, y.ID),
-			cmp.Compare(r.stage.rank(), o.stage.rank()), cmp.Compare(order[r], order[o]))
+			cmp.Compare(r.stage.rank(), o.stage.rank()))
 	})
 	return rows
 }

@@ -8,13 +8,13 @@ import (
 // maxSteps limits the steps of a row in a row; more are merged into one.
 const maxSteps = 6
 
-// critical sets the critical path of a trace, whose rows are those of the builder.
-func (b *Builder) critical(t *Trace, rows map[*row]*Row) {
-	last, end := b.last(t)
+// critical sets the critical path of a trace, which has copies of the rows.
+func (b *Builder) critical(t *Trace, rows []*row, copies map[*row]*Row) {
+	last, end := b.last(t, rows)
 	if last == nil || !end.After(t.Begin) {
 		return
 	}
-	p := path{b: b, begin: t.Begin, at: end, rows: rows}
+	p := path{begin: t.Begin, at: end, rows: copies}
 	p.from(last)
 	p.step(nil, Waiting, 1, t.Begin)
 	slices.Reverse(p.steps)
@@ -26,11 +26,11 @@ func (b *Builder) critical(t *Trace, rows map[*row]*Row) {
 }
 
 // last returns the row and the moment with which the critical path ends.
-func (b *Builder) last(t *Trace) (last *row, end time.Time) {
+func (b *Builder) last(t *Trace, rows []*row) (last *row, end time.Time) {
 	if h := b.healthy; h != nil && h.main() != nil && (t.Live || t.Status == stopped) {
 		return h.main(), h.at
 	}
-	for _, r := range b.sorted() {
+	for _, r := range rows {
 		n := len(r.spans)
 		if n == 0 {
 			continue
@@ -56,7 +56,6 @@ func (b *Builder) last(t *Trace) (last *row, end time.Time) {
 
 // path is the critical path, from its end to its beginning.
 type path struct {
-	b     *Builder
 	begin time.Time
 	at    time.Time // where it has come to
 	rows  map[*row]*Row

@@ -18,13 +18,9 @@ const (
 	shortStep   = 0.005 // of the path; shorter steps are left out if there are many
 )
 
-// foot returns what is below the bars: the legend, the first failures, and the
-// critical path.
+// foot returns what is below the bars, which must have been drawn: the legend, the
+// first failures, and the critical path.
 func (p *picture) foot() []string {
-	for _, r := range p.Rows {
-		p.draw(r) // for the legend
-	}
-	p.ofRun()
 	lines := append(p.legend(), p.failures()...)
 	lines = append(lines, p.critical()...)
 	if p.Omitted > 0 {

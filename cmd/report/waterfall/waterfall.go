@@ -46,6 +46,10 @@ func Lines(t *trace.Trace, opts Options) []string {
 		return []string{p.cut("no task has started yet")}
 	}
 	head := []string{p.title(), ""}
+	for _, r := range t.Rows {
+		p.cells[r].bar = p.draw(r)
+	}
+	ofRun := p.ofRun()
 	foot := p.foot()
 	rows := t.Rows
 	hidden := 0
@@ -56,8 +60,8 @@ func Lines(t *trace.Trace, opts Options) []string {
 		}
 	}
 	lines := append(head, p.axis())
-	if row := p.ofRun(); row != "" {
-		lines = append(lines, row)
+	if ofRun != "" {
+		lines = append(lines, ofRun)
 	}
 	for _, r := range rows {
 		lines = append(lines, p.row(r))
@@ -72,28 +76,31 @@ func Lines(t *trace.Trace, opts Options) []string {
 type picture struct {
 	*trace.Trace
 	Options
-	glyphs              *glyphs
-	name, bar           int // widths of columns
-	took, result        int // widths of columns; 0: left out
-	durations, outcomes map[*trace.Row]string
-	seen                map[glyph]bool // glyphs that were drawn
+	glyphs       *glyphs
+	name, bar    int // widths of columns
+	took, result int // widths of columns; 0: left out
+	cells        map[*trace.Row]*cells
+	seen         map[glyph]bool // glyphs that were drawn
 }
+
+// cells are the texts in the columns of a task, behind its name.
+type cells struct{ bar, took, result string }
 
 func newPicture(t *trace.Trace, opts Options) *picture {
 	opts.Width = max(opts.Width, leastWidth)
 	p := &picture{
-		Trace: t, Options: opts, glyphs: &unicodeGlyphs,
-		durations: map[*trace.Row]string{}, outcomes: map[*trace.Row]string{}, seen: map[glyph]bool{},
+		Trace: t, Options: opts, glyphs: &unicodeGlyphs, cells: map[*trace.Row]*cells{}, seen: map[glyph]bool{},
 	}
 	if opts.ASCII {
 		p.glyphs = &asciiGlyphs
 	}
 	p.name, p.took, p.result = ui.Width(nameHead), ui.Width(tookHead), ui.Width(resultHead)
 	for _, r := range t.Rows {
-		p.durations[r], p.outcomes[r] = took(r), p.outcome(r)
+		c := &cells{took: took(r), result: ui.OneLine(p.outcome(r))}
+		p.cells[r] = c
 		p.name = max(p.name, ui.Width(ui.OneLine(r.Name)))
-		p.took = max(p.took, len(p.durations[r]))
-		p.result = max(p.result, len(p.outcomes[r]))
+		p.took = max(p.took, len(c.took))
+		p.result = max(p.result, ui.Width(c.result))
 	}
 	p.name = min(p.name, max(8, opts.Width/4))
 	for _, column := range []*int{&p.took, &p.result} {
@@ -127,7 +134,7 @@ func (p *picture) title() string {
 	case p.Status == api.AllocClientStatusFailed || p.Status == api.AllocClientStatusLost:
 		paint = s.Bad
 	}
-	status := fmt.Sprintf("%s %s %s", p.Status, so, ui.Duration(p.End.Sub(p.Begin)))
+	status := fmt.Sprintf("%s %s %s", ui.OneLine(p.Status), so, ui.Duration(p.End.Sub(p.Begin)))
 	began := ""
 	if !p.Begin.IsZero() {
 		began = "  began " + p.Begin.In(p.zone()).Format("2006-01-02 15:04:05")
@@ -148,7 +155,7 @@ func (p *picture) zone() *time.Location {
 	return p.Zone
 }
 
-// row draws a task.
+// row returns the row of a task.
 func (p *picture) row(r *trace.Row) string {
 	paint := p.Style.Plain
 	switch {
@@ -157,7 +164,8 @@ func (p *picture) row(r *trace.Row) string {
 	case r.State != "dead":
 		paint = p.Style.Good
 	}
-	return p.line(r.Name, p.Style.Plain, p.draw(r), p.durations[r], p.outcomes[r], paint)
+	c := p.cells[r]
+	return p.line(r.Name, p.Style.Plain, c.bar, c.took, c.result, paint)
 }
 
 // line joins the columns of a row. The bar is drawn already.

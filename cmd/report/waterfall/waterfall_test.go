@@ -148,6 +148,18 @@ func TestHeight(t *testing.T) {
 	}
 }
 
+// What was read of a run may be no state that there is.
+func TestHostileStates(t *testing.T) {
+	t.Parallel()
+	const hostile = "a\nb\x1b[2J\u202e世"
+	tr := &trace.Trace{Begin: begin, End: at(time.Second), Live: true, Status: hostile, Rows: []*trace.Row{{Name: "web", State: hostile}}}
+	for _, line := range Lines(tr, Options{Width: 80, Style: ui.NewStyle(false)}) {
+		if w := ui.Width(line); w > 80 || strings.ContainsAny(line, "\n\x1b\u202e") {
+			t.Errorf("%d columns: %q", w, line)
+		}
+	}
+}
+
 // Colors change nothing but colors.
 func TestColors(t *testing.T) {
 	t.Parallel()
