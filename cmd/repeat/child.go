@@ -21,13 +21,15 @@ import (
 
 // Limits of what is kept of a run.
 const (
-	maxTail  = 256 << 10 // the last output of its tasks, in bytes
+	maxTail  = 256 << 10 // the last output of its tasks, in bytes with the names of the tasks
 	maxError = 8 << 10   // what it wrote to stderr
 	maxLine  = 16 << 20  // a longer object is skipped
 )
 
 // Line is a line of a task's output.
 type Line struct{ Target, Text string }
+
+func (l Line) size() int { return len(l.Target) + len(l.Text) }
 
 // Run is a run that has ended.
 type Run struct {
@@ -193,9 +195,9 @@ func (r *reading) line(l Line) {
 		r.Output(l)
 	}
 	r.run.Tail = append(r.run.Tail, l)
-	r.size += len(l.Text)
+	r.size += l.size()
 	for r.size > maxTail {
-		r.size -= len(r.run.Tail[0].Text)
+		r.size -= r.run.Tail[0].size()
 		r.run.Tail = r.run.Tail[1:]
 		r.run.Omitted++
 	}

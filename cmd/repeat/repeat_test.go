@@ -56,6 +56,18 @@ for i in $(seq 400); do echo '{"type":"log","alloc":"web.app[0]","task":"t","lin
 	}
 }
 
+// Lines without text count, too.
+func TestEmptyLinesAreBounded(t *testing.T) {
+	t.Parallel()
+	r := &reading{Player: &Player{}, run: &Run{}}
+	for range maxTail {
+		r.line(Line{Target: "app[0]/t"})
+	}
+	if kept := len(r.run.Tail); kept == 0 || kept > maxTail/len("app[0]/t") || kept+r.run.Omitted != maxTail {
+		t.Errorf("%d lines kept, %d omitted", kept, r.run.Omitted)
+	}
+}
+
 func TestStoppedRun(t *testing.T) {
 	t.Parallel()
 	signals := make(chan os.Signal, 1)
