@@ -10,10 +10,8 @@ import (
 func (c *collector) checks(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, a := range c.order {
-		results, err := c.Server.API.Allocations().Checks(a.id, c.query(ctx))
+	for id, a := range c.allocs {
+		results, err := c.Server.API.Allocations().Checks(id, c.query(ctx))
 		if err != nil {
 			continue // it has ended
 		}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -112,14 +113,13 @@ type collector struct {
 	reading sync.WaitGroup // of environments
 	stopped bool           // the job is being stopped
 
-	mu     sync.Mutex
-	order  []*seen          // as the builder has them
 	allocs map[string]*seen // by ID
+
+	mu sync.Mutex // for the environments
 }
 
 // seen is an allocation of the job.
 type seen struct {
-	id     string
 	values map[compare.Key]string
 	env    map[string]map[compare.Key]string // by task; nil: not read
 	asked  map[string]bool                   // tasks
@@ -134,17 +134,15 @@ func (c *collector) see(ctx context.Context, e event.Event) {
 	if e.Alloc == nil {
 		return
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	a := c.allocs[e.Alloc.ID]
 	if a == nil {
-		a = &seen{id: e.Alloc.ID, late: c.stopped, values: map[compare.Key]string{}, env: map[string]map[compare.Key]string{}, asked: map[string]bool{}}
-		c.allocs[a.id], c.order = a, append(c.order, a)
+		a = &seen{late: c.stopped, values: map[compare.Key]string{}, env: map[string]map[compare.Key]string{}, asked: map[string]bool{}}
+		c.allocs[e.Alloc.ID] = a
 	}
 	if state, ok := e.Body.(event.TaskState); ok && state.State == "running" && !a.asked[e.Task] && c.hasProcess(e.Alloc.Group, e.Task) {
 		a.asked[e.Task] = true
 		c.reading.Go(func() {
-			env := c.environment(ctx, a.id, e.Task)
+			env := c.environment(ctx, e.Alloc.ID, e.Task)
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			a.env[e.Task] = env
@@ -172,33 +170,26 @@ func (c *collector) finish(ctx context.Context, v *verdict.Verdict) *Played {
 	played := &Played{Run: c.builder.Run(), Cause: v.Cause.Text}
 	played.Run.Ring = ring
 	played.Run.Lacks = []compare.Kind{compare.Command, compare.Template, compare.Service}
-	for i, a := range played.Run.Allocs {
-		if i >= len(c.order) {
-			break // more than the builder keeps
+	allocs := played.Run.Allocs
+	played.Run.Allocs = nil
+	for id := range c.builder.Allocs() { // in the same order
+		a, of := allocs[0], c.allocs[id]
+		allocs = allocs[1:]
+		if of.late {
+			continue
 		}
-		of := c.order[i]
-		of.add(a.Values, of.values)
+		played.Run.Allocs = append(played.Run.Allocs, a)
+		maps.Copy(a.Values, of.values)
 		for name, t := range a.Tasks {
-			of.add(t.Values, of.env[name])
+			maps.Copy(t.Values, of.env[name])
 			byEvents(t)
 			if of.asked[name] && of.env[name] == nil {
 				played.Unread = append(played.Unread, compare.Where{Group: a.Group, Index: a.Index, Task: name}.Target())
 			}
 		}
-		c.files(ctx, of.id, a)
+		c.files(ctx, id, a)
 	}
-	late := map[*compare.Alloc]bool{}
-	for i, a := range played.Run.Allocs[:min(len(played.Run.Allocs), len(c.order))] {
-		late[a] = c.order[i].late
-	}
-	played.Run.Allocs = slices.DeleteFunc(played.Run.Allocs, func(a *compare.Alloc) bool { return late[a] })
 	return played
-}
-
-func (*seen) add(to, from map[compare.Key]string) {
-	for k, v := range from {
-		to[k] = v
-	}
 }
 
 // byEvents takes the start and the end of a task from its events: its state is that of
