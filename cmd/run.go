@@ -197,10 +197,12 @@ const placeTime = 5 * time.Second
 // servePlaced lets clients in once the first allocations are placed. Earlier ones
 // would see a job without tasks.
 func (r *engineRun) servePlaced() {
-	time.AfterFunc(placeTime, r.serve)
+	late := time.AfterFunc(placeTime, r.serve)
 	go func() {
 		r.engine.Placed()
-		r.serve()
+		if late.Stop() {
+			r.serve()
+		}
 	}()
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -36,10 +35,10 @@ func (v *verification) onTaskrun(ctx context.Context) (*verify.Played, error) {
 	}
 	ended, serving := make(chan error, 1), make(chan struct{})
 	serve := r.serve
-	r.serve = sync.OnceFunc(func() { // it is called again when placing takes long
+	r.serve = func() {
 		serve()
 		close(serving)
-	})
+	}
 	v.a.say("taskrun runs job %q", *v.job.ID)
 	go func() {
 		_, err := r.run(ctx, jobfile.Jobs(v.files))
