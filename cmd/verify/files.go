@@ -8,7 +8,6 @@ import (
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -48,24 +47,16 @@ func (c *collector) files(ctx context.Context, id string, a *compare.Alloc) {
 	}
 }
 
-// ownWords returns a replacer of what is an allocation's own: the beginning of its
-// ID, and its dynamic ports.
+// ownWords returns a replacer of what is an allocation's own.
 func ownWords(alloc *api.Allocation) *strings.Replacer {
-	pairs := []string{alloc.ID[:min(len(alloc.ID), shortID)], "ID"}
+	var ports []int
 	if r := alloc.AllocatedResources; r != nil {
 		for _, p := range r.Shared.Ports {
-			if p.Value >= lowestDynamic {
-				pairs = append(pairs, strconv.Itoa(p.Value), "PORT")
-			}
+			ports = append(ports, p.Value)
 		}
 	}
-	return strings.NewReplacer(pairs...)
+	return scrub.Own(alloc.ID, ports)
 }
-
-const (
-	shortID       = 8     // the length of a short ID
-	lowestDynamic = 20000 // the lowest dynamic port
-)
 
 func taskNames(a *compare.Alloc) (names []string) {
 	for name := range a.Tasks {

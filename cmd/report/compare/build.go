@@ -44,6 +44,7 @@ type building struct {
 	*Alloc
 	id       string
 	replaced int // how many the run had of this name before
+	own      *strings.Replacer
 }
 
 // NewBuilder returns a builder for a run that began at a time; zero: at its first
@@ -116,7 +117,7 @@ func (b *Builder) alloc(id *event.Alloc) *building {
 	if a := b.allocs[id.ID]; a != nil {
 		return a
 	}
-	a := &building{id: id.ID, Alloc: &Alloc{Job: id.Job, Group: id.Group, Index: id.Index(), Values: map[Key]string{}, Tasks: map[string]*Task{}}}
+	a := &building{id: id.ID, own: scrub.Own(id.ID, nil), Alloc: &Alloc{Job: id.Job, Group: id.Group, Index: id.Index(), Values: map[Key]string{}, Tasks: map[string]*Task{}}}
 	if child, ok := strings.CutPrefix(id.Job, id.Parent+"/"); ok && id.Parent != "" {
 		a.Job, a.Group = id.Parent, scrub.Text(child)+"/"+id.Group
 	}
@@ -238,36 +239,30 @@ func (b *Builder) SetVariables(alloc, task string, env []string) {
 	if a == nil || a.Tasks[task] == nil {
 		return
 	}
+	var ports []int
+	for _, v := range env {
+		name, value, _ := strings.Cut(v, "=")
+		if port, err := strconv.Atoi(value); err == nil && portName().MatchString(name) {
+			ports = append(ports, port)
+		}
+	}
+	a.own = scrub.Own(alloc, ports)
 	values := a.Tasks[task].Values
 	maps.DeleteFunc(values, func(k Key, _ string) bool { return k.Kind == Variable })
 	for _, v := range env {
 		name, value, _ := strings.Cut(v, "=")
-		values[Key{Variable, name}] = variable(name, value)
+		values[Key{Variable, name}] = a.own.Replace(scrub.Text(value))
 	}
 }
 
-// dynamicPort matches the names of variables with the number of a port.
-var dynamicPort = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^NOMAD_(HOST_|ALLOC_)?PORT_`) })
+// portName matches the names of variables with the number of a port.
+var portName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^NOMAD_(HOST_|ALLOC_)?PORT_`) })
 
-// variable returns a value without what differs from run to run.
-func variable(name, value string) string {
-	switch port, err := strconv.Atoi(value); {
-	case err == nil && port >= firstDynamic && dynamicPort().MatchString(name):
-		return "PORT"
-	case name == "NOMAD_SHORT_ALLOC_ID":
-		return "ID"
-	}
-	return scrub.Text(value)
-}
-
-// firstDynamic is the first of the ports that Nomad chooses.
-const firstDynamic = 20000
-
-// AddTemplate records what a template of a task has rendered. Only its size and its
-// hash are kept, because it may have secrets.
+// AddTemplate records what a template of a task has rendered, after the environment
+// of the task. Only its size and its hash are kept, because it may have secrets.
 func (b *Builder) AddTemplate(alloc, task, destination, text string) {
 	if a := b.allocs[alloc]; a != nil && a.Tasks[task] != nil {
-		text = scrub.Lines(text)
+		text = a.own.Replace(scrub.Lines(text))
 		a.Tasks[task].Values[Key{Template, destination}] = fmt.Sprintf("%d bytes, sha256 %.6x", len(text), sha256.Sum256([]byte(text)))
 	}
 }

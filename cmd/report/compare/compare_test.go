@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -357,10 +358,11 @@ func TestKeptEnvironments(t *testing.T) {
 		b.SetVariables(a.ID, "t", []string{"EARLIER=" + port})
 		b.SetVariables(a.ID, "t", []string{
 			"NOMAD_PORT_http=" + port, "NOMAD_ADDR_http=127.0.0.1:" + port, "NOMAD_SHORT_ALLOC_ID=" + a.ID[:8],
-			"NOMAD_TASK_DIR=/data/" + a.ID + "/t/local", "MODE=" + mode, "NUMBER=" + port,
+			"NOMAD_TASK_DIR=/data/" + a.ID + "/t/local", "MODE=" + mode, "NUMBER=" + strconv.Itoa(41000+n),
+			"PORT=" + port, "NAME=app-" + a.ID[:8],
 		})
 		b.SetVariables("unknown", "t", []string{"MODE=unknown"})
-		b.AddTemplate(a.ID, "t", "local/x", "listen 127.0.0.1:"+port+"\nmode "+mode+"\n")
+		b.AddTemplate(a.ID, "t", "local/x", "listen 127.0.0.1:"+port+" "+port+"\nmode "+mode+"\n")
 		return b.Run()
 	}
 	a, b := kept(1, "20001", "fast"), kept(2, "31999", "slow")
@@ -377,7 +379,7 @@ func TestKeptEnvironments(t *testing.T) {
 	if got := compare.Compare(a, kept(3, "25000", "fast"), compare.Defaults); len(got) != 1 { // NUMBER
 		t.Errorf("%v", show(got))
 	}
-	if got := compare.Compare(kept(4, "80", "fast"), kept(5, "81", "fast"), compare.Defaults); len(got) != 4 {
+	if got := compare.Compare(kept(4, "80", "fast"), kept(5, "81", "fast"), compare.Defaults); len(got) != 5 {
 		t.Errorf("of static ports %v", show(got))
 	}
 	if lacks := compare.NotCompared(a, newStory(3).simple("0", 0).run()); !slices.Equal(lacks, []compare.Kind{compare.Variable, compare.Template}) {

@@ -4,6 +4,7 @@ package scrub
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -63,5 +64,23 @@ func Text(text string) string {
 
 // Lines is like Text, and keeps the lines.
 func Lines(text string) string { return apply(apply(text, ids()), others()) }
+
+const (
+	shortID       = 8     // the length of a short ID
+	lowestDynamic = 20000 // the lowest of the ports that Nomad chooses
+)
+
+// Own returns a replacer of what belongs to one allocation: the beginning of its ID,
+// and the dynamic ones of its ports. It is for results of the other functions, which
+// recognize whole IDs.
+func Own(alloc string, ports []int) *strings.Replacer {
+	pairs := []string{alloc[:min(len(alloc), shortID)], "ID"}
+	for _, port := range ports {
+		if port >= lowestDynamic {
+			pairs = append(pairs, strconv.Itoa(port), "PORT")
+		}
+	}
+	return strings.NewReplacer(pairs...)
+}
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -30,3 +30,17 @@ func TestText(t *testing.T) {
 		}
 	}
 }
+
+func TestOwn(t *testing.T) {
+	t.Parallel()
+	const id = "0b2a9a52-9c2f-4d39-8d5e-5b8f0c2f7d11"
+	for _, c := range []struct{ text, want string }{
+		{"app-0b2a9a52 of " + id, "app-ID of ID"},
+		{"listen 23456", "listen PORT"},
+		{"listen 8080 or 23457", "listen 8080 or 23457"},
+	} {
+		if got := scrub.Own(id, []int{8080, 23456}).Replace(scrub.Text(c.text)); got != c.want {
+			t.Errorf("%q: %q, want %q", c.text, got, c.want)
+		}
+	}
+}
