@@ -19,6 +19,9 @@ import (
 	"taskrun/jobspec/redact"
 )
 
+// minSecret is the length of the shortest value that is hidden, in bytes.
+const minSecret = 6
+
 // Export says what to export of a run.
 type Export struct {
 	Version string    // of taskrun
@@ -45,7 +48,7 @@ func (x *Export) Write(w io.Writer, r *Run) (c Contents, err error) {
 	out := &countingWriter{to: w}
 	z := zip.NewWriter(out)
 	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestSpeed) })
-	e := &exporter{Export: x, zip: z, run: r, clean: cleaner(x.Secrets)}
+	e := &exporter{Export: x, zip: z, run: r, clean: redact.Values(x.Secrets, minSecret, redact.Hidden)}
 	err = errors.Join(e.write(), z.Close())
 	if err == nil && out.written > maxArchive {
 		err = fmt.Errorf("the file would be larger than %s", event.Size(maxArchive))

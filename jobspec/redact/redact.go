@@ -1,6 +1,6 @@
-// Package redact hides credentials in URLs: user information, and the values of
-// queries and fragments. Every URL that is shown or stored must pass through
-// it.
+// Package redact hides secrets in texts and jobs. Of URLs it hides user information,
+// and the values of queries and fragments. Every URL that is shown or stored must
+// pass through it.
 package redact
 
 import "strings"

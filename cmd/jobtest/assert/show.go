@@ -11,7 +11,6 @@ import (
 
 	"taskrun/cmd/jobtest"
 	"taskrun/jobspec"
-	"taskrun/jobspec/redact"
 )
 
 const (
@@ -157,13 +156,4 @@ func cut(text string, most int) string {
 		return text
 	}
 	return string(runes[:most]) + "…"
-}
-
-// hide takes the secrets out of a text, and credentials out of URLs in it.
-func (v *view) hide(text string) string {
-	text = redact.Text(text)
-	for _, secret := range v.secrets {
-		text = strings.ReplaceAll(text, secret, hidden)
-	}
-	return text
 }

@@ -15,6 +15,7 @@ import (
 	"taskrun/cmd/jobtest"
 	"taskrun/engine/fold"
 	"taskrun/engine/leaf/event"
+	"taskrun/jobspec/redact"
 )
 
 // view is what conditions see of an outcome.
@@ -23,7 +24,7 @@ type view struct {
 	o       *jobtest.Outcome
 	names   *jobtest.Names
 	values  jobtest.Values
-	secrets []string            // longest first
+	hide    func(string) string // takes the secrets out of a text
 	events  map[string][]int    // indexes in the outcome's, by the name of an allocation
 	numbers map[*fold.Alloc]int // of the allocations of a name, from 1
 	byID    map[string]*fold.Alloc
@@ -35,7 +36,7 @@ type view struct {
 func newView(run *jobtest.Run, o *jobtest.Outcome) *view {
 	v := &view{
 		run: run, o: o, names: jobtest.NamesOf(o.State.Jobs...),
-		numbers: map[*fold.Alloc]int{}, byID: map[string]*fold.Alloc{},
+		numbers: map[*fold.Alloc]int{}, byID: map[string]*fold.Alloc{}, hide: hiding(o),
 	}
 	count := map[string]int{}
 	for _, a := range o.State.Allocs {
@@ -45,7 +46,6 @@ func newView(run *jobtest.Run, o *jobtest.Outcome) *view {
 		v.numbers[a], v.byID[a.ID] = count[name], a
 	}
 	v.values = jobtest.Values{Run: v.runObject(), Exec: v.execs(), Diagnostics: texts(o.Notices)}
-	v.findSecrets()
 	return v
 }
 
@@ -55,16 +55,16 @@ var tokens = []string{"NOMAD_TOKEN", "VAULT_TOKEN", "CONSUL_HTTP_TOKEN", "CONSUL
 // minSecret is how long a secret is, in bytes, that is hidden wherever it is.
 const minSecret = 4
 
-func (v *view) findSecrets() {
-	for _, t := range v.o.Tasks {
+// hiding returns a function that takes the secrets out of a text, and credentials out of
+// URLs in it.
+func hiding(o *jobtest.Outcome) func(string) string {
+	secrets := slices.Clone(o.Secrets)
+	for _, t := range o.Tasks {
 		for _, name := range tokens {
-			v.secrets = append(v.secrets, t.Env[name])
+			secrets = append(secrets, t.Env[name])
 		}
 	}
-	v.secrets = append(v.secrets, v.o.Secrets...)
-	v.secrets = slices.DeleteFunc(v.secrets, func(s string) bool { return len(s) < minSecret })
-	slices.SortFunc(v.secrets, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
-	v.secrets = slices.Compact(v.secrets)
+	return redact.Values(secrets, minSecret, hidden)
 }
 
 func nameOf(a *fold.Alloc) string { return fmt.Sprintf("%s[%d]", a.Group, a.Index()) }

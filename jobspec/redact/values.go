@@ -1,34 +1,29 @@
-package record
+package redact
 
 import (
 	"slices"
 	"strings"
-
-	"taskrun/jobspec/redact"
 )
 
-// minSecret is the length of the shortest value that is hidden, in bytes: a shorter
-// one is part of many words.
-const minSecret = 6
-
-// cleaner returns a function that removes secrets from a text: values that are
-// known, credentials in URLs, and tokens of workload identities.
-func cleaner(secrets []string) func(string) string {
-	secrets = slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return len(s) < minSecret })
+// Values returns a function that replaces secrets in a text with a mark: those of
+// these values that have at least so many bytes, and tokens of workload identities.
+// Shorter values are parts of many words. It also hides credentials in URLs.
+func Values(secrets []string, least int, mark string) func(string) string {
+	secrets = slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return len(s) < least })
 	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) }) // one may be part of another
 	var pairs []string
-	for _, s := range slices.Compact(secrets) {
-		pairs = append(pairs, s, redact.Hidden)
+	for _, s := range secrets {
+		pairs = append(pairs, s, mark)
 	}
 	known := strings.NewReplacer(pairs...)
-	return func(text string) string { return redact.Text(withoutTokens(known.Replace(text))) }
+	return func(text string) string { return Text(withoutTokens(known.Replace(text), mark)) }
 }
 
 // tokenStart begins every JSON web token: it is {" in base64.
 const tokenStart = "eyJ"
 
-// withoutTokens hides JSON web tokens: three parts in base64, joined by dots.
-func withoutTokens(text string) string {
+// withoutTokens replaces JSON web tokens: three parts in base64, joined by dots.
+func withoutTokens(text, mark string) string {
 	var b strings.Builder
 	for {
 		i := strings.Index(text, tokenStart)
@@ -43,7 +38,7 @@ func withoutTokens(text string) string {
 			end = len(text)
 		}
 		if strings.Count(text[:end], ".") >= 2 {
-			b.WriteString(redact.Hidden)
+			b.WriteString(mark)
 		} else {
 			b.WriteString(text[:end])
 		}
