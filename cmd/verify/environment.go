@@ -69,13 +69,13 @@ func (c *collector) variables(own *strings.Replacer, text string) map[compare.Ke
 			env[name] = value
 		}
 	}
+	same := func(text string) string { return own.Replace(scrub.Text(text)) }
 	values := map[compare.Key]string{}
 	for name, value := range env {
-		switch {
-		case isToken(name):
+		if isToken(name) {
 			value = hidden // it differs from run to run
-		default:
-			value = c.Hide.Variable(name, own.Replace(scrub.Text(value)))
+		} else {
+			value = c.Hide.Variable(name, value, same)
 		}
 		values[compare.Key{Kind: compare.Variable, Name: name}] = value
 	}

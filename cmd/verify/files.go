@@ -123,9 +123,10 @@ func isText(b []byte) bool { return utf8.Valid(b) && !bytes.ContainsRune(b, 0) }
 // clean returns a text as it is compared: without secrets, and without what differs
 // from run to run.
 func (c *collector) clean(own *strings.Replacer, text []byte) string {
-	lines := strings.Split(strings.TrimSuffix(strings.ToValidUTF8(string(text), "�"), "\n"), "\n")
+	whole := c.Hide.Text(strings.ToValidUTF8(string(text), "�")) // a secret may have several lines
+	lines := strings.Split(strings.TrimSuffix(whole, "\n"), "\n")
 	for i, line := range lines {
-		lines[i] = own.Replace(scrub.Text(accessTime().ReplaceAllString(c.Hide.Text(line), "[TIME]")))
+		lines[i] = own.Replace(scrub.Text(accessTime().ReplaceAllString(line, "[TIME]")))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"taskrun/cmd/report/compare"
+	"taskrun/cmd/report/scrub"
 	"taskrun/engine/leaf/event"
 	"taskrun/jobspec/stub"
 )
@@ -36,25 +37,30 @@ func TestConfig(t *testing.T) {
 
 func TestSecretsAreHidden(t *testing.T) {
 	t.Parallel()
-	h := NewHider([]string{"hunter2", "hunter2000", "abc"})
+	h := NewHider([]string{"hunter2", "hunter2000", "abc", "BEGIN KEY\nMIIE\nEND KEY\n"})
 	for _, c := range []struct{ name, value, want string }{
 		{"GREETING", "hello", "hello"},
 		{"GREETING", "hunter2000, hunter2", "(hidden), (hidden)"},
 		{"SHORT", "abc", "abc"},
+		{"PEM", "BEGIN KEY\nMIIE\nEND KEY\n", "(hidden)"},
 		{"URL", "https://me:pw@example.com/", "https://xxxxx@example.com/"},
 		{"JWT", "eyJhbGciOiJSUzI1.eyJpYXQi.c2ln", "(hidden)"},
 		{"NOMAD_META_auth", "basic", "basic"},
 		{"DB_PASSWORD", "", ""},
 	} {
-		if got := h.Variable(c.name, c.value); got != c.want {
+		if got := h.Variable(c.name, c.value, scrub.Text); got != c.want {
 			t.Errorf("%s=%s: %s, want %s", c.name, c.value, got, c.want)
 		}
 	}
-	one, same, other := h.Variable("DB_PASSWORD", "a"), h.Variable("DB_PASSWORD", "a"), h.Variable("DB_PASSWORD", "b")
+	one, same, other := h.Variable("DB_PASSWORD", "a", scrub.Text), h.Variable("DB_PASSWORD", "a", scrub.Text), h.Variable("DB_PASSWORD", "b", scrub.Text)
 	if one != same || one == other || !strings.HasPrefix(one, "(hidden, ") {
 		t.Errorf("%s, %s and %s", one, same, other)
 	}
-	if NewHider(nil).Variable("DB_PASSWORD", "a") == one {
+	c := &collector{Side: Side{Hide: h}}
+	if got := c.clean(strings.NewReplacer(), []byte("key:\nBEGIN KEY\nMIIE\nEND KEY\nrest\n")); got != "key:\n(hidden)rest" {
+		t.Errorf("a secret of several lines: %q", got)
+	}
+	if NewHider(nil).Variable("DB_PASSWORD", "a", scrub.Text) == one {
 		t.Error("the mark is the same in every comparison")
 	}
 }
