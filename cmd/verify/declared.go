@@ -30,7 +30,6 @@ var declared = []intended{
 	{kind: compare.File, nomad: `d.*`, taskrun: `d.*`, why: "directories belong to the user of the task or of taskrun, and nobody else can write in them"},
 	{kind: compare.TaskEvent, name: event.TaskHookFailed, nomad: `volumes: .* does not support host volumes`, all: true, why: "raw_exec tasks get a link to a volume"},
 	{kind: compare.TaskEvent, name: "Failed Artifact Download", nomad: `.+`, taskrun: `.+`, why: "the error is that of another downloader"},
-	{kind: compare.TaskEvent, name: "Driver Failure", nomad: `failed to launch command with executor: .*`, taskrun: `failed to launch command with executor: .*`, why: "the error of Nomad's executor tells of its own calls"},
 	{kind: compare.TaskEvent, name: "Alloc Unhealthy", why: unhealthy},
 	{kind: compare.Health, nomad: `false`, why: unhealthy},
 	{kind: compare.Health, taskrun: `false`, why: unhealthy},
