@@ -90,13 +90,17 @@ func (o *jobOptions) wanted(diagnostics jobspec.Diagnostics) jobspec.Diagnostics
 // read parses job files or, without names, the only one in the folder. The
 // diagnostics are those of all files; a file with errors has no job.
 func (a *app) read(ctx context.Context, names []string, opts jobOptions) ([]jobfile.File, jobspec.Diagnostics, error) {
-	opts.Stubs = opts.stubsFile()
+	opts.Stubs, opts.SecretVars = opts.stubsFile(), opts.secretVars()
 	files, diagnostics, err := jobfile.Read(ctx, names, a.streams.In, a.environ, opts.Options)
 	if call, ok := errors.AsType[*jobfile.CallError](err); ok {
 		err = usageError("%w", err).withHint("%s", call.Hint)
 	}
 	return files, diagnostics, err
 }
+
+// secretVars reports whether values of --var come from the environment or the
+// config file, where they may be secrets.
+func (o *jobOptions) secretVars() bool { return len(o.Vars) > 0 && !o.flags.Changed("var") }
 
 // bindStubs adds the flags of commands that use stubs. --local is the old
 // spelling of --stubs.

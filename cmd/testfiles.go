@@ -28,6 +28,7 @@ type testFile struct {
 // those of all files.
 func (a *app) readTests(ctx context.Context, paths []string, opts testOptions, dirs testDirs) ([]*testFile, jobspec.Diagnostics, error) {
 	names, diagnostics := jobtest.Find(paths)
+	opts.SecretVars = opts.secretVars()
 	player := a.player(opts.Options, dirs.virtual)
 	var files []*testFile
 	for _, name := range names {
@@ -51,7 +52,8 @@ func (a *app) readTests(ctx context.Context, paths []string, opts testOptions, d
 func (a *app) player(opts jobfile.Options, dir string) *play.Player {
 	records, _ := a.sockets() // without the directory nothing is found there
 	return play.New(play.Options{
-		Drivers: a.drivers, Environ: a.environ, Dir: dir, Records: records, PortDir: portDir(records), Vars: opts.Vars, VarFiles: opts.VarFiles,
+		Drivers: a.drivers, Environ: a.environ, Dir: dir, Records: records, PortDir: portDir(records),
+		Vars: opts.Vars, VarFiles: opts.VarFiles, SecretVars: opts.SecretVars,
 	})
 }
 

@@ -83,7 +83,8 @@ func playTests(ctx context.Context, a *app, v *testView, dirs testDirs) error {
 	for i, p := range v.runs {
 		orders[i] = worker.Order{
 			File: p.file.Path, Run: p.run.Name, Seed: uint64(v.opts.seed), Real: p.run.Mode == jobtest.Real,
-			Dir: dirs.of(p.run.Mode), Events: v.opts.verbose || p.run.Snapshot != "", Vars: v.opts.Vars, VarFiles: v.opts.VarFiles,
+			Dir: dirs.of(p.run.Mode), Events: v.opts.verbose || p.run.Snapshot != "",
+			Vars: v.opts.Vars, VarFiles: v.opts.VarFiles, SecretVars: v.opts.secretVars(),
 		}
 	}
 	pool := worker.Pool{
@@ -156,7 +157,7 @@ func (w *testWorker) play(ctx context.Context, o worker.Order) (result worker.Re
 		result.Last = result.Last || o.Real // drivers that were shut down start nothing any more
 	}()
 	if w.player == nil || w.player.Dir != o.Dir {
-		w.player = w.app.player(jobfile.Options{Vars: o.Vars, VarFiles: o.VarFiles}, o.Dir)
+		w.player = w.app.player(jobfile.Options{Vars: o.Vars, VarFiles: o.VarFiles, SecretVars: o.SecretVars}, o.Dir)
 	}
 	if w.file == nil || w.file.Path != o.File {
 		w.file, _ = jobtest.Read(o.File)

@@ -127,7 +127,12 @@ func (p *parser) setFromArguments() hcl.Diagnostics {
 	for _, argument := range p.opts.Vars {
 		name, text, ok := strings.Cut(argument, "=")
 		if !ok {
-			diags = append(diags, diagnostic.Warning(p.textRange("--var", argument), fmt.Sprintf("--var %s sets nothing", argument), "",
+			shown := argument
+			if p.opts.SecretVars {
+				p.conceal.keep("--var")
+				shown = hidden
+			}
+			diags = append(diags, diagnostic.Warning(p.textRange("--var", argument), fmt.Sprintf("--var %s sets nothing", shown), "",
 				fmt.Sprintf("write --var %s=VALUE", argument)))
 			continue
 		}
@@ -136,7 +141,14 @@ func (p *parser) setFromArguments() hcl.Diagnostics {
 		}
 		last[name] = text
 	}
+	set := (*variable).set
+	if p.opts.SecretVars {
+		set = p.setOutside
+	}
 	for _, name := range order {
+		if p.opts.SecretVars {
+			p.conceal.keep("--var " + name)
+		}
 		v := p.variables[name]
 		if v == nil {
 			diag := diagnostic.Error(p.textRange("--var "+name, last[name]), fmt.Sprintf("the job file does not declare a variable %q", name), "", p.declare(name))
@@ -144,7 +156,7 @@ func (p *parser) setFromArguments() hcl.Diagnostics {
 			diags = append(diags, diag)
 			continue
 		}
-		diags = append(diags, p.setFromText(v, last[name], "value from --var", "--var "+name, (*variable).set)...)
+		diags = append(diags, p.setFromText(v, last[name], "value from --var", "--var "+name, set)...)
 	}
 	return diags
 }

@@ -103,6 +103,23 @@ func TestConcealedDiagnosticsHaveRemedies(t *testing.T) {
 	}
 }
 
+// TestMistypedVarsAreHidden uses values of TASKRUN_VAR that name no variable.
+func TestMistypedVarsAreHidden(t *testing.T) {
+	t.Parallel()
+	for argument, want := range map[string]string{"hunter4": "--var (hidden) sets nothing", "yy=hunter4": `does not declare a variable "yy"`} {
+		file, diagnostics := jobspec.Parse(jobspec.Source{Name: "j.nomad.hcl", Text: []byte(concealJob("default = 1", ""))}, jobspec.Options{Vars: []string{argument}, SecretVars: true})
+		said := diagnostics.Error()
+		for _, p := range diagnostics {
+			if strings.Contains(string(file.Sources[p.Range.File]), "hunter4") && !file.Secret[p.Range.File] {
+				t.Errorf("%s: %s can be shown", argument, p.Range.File)
+			}
+		}
+		if !strings.Contains(said, want) || strings.Contains(said, "hunter4") {
+			t.Errorf("%s: %s", argument, said)
+		}
+	}
+}
+
 // TestNoDiagnosticShowsAValue gives a job values from all sources, wrong in all
 // possible ways.
 func TestNoDiagnosticShowsAValue(t *testing.T) {
@@ -155,6 +172,7 @@ func TestNoDiagnosticShowsAValue(t *testing.T) {
 		"stubs":            {Values: map[string]jobspec.VariableValue{"zz": {Value: cty.StringVal(secret), At: at}}},
 		"a file of values": {VarTexts: []jobspec.Source{{Name: "values", Text: []byte("zz = \"" + secret + "\"\n")}}},
 		"the environment":  {Environ: []string{"NOMAD_VAR_zz=" + secret}},
+		"TASKRUN_VAR":      {Vars: []string{"zz=" + secret}, SecretVars: true},
 	}
 	for name, text := range jobs {
 		for source, opts := range sources {

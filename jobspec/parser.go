@@ -16,8 +16,12 @@ import (
 type Options struct {
 	Vars     []string // NAME=VALUE as given with --var, in order
 	VarFiles []string // paths, in order
-	Environ  []string // K=V; the NOMAD_VAR_* among them set variables
-	BaseDir  string   // base of relative paths in file functions; "" is the current directory
+	// SecretVars: Vars are not from the command line, which every user can read.
+	// Messages hide their values.
+	SecretVars bool
+
+	Environ []string // K=V; the NOMAD_VAR_* among them set variables
+	BaseDir string   // base of relative paths in file functions; "" is the current directory
 
 	// VarTexts are the texts of further files of values, after VarFiles.
 	VarTexts []Source

@@ -28,6 +28,7 @@ type File struct {
 // Options are the options of Read.
 type Options struct {
 	Vars, VarFiles []string
+	SecretVars     bool   // Vars are not from the command line; see jobspec.Options
 	Stubbed        bool   // read stubs
 	Stubs          string // stubs file; empty: taskrun.hcl beside the job files
 	Outline        bool   // variables may lack a value
@@ -68,7 +69,7 @@ func Read(ctx context.Context, names []string, stdin io.Reader, environ []string
 			continue
 		}
 		file, found := jobspec.Parse(src, jobspec.Options{
-			Vars: opts.Vars, VarFiles: opts.VarFiles, Environ: environ, Values: values, Outline: opts.Outline || broken,
+			Vars: opts.Vars, VarFiles: opts.VarFiles, SecretVars: opts.SecretVars, Environ: environ, Values: values, Outline: opts.Outline || broken,
 		})
 		files = append(files, File{file, src.Name, stubs, broken, opts.submission(src, file)})
 		diagnostics = append(diagnostics, found...)

@@ -45,6 +45,7 @@ type Options struct {
 	// Vars and VarFiles give variables of jobs values, as the flags of taskrun up do.
 	// They win over those of the test file.
 	Vars, VarFiles []string
+	SecretVars     bool // messages hide the values of Vars
 	// Records is the directory in which later commands look for what is left of
 	// real runs; see the keeper. Empty: nothing is found there.
 	Records string

@@ -30,6 +30,8 @@ type Order struct {
 	// so they are no arguments, which other users can read.
 	Vars     []string `json:"vars,omitempty"`
 	VarFiles []string `json:"var_files,omitempty"`
+	// SecretVars: messages hide the values of Vars.
+	SecretVars bool `json:"secret_vars,omitempty"`
 }
 
 // Result is how a run went.
