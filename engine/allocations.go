@@ -16,8 +16,19 @@ import (
 func (e *Engine) Allocs() []Alloc {
 	e.allocs.mu.Lock()
 	defer e.allocs.mu.Unlock()
-	list := make([]Alloc, 0, len(e.allocs.known))
-	for _, a := range e.allocs.known {
+	return snapshots(e.allocs.known)
+}
+
+// AllocsOf returns the allocations of one job, in the same order.
+func (e *Engine) AllocsOf(job string) []Alloc {
+	e.allocs.mu.Lock()
+	defer e.allocs.mu.Unlock()
+	return snapshots(e.allocs.ofJob[job])
+}
+
+func snapshots(known map[string]*knownAlloc) []Alloc {
+	list := make([]Alloc, 0, len(known))
+	for _, a := range known {
 		list = append(list, a.snapshot())
 	}
 	slices.SortFunc(list, func(a, b Alloc) int {

@@ -39,7 +39,12 @@ type allocs struct {
 	bus *event.Bus
 
 	mu    sync.Mutex
-	known map[string]*knownAlloc // by ID
+	known map[string]*knownAlloc            // by ID
+	ofJob map[string]map[string]*knownAlloc // the same ones by job and ID
+}
+
+func newAllocs(bus *event.Bus) *allocs {
+	return &allocs{bus: bus, known: map[string]*knownAlloc{}, ofJob: map[string]map[string]*knownAlloc{}}
 }
 
 // knownAlloc is an allocation and the reason why it should stop. The mutex of
@@ -76,13 +81,22 @@ func (l *allocs) find(id string) *runner.Alloc {
 func (l *allocs) track(a *runner.Alloc) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.known[a.Config().Alloc.ID] = &knownAlloc{Alloc: a}
+	of, added := a.Config().Alloc, &knownAlloc{Alloc: a}
+	l.known[of.ID] = added
+	if l.ofJob[of.Job] == nil {
+		l.ofJob[of.Job] = map[string]*knownAlloc{}
+	}
+	l.ofJob[of.Job][of.ID] = added
 }
 
 // forget removes an allocation.
 func (l *allocs) forget(a *event.Alloc) {
 	l.mu.Lock()
 	delete(l.known, a.ID)
+	delete(l.ofJob[a.Job], a.ID)
+	if len(l.ofJob[a.Job]) == 0 {
+		delete(l.ofJob, a.Job)
+	}
 	l.mu.Unlock()
 	l.bus.Publish(a, "", event.Forgotten{})
 }
@@ -91,10 +105,8 @@ func (l *allocs) forget(a *event.Alloc) {
 func (l *allocs) forgetJob(id string) {
 	l.mu.Lock()
 	var gone []*event.Alloc
-	for _, a := range l.known {
-		if cfg := a.Config(); *cfg.Job.ID == id {
-			gone = append(gone, cfg.Alloc)
-		}
+	for _, a := range l.ofJob[id] {
+		gone = append(gone, a.Config().Alloc)
 	}
 	l.mu.Unlock()
 	for _, a := range gone {

@@ -71,6 +71,16 @@ func (c *children) all() []*jobRun {
 	return slices.Collect(maps.Values(c.known))
 }
 
+// Job returns the newest version of a job, which is read only. There is none of
+// a purged job.
+func (e *Engine) Job(id string) (*api.Job, bool) {
+	r, err := e.runs.find(id)
+	if err != nil || r.forgotten.Load() {
+		return nil, false
+	}
+	return r.newest.Load(), true
+}
+
 // Jobs returns the newest versions of the submitted jobs, except purged ones.
 // They are read only.
 func (e *Engine) Jobs() []*api.Job {

@@ -45,7 +45,7 @@ func New(cfg Config) *Engine {
 	e.notice = func(format string, args ...any) {
 		e.bus.Publish(nil, "", event.Notice{Text: fmt.Sprintf(format, args...)})
 	}
-	e.allocs = &allocs{bus: &e.bus, known: map[string]*knownAlloc{}}
+	e.allocs = newAllocs(&e.bus)
 	e.stopping, e.stop = context.WithCancel(context.Background())
 	e.hard, e.kill = context.WithCancel(context.Background())
 	e.leaving, e.leave = context.WithCancel(context.Background())
