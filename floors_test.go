@@ -34,6 +34,7 @@ var floors = []floor{
 	{"scripts/...", "", "", "tools are programs of their own"},
 
 	{"cmd/config", "jobspec/syntax jobspec/diagnostic", "", "flags, environment and file become one plain value; config.hcl is read as job files are"},
+	{"cmd/agent/settings", "jobspec jobspec/syntax jobspec/diagnostic", "", "pure: configuration files of a Nomad agent in, settings and diagnostics out"},
 	{"cmd/client", "engine/execwire engine/leaf/event", "", "speaks Nomad's API to whatever serves it, and never imports a server"},
 	{"cmd/cluster", "cmd/client engine/health engine/leaf/event", "", "what a cluster says becomes events; the client asks it"},
 	{"cmd/verify", "cmd/client cmd/cluster cmd/report/compare cmd/report/scrub cmd/source cmd/verdict drivers/process engine/leaf/event jobspec/redact jobspec/stub jobspec/visible", "", "a Nomad agent, and what a job does there and here, asked through the same API"},
@@ -168,8 +169,8 @@ var homes = []home{
 	{"github.com/hashicorp/go-bexpr", "engine/httpapi/rest", "", "the language of Nomad's filters"},
 
 	{"github.com/hashicorp/hcl/v2/hcldec", "jobspec/... drivers/... engine/runner cmd/config", "cmd/jobtest", "drivers declare the schemas of their config block and of their options, the runner and the config file decode by them"},
-	{"github.com/hashicorp/hcl/v2", "jobspec/... drivers/... cmd/config cmd/jobtest cmd/jobtest/assert cmd/jobtest/play", "", "the language of job files, of their tests, and of the config file"},
-	{"github.com/zclconf/go-cty", "jobspec/... drivers/... engine/runner cmd/config cmd/jobtest cmd/jobtest/assert cmd/jobtest/play", "", "values of that language, such as a task's decoded config"},
+	{"github.com/hashicorp/hcl/v2", "jobspec/... drivers/... cmd/agent/settings cmd/config cmd/jobtest cmd/jobtest/assert cmd/jobtest/play", "", "the language of job files, of their tests, and of config files"},
+	{"github.com/zclconf/go-cty", "jobspec/... drivers/... engine/runner cmd/agent/settings cmd/config cmd/jobtest cmd/jobtest/assert cmd/jobtest/play", "", "values of that language, such as a task's decoded config"},
 	{"github.com/zclconf/go-cty-yaml", "jobspec/...", "", "functions of job files"},
 	{"github.com/hashicorp/go-cty-funcs", "jobspec/...", "", "functions of job files"},
 	{"golang.org/x/crypto/bcrypt", "jobspec/...", "", "functions of job files"},

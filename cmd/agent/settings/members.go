@@ -1,0 +1,85 @@
+package settings
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// member is a name in a file, with its value: an expression, or what is in a
+// block. The label of a block counts as the name of a member in it, as it does in
+// JSON.
+type member struct {
+	name   string
+	at     hcl.Range
+	expr   hcl.Expression // nil for a block
+	inside []member       // of a block
+}
+
+// membersOf returns the members of a body, in the order of the file.
+func membersOf(body hcl.Body) (list []member, diags hcl.Diagnostics) {
+	native, ok := body.(*hclsyntax.Body)
+	if !ok {
+		attributes, diags := body.JustAttributes()
+		for _, a := range sorted(attributes) {
+			list = append(list, member{name: a.Name, at: a.NameRange, expr: a.Expr})
+		}
+		return list, diags
+	}
+	for _, a := range native.Attributes {
+		list = append(list, member{name: a.Name, at: a.NameRange, expr: a.Expr})
+	}
+	for _, b := range native.Blocks {
+		inside, more := membersOf(b.Body)
+		diags = append(diags, more...)
+		for i, label := range slices.Backward(b.Labels) {
+			inside = []member{{name: label, at: b.LabelRanges[i], inside: inside}}
+		}
+		list = append(list, member{name: b.Type, at: b.TypeRange, inside: inside})
+	}
+	slices.SortStableFunc(list, func(a, b member) int { return cmp.Compare(a.at.Start.Byte, b.at.Start.Byte) })
+	return list, diags
+}
+
+func sorted(attributes hcl.Attributes) []*hcl.Attribute {
+	return slices.SortedFunc(maps.Values(attributes), func(a, b *hcl.Attribute) int {
+		return cmp.Compare(a.NameRange.Start.Byte, b.NameRange.Start.Byte)
+	})
+}
+
+// members returns what is in a block, an object, or a list of objects.
+func (m member) members() (list []member, ok bool) {
+	if m.expr == nil {
+		return m.inside, true
+	}
+	return inside(m.expr)
+}
+
+func inside(expr hcl.Expression) (list []member, ok bool) {
+	if items, diags := hcl.ExprList(expr); !diags.HasErrors() {
+		for _, item := range items {
+			more, ok := inside(item)
+			if !ok {
+				return nil, false
+			}
+			list = append(list, more...)
+		}
+		return list, true
+	}
+	pairs, diags := hcl.ExprMap(expr)
+	if diags.HasErrors() {
+		return nil, false
+	}
+	for _, p := range pairs {
+		key, diags := p.Key.Value(nil)
+		name, isText := textOf(key)
+		if diags.HasErrors() || !isText {
+			return nil, false
+		}
+		list = append(list, member{name: name, at: p.Key.Range(), expr: p.Value})
+	}
+	return list, true
+}

@@ -1,0 +1,142 @@
+// Package settings reads the configuration files of a Nomad agent, in HCL or
+// JSON, and says which of their settings have no effect in a taskrun agent. See
+// https://developer.hashicorp.com/nomad/docs/configuration.
+package settings
+
+import (
+	"cmp"
+	"net/netip"
+	"strconv"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"taskrun/jobspec"
+	"taskrun/jobspec/diagnostic"
+)
+
+// File is a configuration file.
+type File struct {
+	Name string // as the user named it
+	Text []byte
+}
+
+// Settings are what an agent obeys. A zero value is a setting that no file has.
+type Settings struct {
+	Name, Datacenter, Region string
+	DataDir                  string
+	LogLevel                 string // debug, info, warn or error
+
+	HTTPPort int
+	Client   Client
+
+	// Plugins are the options of drivers, as package cmd/config decodes them.
+	Plugins []Plugin
+
+	bind, http place // addresses to listen at
+}
+
+// Client are the settings of the node.
+type Client struct {
+	Class, Pool string
+	Meta        map[string]string
+	HostVolumes map[string]HostVolume
+
+	MaxKillTimeout   time.Duration
+	MinPort, MaxPort int // the range of dynamic ports
+	Reserved         Reserved
+}
+
+// HostVolume is a directory of this machine that jobs may mount.
+type HostVolume struct {
+	Path     string
+	ReadOnly bool
+}
+
+// Reserved is what jobs must not use of this machine.
+type Reserved struct {
+	Ports                 string // such as 22,8000-8100
+	CPU, MemoryMB, DiskMB int
+}
+
+// Plugin is the plugin block of a driver.
+type Plugin struct {
+	File  string
+	Block *hcl.Block
+}
+
+// Unheeded is a setting that has no effect.
+type Unheeded struct {
+	Name string // such as client.servers
+	At   jobspec.Range
+	Why  string // may be empty
+}
+
+// place is a text and where it was read.
+type place struct {
+	text string
+	at   hcl.Range
+}
+
+// Read reads configuration files. Of a setting in several files the last one
+// counts; maps are merged. Drivers are those that have options. The settings are
+// usable if the diagnostics have no errors.
+func Read(files []File, drivers []string) (Settings, []Unheeded, jobspec.Diagnostics) {
+	r := &reader{drivers: drivers, told: map[string]bool{}}
+	for _, f := range files {
+		r.read(f)
+	}
+	r.checkAddress()
+	r.checkPorts()
+	return r.settings, r.unheeded, jobspec.DiagnosticsOf(r.diags, nil)
+}
+
+// defaultAddress is where an agent listens if no file says otherwise.
+const defaultAddress = "127.0.0.1"
+
+// HTTPAddress returns the address of the API for a port, or "" without a port.
+func (s *Settings) HTTPAddress(port int) string {
+	if port = cmp.Or(s.HTTPPort, port); port == 0 {
+		return ""
+	}
+	at, err := netip.ParseAddr(s.host())
+	if err != nil {
+		return ""
+	}
+	return netip.AddrPortFrom(at, uint16(port)).String()
+}
+
+func (s *Settings) host() string {
+	host := cmp.Or(s.http.text, s.bind.text, defaultAddress)
+	if host == "localhost" {
+		return defaultAddress
+	}
+	return host
+}
+
+// checkAddress refuses addresses that other machines could reach.
+func (r *reader) checkAddress() {
+	p := cmp.Or(r.settings.http, r.settings.bind)
+	if p.text == "" {
+		return
+	}
+	at, err := netip.ParseAddr(r.settings.host())
+	switch {
+	case err != nil:
+		r.refuse(p.at, "invalid address "+strconv.Quote(p.text), "the agent listens at one IP address", "write "+defaultAddress)
+	case !at.IsLoopback():
+		r.refuse(p.at, "the agent cannot listen at "+p.text, "other machines could start processes here", "write "+defaultAddress+", or put a proxy with authentication in front of it")
+	}
+}
+
+// maxPort is the highest port.
+const maxPort = 65535
+
+// checkPorts checks the range of dynamic ports.
+func (r *reader) checkPorts() {
+	c := &r.settings.Client
+	if c.MinPort > 0 && c.MaxPort > 0 && c.MinPort > c.MaxPort {
+		r.diags = append(r.diags, diagnostic.Error(r.portsAt, "the range of dynamic ports is empty",
+			"min_dynamic_port is greater than max_dynamic_port", "swap the two"))
+	}
+}
