@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// nomadOnPath returns a PATH on which nomad starts taskrun agent, or the real
+// Nomad agent of the options.
+func nomadOnPath(ctx context.Context, opts options, scratch string) (string, error) {
+	dir := filepath.Join(scratch, "bin")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return "", err
+	}
+	file, path := filepath.Join(dir, "nomad"), dir+string(os.PathListSeparator)+os.Getenv("PATH")
+	if opts.nomad != "" {
+		real, err := filepath.Abs(opts.nomad)
+		if err == nil {
+			err = os.Symlink(real, file)
+		}
+		return path, err
+	}
+	program, err := filepath.Abs(opts.taskrun)
+	if opts.taskrun == "" {
+		program = filepath.Join(dir, "taskrun")
+		c := exec.CommandContext(ctx, "go", "build", "-o", program, "taskrun")
+		c.Stderr = os.Stderr
+		err = c.Run()
+	}
+	if err != nil {
+		return "", err
+	}
+	script := fmt.Sprintf("#!/bin/sh\n[ \"$1\" = -version ] && exec echo 'Nomad v2.0.6'\nexec '%s' \"$@\"\n", program)
+	return path, os.WriteFile(file, []byte(script), 0o700)
+}
+
+// result is the outcome of a test; output is that of a failed one.
+type result struct {
+	test
+	outcome outcome
+	output  string
+	took    time.Duration
+}
+
+// playAll runs the tests, several at a time, and prints the outcome of each.
+func playAll(ctx context.Context, opts options, s suite, tests []test, scratch, path string) []result {
+	results := make([]result, len(tests))
+	slots := make(chan struct{}, opts.parallel)
+	var all sync.WaitGroup
+	var print sync.Mutex
+	for i, t := range tests {
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			results[i] = play(ctx, opts, s, t, filepath.Join(scratch, fmt.Sprint(s.name[:1], i)), path)
+			print.Lock()
+			defer print.Unlock()
+			results[i].print(os.Stdout)
+		})
+	}
+	all.Wait()
+	return results
+}
+
+// play runs one test in a folder of its own.
+func play(ctx context.Context, opts options, s suite, t test, dir, path string) result {
+	r := result{test: t, outcome: leftOut}
+	if t.why != "" || ctx.Err() != nil {
+		return r
+	}
+	began := time.Now()
+	env := environment(dir, path)
+	for _, sub := range []string{"tmp", "home", "run", "data"} {
+		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
+			return r.failed(err.Error())
+		}
+	}
+	defer os.RemoveAll(dir)
+	ctx, cancel := context.WithTimeout(ctx, opts.timeout)
+	defer cancel()
+	if !s.ownAgent {
+		address, stop, err := startAgent(ctx, dir, env)
+		if err != nil {
+			return r.failed(err.Error())
+		}
+		defer stop()
+		env = append(env, "NOMAD_ADDR="+address, "TF_ACC=1", "CHECKPOINT_DISABLE=1")
+		if terraform, err := exec.LookPath("terraform"); err == nil {
+			env = append(env, "TF_ACC_TERRAFORM_PATH="+terraform)
+		}
+	}
+	c := command(ctx, s.program, "-test.v", "-test.run", "^"+t.name+"$")
+	c.Dir, c.Env = s.dir, env
+	out, err := c.CombinedOutput()
+	r.took = time.Since(began)
+	if ctx.Err() != nil {
+		err = fmt.Errorf("it did not end within %v", opts.timeout)
+	}
+	switch {
+	case err != nil:
+		return r.failed(string(out) + err.Error())
+	case skip.Match(out):
+		r.outcome, r.why = skipped, strings.TrimSpace(string(bytes.Join(skipText.FindSubmatch(out), nil)))
+	default:
+		r.outcome = passed
+	}
+	return r
+}
+
+var (
+	skip     = regexp.MustCompile(`(?m)^--- SKIP: `)
+	skipText = regexp.MustCompile(`_test\.go:\d+: (.*)\n--- SKIP: `)
+)
+
+func (r result) failed(output string) result {
+	r.outcome, r.output = failed, output
+	return r
+}
+
+// environment returns the environment of a test and of its agent: nothing of the
+// user's own AWS, Nomad, taskrun and Terraform.
+func environment(dir, path string) []string {
+	var env []string
+	for _, v := range os.Environ() {
+		name, _, _ := strings.Cut(v, "=")
+		switch prefix, _, _ := strings.Cut(name, "_"); prefix {
+		case "AWS", "NOMAD", "TASKRUN", "TF", "XDG":
+		default:
+			env = append(env, v)
+		}
+	}
+	return append(env, "PATH="+path, "HOME="+filepath.Join(dir, "home"), "TMPDIR="+filepath.Join(dir, "tmp"),
+		"XDG_RUNTIME_DIR="+filepath.Join(dir, "run"))
+}
+
+// command returns a command that ends with all of its group when the context
+// does.
+func command(ctx context.Context, name string, args ...string) *exec.Cmd {
+	c := exec.CommandContext(ctx, name, args...)
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.WaitDelay = 10 * time.Second
+	c.Cancel = func() error {
+		err := syscall.Kill(-c.Process.Pid, syscall.SIGKILL)
+		if errors.Is(err, syscall.ESRCH) {
+			return os.ErrProcessDone
+		}
+		return err
+	}
+	return c
+}
