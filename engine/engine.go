@@ -19,6 +19,7 @@ import (
 	"taskrun/engine/leaf/service"
 	"taskrun/engine/leaf/variable"
 	"taskrun/engine/port"
+	"taskrun/engine/registry"
 	"taskrun/engine/runner"
 	"taskrun/engine/store"
 	"taskrun/hooks"
@@ -57,6 +58,9 @@ type Config struct {
 	// continue its runs; see Recover. Without it, run directories contain only
 	// what tasks write.
 	Durable bool
+	// StateDir is where the registry is kept; empty: in memory. Only one engine
+	// may use a directory at a time.
+	StateDir string
 	// NoHistory: nothing is written of what happens in the runs. It has no effect if
 	// they are durable.
 	NoHistory bool
@@ -106,6 +110,9 @@ type Engine struct {
 
 	allocs *allocs
 	runs   jobRuns
+
+	registry *registry.Registry
+	unread   error // why the registry cannot be read
 
 	mu        sync.Mutex
 	submitted bool

@@ -72,6 +72,9 @@ func (e *Engine) Recover(runs ...Run) error {
 	if e.submitted || e.closed {
 		return errors.New("cannot recover a run: the engine was used before")
 	}
+	if e.unread != nil {
+		return e.unread
+	}
 	e.cfg.Durable = true
 	var recovered []*jobRun
 	var past []event.Event

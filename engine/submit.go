@@ -17,6 +17,7 @@ import (
 	"taskrun/engine/leaf/service"
 	"taskrun/engine/leaf/variable"
 	"taskrun/engine/port"
+	"taskrun/engine/registry"
 	"taskrun/engine/store"
 	"taskrun/jobspec/validate"
 )
@@ -52,6 +53,14 @@ func New(cfg Config) *Engine {
 	e.settled, e.settle = context.WithCancel(e.stopping)
 	e.watch = newDriverWatch(cfg.Drivers, e.allocs, e.notice)
 	e.bus.Observe = e.state.observe
+	e.registry = registry.New(&e.bus)
+	if cfg.StateDir != "" {
+		if kept, err := registry.Open(&e.bus, cfg.StateDir); err != nil {
+			e.unread = err
+		} else {
+			e.registry = kept
+		}
+	}
 	cfg.Variables.Stamp(func(v *api.VariableMetadata, deleted bool) uint64 {
 		shown := *v
 		return fold.Index(event.Event{Seq: e.bus.Publish(nil, "", event.Variable{VariableMetadata: &shown, Deleted: deleted})})
@@ -99,6 +108,9 @@ func (e *Engine) Services() *service.Catalog { return e.cfg.Services }
 // Variables returns the store of Nomad variables.
 func (e *Engine) Variables() *variable.Store { return e.cfg.Variables }
 
+// Registry returns what the engine knows besides its jobs.
+func (e *Engine) Registry() *registry.Registry { return e.registry }
+
 // Drivers returns the current health of every driver, by name.
 func (e *Engine) Drivers(ctx context.Context) map[string]*api.DriverInfo {
 	ctx, cancel := context.WithTimeout(ctx, firstWord)
@@ -128,6 +140,9 @@ func (e *Engine) Submit(jobs ...*api.Job) error {
 	defer e.mu.Unlock()
 	if e.submitted || e.closed {
 		return errors.New("cannot submit a job: the engine was used before")
+	}
+	if e.unread != nil {
+		return e.unread
 	}
 	runs := make([]*jobRun, 0, len(jobs))
 	for i, job := range jobs {
@@ -180,6 +195,9 @@ func open(e *Engine, job *api.Job) (*jobRun, error) {
 // begin runs submitted or recovered jobs. The caller must hold the lock.
 func (e *Engine) begin(runs []*jobRun) {
 	e.submitted = true
+	if lost := e.registry.Lost(); lost != "" {
+		e.notice("%s", lost)
+	}
 	e.runs.set(runs)
 	e.state.Look(func(run *fold.Run) {
 		for _, r := range runs {
@@ -264,7 +282,7 @@ func (e *Engine) Close(ctx context.Context) error {
 		err = sweep(ctx, e.cfg.Drivers, e.notice)
 	}
 	e.bus.Close()
-	return err
+	return errors.Join(err, e.registry.Close())
 }
 
 // sweep lets drivers remove the processes and containers that tasks left

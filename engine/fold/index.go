@@ -33,7 +33,21 @@ const (
 	ScaleOfJob // counts and scaling events
 	Services   // by name
 	Variables  // by path
+	Namespaces
+	NodePools
+	Scheduler
+	Nodes
+	HostVolumes
 )
+
+// tables are the tables of the registry.
+var tables = map[event.Table]Table{
+	event.Namespaces:  Namespaces,
+	event.NodePools:   NodePools,
+	event.Scheduler:   Scheduler,
+	event.Nodes:       Nodes,
+	event.HostVolumes: HostVolumes,
+}
 
 // Indexes holds the indexes of topics. Like Run, it is a fold over events.
 type Indexes struct {
@@ -60,10 +74,11 @@ func (x *Indexes) Of(t Topic) uint64 {
 // Apply sets the index of everything that an event changes. It calls changed,
 // if not nil, with each topic.
 func (x *Indexes) Apply(e event.Event, changed func(Topic)) {
-	x.Now = Index(e)
+	index := Index(e)
+	x.Now = max(x.Now, index)
 	change := func(table Table, key string) {
 		for _, t := range [...]Topic{{table, ""}, {table, key}} {
-			x.of[t] = x.Now
+			x.of[t] = max(x.of[t], index)
 			if changed != nil {
 				changed(t)
 			}
@@ -88,6 +103,12 @@ func (x *Indexes) Apply(e event.Event, changed func(Topic)) {
 		}
 	case event.Variable:
 		change(Variables, b.Path)
+	case event.Object:
+		table, key := tables[b.Table], b.Key
+		change(table, key)
+		if b.Deleted && key != "" {
+			x.forget(Topic{table, key})
+		}
 	case event.Forgotten:
 		if e.Alloc != nil {
 			change(Allocations, e.Alloc.ID)

@@ -86,7 +86,12 @@ func openJournal(runDir string) (*journal, error) {
 	}
 	s, length, err := readState(text)
 	if err != nil {
-		return nil, setAside(path, err)
+		err = fmt.Errorf("%q %w", path, err)
+		aside, renameErr := setAside(path)
+		if renameErr != nil {
+			return nil, errors.Join(err, renameErr)
+		}
+		return nil, fmt.Errorf("%w; it was set aside as %q", err, aside)
 	}
 	j := &journal{state: s, path: path, size: int64(length)}
 	if j.history, err = openHistory(runDir); err == nil {
@@ -123,14 +128,10 @@ func (j *journal) repairHistory() error {
 	return err
 }
 
-// setAside renames an unusable state file.
-func setAside(path string, fault error) error {
-	aside := path + "." + time.Now().UTC().Format("20060102T150405.000Z")
-	err := fmt.Errorf("%q %w", path, fault)
-	if renameErr := os.Rename(path, aside); renameErr != nil {
-		return errors.Join(err, renameErr)
-	}
-	return fmt.Errorf("%w; it was set aside as %q", err, aside)
+// setAside renames an unusable state file, and returns its new name.
+func setAside(path string) (aside string, err error) {
+	aside = path + "." + time.Now().UTC().Format("20060102T150405.000Z")
+	return aside, os.Rename(path, aside)
 }
 
 // write stores a record. If that fails, the record stays in memory, and the

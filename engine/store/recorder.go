@@ -68,6 +68,7 @@ type Change struct {
 	drops  []Key
 	all    []Key // delete these and everything below them
 	events []event.Event
+	number func(c *Change, seq uint64)
 }
 
 // Put stores a value, which replaces an earlier one. The value must be suitable
@@ -88,6 +89,11 @@ func (c *Change) DropAll(prefix Key) { c.all = append(c.all, prefix) }
 
 // Add adds an event.
 func (c *Change) Add(e event.Event) { c.events = append(c.events, e) }
+
+// Number sets a function that a Ledger calls with the number of the last event,
+// before anything is stored. It may put more values, or change those that were
+// put, so that they contain their index.
+func (c *Change) Number(set func(c *Change, seq uint64)) { c.number = set }
 
 // Reset makes the change empty.
 func (c *Change) Reset() {
@@ -313,12 +319,7 @@ func (r *Recorder) Get(key Key, into any) (ok bool, err error) {
 	if !ok {
 		return false, nil
 	}
-	dec := json.NewDecoder(strings.NewReader(string(text)))
-	dec.UseNumber() // keep the numbers in task configs exact
-	if err := dec.Decode(into); err != nil {
-		return true, fmt.Errorf("cannot read what is stored as %q: %w", key.Parts(), err)
-	}
-	return true, nil
+	return true, decode(key, text, into)
 }
 
 // HaltWhen makes the recorder call f before and after every write. Once f

@@ -242,11 +242,15 @@ func TestUnusableStateIsSetAside(t *testing.T) {
 		"foreign, in a line": {damage(func(string) string { return strings.Repeat("x", maxHeader) }), "is not a state file of taskrun"},
 		"less than a header": {damage(func(string) string { return strings.Repeat("x", maxHeader-1) }), "was not written to its end"},
 		"another format": {
-			damage(func(s string) string { return headerOf(t, header{"something", version}) + s[strings.Index(s, "\n")+1:] }),
+			damage(func(s string) string {
+				return headerOf(t, header{Format: "something", Version: version}) + s[strings.Index(s, "\n")+1:]
+			}),
 			"is not a state file of taskrun",
 		},
 		"older": {
-			damage(func(s string) string { return headerOf(t, header{format, version - 1}) + s[strings.Index(s, "\n")+1:] }),
+			damage(func(s string) string {
+				return headerOf(t, header{Format: format, Version: version - 1}) + s[strings.Index(s, "\n")+1:]
+			}),
 			"has version 1, but this taskrun can only read version 2",
 		},
 		"damaged":  {damage(func(s string) string { return strings.Replace(s, "task_state", "task_strte", 1) }), "is damaged in line 3: wrong checksum"},

@@ -25,6 +25,7 @@ const maxHeader = 128
 type header struct {
 	Format  string `json:"format"`
 	Version int    `json:"version"`
+	Records int    `json:"records,omitempty"` // of a ledger, when the file was made
 }
 
 // record is any other line: a set of changes.
@@ -84,9 +85,19 @@ func (s *state) keys(prefix Key) []Key {
 	return slices.DeleteFunc(keys, func(k Key) bool { return !k.below(prefix) })
 }
 
+// decode reads the value of a key.
+func decode(key Key, text json.RawMessage, into any) error {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber() // keep the numbers in task configs exact
+	if err := dec.Decode(into); err != nil {
+		return fmt.Errorf("cannot read what is stored as %q: %w", key.Parts(), err)
+	}
+	return nil
+}
+
 // snapshot returns the text of a file with this state.
 func (s *state) snapshot() ([]byte, error) {
-	text, err := appendLine(nil, header{format, version})
+	text, err := appendLine(nil, header{Format: format, Version: version})
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package event
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -21,12 +22,20 @@ type Bus struct {
 	// Observe, if set, is called with each event before any subscriber gets it.
 	// Calls are not concurrent. It must not use the bus.
 	Observe func(Event)
+	// Reserve, if set, is called before an event gets a number above the last
+	// result of Reserve, which is the limit of the numbers that events get
+	// without another call. Calls are not concurrent. It must not use the bus.
+	Reserve func(seq uint64) (limit uint64)
 
-	mu     sync.Mutex
-	seq    uint64
-	subs   []*Subscription
-	closed bool
+	mu       sync.Mutex
+	seq      uint64
+	reserved uint64
+	subs     []*Subscription
+	closed   bool
 }
+
+// ErrClosed is the error of a change for which there is no bus any more.
+var ErrClosed = errors.New("the engine has ended")
 
 // Publish publishes an event that happened now, and returns its number.
 func (b *Bus) Publish(alloc *Alloc, task string, body Body) uint64 {
@@ -38,9 +47,24 @@ func (b *Bus) PublishAt(at time.Time, alloc *Alloc, task string, body Body) uint
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.closed {
-		b.seq++
-		b.send(Event{Seq: b.seq, Time: at, Alloc: alloc, Task: task, Body: body})
+		b.send(Event{Seq: b.next(), Time: at, Alloc: alloc, Task: task, Body: body})
 	}
+	return b.seq
+}
+
+// next returns the number of the next event. The caller must hold the lock.
+func (b *Bus) next() uint64 {
+	b.seq++
+	if b.Reserve != nil && b.seq > b.reserved {
+		b.reserved = b.Reserve(b.seq)
+	}
+	return b.seq
+}
+
+// Last returns the number of the latest event.
+func (b *Bus) Last() uint64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	return b.seq
 }
 
@@ -57,21 +81,31 @@ func (b *Bus) send(e Event) {
 // Commit numbers events, calls keep, if not nil, to store them, and then sends
 // them in a row. keep must not use the bus.
 func (b *Bus) Commit(events []Event, keep func(events []Event)) {
+	_ = b.TryCommit(events, func(events []Event) error { // a closed bus needs no events
+		if keep != nil {
+			keep(events)
+		}
+		return nil
+	})
+}
+
+// TryCommit is Commit, but sends nothing if keep fails or the bus is closed.
+func (b *Bus) TryCommit(events []Event, keep func(events []Event) error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
-		return
+		return ErrClosed
 	}
 	for i := range events {
-		b.seq++
-		events[i].Seq = b.seq
+		events[i].Seq = b.next()
 	}
-	if keep != nil {
-		keep(events)
+	if err := keep(events); err != nil {
+		return err
 	}
 	for _, e := range events {
 		b.send(e)
 	}
+	return nil
 }
 
 // Restore sends past events, which an earlier bus has numbered, in the order of

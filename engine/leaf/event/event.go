@@ -175,6 +175,15 @@ type (
 		Deleted bool
 	}
 
+	// Object is an object of the registry that was written or deleted. It is
+	// not stored: the registry stores the object.
+	Object struct {
+		Table   Table
+		Key     string
+		Value   any // what it is now, or was before it was deleted; read only
+		Deleted bool
+	}
+
 	// Scaled is a recorded order to scale a group of a job, whether it changed
 	// the job or not. It is not stored, because the orders are stored with the
 	// job.
@@ -188,6 +197,18 @@ type (
 		Job         string // ID
 		Versions    []uint64
 	}
+)
+
+// Table is a kind of objects of the registry.
+type Table string
+
+// The tables.
+const (
+	Namespaces  Table = "namespace"   // by name
+	NodePools   Table = "node pool"   // by name
+	Scheduler   Table = "scheduler"   // its configuration is the only object
+	Nodes       Table = "node"        // by ID
+	HostVolumes Table = "host volume" // by ID
 )
 
 // Trigger is the reason for an evaluation, in Nomad's words.
@@ -215,6 +236,7 @@ func (Notice) kind() string      { return "notice" }
 func (Output) kind() string      { return "" }
 func (Gap) kind() string         { return "" }
 func (Variable) kind() string    { return "" }
+func (Object) kind() string      { return "" }
 func (Scaled) kind() string      { return "" }
 func (Forgotten) kind() string   { return "" }
 

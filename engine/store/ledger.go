@@ -1,0 +1,257 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"taskrun/engine/leaf/event"
+)
+
+// Ledger keeps records in a file, as a Recorder does, but for as long as there is
+// a data directory: it has no history, refuses a change that it cannot store, and
+// keeps what is left of a damaged file. Its methods are safe for concurrent use.
+type Ledger struct {
+	bus  *event.Bus
+	path string
+	lost []string
+
+	mu   sync.Mutex // may be locked while the bus is locked, never the other way round
+	file *os.File   // nil: nothing is stored
+	size int64      // of file
+	halt func() bool
+	*state
+}
+
+// NewLedger returns a ledger that stores nothing, and only publishes.
+func NewLedger(bus *event.Bus) *Ledger { return &Ledger{bus: bus, state: newState()} }
+
+// OpenLedger returns the ledger that is kept in a directory, which it makes if
+// there is none. Only one ledger may use a directory at a time. A damaged file,
+// or one of another version, is set aside; Lost tells what that costs.
+func OpenLedger(bus *event.Bus, dir string) (*Ledger, error) {
+	l := &Ledger{bus: bus, path: filepath.Join(dir, stateFile), state: newState()}
+	if err := l.open(dir); err != nil {
+		return nil, fmt.Errorf("cannot read the state of the agent: %w", err)
+	}
+	return l, nil
+}
+
+func (l *Ledger) open(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	text, err := os.ReadFile(l.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return l.compact()
+	}
+	if err != nil {
+		return err
+	}
+	var length int
+	l.state, length, l.lost = salvage(text)
+	if len(l.lost) > 0 {
+		aside, err := setAside(l.path)
+		if err != nil {
+			return err
+		}
+		l.lost = append(l.lost, fmt.Sprintf("the file was set aside as %q", aside))
+		return l.compact()
+	}
+	if l.file, err = os.OpenFile(l.path, os.O_WRONLY|os.O_APPEND, 0); err != nil {
+		return err
+	}
+	l.size = int64(length)
+	return l.file.Truncate(l.size)
+}
+
+// Lost returns what was lost of the file when it was opened, in sentences.
+func (l *Ledger) Lost() []string { return l.lost }
+
+// Commit numbers the events of a change, stores the change, calls stored, and
+// publishes the events. If it fails, nothing has changed. stored must not use the bus.
+func (l *Ledger) Commit(c Change, stored func()) error {
+	return l.bus.TryCommit(c.events, func(events []event.Event) error {
+		if n := len(events); n > 0 && c.number != nil {
+			c.number(&c, events[n-1].Seq)
+		}
+		if err := l.Store(c); err != nil {
+			return err
+		}
+		stored()
+		return nil
+	})
+}
+
+// Store stores a change without its events. It does not use the bus.
+func (l *Ledger) Store(c Change) error {
+	if l.path == "" {
+		return nil
+	}
+	rec, err := c.record()
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.stops() {
+		return nil
+	}
+	if l.file == nil {
+		return errors.New("cannot write the state of the agent: it is closed")
+	}
+	if err := l.append(rec); err != nil {
+		return fmt.Errorf("cannot write the state of the agent: %w", err)
+	}
+	l.apply(rec)
+	if l.size > max(compactAt, 4*l.live) {
+		_ = l.compact() // the file is as good, only larger
+	}
+	l.stops()
+	return nil
+}
+
+// append writes all of a record, or nothing.
+func (l *Ledger) append(rec *record) error {
+	line, err := appendLine(nil, rec)
+	if err != nil {
+		return err
+	}
+	if _, err := l.file.Write(line); err != nil {
+		return errors.Join(err, l.file.Truncate(l.size))
+	}
+	l.size += int64(len(line))
+	return nil
+}
+
+// compact writes a file with the current records only, and switches to it. Each
+// record has a line of its own, so that damage to one costs no other.
+func (l *Ledger) compact() error {
+	keys := slices.Sorted(maps.Keys(l.values))
+	text, err := appendLine(nil, header{Format: format, Version: version, Records: len(keys)})
+	for _, key := range keys {
+		if err == nil {
+			text, err = appendLine(text, &record{Put: map[Key]json.RawMessage{key: l.values[key]}})
+		}
+	}
+	if err != nil {
+		return err
+	}
+	next := l.path + ".new"
+	file, err := os.OpenFile(next, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err = file.Write(text); err == nil {
+		err = os.Rename(next, l.path)
+	}
+	if err != nil {
+		return errors.Join(err, file.Close(), os.Remove(next))
+	}
+	if l.file != nil {
+		err = l.file.Close()
+	}
+	l.file, l.size = file, int64(len(text))
+	return err
+}
+
+// Keys returns the stored keys below a prefix, sorted.
+func (l *Ledger) Keys(prefix Key) []Key {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.keys(prefix)
+}
+
+// Get reads the record with a key into a value. It reports whether the record
+// exists.
+func (l *Ledger) Get(key Key, into any) (ok bool, err error) {
+	l.mu.Lock()
+	text, ok := l.values[key]
+	l.mu.Unlock()
+	if !ok {
+		return false, nil
+	}
+	return true, decode(key, text, into)
+}
+
+// HaltWhen makes the ledger call f before and after every write. Once f returns
+// true nothing is written any more, as if the program had been killed.
+func (l *Ledger) HaltWhen(f func() bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.halt = f
+}
+
+func (l *Ledger) stops() bool { return l.halt != nil && l.halt() }
+
+// Close closes the file.
+func (l *Ledger) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == nil {
+		return nil
+	}
+	err := l.file.Close()
+	l.file = nil
+	return err
+}
+
+// salvage returns the state in the text of a ledger's file, the length of the
+// part of it that can be continued, and what is lost.
+func salvage(text []byte) (s *state, length int, lost []string) {
+	s = newState()
+	var h header
+	first, rest, whole := bytes.Cut(text, []byte("\n"))
+	switch err := readLine(first, &h); {
+	case err != nil || !whole || h.Format != format:
+		h = header{}
+		lost = append(lost, "its first line is damaged")
+	case h.Version != version:
+		return s, 0, []string{fmt.Sprintf("it has version %d, but this taskrun can only read version %d", h.Version, version)}
+	}
+	read := 0
+	for number := 2; len(rest) > 0; number++ {
+		line, after, whole := bytes.Cut(rest, []byte("\n"))
+		if !whole {
+			lost = append(lost, fmt.Sprintf("line %d, the last one, was not written to its end", number))
+			break
+		}
+		var r record
+		if err := readLine(line, &r); err != nil {
+			lost = append(lost, fmt.Sprintf("line %d is damaged (%v)%s", number, err, named(line)))
+		} else {
+			s.apply(&r)
+		}
+		read++
+		rest = after
+	}
+	if missing := h.Records - read; missing > 0 {
+		lost = append(lost, fmt.Sprintf("%d of %d records are missing at its end", missing, h.Records))
+	}
+	return s, len(text) - len(rest), lost
+}
+
+// named returns what a damaged line was about, if that can be read.
+func named(line []byte) string {
+	var r record
+	if _, text, ok := bytes.Cut(line, []byte(" ")); !ok || json.Unmarshal(text, &r) != nil {
+		return ""
+	}
+	keys := slices.Clone(r.Drop)
+	for key := range r.Put {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	text := ""
+	for _, key := range slices.Compact(keys) {
+		text += fmt.Sprintf(" %q", key.Parts())
+	}
+	return text
+}
