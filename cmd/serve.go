@@ -71,7 +71,8 @@ func listenHTTP(a *app, addr string) (net.Listener, error) {
 	if addr == "" {
 		return nil, nil
 	}
-	l, token, err := httpapi.ListenTCP(addr)
+	token := httpapi.NewToken()
+	l, err := httpapi.ListenTCP(addr, token)
 	if err != nil {
 		return nil, usageError("--http: %w", err)
 	}

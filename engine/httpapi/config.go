@@ -33,6 +33,9 @@ type Config struct {
 	Sources map[string]*api.JobSubmission
 	// StopRun, if set, stops or kills everything that the engine runs.
 	StopRun func(kill bool)
+	// AllowHosts are names of this machine, besides localhost, that clients may use,
+	// such as host.docker.internal.
+	AllowHosts []string
 	// Linger is how long clients that follow output may go on reading when the
 	// server ends; less than a second counts as one second.
 	Linger time.Duration

@@ -309,11 +309,11 @@ func TestServerCannotEnd(t *testing.T) {
 	}
 	close(free)
 	other := serve(t)
-	l, _, err := httpapi.ListenTCP("127.0.0.1:0")
+	l, err := httpapi.ListenTCP("127.0.0.1:0", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := httpapi.ListenTCP(l.Addr().String()); !errors.Is(err, syscall.EADDRINUSE) {
+	if _, err := httpapi.ListenTCP(l.Addr().String(), ""); !errors.Is(err, syscall.EADDRINUSE) {
 		t.Errorf("listened twice: %v", err)
 	}
 	_ = l.Close()

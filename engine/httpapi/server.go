@@ -19,6 +19,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -185,7 +186,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if caller == nil { // otherwise the client cannot be a web page
-		if err := refusePages(r); err != nil {
+		if err := refusePages(r, s.cfg.AllowHosts); err != nil {
 			return err
 		}
 	}
@@ -214,7 +215,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
 // refusePages refuses requests that only web pages send: a page must not be
 // able to read a run or start a process, not even through a name that resolves
 // to this machine.
-func refusePages(r *http.Request) error {
+func refusePages(r *http.Request, allowed []string) error {
 	host, _, err := net.SplitHostPort(r.Host)
 	if err != nil {
 		host = r.Host
@@ -222,7 +223,9 @@ func refusePages(r *http.Request) error {
 	switch host {
 	case "127.0.0.1", "localhost", "[::1]", "::1":
 	default:
-		return rest.ErrDenied
+		if !slices.Contains(allowed, host) {
+			return rest.ErrDenied
+		}
 	}
 	if r.Header.Get("Origin") != "" {
 		return rest.ErrDenied

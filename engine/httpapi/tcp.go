@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"crypto/rand"
 	"crypto/subtle"
 	"fmt"
 	"net"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"taskrun/engine/httpapi/rest"
+	"taskrun/engine/leaf/chance"
 )
 
 // tokenListener accepts connections of any program on this machine; requests
@@ -19,26 +19,33 @@ type tokenListener struct {
 	token string
 }
 
+// NewToken returns a token for ListenTCP. It is a UUID, which is what Nomad's
+// tools accept.
+func NewToken() string { return chance.Source{}.ID("token") }
+
 // ListenTCP listens at a port of this machine, such as 127.0.0.1:4646 or, for
-// any free port, 127.0.0.1:0. It returns a new token, which clients must send
-// with every request, like Nomad's clients do with NOMAD_TOKEN: other users of
-// the machine and pages in a browser can connect, too.
+// any free port, 127.0.0.1:0. Clients must send the token with every request,
+// like Nomad's clients do with NOMAD_TOKEN: other users of the machine and pages
+// in a browser can connect, too. Without a token they need none.
 //
 // It refuses addresses that other machines could reach. It also refuses names,
 // which could later resolve to one.
-func ListenTCP(addr string) (l net.Listener, token string, err error) {
+func ListenTCP(addr, token string) (net.Listener, error) {
 	at, err := netip.ParseAddrPort(addr)
 	switch {
 	case err != nil:
-		return nil, "", fmt.Errorf("cannot listen at %q: it is not an IP address with a port, such as 127.0.0.1:4646", addr)
+		return nil, fmt.Errorf("cannot listen at %q: it is not an IP address with a port, such as 127.0.0.1:4646", addr)
 	case !at.Addr().IsLoopback():
-		return nil, "", fmt.Errorf("cannot listen at %q: other machines could start processes here; use 127.0.0.1:%d", addr, at.Port())
+		return nil, fmt.Errorf("cannot listen at %q: other machines could start processes here; use 127.0.0.1:%d", addr, at.Port())
 	}
-	if l, err = net.Listen("tcp", at.String()); err != nil {
-		return nil, "", fmt.Errorf("cannot listen at %q: %w", addr, err)
+	l, err := net.Listen("tcp", at.String())
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("cannot listen at %q: %w", addr, err)
+	case token == "":
+		return l, nil
 	}
-	token = rand.Text()
-	return &tokenListener{l, token}, token, nil
+	return &tokenListener{l, token}, nil
 }
 
 type tokenKey struct{}

@@ -5,18 +5,20 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/httpapi"
+	"taskrun/jobspec/taskenv"
 )
 
 func TestListenTCPRefusesWhatOthersCouldReach(t *testing.T) {
 	t.Parallel()
 	for _, addr := range []string{"0.0.0.0:0", ":4646", "[::]:0", "192.168.1.1:0", "localhost:0", "127.0.0.1", "4646", ""} {
-		if l, _, err := httpapi.ListenTCP(addr); err == nil {
+		if l, err := httpapi.ListenTCP(addr, ""); err == nil {
 			_ = l.Close()
 			t.Errorf("listens at %q", addr)
 		}
@@ -26,7 +28,8 @@ func TestListenTCPRefusesWhatOthersCouldReach(t *testing.T) {
 // serveTCP serves the fixture's engine at a port as well.
 func (f *fixture) serveTCP() (addr, token string) {
 	f.Helper()
-	l, token, err := httpapi.ListenTCP("127.0.0.1:0")
+	token = httpapi.NewToken()
+	l, err := httpapi.ListenTCP("127.0.0.1:0", token)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -43,6 +46,39 @@ func (f *fixture) serveTCP() (addr, token string) {
 		}
 	})
 	return l.Addr().String(), token
+}
+
+// A name of this machine must be allowed, with and without a token.
+func TestAllowedHosts(t *testing.T) {
+	t.Parallel()
+	f := serve(t)
+	ask := func(s *httpapi.Server, host string) int {
+		r := httptest.NewRequestWithContext(t.Context(), "GET", "/v1/jobs", nil)
+		r.Host = host
+		answer := httptest.NewRecorder()
+		s.ServeHTTP(answer, r)
+		return answer.Code
+	}
+	const host = "host.docker.internal"
+	if code := ask(f.server, host+":4646"); code != 403 {
+		t.Errorf("a name that was not allowed: %d", code)
+	}
+	node := taskenv.Fingerprint()
+	allowing := httpapi.New(f.engine, httpapi.Config{Node: &node, AllowHosts: []string{host}})
+	defer func() { _ = allowing.Shutdown(t.Context()) }()
+	for name, want := range map[string]int{host: 200, host + ":4646": 200, "localhost": 200, "x." + host: 403} {
+		if code := ask(allowing, name); code != want {
+			t.Errorf("%s: %d, want %d", name, code, want)
+		}
+	}
+}
+
+// Nomad's tools refuse a token that is not a UUID.
+func TestTokenIsAUUID(t *testing.T) {
+	t.Parallel()
+	if token := httpapi.NewToken(); len(token) != 36 || strings.Count(token, "-") != 4 || token == httpapi.NewToken() {
+		t.Errorf("token %q", token)
+	}
 }
 
 // Without the token a client can read and change nothing; neither can a web

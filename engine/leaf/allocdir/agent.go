@@ -1,0 +1,155 @@
+package allocdir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"taskrun/engine/leaf/runtimedir"
+)
+
+// Agent is the directory of the agent of a data directory, which it locks: there
+// is one agent in each.
+//
+//	<data>/agent/{lock,format,…}
+type Agent struct {
+	Dir  string
+	lock *os.File
+}
+
+// ErrAgent matches every *AgentError.
+var ErrAgent = errors.New("an agent has this data directory")
+
+// AgentError reports that another agent has a data directory.
+type AgentError struct {
+	DataDir string
+	PID     int // 0 if unknown
+}
+
+func (e *AgentError) Error() string {
+	if e.PID == 0 {
+		return fmt.Sprintf("another agent has data directory %q", e.DataDir)
+	}
+	return fmt.Sprintf("another agent has data directory %q: process %d", e.DataDir, e.PID)
+}
+
+// Is implements errors.Is for ErrAgent.
+func (e *AgentError) Is(target error) bool { return target == ErrAgent }
+
+// agentFormat is the version of what an agent writes to its data directory.
+const agentFormat = 1
+
+// OpenAgent creates or opens the directory of an agent. The lock, if not nil, was
+// inherited from an earlier agent (see Lock). The error is an *AgentError if
+// another agent has the directory.
+func OpenAgent(dataDir string, lock *os.File) (*Agent, error) {
+	dataDir, err := filepath.Abs(dataDir)
+	if err == nil {
+		err = checkDataDir(dataDir) // before creating anything
+	}
+	if err == nil {
+		err = makePrivate(dataDir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	a := &Agent{Dir: agentDir(dataDir), lock: lock}
+	if err = os.Mkdir(a.Dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	if err := checkDataDir(a.Dir); err != nil {
+		return nil, err
+	}
+	if err = a.take(dataDir); err == nil {
+		err = a.checkFormat()
+	}
+	if err != nil && a.lock != nil {
+		err = errors.Join(err, a.Close())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+func agentDir(dataDir string) string { return filepath.Join(dataDir, "agent") }
+
+// take takes the lock.
+func (a *Agent) take(dataDir string) (err error) {
+	name := filepath.Join(a.Dir, "lock")
+	if a.lock != nil {
+		if err := sameFile(name, a.lock); err != nil {
+			return fmt.Errorf("cannot take over the lock of an agent: %q: %w", name, err)
+		}
+	}
+	f := a.lock
+	if f == nil {
+		if f, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+			return fmt.Errorf("cannot lock data directory %q: %w", dataDir, err)
+		}
+	}
+	err = runtimedir.Flock(f, unix.LOCK_EX|unix.LOCK_NB)
+	switch {
+	case err == nil:
+		writePID(f)
+		a.lock = f
+		return nil
+	case errors.Is(err, unix.EWOULDBLOCK):
+		err = &AgentError{DataDir: dataDir, PID: readPID(f)}
+	default:
+		err = fmt.Errorf("cannot lock data directory %q: %w", dataDir, err)
+	}
+	a.lock = nil
+	return errors.Join(err, f.Close())
+}
+
+// checkFormat refuses the state of a later version of taskrun.
+func (a *Agent) checkFormat() error {
+	name := filepath.Join(a.Dir, "format")
+	text, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return os.WriteFile(name, []byte(strconv.Itoa(agentFormat)+"\n"), 0o600)
+	}
+	if err != nil {
+		return err
+	}
+	format, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err == nil && format > agentFormat {
+		return fmt.Errorf("a later version of taskrun wrote the state in %q: format %d, this version knows %d", a.Dir, format, agentFormat)
+	}
+	return nil // an unreadable number may be the rest of a write that was cut off
+}
+
+// Lock is the descriptor of the lock. A process that inherits it keeps other
+// agents out while there is none, and passes it to the next one.
+func (a *Agent) Lock() *os.File { return a.lock }
+
+// Path returns the path of a file of the agent.
+func (a *Agent) Path(name string) string { return filepath.Join(a.Dir, name) }
+
+// Close releases the lock.
+func (a *Agent) Close() error { return unlock(a.lock) }
+
+// Leave closes this process's descriptor of the lock. Another process that has it
+// keeps the lock.
+func (a *Agent) Leave() error { return a.lock.Close() }
+
+// AgentHolds reports whether an agent, or its keeper, has a data directory, and
+// the agent's PID if that is known.
+func AgentHolds(dataDir string) (pid int, holds bool) {
+	f, err := os.OpenFile(filepath.Join(agentDir(dataDir), "lock"), os.O_RDWR, 0)
+	if err != nil {
+		return 0, false
+	}
+	defer f.Close()
+	if err := runtimedir.Flock(f, unix.LOCK_SH|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) {
+		return readPID(f), true
+	}
+	return 0, false
+}

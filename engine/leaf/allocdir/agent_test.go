@@ -1,0 +1,91 @@
+package allocdir
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestOneAgentForADataDirectory(t *testing.T) {
+	t.Parallel()
+	dataDir := filepath.Join(t.TempDir(), "data")
+	if pid, holds := AgentHolds(dataDir); holds {
+		t.Errorf("process %d has a directory that does not exist", pid)
+	}
+	first, err := OpenAgent(dataDir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = OpenAgent(dataDir, nil)
+	if inUse, ok := errors.AsType[*AgentError](err); !ok || !errors.Is(err, ErrAgent) || inUse.PID != os.Getpid() {
+		t.Errorf("the second agent: %v", err)
+	}
+	if pid, holds := AgentHolds(dataDir); !holds || pid != os.Getpid() {
+		t.Errorf("held by %d, %v", pid, holds)
+	}
+	second, err := OpenAgent(dataDir, first.Lock()) // as after an exec
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, holds := AgentHolds(dataDir); holds {
+		t.Error("it is still held")
+	}
+	third, err := OpenAgent(dataDir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := third.Leave(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAgentRefusesDirectories(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		prepare func(dataDir string) error
+		want    string
+	}{
+		"later version": {func(d string) error {
+			err := os.MkdirAll(agentDir(d), 0o700)
+			return errors.Join(err, os.WriteFile(filepath.Join(agentDir(d), "format"), []byte("7\n"), 0o600))
+		}, "a later version of taskrun wrote the state"},
+		"file in the way": {func(d string) error { return os.WriteFile(d, nil, 0o600) }, "is in the way"},
+		"strange lock": {func(d string) error { return os.MkdirAll(filepath.Join(agentDir(d), "lock"), 0o700) }, "cannot lock data directory"},
+	} {
+		dataDir := filepath.Join(t.TempDir(), "data")
+		if err := c.prepare(dataDir); err != nil {
+			t.Fatal(err)
+		}
+		if a, err := OpenAgent(dataDir, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, %v", name, a, err)
+		}
+	}
+}
+
+// A number that was cut off while it was written is no later version.
+func TestAgentFormatCutOff(t *testing.T) {
+	t.Parallel()
+	dataDir := t.TempDir()
+	if err := os.MkdirAll(agentDir(dataDir), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(agentDir(dataDir), "format"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a, err := OpenAgent(dataDir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(a.Path("lock")); errors.Is(err, fs.ErrNotExist) {
+		t.Error("the lock was removed")
+	}
+}
