@@ -56,7 +56,7 @@ func TestAgentRefusesDirectories(t *testing.T) {
 			return errors.Join(err, os.WriteFile(filepath.Join(agentDir(d), "format"), []byte("7\n"), 0o600))
 		}, "a later version of taskrun wrote the state"},
 		"file in the way": {func(d string) error { return os.WriteFile(d, nil, 0o600) }, "is in the way"},
-		"strange lock": {func(d string) error { return os.MkdirAll(filepath.Join(agentDir(d), "lock"), 0o700) }, "cannot lock data directory"},
+		"strange lock":    {func(d string) error { return os.MkdirAll(filepath.Join(agentDir(d), "lock"), 0o700) }, "cannot lock data directory"},
 	} {
 		dataDir := filepath.Join(t.TempDir(), "data")
 		if err := c.prepare(dataDir); err != nil {
