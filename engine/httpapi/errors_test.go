@@ -26,7 +26,7 @@ func TestErrorsAreNomads(t *testing.T) {
 		"root":                    {"GET", "/", "", 404, ""},
 		"without an ID":           {"GET", "/v1/job/", "", 404, ""},
 		"wrong method":            {"DELETE", "/v1/jobs", "", 405, "Invalid method"},
-		"POST":                    {"POST", "/v1/client/allocation/" + alloc + "/restart", "{}", 405, "Invalid method"},
+		"POST of an object":       {"POST", "/v1/allocation/" + alloc, "{}", 405, "Invalid method"},
 		"GET that would restart":  {"GET", "/v1/client/allocation/" + alloc + "/restart", "", 405, "Invalid method"},
 		"unknown region":          {"GET", "/v1/jobs?region=mars", "", 500, "No path to region"},
 		"index":                   {"GET", "/v1/jobs?index=x", "", 400, "Invalid index"},

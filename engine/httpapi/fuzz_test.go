@@ -70,6 +70,10 @@ func FuzzServe(f *testing.F) {
 		s.ServeHTTP(timeless{w}, r)
 		switch w.Code {
 		case http.StatusOK, http.StatusNoContent, http.StatusConflict, http.StatusNotImplemented, http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusInternalServerError:
+		case http.StatusTemporaryRedirect:
+			if to := w.Header().Get("Location"); !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.HasPrefix(to, `/\`) {
+				t.Errorf("it leads to %q", to)
+			}
 		default:
 			t.Errorf("status %d", w.Code)
 		}

@@ -80,12 +80,12 @@ func TestMalformedRequests(t *testing.T) {
 		"a name with a blank":    "GET /v1/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nX Y: z\r\n\r\n",
 		"a path of zeros":        "GET /v1/job/%00%00 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
 		"a broken escape":        "GET /v1/job/%zz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
-		"two slashes":            "GET //v1/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+		"two slashes of a page":  "GET //v1/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: http://evil.example\r\n\r\n",
 		"many headers":           "GET /v1/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\n" + strings.Repeat("A: b\r\n", 100_000) + "\r\n",
 		"a long path":            "GET /v1/job/" + strings.Repeat("a", 1<<20) + " HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
 		"half a websocket":       "GET /v1/client/allocation/x/exec HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
 		"an unknown upgrade":     "GET /v1/client/allocation/x/exec HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n",
-		"a form":                 "POST /v1/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}",
+		"a form":                 "POST /v1/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: null\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}",
 		"an order that is a GET": "GET /v1/system/gc HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
 	} {
 		conn := f.connect("unix", f.path)

@@ -73,7 +73,7 @@ func TestForcePeriodic(t *testing.T) {
 	}
 	for id, want := range map[string]string{
 		"disabled": `500 (force launch for job "disabled" failed: can't force run non-tracked job "disabled" (default))`,
-		"other":    "500 (can't force launch non-periodic job)", "nope": "404 (job not found)",
+		"other":    "500 (can't force launch non-periodic job)", "nope": "500 (job not found)",
 	} {
 		if _, _, err := f.client.Jobs().PeriodicForce(id, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", id, err, want)

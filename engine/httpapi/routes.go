@@ -1,8 +1,9 @@
 package httpapi
 
 import (
-	"context"
 	"net/http"
+	"net/url"
+	"path"
 	"strings"
 	"time"
 
@@ -22,7 +23,8 @@ import (
 	"taskrun/engine/httpapi/variables"
 )
 
-// route is a served path. A star stands for an ID, which may contain slashes.
+// route is a served path. A star stands for an ID, which may contain slashes. As
+// in Nomad, PUT and POST mean the same.
 type route struct {
 	method, path string
 	handler      rest.Handler
@@ -33,17 +35,23 @@ type route struct {
 // Nomad.
 func routes(run *render.Run, cfg *Config) []route {
 	// all reads data that changes with any object of a table, one data that
-	// changes with the object, or the job, that the path names.
-	one := func(table fold.Table, get rest.Get) rest.Handler {
-		return rest.Read(func(ctx context.Context, id string, after uint64, limit time.Duration) uint64 {
-			return run.Engine.State().Wait(ctx, fold.Topic{Table: table, Key: id}, after, limit)
+	// changes with the object that the path names, and ofJob with the job.
+	read := func(table fold.Table, key func(*rest.Request) string, get rest.Get) rest.Handler {
+		return rest.Read(func(r *rest.Request, after uint64, limit time.Duration) uint64 {
+			index := run.Engine.State().Wait(r.Context(), fold.Topic{Table: table, Key: key(r)}, after, limit)
+			if run.Resident && table != fold.Static && index == fold.FirstIndex {
+				return 0 // as in a cluster without such objects
+			}
+			return index
 		}, get)
 	}
 	all := func(table fold.Table, get rest.Get) rest.Handler {
-		return rest.Read(func(ctx context.Context, _ string, after uint64, limit time.Duration) uint64 {
-			return run.Engine.State().Wait(ctx, fold.Topic{Table: table}, after, limit)
-		}, get)
+		return read(table, func(*rest.Request) string { return "" }, get)
 	}
+	one := func(table fold.Table, get rest.Get) rest.Handler {
+		return read(table, func(r *rest.Request) string { return r.ID }, get)
+	}
+	ofJob := func(table fold.Table, get rest.Get) rest.Handler { return read(table, run.Key, get) }
 	var (
 		job     = jobs.New(run, cfg.Preflight, cfg.Sources, cfg.StopRun)
 		allocs  = allocations.New(run)
@@ -58,20 +66,20 @@ func routes(run *render.Run, cfg *Config) []route {
 	)
 	return []route{
 		{"GET", "/v1/jobs", all(fold.Jobs, job.List)},
-		{"GET", "/v1/job/*/allocations", one(fold.AllocationsOfJob, allocs.OfJob)},
-		{"GET", "/v1/job/*/evaluations", one(fold.EvaluationsOfJob, evals.OfJob)},
-		{"GET", "/v1/job/*/deployments", one(fold.DeploymentsOfJob, deploys.OfJob)},
-		{"GET", "/v1/job/*/deployment", one(fold.DeploymentsOfJob, deploys.Latest)},
-		{"GET", "/v1/job/*/summary", one(fold.Jobs, job.Summary)},
-		{"GET", "/v1/job/*/versions", one(fold.Jobs, job.Versions)},
+		{"GET", "/v1/job/*/allocations", ofJob(fold.AllocationsOfJob, allocs.OfJob)},
+		{"GET", "/v1/job/*/evaluations", ofJob(fold.EvaluationsOfJob, evals.OfJob)},
+		{"GET", "/v1/job/*/deployments", ofJob(fold.DeploymentsOfJob, deploys.OfJob)},
+		{"GET", "/v1/job/*/deployment", ofJob(fold.DeploymentsOfJob, deploys.Latest)},
+		{"GET", "/v1/job/*/summary", ofJob(fold.Jobs, job.Summary)},
+		{"GET", "/v1/job/*/versions", ofJob(fold.Jobs, job.Versions)},
 		{"PUT", "/v1/job/*/tag", job.Tag},
 		{"DELETE", "/v1/job/*/tag", job.Untag},
-		{"GET", "/v1/job/*/scale", one(fold.ScaleOfJob, job.ScaleStatus)},
-		{"GET", "/v1/job/*/submission", one(fold.Jobs, job.Submission)},
+		{"GET", "/v1/job/*/scale", ofJob(fold.ScaleOfJob, job.ScaleStatus)},
+		{"GET", "/v1/job/*/submission", ofJob(fold.Jobs, job.Submission)},
 		{"GET", "/v1/job/*/services", all(fold.Services, svcs.OfJob)},
 		{"GET", "/v1/job/*/actions", rest.Write(session.Actions)},
 		{"GET", "/v1/job/*/action", session.Action},
-		{"PUT", "/v1/job/*/evaluate", rest.Order(job.Evaluate)},
+		{"PUT", "/v1/job/*/evaluate", rest.OrderOrNone(job.Evaluate)},
 		{"PUT", "/v1/job/*/periodic/force", rest.Write(job.Launch)},
 		{"PUT", "/v1/job/*/scale", rest.Order(job.Scale)},
 		{"PUT", "/v1/job/*/revert", rest.Order(job.Revert)},
@@ -82,7 +90,7 @@ func routes(run *render.Run, cfg *Config) []route {
 		{"PUT", "/v1/jobs", jobs.WithJob(job, job.Register)},
 		{"PUT", "/v1/job/*", jobs.WithJob(job, job.Register)},
 		{"DELETE", "/v1/job/*", rest.Write(job.Stop)},
-		{"GET", "/v1/job/*", one(fold.Jobs, job.Get)},
+		{"GET", "/v1/job/*", ofJob(fold.Jobs, job.Get)},
 
 		{"GET", "/v1/allocations", all(fold.Allocations, allocs.List)},
 		{"GET", "/v1/allocation/*/services", one(fold.Allocations, svcs.OfAllocation)},
@@ -91,7 +99,7 @@ func routes(run *render.Run, cfg *Config) []route {
 		{"GET", "/v1/client/allocation/*/checks", one(fold.Allocations, allocs.Checks)},
 		{"GET", "/v1/client/allocation/*/exec", session.Exec},
 		{"GET", "/v1/client/allocation/*/stats", rest.Write(allocs.Stats)},
-		{"PUT", "/v1/client/allocation/*/restart", rest.Order(allocs.Restart)},
+		{"PUT", "/v1/client/allocation/*/restart", rest.OrderOrNone(allocs.Restart)},
 		{"PUT", "/v1/client/allocation/*/signal", rest.Order(allocs.Signal)},
 		{"GET", "/v1/client/fs/logs/*", files.Logs},
 		{"GET", "/v1/client/fs/ls/*", rest.Write(files.List)},
@@ -171,13 +179,33 @@ func find(routes []route, method, path string) (found *route, id string, err err
 		id, ok := match(r.path, path)
 		switch {
 		case !ok:
-		case r.method == method:
+		case r.method == method, r.method == http.MethodPut && method == http.MethodPost:
 			return r, id, nil
 		default:
 			err = rest.Fail(http.StatusMethodNotAllowed, "Invalid method")
 		}
 	}
 	return nil, "", err
+}
+
+// cleaned returns where Nomad's server redirects a request whose path has empty
+// or dotted elements, or "".
+func cleaned(u *url.URL) string {
+	was := u.EscapedPath()
+	if !strings.HasPrefix(was, "/") {
+		return ""
+	}
+	is := path.Clean(was)
+	if strings.HasSuffix(was, "/") && is != "/" {
+		is += "/"
+	}
+	if is == was {
+		return ""
+	}
+	if u.RawQuery != "" {
+		is += "?" + u.RawQuery
+	}
+	return is
 }
 
 // match returns the part of a path that matches the pattern's star, if there is

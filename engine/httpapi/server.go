@@ -64,7 +64,7 @@ func New(e *engine.Engine, cfg Config) *Server {
 		cfg.Keys = workload.NewKeyring()
 	}
 	s := &Server{engine: e, cfg: cfg, answers: rest.NewAnswers(), tracker: tracker.New(e, cfg.Node.ID)}
-	run := &render.Run{Engine: e, Tracker: s.tracker, Machine: cfg.Node, Keys: cfg.Keys, Began: time.Now()}
+	run := &render.Run{Engine: e, Tracker: s.tracker, Machine: cfg.Node, Keys: cfg.Keys, Began: time.Now(), Resident: cfg.Resident}
 	s.routes = routes(run, &s.cfg)
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	s.http = http.Server{
@@ -196,11 +196,16 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
 	if err := admit(r); err != nil {
 		return err
 	}
+	if to := cleaned(r.URL); to != "" {
+		http.Redirect(w, r, to, http.StatusTemporaryRedirect)
+		return nil
+	}
 	route, id, err := find(s.routes, r.Method, r.URL.Path)
 	if err != nil {
 		return err
 	}
 	req := s.answers.Request(w, r, id)
+	req.Apart = s.cfg.Resident
 	if err := s.checkRegion(req); err != nil {
 		return err
 	}

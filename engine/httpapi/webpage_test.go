@@ -27,22 +27,22 @@ func TestPagesWithTheToken(t *testing.T) {
 		request string
 		want    int
 	}{
-		"a page's websocket":        {exec + "Host: 127.0.0.1:" + port + "\r\nOrigin: http://evil.example\r\nX-Nomad-Token: " + token, 403},
-		"a websocket of a file":     {exec + "Host: 127.0.0.1:" + port + "\r\nOrigin: null\r\nX-Nomad-Token: " + token, 403},
-		"rebinding":                 {exec + "Host: evil.example:" + port + "\r\nOrigin: http://evil.example:" + port + "\r\nX-Nomad-Token: " + token, 403},
-		"rebinding without origin":  {exec + "Host: evil.example:" + port + "\r\nX-Nomad-Token: " + token, 403},
-		"a name like this machine":  {exec + "Host: 127.0.0.1.evil.example:" + port + "\r\nX-Nomad-Token: " + token, 403},
-		"localhost of somebody":     {exec + "Host: localhost.evil.example\r\nX-Nomad-Token: " + token, 403},
-		"a user in the host":        {exec + "Host: 127.0.0.1@evil.example\r\nX-Nomad-Token: " + token, 400},
-		"any address":               {exec + "Host: 0.0.0.0:" + port + "\r\nX-Nomad-Token: " + token, 403},
-		"without token":             {exec + "Host: 127.0.0.1:" + port, 403},
-		"an empty token":            {exec + "Host: 127.0.0.1:" + port + "\r\nX-Nomad-Token: ", 403},
-		"a token too long":          {exec + "Host: 127.0.0.1:" + port + "\r\nX-Nomad-Token: " + token + "x", 403},
-		"a token in the query":      {strings.Replace(exec, "?", "?token="+token+"&X-Nomad-Token="+token+"&", 1) + "Host: 127.0.0.1:" + port, 403},
-		"a token as password":       {exec + "Host: 127.0.0.1:" + port + "\r\nAuthorization: Basic " + token, 403},
-		"the second of two tokens":  {exec + "Host: 127.0.0.1:" + port + "\r\nX-Nomad-Token: x\r\nX-Nomad-Token: " + token, 403},
-		"a browser's own request":   {"GET /v1/jobs HTTP/1.1\r\nHost: 127.0.0.1:" + port + "\r\nSec-Fetch-Site: same-site\r\nX-Nomad-Token: " + token, 403},
-		"another method for a form": {"POST /v1/jobs HTTP/1.1\r\nHost: 127.0.0.1:" + port + "\r\nX-Nomad-Token: " + token + "\r\nContent-Length: 0", 405},
+		"a page's websocket":       {exec + "Host: 127.0.0.1:" + port + "\r\nOrigin: http://evil.example\r\nX-Nomad-Token: " + token, 403},
+		"a websocket of a file":    {exec + "Host: 127.0.0.1:" + port + "\r\nOrigin: null\r\nX-Nomad-Token: " + token, 403},
+		"rebinding":                {exec + "Host: evil.example:" + port + "\r\nOrigin: http://evil.example:" + port + "\r\nX-Nomad-Token: " + token, 403},
+		"rebinding without origin": {exec + "Host: evil.example:" + port + "\r\nX-Nomad-Token: " + token, 403},
+		"a name like this machine": {exec + "Host: 127.0.0.1.evil.example:" + port + "\r\nX-Nomad-Token: " + token, 403},
+		"localhost of somebody":    {exec + "Host: localhost.evil.example\r\nX-Nomad-Token: " + token, 403},
+		"a user in the host":       {exec + "Host: 127.0.0.1@evil.example\r\nX-Nomad-Token: " + token, 400},
+		"any address":              {exec + "Host: 0.0.0.0:" + port + "\r\nX-Nomad-Token: " + token, 403},
+		"without token":            {exec + "Host: 127.0.0.1:" + port, 403},
+		"an empty token":           {exec + "Host: 127.0.0.1:" + port + "\r\nX-Nomad-Token: ", 403},
+		"a token too long":         {exec + "Host: 127.0.0.1:" + port + "\r\nX-Nomad-Token: " + token + "x", 403},
+		"a token in the query":     {strings.Replace(exec, "?", "?token="+token+"&X-Nomad-Token="+token+"&", 1) + "Host: 127.0.0.1:" + port, 403},
+		"a token as password":      {exec + "Host: 127.0.0.1:" + port + "\r\nAuthorization: Basic " + token, 403},
+		"the second of two tokens": {exec + "Host: 127.0.0.1:" + port + "\r\nX-Nomad-Token: x\r\nX-Nomad-Token: " + token, 403},
+		"a browser's own request":  {"GET /v1/jobs HTTP/1.1\r\nHost: 127.0.0.1:" + port + "\r\nSec-Fetch-Site: same-site\r\nX-Nomad-Token: " + token, 403},
+		"a form":                   {"POST /v1/jobs HTTP/1.1\r\nHost: 127.0.0.1:" + port + "\r\nOrigin: null\r\nX-Nomad-Token: " + token + "\r\nContent-Length: 0", 403},
 	} {
 		conn := f.connect("tcp", addr)
 		if _, err := io.WriteString(conn, c.request+"\r\n\r\n"); err != nil {

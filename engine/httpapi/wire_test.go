@@ -92,11 +92,7 @@ func TestRecorded(t *testing.T) {
 			path := strings.ReplaceAll(want.Request.Path, recordedAlloc, alloc.ID)
 			path = strings.ReplaceAll(path, recordedAlloc[:8], alloc.ID[:8])
 			path = strings.ReplaceAll(path, recordedEvaluation, evaluation)
-			method := want.Request.Method
-			if method == "POST" {
-				method = "PUT" // like Nomad's client; web forms use POST
-			}
-			got := f.do(method, path, bytes.NewReader(want.Request.Body))
+			got := f.do(want.Request.Method, path, bytes.NewReader(want.Request.Body))
 			if got.StatusCode != want.Status {
 				t.Errorf("status %d, want %d", got.StatusCode, want.Status)
 			}

@@ -27,17 +27,19 @@ func (h *Handler) Get(r *rest.Request) (any, error) {
 		return nil, rest.Fail(http.StatusInternalServerError, "alloc lookup failed: index error: UUID must be 36 characters")
 	}
 	a, ok := h.run.Engine.Alloc(r.ID)
-	if !ok || !r.InNamespace(*a.Job.Namespace) {
+	if !ok {
 		return nil, rest.Fail(http.StatusNotFound, "alloc not found")
 	}
 	alloc := h.run.Allocation(a)
-	alloc.Job = h.run.Job(a.Alloc.Job)
+	if alloc.Job = h.run.Job(a.Alloc.Job); alloc.Job == nil {
+		alloc.Job = a.Job // the job was purged and is still stopping
+	}
 	return alloc, nil
 }
 
-// stubs returns the allocations that a request may see and keep accepts, with
-// the fields that the request asks for.
-func (h *Handler) stubs(r *rest.Request, keep func(engine.Alloc) bool) ([]*api.AllocationListStub, error) {
+// stubs returns those of the allocations that keep accepts, with the fields that
+// the request asks for.
+func (h *Handler) stubs(r *rest.Request, from []engine.Alloc, keep func(engine.Alloc) bool) ([]*api.AllocationListStub, error) {
 	resources, err := r.Flag("resources")
 	if err != nil {
 		return nil, err
@@ -47,8 +49,8 @@ func (h *Handler) stubs(r *rest.Request, keep func(engine.Alloc) bool) ([]*api.A
 		return nil, err
 	}
 	stubs := []*api.AllocationListStub{}
-	for _, a := range h.run.Engine.Allocs() {
-		if !keep(a) || !r.InNamespace(*a.Job.Namespace) {
+	for _, a := range from {
+		if !keep(a) {
 			continue
 		}
 		alloc := h.run.Bare(a)

@@ -14,7 +14,9 @@ import (
 // age otherwise.
 func (h *Handler) List(r *rest.Request) (any, error) {
 	prefix := rest.PlainID(r.Query.Get("prefix"))
-	stubs, err := h.stubs(r, func(a engine.Alloc) bool { return strings.HasPrefix(rest.PlainID(a.ID), prefix) })
+	stubs, err := h.stubs(r, h.run.Engine.Allocs(), func(a engine.Alloc) bool {
+		return r.InNamespace(*a.Job.Namespace) && strings.HasPrefix(rest.PlainID(a.ID), prefix)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -28,18 +30,18 @@ func (h *Handler) List(r *rest.Request) (any, error) {
 
 // OfJob answers GET /v1/job/:id/allocations. An unknown job has none.
 func (h *Handler) OfJob(r *rest.Request) (any, error) {
-	return h.stubs(r, func(a engine.Alloc) bool { return a.Alloc.Job == r.ID })
+	return h.stubs(r, h.run.Engine.AllocsOf(h.run.Key(r)), func(a engine.Alloc) bool { return r.InNamespace(*a.Job.Namespace) })
 }
 
 // OfDeployment answers GET /v1/deployment/allocations/:id.
 func (h *Handler) OfDeployment(r *rest.Request) (any, error) {
-	return h.stubs(r, func(a engine.Alloc) bool { return a.Deployment == r.ID })
+	return h.stubs(r, h.run.Engine.Allocs(), func(a engine.Alloc) bool { return a.Deployment == r.ID })
 }
 
 // OfEvaluation answers GET /v1/evaluation/:id/allocations with the allocations
 // that it placed.
 func (h *Handler) OfEvaluation(r *rest.Request) (any, error) {
-	return h.stubs(r, func(a engine.Alloc) bool { return h.run.Tracker.Alloc(a.ID).Evaluation == r.ID })
+	return h.stubs(r, h.run.Engine.Allocs(), func(a engine.Alloc) bool { return h.run.Tracker.Alloc(a.ID).Evaluation == r.ID })
 }
 
 // OfNode answers GET /v1/node/:id/allocations with complete allocations.
@@ -49,12 +51,12 @@ func (h *Handler) OfNode(r *rest.Request) (any, error) {
 		return list, nil
 	}
 	now := h.run.Look()
-	for _, j := range now.Jobs {
-		for _, a := range now.Allocs[*j.ID] {
-			alloc := h.run.Allocation(a)
-			alloc.Job = j
-			list = append(list, alloc)
+	for _, a := range h.run.Engine.Allocs() {
+		alloc := h.run.Allocation(a)
+		if alloc.Job = now.Job(a.Alloc.Job); alloc.Job == nil {
+			alloc.Job = a.Job
 		}
+		list = append(list, alloc)
 	}
 	return list, nil
 }

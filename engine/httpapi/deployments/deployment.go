@@ -22,7 +22,7 @@ func New(run *render.Run) *Handler { return &Handler{run} }
 // Latest answers GET /v1/job/:id/deployment with the latest deployment, or null
 // if there is none, on which clients rely.
 func (h *Handler) Latest(r *rest.Request) (any, error) {
-	list := visible(h.run.Look(), r, r.ID)
+	list := h.ofJob(r)
 	if len(list) == 0 {
 		return (*api.Deployment)(nil), nil
 	}
@@ -31,7 +31,7 @@ func (h *Handler) Latest(r *rest.Request) (any, error) {
 
 // OfJob answers GET /v1/job/:id/deployments, newest first.
 func (h *Handler) OfJob(r *rest.Request) (any, error) {
-	list := append([]*api.Deployment{}, visible(h.run.Look(), r, r.ID)...)
+	list := append([]*api.Deployment{}, h.ofJob(r)...)
 	slices.Reverse(list)
 	return list, nil
 }
@@ -48,7 +48,7 @@ func (h *Handler) Get(r *rest.Request) (any, error) { return h.find(r) }
 
 // find returns the deployment that a request names.
 func (h *Handler) find(r *rest.Request) (*api.Deployment, error) {
-	for _, d := range h.all(r) {
+	for _, d := range h.run.Deployments(h.run.Tracker.JobOf(r.ID)) {
 		if d.ID == r.ID {
 			return d, nil
 		}
@@ -56,21 +56,19 @@ func (h *Handler) find(r *rest.Request) (*api.Deployment, error) {
 	return nil, rest.Fail(http.StatusNotFound, "deployment not found")
 }
 
-// all returns the deployments that a request may see.
+// all returns the deployments in the namespaces of a request.
 func (h *Handler) all(r *rest.Request) (list []*api.Deployment) {
-	now := h.run.Look()
-	for _, j := range now.Jobs {
-		list = append(list, visible(now, r, *j.ID)...)
+	for _, j := range h.run.Engine.Jobs() {
+		if r.InNamespace(*j.Namespace) {
+			list = append(list, h.run.Deployments(h.run.KeyOf(j))...)
+		}
 	}
 	return list
 }
 
-// visible returns the deployments of a job that a request may see.
-func visible(now *render.Snapshot, r *rest.Request, job string) []*api.Deployment {
-	if j := now.Job(job); j == nil || !r.InNamespace(*j.Namespace) {
-		return nil
-	}
-	return now.Deployments(job)
+// ofJob returns the deployments of the job that a request names.
+func (h *Handler) ofJob(r *rest.Request) []*api.Deployment {
+	return slices.DeleteFunc(h.run.Deployments(h.run.Key(r)), func(d *api.Deployment) bool { return !r.InNamespace(d.Namespace) })
 }
 
 // RefuseUnblock answers PUT /v1/deployment/unblock/:id: only a deployment in

@@ -61,11 +61,11 @@ func (h *Handler) order(r *rest.Request, named string, do func() error) (any, er
 	if err := do(); err != nil {
 		return nil, err
 	}
-	answer := &deploymentChanged{}
-	if after := h.run.Engine.Deployments(before.JobID); len(after) > 0 && after[len(after)-1].Version > before.JobVersion {
-		answer.RevertedJobVersion = h.revertedTo(before.JobID, after[len(after)-1].Version)
+	answer, job := &deploymentChanged{}, h.run.KeyIn(before.Namespace, before.JobID)
+	if after := h.run.Engine.Deployments(job); len(after) > 0 && after[len(after)-1].Version > before.JobVersion {
+		answer.RevertedJobVersion = h.revertedTo(job, after[len(after)-1].Version)
 	}
-	answer.EvalID, answer.EvalCreateIndex = h.run.Tracker.Evaluated(before.JobID, "", event.DeploymentWatcher)
+	answer.EvalID, answer.EvalCreateIndex = h.run.Tracker.Evaluated(job, "", event.DeploymentWatcher)
 	answer.Index, answer.DeploymentModifyIndex = answer.EvalCreateIndex, answer.EvalCreateIndex
 	r.SetIndex(answer.Index)
 	return answer, nil

@@ -3,6 +3,7 @@ package evaluations
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/nomad/api"
@@ -10,6 +11,7 @@ import (
 	"taskrun/engine/fold"
 	"taskrun/engine/httpapi/render"
 	"taskrun/engine/httpapi/rest"
+	"taskrun/engine/leaf/event"
 )
 
 // Handler serves the evaluations of a run.
@@ -20,7 +22,7 @@ func New(run *render.Run) *Handler { return &Handler{run} }
 
 // Count answers GET /v1/evaluations/count.
 func (h *Handler) Count(r *rest.Request) (any, error) {
-	list, err := rest.Filtered(r, h.run.Look().Evaluations(r, func(*fold.Evaluation) bool { return true }))
+	list, err := rest.Filtered(r, visible(r, h.run.Evaluations(func(*fold.Evaluation) bool { return true })))
 	return struct{ Count int }{len(list)}, err
 }
 
@@ -28,11 +30,11 @@ func (h *Handler) Count(r *rest.Request) (any, error) {
 // age otherwise.
 func (h *Handler) List(r *rest.Request) (any, error) {
 	prefix, job, status := rest.PlainID(r.Query.Get("prefix")), r.Query.Get("job"), r.Query.Get("status")
-	list := h.run.Look().Evaluations(r, func(e *fold.Evaluation) bool {
-		return strings.HasPrefix(rest.PlainID(e.ID), prefix) && (job == "" || e.Job == job) &&
-			(status == "" || status == api.EvalStatusComplete)
+	list := h.run.Evaluations(func(e *fold.Evaluation) bool {
+		_, of := event.SplitJobKey(e.Job)
+		return strings.HasPrefix(rest.PlainID(e.ID), prefix) && (job == "" || of == job) && (status == "" || status == api.EvalStatusComplete)
 	})
-	return rest.Page(r, list, func(e *api.Evaluation) string {
+	return rest.Page(r, visible(r, list), func(e *api.Evaluation) string {
 		if prefix != "" {
 			return e.ID
 		}
@@ -42,12 +44,18 @@ func (h *Handler) List(r *rest.Request) (any, error) {
 
 // OfJob answers GET /v1/job/:id/evaluations. An unknown job has none.
 func (h *Handler) OfJob(r *rest.Request) (any, error) {
-	return h.run.Look().Evaluations(r, func(e *fold.Evaluation) bool { return e.Job == r.ID }), nil
+	key := h.run.Key(r)
+	return visible(r, h.run.Evaluations(func(e *fold.Evaluation) bool { return e.Job == key })), nil
+}
+
+// visible returns the evaluations in the namespaces of a request.
+func visible(r *rest.Request, list []*api.Evaluation) []*api.Evaluation {
+	return slices.DeleteFunc(list, func(e *api.Evaluation) bool { return !r.InNamespace(e.Namespace) })
 }
 
 // Get answers GET /v1/evaluation/:id.
 func (h *Handler) Get(r *rest.Request) (any, error) {
-	found := h.run.Look().Evaluations(r, func(e *fold.Evaluation) bool { return e.ID == r.ID })
+	found := h.run.Evaluations(func(e *fold.Evaluation) bool { return e.ID == r.ID })
 	if len(found) == 0 {
 		return nil, rest.Fail(http.StatusNotFound, "eval not found")
 	}

@@ -161,11 +161,11 @@ func (h *Handler) payload(ctx context.Context, o feed.Occurrence) (namespace str
 	case api.TopicEvaluation:
 		all := h.run.Tracker.Evaluations()
 		if i := slices.IndexFunc(all, func(e *fold.Evaluation) bool { return e.ID == o.Key }); i >= 0 {
-			e := h.run.Look().Evaluation(all[i])
+			e := h.run.Evaluation(all[i])
 			return e.Namespace, map[string]any{"Evaluation": e}
 		}
 	case api.TopicDeployment:
-		for _, d := range h.run.Look().Deployments(o.Filters[0]) {
+		for _, d := range h.run.Deployments(o.Filters[0]) {
 			if d.ID == o.Key {
 				return d.Namespace, map[string]any{"Deployment": d}
 			}

@@ -25,7 +25,7 @@ func (h *Handler) Evaluate(r *rest.Request, order *api.JobEvaluateRequest) (any,
 	case j.IsParameterized():
 		return nil, errors.New("can't evaluate parameterized job")
 	}
-	evaluation, err := h.run.Engine.Evaluate(r.ID, order.EvalOptions.ForceReschedule)
+	evaluation, err := h.run.Engine.Evaluate(h.run.Key(r), order.EvalOptions.ForceReschedule)
 	if err != nil {
 		return nil, err
 	}

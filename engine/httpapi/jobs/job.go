@@ -10,6 +10,7 @@ import (
 	"taskrun/engine"
 	"taskrun/engine/fold"
 	"taskrun/engine/httpapi/rest"
+	"taskrun/engine/leaf/event"
 )
 
 // Get answers GET /v1/job/:id.
@@ -27,6 +28,13 @@ func (h *Handler) Summary(r *rest.Request) (any, error) {
 	return now.Summary(j), nil
 }
 
+// jobDispatched is the response in its wire format.
+type jobDispatched struct {
+	DispatchedJobID                        string
+	EvalID                                 string
+	EvalCreateIndex, JobCreateIndex, Index uint64
+}
+
 // Dispatch answers PUT /v1/job/:id/dispatch.
 func (h *Handler) Dispatch(r *rest.Request, order *api.JobDispatchRequest) (any, error) {
 	if order.Priority < 0 || order.Priority > maxPriority {
@@ -35,17 +43,24 @@ func (h *Handler) Dispatch(r *rest.Request, order *api.JobDispatchRequest) (any,
 	if err := h.checkDispatch(r, order.Meta); err != nil {
 		return nil, err
 	}
-	id, again, err := h.run.Engine.Dispatch(r.ID, engine.Dispatch{
+	child, again, err := h.run.Engine.Dispatch(h.run.Key(r), engine.Dispatch{
 		Payload: order.Payload, Meta: order.Meta, Prefix: order.IdPrefixTemplate, Priority: order.Priority,
 		Token: r.Query.Get("idempotency_token"),
 	})
 	if err != nil {
 		return nil, err
 	}
-	answer := &api.JobDispatchResponse{DispatchedJobID: id}
-	if !again { // otherwise there is nothing new to evaluate
-		_, answer.EvalID = h.run.Tracker.Version(id, 0)
+	_, id := event.SplitJobKey(child)
+	answer := &jobDispatched{DispatchedJobID: id}
+	answer.JobCreateIndex, answer.EvalID = h.run.Tracker.Version(child, 0)
+	answer.Index = answer.JobCreateIndex
+	if again { // there is nothing new to evaluate
+		answer.EvalID = ""
+	} else {
+		answer.EvalCreateIndex = h.run.Engine.State().Index(fold.Topic{Table: fold.Evaluations, Key: answer.EvalID})
+		answer.Index = max(answer.Index, answer.EvalCreateIndex)
 	}
+	r.SetIndex(answer.Index)
 	return answer, nil
 }
 
@@ -76,15 +91,17 @@ const maxPriority = 100
 // Launch answers PUT /v1/job/:id/periodic/force.
 func (h *Handler) Launch(r *rest.Request) (any, error) {
 	if _, _, err := h.run.FindJob(r); err != nil {
-		return nil, err
+		return nil, errors.New("job not found") // Nomad's status
 	}
-	id, err := h.run.Engine.Launch(r.ID)
+	child, err := h.run.Engine.Launch(h.run.Key(r))
 	if err != nil {
 		return nil, err
 	}
-	_, evaluation := h.run.Tracker.Version(id, 0)
+	_, evaluation := h.run.Tracker.Version(child, 0)
+	index := h.run.Engine.State().Index(fold.Topic{Table: fold.Evaluations, Key: evaluation})
+	r.SetIndex(index)
 	return struct {
 		EvalID                 string
 		EvalCreateIndex, Index uint64
-	}{evaluation, h.run.Engine.State().Index(fold.Topic{Table: fold.Evaluations, Key: evaluation}), h.run.Engine.State().Index(fold.Topic{Table: fold.Jobs, Key: id})}, nil
+	}{evaluation, index, index}, nil
 }

@@ -9,7 +9,7 @@ import (
 	"taskrun/engine/httpapi/rest"
 )
 
-// List answers GET /v1/jobs, by ID.
+// List answers GET /v1/jobs, by ID and namespace.
 func (h *Handler) List(r *rest.Request) (any, error) {
 	withMeta, err := r.Flag("meta")
 	if err != nil {
@@ -24,7 +24,7 @@ func (h *Handler) List(r *rest.Request) (any, error) {
 		}
 	}
 	// Filters are for whole jobs, as in Nomad.
-	if jobs, err = rest.Page(r, jobs, func(j *api.Job) string { return *j.ID }); err != nil {
+	if jobs, err = rest.Page(r, jobs, h.run.KeyOf); err != nil {
 		return nil, err
 	}
 	stubs := []*api.JobListStub{}

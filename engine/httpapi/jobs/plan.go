@@ -32,9 +32,9 @@ func (h *Handler) Plan(r *rest.Request, order *api.JobPlanRequest) (any, error) 
 	}
 	answer := &jobPlanned{Annotations: plan.Annotations(), Diff: plan.Diff, Warnings: warnings}
 	if !order.Diff {
-		answer.Diff = &api.JobDiff{Type: plan.Diff.Type, ID: plan.Diff.ID}
+		answer.Diff = nil
 	}
-	if j := h.run.Job(r.ID); j != nil {
+	if j := h.run.Job(h.run.KeyOf(order.Job)); j != nil {
 		answer.JobModifyIndex, answer.Index = *j.JobModifyIndex, *j.ModifyIndex
 	}
 	if order.Job.IsPeriodic() {

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"fmt"
 	"net/http"
 
 	"github.com/hashicorp/nomad/api"
@@ -71,7 +72,6 @@ func preserveCounts(next, now *api.Job) {
 // enforceIndex refuses a version that is based on an outdated one. The texts
 // are Nomad's, because clients parse them.
 func enforceIndex(order *api.JobRegisterRequest, job *api.Job) error {
-	const conflict = "Enforcing job modify index %d: job exists with conflicting job modify index: %d"
 	switch {
 	case !order.EnforceIndex:
 		return nil
@@ -80,9 +80,14 @@ func enforceIndex(order *api.JobRegisterRequest, job *api.Job) error {
 	case job != nil && order.JobModifyIndex == 0:
 		return rest.Fail(http.StatusInternalServerError, "Enforcing job modify index 0: job already exists")
 	case job != nil && order.JobModifyIndex != *job.JobModifyIndex:
-		return rest.Fail(http.StatusInternalServerError, conflict, order.JobModifyIndex, *job.JobModifyIndex)
+		return conflict(order.JobModifyIndex, *job.JobModifyIndex)
 	}
 	return nil
+}
+
+// conflict refuses a change that is based on another index than the job's.
+func conflict(given, actual uint64) error {
+	return fmt.Errorf("Enforcing job modify index %d: job exists with conflicting job modify index: %d", given, actual) //nolint:staticcheck // Nomad's words
 }
 
 // Revert answers PUT /v1/job/:id/revert: an earlier version becomes the
@@ -94,9 +99,9 @@ func (h *Handler) Revert(r *rest.Request, order *api.JobRevertRequest) (any, err
 	if _, _, err := h.run.FindJob(r); err != nil {
 		return nil, rest.Fail(http.StatusNotFound, "job %q not found", r.ID)
 	}
-	plan, err := h.run.Engine.Revert(r.ID, order.JobVersion, order.EnforcePriorVersion)
+	plan, err := h.run.Engine.Revert(h.run.Key(r), order.JobVersion, order.EnforcePriorVersion)
 	if err != nil {
 		return nil, err
 	}
-	return h.registered(r, r.ID, plan.Version), nil
+	return h.registered(r, h.run.Key(r), plan.Version), nil
 }

@@ -22,10 +22,10 @@ func (h *Handler) ScaleStatus(r *rest.Request) (any, error) {
 		JobID: *j.ID, Namespace: *j.Namespace, JobCreateIndex: *j.CreateIndex, JobModifyIndex: *j.ModifyIndex,
 		JobStopped: *j.Stop, TaskGroups: map[string]api.TaskGroupScaleStatus{},
 	}
-	scalings := h.run.Engine.Scalings(r.ID)
+	scalings := h.run.Engine.Scalings(h.run.Key(r))
 	for _, g := range j.TaskGroups {
 		group := api.TaskGroupScaleStatus{Desired: *g.Count, Events: scalings[*g.Name]}
-		for _, a := range now.Allocs[*j.ID] {
+		for _, a := range now.Allocs(j) {
 			if a.Group != *g.Name || h.run.Tracker.Alloc(a.ID).Next != "" || a.Unwanted != "" {
 				continue
 			}
@@ -48,19 +48,24 @@ func (h *Handler) ScaleStatus(r *rest.Request) (any, error) {
 
 // Scale answers PUT /v1/job/:id/scale.
 func (h *Handler) Scale(r *rest.Request, order *api.ScalingRequest) (any, error) {
-	j := h.run.Job(r.ID)
-	group := order.Target["Group"]
+	group, namespace := order.Target["Group"], order.Target["Namespace"]
 	switch {
-	case j == nil || !r.InNamespace(*j.Namespace):
-		return nil, rest.Fail(http.StatusNotFound, "job %q not found", r.ID)
+	case namespace != "" && h.run.Resident && namespace != r.Namespace():
+		return nil, rest.Fail(http.StatusBadRequest, "namespace in payload did not match header")
 	case order.Target["Job"] != "" && order.Target["Job"] != r.ID:
 		return nil, rest.Fail(http.StatusBadRequest, "job ID in payload did not match URL")
 	case group == "":
 		return nil, rest.Fail(http.StatusBadRequest, "missing task group name for scaling action")
-	case order.JobModifyIndex != 0 && order.JobModifyIndex != *j.JobModifyIndex:
-		return nil, rest.Fail(http.StatusConflict, "job modify index conflict: the job is at %d", *j.JobModifyIndex)
 	}
-	plan, err := h.run.Engine.Scale(r.ID, engine.Scaling{
+	_, j, err := h.run.FindJob(r)
+	switch {
+	case err != nil:
+		return nil, rest.Fail(http.StatusNotFound, "job %q not found", r.ID)
+	case order.JobModifyIndex != 0 && order.JobModifyIndex != *j.JobModifyIndex:
+		return nil, conflict(order.JobModifyIndex, *j.JobModifyIndex)
+	}
+	key := h.run.Key(r)
+	plan, err := h.run.Engine.Scale(key, engine.Scaling{
 		Group: group, Count: order.Count, Message: order.Message, Error: order.Error, Meta: order.Meta,
 	})
 	var wrong engine.ScaleError
@@ -71,11 +76,11 @@ func (h *Handler) Scale(r *rest.Request, order *api.ScalingRequest) (any, error)
 		return nil, err
 	case plan == nil: // the event was only recorded
 		answer := &jobRegistered{JobModifyIndex: *j.JobModifyIndex}
-		answer.Index = h.run.Engine.State().Index(fold.Topic{Table: fold.ScaleOfJob, Key: r.ID})
+		answer.Index = h.run.Engine.State().Index(fold.Topic{Table: fold.ScaleOfJob, Key: key})
 		r.SetIndex(answer.Index)
 		return answer, nil
 	}
-	return h.registered(r, r.ID, plan.Version), nil
+	return h.registered(r, key, plan.Version), nil
 }
 
 // ScalingPolicies answers GET /v1/scaling/policies.

@@ -41,12 +41,12 @@ func (h *Handler) Stop(r *rest.Request) (any, error) {
 		h.stopRun(how == "kill")
 		return answer, nil
 	}
-	stopped, err := h.run.Engine.StopJob(r.ID, purge)
+	stopped, err := h.run.Engine.StopJob(h.run.Key(r), purge)
 	if err != nil {
 		return nil, err
 	}
 	if stopped {
-		evaluation, index := h.run.Tracker.Evaluated(r.ID, "", event.JobDeregister)
+		evaluation, index := h.run.Tracker.Evaluated(h.run.Key(r), "", event.JobDeregister)
 		answer.Index = index
 		answer.JobModifyIndex = answer.Index
 		if !j.IsPeriodic() && !j.IsParameterized() {

@@ -14,7 +14,7 @@ func (h *Handler) Submission(r *rest.Request) (any, error) {
 		return nil, rest.Fail(http.StatusBadRequest, "Unable to parse job submission version parameter: %v", err)
 	}
 	if _, _, err := h.run.FindJob(r); err == nil {
-		if source := h.submissions.of(r.ID, version); source != nil {
+		if source := h.submissions.of(h.run.Key(r), version); source != nil {
 			return source, nil
 		}
 	}

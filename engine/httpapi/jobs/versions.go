@@ -28,7 +28,8 @@ func (h *Handler) Versions(r *rest.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	kept, err := h.run.Engine.Versions(r.ID)
+	key := h.run.Key(r)
+	kept, err := h.run.Engine.Versions(key)
 	if err != nil {
 		return nil, rest.Fail(http.StatusNotFound, "job versions not found")
 	}
@@ -41,7 +42,7 @@ func (h *Handler) Versions(r *rest.Request) (any, error) {
 		shown := *newest
 		if i > 0 {
 			shown = *j
-			index, _ := h.run.Tracker.Version(r.ID, *j.Version)
+			index, _ := h.run.Tracker.Version(key, *j.Version)
 			shown.CreateIndex, shown.JobModifyIndex, shown.ModifyIndex = newest.CreateIndex, &index, &index
 			shown.Status, shown.Stop = newest.Status, new(false)
 			h.run.AddPolicies(&shown)

@@ -56,7 +56,7 @@ func (h *Handler) gauges(ctx context.Context) []api.GaugeValue {
 				g.add("nomad.nomad.job_summary."+state, float64(count), labels)
 			}
 		}
-		for _, a := range now.Allocs[*j.ID] {
+		for _, a := range now.Allocs(j) {
 			if tracker.Terminal(a.Status) {
 				counts["terminal"]++
 				continue

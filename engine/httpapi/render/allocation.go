@@ -4,6 +4,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine"
+	"taskrun/engine/leaf/event"
 )
 
 // Allocation is an allocation with fields that Nomad's client lacks.
@@ -28,10 +29,11 @@ func (run *Run) Allocation(a engine.Alloc) *Allocation {
 // without its job.
 func (run *Run) Bare(a engine.Alloc) *api.Allocation {
 	known := run.Tracker.Alloc(a.ID)
+	_, job := event.SplitJobKey(a.Alloc.Job)
 	group := a.Job.LookupTaskGroup(a.Group)
 	alloc := &api.Allocation{
 		ID: a.ID, Name: a.Name, Namespace: *a.Job.Namespace, NodeID: run.Machine.ID, NodeName: run.Machine.Name,
-		JobID: a.Alloc.Job, TaskGroup: a.Group, Metrics: &api.AllocationMetric{},
+		JobID: job, TaskGroup: a.Group, Metrics: &api.AllocationMetric{},
 		DesiredStatus: api.AllocDesiredStatusRun, ClientStatus: a.Status, ClientDescription: a.Description,
 		TaskStates: a.Tasks, PreviousAllocation: a.Replaces, NextAllocation: known.Next, EvalID: known.Evaluation,
 		CreateIndex: known.Created, ModifyIndex: known.Modified, AllocModifyIndex: known.Created,

@@ -4,22 +4,22 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// Deployments describes the deployments of a job in the form of Nomad's API,
-// oldest first.
-func (now *Snapshot) Deployments(job string) (list []*api.Deployment) {
-	j := now.Job(job)
-	if j == nil {
+// Deployments describes the deployments of a job, given by its key, in the form
+// of Nomad's API, oldest first. A purged job has none.
+func (run *Run) Deployments(key string) (list []*api.Deployment) {
+	j, ok := run.Engine.Job(key)
+	if !ok {
 		return nil
 	}
-	for _, d := range now.run.Engine.Deployments(job) {
-		created, modified, changed := now.run.Tracker.Deployment(d.ID)
-		index, _ := now.run.Tracker.Version(job, d.Version)
+	for _, d := range run.Engine.Deployments(key) {
+		created, modified, changed := run.Tracker.Deployment(d.ID)
+		index, _ := run.Tracker.Version(key, d.Version)
 		if changed.IsZero() {
 			changed = d.Began
 		}
 		described := &api.Deployment{
-			ID: d.ID, Namespace: *j.Namespace, JobID: job, JobVersion: d.Version,
-			JobModifyIndex: index, JobSpecModifyIndex: index, JobCreateIndex: *j.CreateIndex,
+			ID: d.ID, Namespace: *j.Namespace, JobID: *j.ID, JobVersion: d.Version,
+			JobModifyIndex: index, JobSpecModifyIndex: index, JobCreateIndex: run.created(key, j),
 			TaskGroups: map[string]*api.DeploymentState{}, Status: d.Status, StatusDescription: d.Description,
 			CreateIndex: created, ModifyIndex: modified, CreateTime: d.Began.UnixNano(), ModifyTime: changed.UnixNano(),
 		}

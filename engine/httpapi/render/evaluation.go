@@ -4,19 +4,20 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/fold"
-	"taskrun/engine/httpapi/rest"
+	"taskrun/engine/leaf/event"
 )
 
 // Evaluation describes an evaluation in the form of Nomad's API.
-func (now *Snapshot) Evaluation(e *fold.Evaluation) *api.Evaluation {
+func (run *Run) Evaluation(e *fold.Evaluation) *api.Evaluation {
+	namespace, id := event.SplitJobKey(e.Job)
 	described := &api.Evaluation{
-		ID: e.ID, JobID: e.Job, TriggeredBy: string(e.Trigger), DeploymentID: e.Deployment, Namespace: api.DefaultNamespace, Status: api.EvalStatusComplete,
+		ID: e.ID, JobID: id, TriggeredBy: string(e.Trigger), DeploymentID: e.Deployment, Namespace: namespace, Status: api.EvalStatusComplete,
 		QueuedAllocations: map[string]int{}, SnapshotIndex: e.Index, CreateIndex: e.Index, ModifyIndex: e.Index,
 		CreateTime: e.Time.UnixNano(), ModifyTime: e.Time.UnixNano(),
 	}
-	if j := now.Job(e.Job); j != nil {
+	if j, ok := run.Engine.Job(e.Job); ok {
 		described.Namespace, described.Type, described.Priority = *j.Namespace, *j.Type, *j.Priority
-		described.JobModifyIndex = *j.JobModifyIndex
+		described.JobModifyIndex, _ = run.Tracker.Version(e.Job, *j.Version)
 		for _, g := range j.TaskGroups {
 			described.QueuedAllocations[*g.Name] = 0
 		}
@@ -24,13 +25,12 @@ func (now *Snapshot) Evaluation(e *fold.Evaluation) *api.Evaluation {
 	return described
 }
 
-// Evaluations returns the evaluations that a request may see and keep accepts,
-// oldest first.
-func (now *Snapshot) Evaluations(r *rest.Request, keep func(*fold.Evaluation) bool) []*api.Evaluation {
+// Evaluations returns the evaluations that keep accepts, oldest first.
+func (run *Run) Evaluations(keep func(*fold.Evaluation) bool) []*api.Evaluation {
 	list := []*api.Evaluation{}
-	for _, e := range now.run.Tracker.Evaluations() {
-		if described := now.Evaluation(e); keep(e) && r.InNamespace(described.Namespace) {
-			list = append(list, described)
+	for _, e := range run.Tracker.Evaluations() {
+		if keep(e) {
+			list = append(list, run.Evaluation(e))
 		}
 	}
 	return list

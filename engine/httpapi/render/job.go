@@ -8,37 +8,43 @@ import (
 )
 
 // withState returns a copy of a job with the fields that Nomad's server adds.
-func (now *Snapshot) withState(j *api.Job) *api.Job {
+func (now *Snapshot) withState(key string, j *api.Job) *api.Job {
 	job := *j
-	created, modified := uint64(fold.FirstIndex), now.run.Engine.State().Index(fold.Topic{Table: fold.Jobs, Key: *j.ID})
-	if allocs := now.Allocs[*j.ID]; *j.ParentID != "" && len(allocs) > 0 {
-		created = now.run.Tracker.Alloc(allocs[0].ID).Created
-	}
-	registered, _ := now.run.Tracker.Version(*j.ID, *j.Version)
-	registered = max(created, registered)
+	modified := now.run.Engine.State().Index(fold.Topic{Table: fold.Jobs, Key: key})
+	registered, _ := now.run.Tracker.Version(key, *j.Version)
+	created := now.run.created(key, j)
 	job.CreateIndex, job.ModifyIndex, job.JobModifyIndex = &created, &modified, &registered
-	stopped, ended := now.run.Engine.Ending(*j.ID)
-	job.Stop, job.Status = &stopped, new(now.jobStatus(j, stopped, ended))
+	stopped, ended := now.run.Engine.Ending(key)
+	job.Stop, job.Status = &stopped, new(now.jobStatus(key, j, stopped, ended))
 	now.run.AddPolicies(&job)
 	return &job
+}
+
+// created returns the index of the first registration of a job.
+func (run *Run) created(key string, j *api.Job) uint64 {
+	if j.CreateIndex != nil && *j.CreateIndex > 0 {
+		return *j.CreateIndex
+	}
+	index, _ := run.Tracker.Version(key, *j.Version)
+	return index
 }
 
 // jobStatus returns the status of a job by the rules of Nomad's server. A job
 // is pending while one of its allocations is about to be replaced. A job that
 // only launches others is dead as soon as it is stopped.
-func (now *Snapshot) jobStatus(j *api.Job, stopped, ended bool) string {
+func (now *Snapshot) jobStatus(key string, j *api.Job, stopped, ended bool) string {
 	launches := j.IsPeriodic() || j.IsParameterized()
 	switch {
-	case now.Over, ended, launches && stopped:
+	case now.over, ended, launches && stopped:
 		return "dead"
 	case launches:
 		return "running"
 	}
 	status := "dead"
-	if len(now.Allocs[*j.ID]) == 0 {
+	if len(now.allocs[key]) == 0 {
 		status = "pending"
 	}
-	for _, a := range now.Allocs[*j.ID] {
+	for _, a := range now.allocs[key] {
 		if !tracker.Terminal(a.Status) {
 			return "running"
 		}
@@ -60,7 +66,7 @@ func (now *Snapshot) Summary(j *api.Job) *api.JobSummary {
 			sum.Summary[*g.Name] = api.TaskGroupSummary{}
 		}
 	}
-	for _, a := range now.Allocs[*j.ID] {
+	for _, a := range now.Allocs(j) {
 		g := sum.Summary[a.Group]
 		switch a.Status {
 		case api.AllocClientStatusRunning:
@@ -74,10 +80,7 @@ func (now *Snapshot) Summary(j *api.Job) *api.JobSummary {
 		}
 		sum.Summary[a.Group] = g
 	}
-	for _, child := range now.Jobs {
-		if *child.ParentID != *j.ID {
-			continue
-		}
+	for _, child := range now.children[now.run.KeyOf(j)] {
 		switch *child.Status {
 		case "running":
 			sum.Children.Running++

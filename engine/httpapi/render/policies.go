@@ -67,7 +67,7 @@ func (run *Run) scalingPolicy(j *api.Job, p *api.ScalingPolicy, target ...string
 	if policy.Enabled == nil {
 		policy.Enabled = new(true)
 	}
-	policy.ID = run.Tracker.PolicyID(append([]string{*j.ID, p.Type}, target...)...)
+	policy.ID = run.Tracker.PolicyID(append([]string{run.KeyOf(j), p.Type}, target...)...)
 	policy.CreateIndex, policy.ModifyIndex = *j.CreateIndex, *j.JobModifyIndex
 	return &policy
 }

@@ -6,25 +6,34 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine"
+	"taskrun/engine/httpapi/rest"
 	"taskrun/engine/httpapi/tracker"
+	"taskrun/engine/leaf/event"
 	"taskrun/engine/leaf/workload"
 	"taskrun/jobspec/taskenv"
 )
 
 // Run is the run to describe.
 type Run struct {
-	Engine  *engine.Engine
-	Tracker *tracker.Tracker
-	Machine *taskenv.Node     // read only
-	Keys    *workload.Keyring // of workload identities
-	Began   time.Time
+	Engine   *engine.Engine
+	Tracker  *tracker.Tracker
+	Machine  *taskenv.Node     // read only
+	Keys     *workload.Keyring // of workload identities
+	Began    time.Time
+	Resident bool // the engine takes any job, and keeps namespaces apart
 }
 
-// Snapshot is the state of the engine at one moment.
-type Snapshot struct {
-	Over   bool
-	Jobs   []*api.Job // copies with their state, sorted by ID
-	Allocs map[string][]engine.Alloc
+// Key returns the key of the job that the path and the namespace of a request
+// name.
+func (run *Run) Key(r *rest.Request) string { return run.KeyIn(r.Namespace(), r.ID) }
 
-	run *Run
+// KeyOf returns the key of a job.
+func (run *Run) KeyOf(j *api.Job) string { return run.KeyIn(*j.Namespace, *j.ID) }
+
+// KeyIn returns the key of the job with an ID in a namespace.
+func (run *Run) KeyIn(namespace, id string) string {
+	if !run.Resident {
+		return id
+	}
+	return event.JobKey(namespace, id)
 }

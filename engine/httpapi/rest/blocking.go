@@ -18,9 +18,9 @@ type Handler func(*Request) error
 // Get returns the object with which to respond to a request.
 type Get func(*Request) (any, error)
 
-// Wait returns the index of the objects with an ID, once it is greater than
-// after or limit has passed.
-type Wait func(ctx context.Context, id string, after uint64, limit time.Duration) uint64
+// Wait returns the index of the objects that a request names, once it is
+// greater than after or limit has passed.
+type Wait func(r *Request, after uint64, limit time.Duration) uint64
 
 // Read returns the handler of a query. If the query names an index, the handler
 // waits until the index of the data is greater, or until the query's time has
@@ -31,7 +31,7 @@ func Read(wait Wait, get Get) Handler {
 		if err != nil {
 			return err
 		}
-		r.SetMeta(wait(r.Context(), r.ID, after, limit))
+		r.SetMeta(wait(r, after, limit))
 		body, err := r.prepare(get)
 		if err != nil {
 			return err
@@ -60,6 +60,17 @@ func Order[T any](do func(r *Request, order *T) (any, error)) Handler {
 		}
 		return do(r, order)
 	})
+}
+
+// OrderOrNone is Order for a request that may have no body.
+func OrderOrNone[T any](do func(r *Request, order *T) (any, error)) Handler {
+	withBody, without := Order(do), Write(func(r *Request) (any, error) { return do(r, new(T)) })
+	return func(r *Request) error {
+		if r.ContentLength == 0 {
+			return without(r)
+		}
+		return withBody(r)
+	}
 }
 
 // prepare prepares a response; only a few are prepared concurrently. A query

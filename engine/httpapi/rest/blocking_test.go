@@ -15,8 +15,8 @@ func TestBlockingQueryAtTheEndOfTheServer(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(ErrShutdown)
-	wait := func(ctx context.Context, _ string, after uint64, _ time.Duration) uint64 {
-		<-ctx.Done()
+	wait := func(r *Request, after uint64, _ time.Duration) uint64 {
+		<-r.Context().Done()
 		return after
 	}
 	answers := NewAnswers()

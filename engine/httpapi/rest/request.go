@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -8,6 +9,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/hashicorp/nomad/api"
 )
 
 const (
@@ -22,6 +25,9 @@ type Request struct {
 	Answer http.ResponseWriter
 	ID     string // from the path
 	Query  url.Values
+	// Apart says that each namespace has objects of its own. Otherwise a
+	// namespace is only a name, and a request without one includes all.
+	Apart bool
 	// MayRead, if set, reports whether the client may read a variable.
 	MayRead func(namespace, path string) bool
 
@@ -70,11 +76,15 @@ func (r *Request) FromEnd() (bool, error) {
 	return false, Fail(http.StatusBadRequest, "origin must be start or end")
 }
 
-// InNamespace reports whether the request includes objects of a namespace. A
-// local run does not separate namespaces: a request without one includes all.
+// Namespace returns the namespace that the request names.
+func (r *Request) Namespace() string { return cmp.Or(r.Query.Get("namespace"), api.DefaultNamespace) }
+
+// InNamespace reports whether the request includes objects of a namespace.
 func (r *Request) InNamespace(name string) bool {
 	switch asked := r.Query.Get("namespace"); asked {
-	case "", "*":
+	case "":
+		return !r.Apart || name == api.DefaultNamespace
+	case api.AllNamespacesNamespace:
 		return true
 	default:
 		return asked == name

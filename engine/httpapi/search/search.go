@@ -49,15 +49,17 @@ func (h *Handler) searchable(r *rest.Request) []searched {
 			continue
 		}
 		jobs = append(jobs, *j.ID)
-		for _, a := range now.Allocs[*j.ID] {
+		for _, a := range now.Allocs(j) {
 			allocs = append(allocs, a.ID)
 		}
-		for _, d := range h.run.Engine.Deployments(*j.ID) {
+		for _, d := range h.run.Engine.Deployments(h.run.KeyOf(j)) {
 			deployments = append(deployments, d.ID)
 		}
 	}
-	for _, e := range now.Evaluations(r, func(*fold.Evaluation) bool { return true }) {
-		evaluations = append(evaluations, e.ID)
+	for _, e := range h.run.Evaluations(func(*fold.Evaluation) bool { return true }) {
+		if r.InNamespace(e.Namespace) {
+			evaluations = append(evaluations, e.ID)
+		}
 	}
 	for _, v := range h.run.Engine.Variables().All() {
 		if r.InNamespace(v.Namespace) {
@@ -142,7 +144,7 @@ func (h *Handler) Fuzzy(r *rest.Request, order *api.FuzzySearchRequest) (any, er
 	for _, j := range now.Jobs {
 		if r.InNamespace(*j.Namespace) {
 			addParts(j, add)
-			for _, a := range now.Allocs[*j.ID] {
+			for _, a := range now.Allocs(j) {
 				add(contexts.Allocs, a.Name, *j.Namespace, a.ID)
 			}
 		}

@@ -43,7 +43,7 @@ func (h *Handler) Action(r *rest.Request) error {
 	return h.serve(r, func() (a engine.Alloc, task string, command []string, err error) {
 		alloc, task := r.Query.Get("allocID"), r.Query.Get("task")
 		a, _ = h.run.Engine.Alloc(alloc)
-		action, err := findAction(r, a, alloc, task)
+		action, err := h.findAction(r, a, alloc, task)
 		if err != nil {
 			return a, "", nil, err
 		}
@@ -52,7 +52,7 @@ func (h *Handler) Action(r *rest.Request) error {
 }
 
 // findAction returns the action that a request names, in a running task.
-func findAction(r *rest.Request, a engine.Alloc, alloc, task string) (*api.Action, error) {
+func (h *Handler) findAction(r *rest.Request, a engine.Alloc, alloc, task string) (*api.Action, error) {
 	name := r.Query.Get("action")
 	switch {
 	case name == "":
@@ -63,7 +63,7 @@ func findAction(r *rest.Request, a engine.Alloc, alloc, task string) (*api.Actio
 	switch {
 	case a.Job == nil || !r.InNamespace(*a.Job.Namespace):
 		return nil, rest.UnknownAlloc(alloc)
-	case a.Alloc.Job != r.ID:
+	case a.Alloc.Job != h.run.KeyIn(*a.Job.Namespace, r.ID):
 		return nil, rest.Fail(http.StatusBadRequest, "job %s does not have allocation %s", r.ID, alloc)
 	}
 	tasks := a.Job.LookupTaskGroup(a.Group).Tasks

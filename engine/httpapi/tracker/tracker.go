@@ -55,6 +55,18 @@ func (t *Tracker) Deployment(id string) (created, modified uint64, changed time.
 	return created, modified, changed
 }
 
+// JobOf returns the key of the job of a deployment, or "".
+func (t *Tracker) JobOf(deployment string) (key string) {
+	t.engine.State().Look(func(run *fold.Run) {
+		for _, d := range run.Deployments {
+			if d.ID == deployment {
+				key = d.Job
+			}
+		}
+	})
+	return key
+}
+
 // Evaluations returns the kept evaluations, oldest first.
 func (t *Tracker) Evaluations() (list []*fold.Evaluation) {
 	t.engine.State().Look(func(run *fold.Run) { list = slices.Clone(run.Evaluations) })
