@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -83,7 +84,27 @@ func with(bus *event.Bus, ledger *store.Ledger) *Registry {
 	r.Scheduler = newTable(r, event.Scheduler, func(c *api.SchedulerConfiguration) (created, modified *uint64) { return &c.CreateIndex, &c.ModifyIndex })
 	r.Nodes = newTable(r, event.Nodes, func(n *Node) (created, modified *uint64) { return &n.CreateIndex, &n.ModifyIndex })
 	r.HostVolumes = newTable(r, event.HostVolumes, func(v *api.HostVolume) (created, modified *uint64) { return &v.CreateIndex, &v.ModifyIndex })
+	r.addBuiltIn()
 	return r
+}
+
+// addBuiltIn adds what exists from the start, as in Nomad.
+func (r *Registry) addBuiltIn() {
+	r.Namespaces.Add(api.DefaultNamespace, &api.Namespace{Name: api.DefaultNamespace, Description: "Default shared namespace"})
+	r.AddPool(api.NodePoolAll, "Node pool with all nodes in the cluster.")
+	r.AddPool(api.NodePoolDefault, "Default node pool.")
+	r.Scheduler.Add("", &api.SchedulerConfiguration{
+		SchedulerAlgorithm: api.SchedulerAlgorithmBinpack,
+		PreemptionConfig:   api.PreemptionConfig{SystemSchedulerEnabled: true},
+	})
+}
+
+// NodeIdentityTTL is the default of node pools. It has no effect here.
+const NodeIdentityTTL = 24 * time.Hour
+
+// AddPool adds a node pool that is there without a change.
+func (r *Registry) AddPool(name, description string) {
+	r.Pools.Add(name, &api.NodePool{Name: name, Description: description, NodeIdentityTTL: NodeIdentityTTL})
 }
 
 // Lost says what was lost of the stored state because it is damaged, or returns

@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -52,6 +51,18 @@ func (t *Table[T]) Len() int {
 	t.registry.mu.RLock()
 	defer t.registry.mu.RUnlock()
 	return len(t.objects)
+}
+
+// Add adds an object that is there without a change, unless there is one with
+// its key. It is neither stored nor published.
+func (t *Table[T]) Add(key string, now *T) {
+	t.registry.mu.Lock()
+	defer t.registry.mu.Unlock()
+	if t.objects[key] == nil {
+		created, modified := t.indexes(now)
+		*created, *modified = fold.FirstIndex, fold.FirstIndex
+		t.objects[key] = now
+	}
 }
 
 // Put creates or replaces an object, and sets its indexes. It returns the index
@@ -146,15 +157,16 @@ func (t *Table[T]) load() (lost []error) {
 func (t *Table[T]) past() (events []event.Event) {
 	add := func(at uint64, key string, deleted bool) {
 		events = append(events, event.Event{
-			Seq: cmp.Or(at, fold.FirstIndex) - fold.FirstIndex, Time: time.Now(), Body: event.Object{Table: t.name, Key: key, Deleted: deleted},
+			Seq: at - fold.FirstIndex, Time: time.Now(), Body: event.Object{Table: t.name, Key: key, Deleted: deleted},
 		})
 	}
 	if t.deleted > 0 {
 		add(t.deleted, "", true)
 	}
 	for key, now := range t.objects {
-		_, modified := t.indexes(now)
-		add(*modified, key, false)
+		if _, modified := t.indexes(now); *modified > fold.FirstIndex {
+			add(*modified, key, false)
+		}
 	}
 	return events
 }

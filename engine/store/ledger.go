@@ -34,8 +34,9 @@ type Ledger struct {
 func NewLedger(bus *event.Bus) *Ledger { return &Ledger{bus: bus, state: newState()} }
 
 // OpenLedger returns the ledger that is kept in a directory, which it makes if
-// there is none. Only one ledger may use a directory at a time. A damaged file,
-// or one of another version, is set aside; Lost tells what that costs.
+// there is none. Only one ledger may use a directory at a time. A damaged file is
+// set aside, and Lost tells what that costs. A file of another version is an
+// error, and stays as it is.
 func OpenLedger(bus *event.Bus, dir string) (*Ledger, error) {
 	l := &Ledger{bus: bus, path: filepath.Join(dir, stateFile), state: newState()}
 	if err := l.open(dir); err != nil {
@@ -56,7 +57,9 @@ func (l *Ledger) open(dir string) error {
 		return err
 	}
 	var length int
-	l.state, length, l.lost = salvage(text)
+	if l.state, length, l.lost, err = salvage(text); err != nil {
+		return fmt.Errorf("%q %w: use the taskrun that wrote it, or another data directory", l.path, err)
+	}
 	if len(l.lost) > 0 {
 		aside, err := setAside(l.path)
 		if err != nil {
@@ -204,8 +207,9 @@ func (l *Ledger) Close() error {
 }
 
 // salvage returns the state in the text of a ledger's file, the length of the
-// part of it that can be continued, and what is lost.
-func salvage(text []byte) (s *state, length int, lost []string) {
+// part of it that can be continued, and what is lost. A file of another version
+// is an error.
+func salvage(text []byte) (s *state, length int, lost []string, err error) {
 	s = newState()
 	var h header
 	first, rest, whole := bytes.Cut(text, []byte("\n"))
@@ -214,7 +218,7 @@ func salvage(text []byte) (s *state, length int, lost []string) {
 		h = header{}
 		lost = append(lost, "its first line is damaged")
 	case h.Version != version:
-		return s, 0, []string{fmt.Sprintf("it has version %d, but this taskrun can only read version %d", h.Version, version)}
+		return nil, 0, nil, fmt.Errorf("has version %d, but this taskrun can only read version %d", h.Version, version)
 	}
 	read := 0
 	for number := 2; len(rest) > 0; number++ {
@@ -235,7 +239,7 @@ func salvage(text []byte) (s *state, length int, lost []string) {
 	if missing := h.Records - read; missing > 0 {
 		lost = append(lost, fmt.Sprintf("%d of %d records are missing at its end", missing, h.Records))
 	}
-	return s, len(text) - len(rest), lost
+	return s, len(text) - len(rest), lost, nil
 }
 
 // named returns what a damaged line was about, if that can be read.
