@@ -314,18 +314,16 @@ func imageOf(pid int) string {
 // signal is like kill with another signal.
 func (p proc) signal(sig syscall.Signal) error {
 	fd, err := unix.PidfdOpen(p.PID, 0)
-	if err != nil && !errors.Is(err, unix.ESRCH) {
-		fd = -1 // not supported or forbidden: a PID reused within a moment is the remaining risk
-	} else if err != nil {
+	if errors.Is(err, unix.ESRCH) {
 		return err
 	}
-	if fd >= 0 {
+	if err == nil {
 		defer unix.Close(fd)
 	}
 	if now, ok := stat(p.PID); !ok || now.Start != p.Start || now.ended {
 		return syscall.ESRCH
 	}
-	if fd < 0 {
+	if err != nil { // not supported or forbidden: a PID reused within a moment is the remaining risk
 		return syscall.Kill(p.PID, sig)
 	}
 	return unix.PidfdSendSignal(fd, sig, nil, 0)

@@ -112,6 +112,21 @@ func TestSelf(t *testing.T) {
 }
 
 // No descriptor stays open after the end of a process.
+// The start of a process has the unit and the epoch of Now.
+func TestNow(t *testing.T) {
+	t.Parallel()
+	before := Now()
+	cmd := exec.Command("true")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p, ok := stat(cmd.Process.Pid) // it is there until it is waited for
+	after := Now()
+	if err := cmd.Wait(); err != nil || !ok || p.Start < before || p.Start > after {
+		t.Errorf("a process started at %d, %t, between %d and %d: %v", p.Start, ok, before, after, err)
+	}
+}
+
 func TestDescriptors(t *testing.T) { // not parallel: it counts those of the program
 	run := newRun(t)
 	count := func() int {

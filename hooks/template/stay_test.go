@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"taskrun/engine/leaf/allocdir"
@@ -35,5 +36,30 @@ func TestNoLinkLeadsToAnotherTask(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(secrets); err != nil || len(entries) != 1 {
 		t.Errorf("the other task has %v, %v", entries, err)
+	}
+}
+
+// Reading a file leaves no descriptor open.
+func TestReadPlacedCloses(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat("/proc/self/fd"); err != nil {
+		t.Skip("no /proc")
+	}
+	path := t.TempDir()
+	file := filepath.Join(path, "t", "local", "file")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("text"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := readPlaced(path, file); err != nil || string(text) != "text" {
+		t.Fatalf("%q, %v", text, err)
+	}
+	fds, err := filepath.Glob("/proc/self/fd/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fd := range fds {
+		if target, err := os.Readlink(fd); err == nil && strings.HasPrefix(target, path) {
+			t.Errorf("%s is still open", target)
+		}
 	}
 }
