@@ -20,11 +20,21 @@ func guard(args []string) int {
 		return 1
 	}
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Stdout = os.Stdout // not a pipe of ours, which remaining processes would hold open
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr // not pipes of ours, which remaining processes would hold open
 	err := cmd.Run()
 	killOrphans()
 	if err != nil {
 		return 1
 	}
 	return 0
+}
+
+// command returns a command with a guard, which a canceled context ends with
+// all its processes.
+func command(ctx context.Context, args ...string) *exec.Cmd {
+	self, err := os.Executable()
+	cmd := exec.CommandContext(ctx, self, append([]string{guardArg}, args...)...)
+	cmd.Err = err
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	return cmd
 }

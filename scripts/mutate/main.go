@@ -2,6 +2,7 @@
 // test notices:
 //
 //	go run ./scripts/mutate [-seed 1] [-n 150] [-packages PATTERNS] [-parallel 2] [-own] [-results FILE]
+//	go run ./scripts/mutate -coverage DIR ...
 //	go run ./scripts/mutate -at engine/health/orders.go:50
 //
 // It samples n mutants, stratified by package, and runs the tests of the mutant's
@@ -9,6 +10,12 @@
 // of the go command: the source tree is not changed. Mutants that do not compile
 // are replaced by others; equivalent.txt lists those that change nothing, with
 // reasons. With -at it tries every mutant of one line.
+//
+// With -coverage it first measures which tests, and which parts of those that
+// take long, run which statements, and keeps that in DIR for the commit. It then
+// runs the tests of a mutant's package and, of all packages, only the tests that
+// run its statement, the shortest first. A test must fail twice. A process that a
+// test kills leaves no coverage.
 package main
 
 import (
@@ -29,11 +36,12 @@ func main() {
 	if len(os.Args) > 2 && os.Args[1] == guardArg {
 		os.Exit(guard(os.Args[2:]))
 	}
-	var o options
+	o := options{long: 5 * time.Second}
 	flag.Uint64Var(&o.seed, "seed", 1, "seed of the sample")
 	flag.IntVar(&o.n, "n", 150, "number of mutants")
 	flag.StringVar(&o.packages, "packages", patterns, "packages to mutate")
 	flag.StringVar(&o.at, "at", "", "try every mutant of this `FILE:LINE` instead of a sample")
+	flag.StringVar(&o.coverage, "coverage", "", "run only tests that run a mutant, and keep what they run in `DIR`")
 	flag.BoolVar(&o.own, "own", false, "run only the tests of the package itself")
 	flag.IntVar(&o.parallel, "parallel", 2, "number of packages mutated at a time")
 	flag.DurationVar(&o.timeout, "timeout", 3*time.Minute, "limit of the tests of a package")
@@ -53,6 +61,8 @@ type options struct {
 	n, parallel int
 	packages    string
 	at, results string
+	coverage    string
+	long        time.Duration // how long tests may take before each of them is measured by itself
 	own         bool
 	timeout     time.Duration
 }

@@ -13,6 +13,7 @@ type mutant struct {
 	file       string // from the root of the module
 	line, col  int
 	function   string
+	statement  position // zero outside of functions
 	start, end int
 	old, text  string
 	what       string // the operator
@@ -59,7 +60,8 @@ func mutants(file string, src []byte) ([]mutant, error) {
 	if ast.IsGenerated(tree) {
 		return nil, nil
 	}
-	f := &finder{set: set, src: src, file: file}
+	var found []mutant
+	f := &finder{set: set, src: src, file: file, found: &found}
 	for _, d := range tree.Decls {
 		f.function, f.results = "-", nil
 		if fn, ok := d.(*ast.FuncDecl); ok {
@@ -67,7 +69,7 @@ func mutants(file string, src []byte) ([]mutant, error) {
 		}
 		ast.Walk(f, d)
 	}
-	return f.found, nil
+	return found, nil
 }
 
 // name returns the name of a function, with its receiver's type.

@@ -12,7 +12,9 @@ type finder struct {
 	file     string
 	function string
 	results  *ast.FieldList // of the innermost function
-	found    []mutant
+	at       token.Pos      // the innermost statement that coverage counts
+	comm     ast.Stmt       // the communication of the innermost case of a select
+	found    *[]mutant
 }
 
 // opposite and boundary map operators to their replacements. An operator that
@@ -36,13 +38,8 @@ var (
 
 // Visit collects the mutants of one node.
 func (f *finder) Visit(n ast.Node) ast.Visitor {
+	f = f.inside(n)
 	switch n := n.(type) {
-	case *ast.FuncLit:
-		inner := *f
-		inner.results, inner.found = n.Type.Results, nil
-		ast.Walk(&inner, n.Body)
-		f.found = append(f.found, inner.found...)
-		return nil
 	case *ast.BinaryExpr:
 		f.operator("negate", opposite, n.Op, n.OpPos)
 		f.operator("boundary", boundary, n.Op, n.OpPos)
@@ -77,6 +74,23 @@ func (f *finder) Visit(n ast.Node) ast.Visitor {
 		f.returned(n)
 	}
 	return f
+}
+
+// inside returns the finder of the mutants inside a node.
+func (f *finder) inside(n ast.Node) *finder {
+	inner := *f
+	switch n := n.(type) {
+	case *ast.FuncLit:
+		inner.results = n.Type.Results
+	case *ast.CommClause:
+		inner.comm = n.Comm
+	case *ast.CaseClause, *ast.BlockStmt: // coverage counts their statements, and their switch
+	case ast.Stmt:
+		if n != f.comm {
+			inner.at = n.Pos()
+		}
+	}
+	return &inner
 }
 
 // discards reports whether a statement only marks a value as unused.
@@ -172,8 +186,8 @@ func (f *finder) drop(n ast.Node) { f.add("drop", n.Pos(), n.End(), "") }
 func (f *finder) add(what string, from, to token.Pos, text string) {
 	at := f.set.Position(from)
 	start, end := at.Offset, f.set.Position(to).Offset
-	f.found = append(f.found, mutant{
-		file: f.file, line: at.Line, col: at.Column, function: f.function,
+	*f.found = append(*f.found, mutant{
+		file: f.file, line: at.Line, col: at.Column, function: f.function, statement: positionOf(f.set.Position(f.at)),
 		start: start, end: end, old: string(f.src[start:end]), text: text, what: what,
 	})
 }

@@ -22,7 +22,9 @@ type pkg struct {
 	Imports      []string
 	TestImports  []string
 	XTestImports []string
-	Module       struct{ Dir string }
+	TestGoFiles  []string
+	XTestGoFiles []string
+	Module       struct{ Dir, Path string }
 
 	importers []string
 	mutants   []mutant

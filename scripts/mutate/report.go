@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"text/tabwriter"
 )
 
@@ -56,7 +57,7 @@ func (t *trial) report() {
 	fmt.Fprintln(t.out)
 	for _, r := range t.results {
 		if r.Verdict == survived {
-			fmt.Fprintln(t.out, "survived:", r.Mutant)
+			fmt.Fprintln(t.out, strings.TrimSpace("survived: "+r.Mutant+"  "+r.By))
 		}
 	}
 }

@@ -24,13 +24,14 @@ type result struct {
 	Mutant  string // as shown in a report
 	Name    string // without the line number
 	Verdict verdict
-	By      string // output of the test that caught it
+	By      string // output of the test that caught it, or why none could
 }
 
 // A trial tries mutants, several packages at a time.
 type trial struct {
 	timeout     time.Duration
 	equivalents map[string]string // reasons by name
+	coverage    *coverage         // nil: run the tests of packages
 	out         io.Writer
 	save        io.Writer
 
@@ -73,7 +74,12 @@ func run(ctx context.Context, o options, out io.Writer) error {
 		}
 		defer file.Close()
 	}
-	if err := t.unmutated(ctx, strata); err != nil {
+	if o.coverage != "" {
+		t.coverage, err = measure(ctx, o.coverage, o.long, out)
+	} else {
+		err = t.unmutated(ctx, strata)
+	}
+	if err != nil {
 		return err
 	}
 	if err := t.all(ctx, strata, o.parallel); err != nil {
@@ -118,7 +124,7 @@ func (t *trial) unmutated(ctx context.Context, strata []stratum) error {
 	var why string
 	for range 3 { // under load a test may fail by chance; passed ones are cached
 		var ok bool
-		if ok, why = passes(ctx, t.timeout*time.Duration(len(packages)), env, t.test(packages...)...); ok {
+		if ok, why = passes(ctx, t.timeout*time.Duration(len(packages)), "", env, t.test(packages...)...); ok {
 			return nil
 		}
 	}

@@ -5,13 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -41,18 +40,61 @@ func (t *trial) try(ctx context.Context, p *pkg, m mutant) (v verdict, by string
 		return "", "", err
 	}
 	env = append(env, "GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay)
-	if ok, _ := passes(ctx, t.timeout, env, "build", "-o", os.DevNull, p.ImportPath); !ok {
+	switch ok, why := passes(ctx, t.timeout, "", env, "go", "build", "-o", os.DevNull, p.ImportPath); {
+	case why == timedOut:
+		return "", "", fmt.Errorf("%s: the build %s", m, why)
+	case !ok:
 		return uncompilable, "", ctx.Err()
 	}
-	if ok, by := passes(ctx, t.timeout, env, t.test(p.ImportPath)...); !ok {
+	if t.coverage != nil {
+		v, by, err = t.covered(ctx, dir, env, p, m)
+		return v, by, errors.Join(err, ctx.Err())
+	}
+	if ok, by := passes(ctx, t.timeout, "", env, t.test(p.ImportPath)...); !ok {
 		return caught, by, ctx.Err()
 	}
 	if len(p.importers) > 0 {
-		if ok, by := passes(ctx, t.timeout*time.Duration(len(p.importers)), env, t.test(p.importers...)...); !ok {
+		if ok, by := passes(ctx, t.timeout*time.Duration(len(p.importers)), "", env, t.test(p.importers...)...); !ok {
 			return caught, by, ctx.Err()
 		}
 	}
 	return survived, "", ctx.Err()
+}
+
+// untested is the reason of a survivor whose statement no test runs.
+const untested = "(no test runs the statement)"
+
+// covered runs the tests that may notice a mutant until one fails.
+func (t *trial) covered(ctx context.Context, dir string, env []string, p *pkg, m mutant) (verdict, string, error) {
+	batches, reason := t.coverage.batches(m, p.ImportPath), ""
+	if whole := t.coverage.whole[p.ImportPath]; len(batches) == 0 && whole != nil {
+		batches = []batch{{whole}} // a process that was killed may have run it
+	}
+	if !slices.ContainsFunc(t.coverage.units, func(u *unit) bool { return u.covers(m) }) {
+		reason = untested
+	}
+	binary, built := filepath.Join(dir, "test"), ""
+	for _, b := range batches {
+		of := b[0].Package
+		if built != of {
+			if ok, why := passes(ctx, t.timeout, "", env, "go", "test", "-c", "-o", binary, of); !ok {
+				return "", "", fmt.Errorf("cannot build the tests of %s with %s: %s", of, m, why)
+			}
+			built = of
+		}
+		limit := t.timeout + time.Duration(10*b.seconds())*time.Second
+		why := ""
+		for range 2 { // under load a test may fail by chance
+			var ok bool
+			if ok, why = passes(ctx, limit, t.coverage.dirs[of], env, binary, "-test.failfast", "-test.run", b.pattern()); ok {
+				break
+			}
+		}
+		if why != "" {
+			return caught, why, nil
+		}
+	}
+	return survived, reason, nil
 }
 
 // scratch creates a directory for temporary files and returns an environment in
@@ -68,7 +110,7 @@ func scratch() (dir string, env []string, err error) {
 
 // test returns the go command that tests packages.
 func (t *trial) test(packages ...string) []string {
-	return slices.Concat([]string{"test", "-vet=off", "-failfast", "-timeout", t.timeout.String()}, packages)
+	return slices.Concat([]string{"go", "test", "-vet=off", "-failfast", "-timeout", t.timeout.String()}, packages)
 }
 
 // write writes a mutant's file, and the overlay that replaces the package's
@@ -94,19 +136,16 @@ func write(dir string, p *pkg, m mutant) (overlay string, err error) {
 // failure matches a line of go test about a failed test or package.
 var failure = regexp.MustCompile(`^(\s*--- FAIL|FAIL\b|panic: )`)
 
-// passes reports whether a go command succeeds, or else the first failure that
-// it reports, including the subtest. It then kills the command, with its
+const timedOut = "timed out, which proves little on a busy machine"
+
+// passes reports whether a command succeeds, or else the first failure of a test
+// that it reports, including the subtest. It then kills the command, with its
 // children, as it does at the time limit.
-func passes(ctx context.Context, limit time.Duration, env []string, args ...string) (ok bool, why string) {
+func passes(ctx context.Context, limit time.Duration, dir string, env []string, args ...string) (ok bool, why string) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	self, err := os.Executable()
-	if err != nil {
-		return false, err.Error()
-	}
-	cmd := exec.CommandContext(ctx, self, slices.Concat([]string{guardArg, "go"}, args)...)
-	cmd.Env = env
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd := command(ctx, args...)
+	cmd.Dir, cmd.Env = dir, env
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -126,7 +165,7 @@ func passes(ctx context.Context, limit time.Duration, env []string, args ...stri
 	}
 	if err := cmd.Wait(); err != nil && why == "" {
 		if why = err.Error(); errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			why = "timed out, which proves little on a busy machine"
+			why = timedOut
 		}
 	}
 	return why == "", why
