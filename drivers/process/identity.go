@@ -1,6 +1,7 @@
 package process
 
 import (
+	"fmt"
 	"os"
 	"syscall"
 	"time"
@@ -16,6 +17,14 @@ func identify(pid int) ID {
 
 // Self returns the ID of this process.
 func Self() ID { return identify(os.Getpid()) }
+
+// Identify returns the ID of a running process.
+func Identify(pid int) (ID, error) {
+	if p, ok := stat(pid); ok && !p.ended {
+		return p.ID, nil
+	}
+	return ID{}, fmt.Errorf("there is no process %d", pid)
+}
 
 // inOtherSession reports whether a process exists in a session other than this
 // one's.

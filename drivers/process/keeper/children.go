@@ -31,6 +31,9 @@ type parent struct {
 	began    time.Time
 	deaths   int
 	stood    bool
+	next     next
+	woken    bool // Wake was called since the program was started
+	call     call // how the program is started
 	over     *over
 }
 

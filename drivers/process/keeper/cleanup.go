@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -18,7 +19,7 @@ import (
 // remains returns the evidence for the processes of the run.
 func (c *contents) remains() *process.Remains {
 	r := &process.Remains{Mark: c.mark, Allocs: map[string]bool{}}
-	for _, dir := range c.dirs {
+	for _, dir := range slices.Concat(c.dirs, c.kept) {
 		entries, _ := os.ReadDir(filepath.Join(dir, "alloc")) // empty if nothing ran
 		for _, e := range entries {
 			r.Allocs[e.Name()] = true
@@ -49,6 +50,9 @@ func (c *contents) cleanUp(ctx context.Context, clean Cleaner) (killed []process
 	}
 	for _, dir := range c.dirs {
 		errs = append(errs, allocdir.Abandon(dir, c.program.PID))
+	}
+	for _, dir := range c.kept {
+		errs = append(errs, allocdir.Interrupt(dir, c.program.PID))
 	}
 	for _, dir := range c.scratch {
 		errs = append(errs, allocdir.RemoveScratch(dir))

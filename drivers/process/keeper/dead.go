@@ -81,7 +81,7 @@ func openDead(path string) (*Dead, error) {
 		return nil, d.Close() // it is about to be written, or finished
 	}
 	d.PID = d.contents.program.PID
-	for _, dir := range d.contents.dirs {
+	for _, dir := range slices.Concat(d.contents.dirs, d.contents.kept) {
 		d.Jobs = append(d.Jobs, allocdir.JobOf(dir))
 	}
 	slices.Sort(d.Jobs)

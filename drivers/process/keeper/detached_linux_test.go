@@ -113,6 +113,14 @@ func program2(commands string) error {
 				return err
 			}
 			fmt.Println("held")
+		case "wait":
+			calls, err := os.OpenFile(task, os.O_RDWR|os.O_CREATE, 0o600)
+			if err != nil {
+				return err
+			}
+			keeper, err := w.Await(calls)
+			fmt.Println("waits", keeper.PID, keeper.Start, err)
+			return nil
 		case "over":
 			killed, err := run.Shutdown(context.Background())
 			fmt.Println("over", killed, err, w.Close(true))
@@ -311,6 +319,47 @@ func TestTasksOutliveTheProgram(t *testing.T) {
 	d.must(t, "ended", "a", "5", "0")
 	d.say(t, "over")
 	d.must(t, "over", "0", "<nil>", "<nil>")
+}
+
+// A keeper that waits keeps the tasks, and starts the program with another call when
+// it is woken.
+func TestKeeperWaits(t *testing.T) {
+	t.Parallel()
+	d := stand(t)
+	d.must(t, "world", "taskrun", d.dir)
+	d.say(t, "start a read x <"+d.path("a")+"; exit 5")
+	a := d.line(t, "started")[1]
+	calls := d.path("call")
+	d.say(t, "wait "+calls)
+	words := d.line(t, "waits")
+	pid, _ := strconv.Atoi(words[0])
+	start, _ := strconv.ParseUint(words[1], 10, 64)
+	keeper := process.ID{PID: pid, Start: start}
+	if !keeper.Running() {
+		t.Fatalf("no keeper: %q", words)
+	}
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = Wake(keeper, calls, path, Detached{
+		Args: []string{d.path("commands")}, Dir: "/",
+		Env: []string{"PATH=" + os.Getenv("PATH"), "TASKRUN_TEST_ROLE=program", "TASKRUN_TEST_RUN=" + filepath.Base(filepath.Dir(d.dir)), "GORACE=atexit_sleep_ms=0"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.line(t, "instance")
+	d.must(t, "world", "taskrun", "/")
+	d.must(t, "adopted", "a", a)
+	d.must(t, "settled", "0", "false")
+	write(t, d.path("a"))
+	d.must(t, "ended", "a", "5", "0")
+	d.say(t, "over")
+	d.must(t, "over", "0", "<nil>", "<nil>")
+	if err := Wake(process.ID{PID: pid, Start: start + 1}, calls, path, Detached{}); err == nil {
+		t.Error("another process was woken")
+	}
 }
 
 // write lets a task that reads from a named pipe continue.

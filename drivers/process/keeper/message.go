@@ -28,6 +28,8 @@ type message struct {
 	Stood bool        `json:",omitempty"` // the run has started: restart the program from now on
 	Over  *over       `json:",omitempty"`
 
+	Next *next `json:",omitempty"` // what follows this instance
+
 	// From both: the file sent with the message is held under this name.
 	// Without a file, the name is released.
 	Hold string `json:",omitempty"`
@@ -43,6 +45,12 @@ type welcome struct {
 // over says that the run has ended, and the program will end now.
 type over struct {
 	Clean bool // nothing is left of the run
+}
+
+// next says how a detached run goes on once the program has ended.
+type next struct {
+	Path string // of the program; empty: that of the keeper
+	Wait bool   // do nothing until Wake
 }
 
 // A line is one end of the connection. Sending is safe for concurrent use.

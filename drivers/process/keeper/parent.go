@@ -24,16 +24,18 @@ const (
 // keepDetached is the keeper of a detached run.
 func keepDetached(clean Cleaner) {
 	adopts := process.AdoptOrphans()
-	news := make(chan os.Signal, 1)
+	news, wake := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(news, syscall.SIGCHLD)
+	signal.Notify(wake, wakeSignal)
 	closeInherited(pipeFD)
 	syscall.CloseOnExec(pipeFD)
 	report := os.NewFile(pipeFD, "report")
 	p := &parent{
 		clean: clean, adopts: adopts, log: os.Stderr, report: report, held: map[string]*os.File{},
 		children: map[process.ID]process.Child{}, unwanted: map[process.ID]bool{},
+		call: call{Args: os.Args[3:], Env: ownEnviron(), Dir: os.Getenv(dirVar)},
 	}
-	if err := p.run(news); err != nil {
+	if err := p.run(news, wake); err != nil {
 		fmt.Fprintf(p.log, "taskrun: %v\n", err)
 		if p.report != nil {
 			_, _ = p.report.WriteString(err.Error()) // the program that detached may have gone
@@ -41,7 +43,7 @@ func keepDetached(clean Cleaner) {
 	}
 }
 
-func (p *parent) run(news <-chan os.Signal) (err error) {
+func (p *parent) run(news, wake <-chan os.Signal) (err error) {
 	p.mark, p.claim = process.Mark()
 	if p.record, err = createRecord(os.Getenv(pathVar)); err != nil {
 		return err
@@ -62,6 +64,8 @@ func (p *parent) run(news <-chan os.Signal) (err error) {
 				p.messages = nil
 			}
 		case <-news:
+		case <-wake:
+			p.woken = true
 		case <-restart:
 			restart = nil
 			if err := p.start(); err != nil {
@@ -73,7 +77,15 @@ func (p *parent) run(news <-chan os.Signal) (err error) {
 			if pause == 0 || err != nil {
 				return err
 			}
-			restart = time.After(pause)
+			if p.next.Wait {
+				p.forgetSockets()
+			} else {
+				restart = time.After(pause)
+			}
+		}
+		if p.next.Wait && p.woken && p.engine == (process.ID{}) {
+			p.awake()
+			restart = time.After(0)
 		}
 	}
 }
@@ -135,6 +147,8 @@ func (p *parent) take(m message) {
 		p.closeReport()
 	case m.Over != nil:
 		p.over = m.Over
+	case m.Next != nil:
+		p.next = *m.Next
 	case m.Reap != nil:
 		c, ok := p.children[*m.Reap]
 		delete(p.children, *m.Reap)
@@ -163,7 +177,7 @@ func (p *parent) closeReport() {
 
 // start starts the program and sends it the keeper's state.
 func (p *parent) start() error {
-	path, err := Program()
+	path, err := p.program()
 	if err != nil {
 		return err
 	}
@@ -182,13 +196,14 @@ func (p *parent) start() error {
 	}
 	log := p.log.(*os.File)
 	id, err := process.Launch(process.Spec{
-		Path: path, Name: "taskrun", Args: os.Args[3:], Env: p.environ(), Dir: os.Getenv(dirVar),
+		Path: path, Name: "taskrun", Args: p.call.Args, Env: append([]string{linkVar + "=" + strconv.Itoa(p.instance)}, p.call.Env...), Dir: p.call.Dir,
 		Stdout: log, Stderr: log, Files: files,
 	})
 	if err != nil {
 		return errors.Join(err, ours.Close())
 	}
 	p.closeReport()
+	p.woken = false
 	p.engine, p.began = id, time.Now()
 	p.record.set(p.record.program, programLine(id))
 	if p.line, err = newLine(ours); err != nil {
@@ -200,8 +215,16 @@ func (p *parent) start() error {
 	return nil
 }
 
-func (p *parent) environ() []string {
-	env := []string{linkVar + "=" + strconv.Itoa(p.instance)}
+// program returns the path of the program, or of the keeper's own if that is gone.
+func (p *parent) program() (string, error) {
+	if info, err := os.Stat(p.next.Path); p.next.Path != "" && err == nil && info.Mode().IsRegular() {
+		return p.next.Path, nil
+	}
+	return Program()
+}
+
+// ownEnviron returns the environment for the program.
+func ownEnviron() (env []string) {
 	for _, entry := range os.Environ() {
 		if name, _, _ := strings.Cut(entry, "="); name != roleVar && name != pathVar && name != dirVar {
 			env = append(env, entry)

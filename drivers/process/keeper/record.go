@@ -144,18 +144,20 @@ func (r *record) remove() error {
 
 // contents is the parsed content of a record.
 type contents struct {
-	program process.ID // the engine
-	at      cell       // its place
-	boot    string
-	mark    uint64
-	dirs    []string // directories of runs, see allocdir.Run
-	sockets []string
-	scratch []string // directories, see allocdir.MakeScratch
-	lasting []lasting
-	started []started
-	intents []intent
-	blank   []cell
-	end     int64
+	program   process.ID // the engine
+	at        cell       // its place
+	boot      string
+	mark      uint64
+	dirs      []string // directories of runs, see allocdir.Run
+	kept      []string // those that a later program continues, see Watch.Keep
+	sockets   []string
+	socketsAt []cell
+	scratch   []string // directories, see allocdir.MakeScratch
+	lasting   []lasting
+	started   []started
+	intents   []intent
+	blank     []cell
+	end       int64
 }
 
 // lasting is a driver's reference to tasks that are not processes.
@@ -217,9 +219,13 @@ func (c *contents) take(line string, at cell) {
 		if _, err := fmt.Sscanf(rest, "%q", &text); err == nil {
 			c.dirs = append(c.dirs, text)
 		}
+	case "kept":
+		if _, err := fmt.Sscanf(rest, "%q", &text); err == nil {
+			c.kept = append(c.kept, text)
+		}
 	case "socket":
 		if _, err := fmt.Sscanf(rest, "%q", &text); err == nil {
-			c.sockets = append(c.sockets, text)
+			c.sockets, c.socketsAt = append(c.sockets, text), append(c.socketsAt, at)
 		}
 	case "scratch":
 		if _, err := fmt.Sscanf(rest, "%q", &text); err == nil {

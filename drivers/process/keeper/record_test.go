@@ -1,12 +1,15 @@
 package keeper
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"taskrun/drivers/process"
+	"taskrun/engine/leaf/allocdir"
 )
 
 // A line stays in a record until it is blanked, and the next one takes its
@@ -125,4 +128,41 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%d of %d bytes were read", c.end, len(text))
 		}
 	})
+}
+
+// What a later program continues stays after a run that was killed.
+func TestKeptRunStays(t *testing.T) {
+	t.Parallel()
+	dataDir, records := t.TempDir(), private(t)
+	r, err := createRecord(records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, job := range []string{"dir", "kept"} {
+		run, err := allocdir.OpenRun(dataDir, job, "1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(os.MkdirAll(filepath.Join(run.Dir, allocdir.RecoveryDir), 0o700), run.Leave()); err != nil {
+			t.Fatal(err)
+		}
+		r.put(fmt.Sprintf("%s %q", job, run.Dir), 0)
+	}
+	c, err := parse(r.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.boot = "another" // so that no process is looked for
+	if _, err := c.cleanUp(t.Context(), cleaner); err != nil {
+		t.Fatal(err)
+	}
+	for job, want := range map[string]bool{"dir": false, "kept": true} {
+		_, err := os.Stat(filepath.Join(allocdir.RunDir(dataDir, job, "1"), allocdir.RecoveryDir))
+		if (err == nil) != want {
+			t.Errorf("%s: %v", job, err)
+		}
+	}
+	if err := r.remove(); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -109,6 +109,12 @@ func (w *Watch) Run(dir string) {
 	w.write(func(r *record) { r.put(fmt.Sprintf("dir %q", dir), 0) })
 }
 
+// Keep records the directory of a run that a later program continues, even if this
+// one is killed with its processes. Nothing in it is removed.
+func (w *Watch) Keep(dir string) {
+	w.write(func(r *record) { r.put(fmt.Sprintf("kept %q", dir), 0) })
+}
+
 // Socket records a path at which this program listens.
 func (w *Watch) Socket(path string) {
 	w.write(func(r *record) { r.put(fmt.Sprintf("socket %q", path), 0) })

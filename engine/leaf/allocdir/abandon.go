@@ -29,6 +29,10 @@ func Abandon(runDir string, pid int) error {
 	return errors.Join(append(errs, emptyLock(jobDirOf(runDir), pid))...)
 }
 
+// Interrupt cleans up after a run whose program was killed, and which a later one
+// continues: it removes only the program's PID from the lock of the job's name.
+func Interrupt(runDir string, pid int) error { return emptyLock(jobDirOf(runDir), pid) }
+
 func (d *Dir) removePipes() error {
 	logs, err := d.Logs()
 	if errors.Is(err, fs.ErrNotExist) {
