@@ -98,6 +98,8 @@ type Alloc struct {
 	recorder *store.Recorder
 	stop     chan struct{}
 	stopOnce sync.Once
+	prompt   context.Context // done: no shutdown_delay is waited for
+	noDelay  context.CancelFunc
 	hard     context.Context // done: no time left for a graceful end
 	leaving  context.Context // done: tasks are left running
 	leave    context.CancelFunc
@@ -201,6 +203,10 @@ func (a *Alloc) Config() Config {
 // periods, then poststop tasks. It does not wait, and may be called more than
 // once.
 func (a *Alloc) Stop() { a.stopOnce.Do(func() { close(a.stop) }) }
+
+// SkipShutdownDelay makes the allocation wait for no shutdown_delay when it
+// stops, neither its group's nor those of its tasks.
+func (a *Alloc) SkipShutdownDelay() { a.noDelay() }
 
 // Leave ends Run and leaves the tasks running for a later engine. It does not
 // wait.

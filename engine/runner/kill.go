@@ -117,12 +117,12 @@ func (e ending) shutdownDelay() *drivers.ExitResult {
 	if p := e.progress; p.Until.IsZero() {
 		told := event.WaitingShutdownDelay(d)
 		p.Until = time.Now().Add(d)
-		if e.alloc.hard.Err() != nil {
+		if e.alloc.hard.Err() != nil || e.alloc.prompt.Err() != nil {
 			told, p.Until = event.SkippingShutdownDelay(d), time.Now()
 		}
 		e.advance(p, func() { e.apply(pending, told) })
 	}
-	if e.alloc.hard.Err() != nil {
+	if e.alloc.hard.Err() != nil || e.alloc.prompt.Err() != nil {
 		return nil
 	}
 	timer := time.NewTimer(time.Until(e.progress.Until))
@@ -131,6 +131,7 @@ func (e ending) shutdownDelay() *drivers.ExitResult {
 	case result := <-e.ended:
 		return result
 	case <-timer.C:
+	case <-e.alloc.prompt.Done():
 	case <-e.alloc.hard.Done():
 	}
 	return nil

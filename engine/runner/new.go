@@ -27,6 +27,7 @@ func New(cfg Config) *Alloc {
 		a.recorder = store.NewRecorder(cfg.Bus)
 	}
 	a.leaving, a.leave = context.WithCancel(context.Background())
+	a.prompt, a.noDelay = context.WithCancel(context.Background())
 	members := make([]lifecycle.Task, len(cfg.Group.Tasks))
 	for i, spec := range cfg.Group.Tasks {
 		t := newTask(a, i, spec)

@@ -113,8 +113,8 @@ func (a *Alloc) awaitRevived(ctx context.Context) {
 	}
 }
 
-// shutdownDelay waits for the group's shutdown_delay, or until there are no
-// tasks.
+// shutdownDelay waits for the group's shutdown_delay, until there are no tasks,
+// or until no delay is wanted.
 func (a *Alloc) shutdownDelay() {
 	d := a.Config().Group.ShutdownDelay
 	if d == nil || *d <= 0 {
@@ -125,6 +125,7 @@ func (a *Alloc) shutdownDelay() {
 	select {
 	case <-timer.C:
 	case <-a.over:
+	case <-a.prompt.Done():
 	case <-a.hard.Done():
 	}
 }
