@@ -166,7 +166,7 @@ func portsOf(ctx context.Context, s *client.Server, jobs []*api.Job) map[string]
 		if err != nil {
 			break
 		}
-		q.WaitIndex = meta.LastIndex
+		q.WaitIndex = max(meta.LastIndex, 1) // of an empty list it is 0, which means not to wait
 		ports, found = map[string][]ui.Port{}, 0
 		slices.SortFunc(allocs, func(a, b *api.AllocationListStub) int { return cmp.Compare(a.Name, b.Name) })
 		for _, alloc := range allocs {

@@ -40,7 +40,7 @@ func ask[T any](ctx context.Context, s *Server, doing string, after uint64, ques
 				after = 0 // another engine may have other indexes
 				return err
 			}
-			answer, index = found, meta.LastIndex
+			answer, index = found, max(meta.LastIndex, 1) // of an empty list it is 0, which means not to wait
 			return nil
 		})
 	})

@@ -43,7 +43,7 @@ func eachAnswer[T any](ctx context.Context, often time.Duration, question func(*
 		if err != nil {
 			return
 		}
-		q.WaitIndex = meta.LastIndex
+		q.WaitIndex = max(meta.LastIndex, 1) // of an empty list it is 0, which means not to wait
 		seen(answer)
 	}
 }

@@ -6,9 +6,13 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/httpapi/jobs"
+	"taskrun/engine/httpapi/node"
 	"taskrun/engine/leaf/workload"
 	"taskrun/jobspec/taskenv"
 )
+
+// Ports are the ports of an agent, as clients see them.
+type Ports = node.Ports
 
 // Order is the purpose of a request with a job.
 type Order = jobs.Order
@@ -26,6 +30,8 @@ type Config struct {
 	Node      *taskenv.Node // read only
 	Version   string        // of taskrun
 	DataDir   string        // directory of the runs
+	Ports     Ports         // of an agent
+	Dev       bool          // the agent was started with -dev
 	Preflight jobs.Preflight
 	// Keys verify the tokens of workload identities that tasks send.
 	Keys *workload.Keyring

@@ -13,7 +13,7 @@ func Die(l net.Listener) { _ = l.(*ownListener).Listener.Close() }
 
 // ReadPaths returns the paths of all GET routes; a star stands for an ID.
 func ReadPaths() (paths []string) {
-	for _, r := range routes(&render.Run{Engine: engine.New(engine.Config{}), Tracker: &tracker.Tracker{}}, &Config{}) {
+	for _, r := range routes(&render.Run{Engine: engine.New(engine.Config{}), Tracker: &tracker.Tracker{}}, &Config{}, nil) {
 		if r.method == "GET" {
 			paths = append(paths, r.path)
 		}

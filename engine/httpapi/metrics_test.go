@@ -40,7 +40,7 @@ func TestAgent(t *testing.T) {
 		t.Errorf("pools %s", got)
 	}
 	members := get[api.ServerMembers](f, "/v1/agent/members")
-	if len(members.Members) != 1 || members.ServerName != "vm" || members.Members[0].Status != "alive" || members.Members[0].Tags["build"] != "taskrun 1.2.3" {
+	if len(members.Members) != 1 || members.ServerName != "vm" || members.Members[0].Status != "alive" || members.Members[0].Tags["build"] != "0.0.0+taskrun.1.2.3" {
 		t.Errorf("%+v", members)
 	}
 	resp := f.do("GET", "/v1/client/stats?node_id="+nodeID, nil)

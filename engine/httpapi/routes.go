@@ -33,14 +33,15 @@ type route struct {
 // routes returns the table of routes. Decoded paths are matched in this order,
 // so a job whose ID ends like a path in the table cannot be reached, as in
 // Nomad.
-func routes(run *render.Run, cfg *Config) []route {
+func routes(run *render.Run, cfg *Config, requests *node.Requests) []route {
 	// all reads data that changes with any object of a table, one data that
 	// changes with the object that the path names, and ofJob with the job.
 	read := func(table fold.Table, key func(*rest.Request) string, get rest.Get) rest.Handler {
 		return rest.Read(func(r *rest.Request, after uint64, limit time.Duration) uint64 {
-			index := run.Engine.State().Wait(r.Context(), fold.Topic{Table: table, Key: key(r)}, after, limit)
-			if run.Resident && table != fold.Static && index == fold.FirstIndex {
-				return 0 // as in a cluster without such objects
+			topic := fold.Topic{Table: table, Key: key(r)}
+			index := run.Engine.State().Wait(r.Context(), topic, after, limit)
+			if run.Resident && index == fold.FirstIndex && fromZero(topic) {
+				return 0
 			}
 			return index
 		}, get)
@@ -60,7 +61,7 @@ func routes(run *render.Run, cfg *Config) []route {
 		deploys = deployments.New(run)
 		svcs    = services.New(run)
 		vars    = variables.New(run.Engine.Variables(), run.Engine.State().Index)
-		node    = node.New(run, cfg.Version, cfg.DataDir)
+		node    = node.New(run, node.Config{Version: cfg.Version, DataDir: cfg.DataDir, Ports: cfg.Ports, Dev: cfg.Dev}, requests)
 		find    = search.New(run)
 		session = sessions.New(run)
 	)
@@ -157,6 +158,11 @@ func routes(run *render.Run, cfg *Config) []route {
 		{"GET", "/v1/agent/members", rest.Write(node.Members)},
 		{"GET", "/v1/agent/servers", rest.Write(node.Peers)},
 		{"GET", "/v1/agent/monitor", node.Monitor},
+		{"GET", "/v1/agent/host", node.RefuseAgent},
+		{"GET", "/v1/agent/pprof/*", node.RefuseAgent},
+		{"PUT", "/v1/agent/join", node.RefuseAgent},
+		{"PUT", "/v1/agent/force-leave", node.RefuseAgent},
+		{"PUT", "/v1/agent/servers", node.RefuseAgent},
 		{"GET", "/v1/agent/health", rest.Write(node.Health)},
 		{"GET", "/v1/status/leader", rest.Write(node.Leader)},
 		{"GET", "/v1/status/peers", rest.Write(node.Peers)},
@@ -168,6 +174,19 @@ func routes(run *render.Run, cfg *Config) []route {
 		{"PUT", "/v1/search/fuzzy", rest.Order(find.Fuzzy)},
 		{"PUT", "/v1/system/gc", evals.Collect},
 		{"PUT", "/v1/system/reconcile/summaries", node.ReconcileSummaries},
+	}
+}
+
+// fromZero reports whether a list has index 0 in Nomad until its table changes
+// for the first time. That of other lists is 1.
+func fromZero(t fold.Topic) bool {
+	switch t.Table {
+	case fold.Jobs, fold.Allocations, fold.Evaluations, fold.Deployments:
+		return t.Key == ""
+	case fold.AllocationsOfJob, fold.EvaluationsOfJob, fold.DeploymentsOfJob:
+		return true
+	default:
+		return false
 	}
 }
 

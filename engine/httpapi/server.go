@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"taskrun/engine"
+	"taskrun/engine/httpapi/node"
 	"taskrun/engine/httpapi/render"
 	"taskrun/engine/httpapi/rest"
 	"taskrun/engine/httpapi/tracker"
@@ -48,9 +49,10 @@ type Server struct {
 	ctx    context.Context // done: streams and sessions end
 	cancel context.CancelCauseFunc
 
-	routes  []route
-	answers *rest.Answers
-	tracker *tracker.Tracker
+	routes   []route
+	answers  *rest.Answers
+	tracker  *tracker.Tracker
+	requests node.Requests
 
 	mu       sync.Mutex
 	closed   bool           // requests are refused, so that nothing is added to handling while it is waited for
@@ -65,7 +67,7 @@ func New(e *engine.Engine, cfg Config) *Server {
 	}
 	s := &Server{engine: e, cfg: cfg, answers: rest.NewAnswers(), tracker: tracker.New(e, cfg.Node.ID)}
 	run := &render.Run{Engine: e, Tracker: s.tracker, Machine: cfg.Node, Keys: cfg.Keys, Began: time.Now(), Resident: cfg.Resident}
-	s.routes = routes(run, &s.cfg)
+	s.routes = routes(run, &s.cfg, &s.requests)
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	s.http = http.Server{
 		Handler:           s,
@@ -200,6 +202,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
 		http.Redirect(w, r, to, http.StatusTemporaryRedirect)
 		return nil
 	}
+	began := time.Now()
+	defer func() { s.requests.Ended(r.Method, r.URL.EscapedPath(), began) }()
 	route, id, err := find(s.routes, r.Method, r.URL.Path)
 	if err != nil {
 		return err

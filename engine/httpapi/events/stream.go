@@ -50,7 +50,7 @@ func parseTopics(values []string) (topics, error) {
 			key = "*"
 		}
 		if name == "" || key == "" || strings.Contains(key, ":") {
-			return nil, rest.Fail(http.StatusBadRequest, "Invalid topic %q: want Topic or Topic:key", value)
+			return nil, rest.Fail(http.StatusBadRequest, "Invalid topic query: error parsing topics: Invalid key value pair for topic, topic: %s", value)
 		}
 		wanted[api.Topic(name)] = append(wanted[api.Topic(name)], key)
 	}

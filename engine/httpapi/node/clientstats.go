@@ -21,7 +21,7 @@ func (h *Handler) Stats(r *rest.Request) (any, error) {
 }
 
 func (h *Handler) hostStats() (*api.HostStats, error) {
-	stats, err := h.host.Sample(cmp.Or(h.dataDir, "."))
+	stats, err := h.host.Sample(cmp.Or(h.cfg.DataDir, "."))
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil, rest.Fail(http.StatusNotImplemented, "%v", err)
 	}

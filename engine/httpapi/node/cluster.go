@@ -1,8 +1,11 @@
 package node
 
 import (
+	"cmp"
+	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hashicorp/nomad/api"
@@ -10,18 +13,18 @@ import (
 	"taskrun/engine/httpapi/rest"
 )
 
-// An engine is a cluster of one, which other servers cannot talk to: its
-// address is local and has no port.
-const (
-	serverAddr = "127.0.0.1"
-	serverRPC  = serverAddr + ":0"
-)
+// serverAddr is the address of the only server. Other servers cannot talk to it.
+const serverAddr = "127.0.0.1"
+
+// rpc returns the address of the server. Unless the agent's configuration names
+// a port, it is 0.
+func (h *Handler) rpc() string { return net.JoinHostPort(serverAddr, strconv.Itoa(h.cfg.Ports.RPC)) }
 
 // Leader answers GET /v1/status/leader.
-func (h *Handler) Leader(*rest.Request) (any, error) { return serverRPC, nil }
+func (h *Handler) Leader(*rest.Request) (any, error) { return h.rpc(), nil }
 
 // Peers answers GET /v1/status/peers and GET /v1/agent/servers.
-func (h *Handler) Peers(*rest.Request) (any, error) { return []string{serverRPC}, nil }
+func (h *Handler) Peers(*rest.Request) (any, error) { return []string{h.rpc()}, nil }
 
 // Members answers GET /v1/agent/members.
 func (h *Handler) Members(*rest.Request) (any, error) {
@@ -32,13 +35,31 @@ func (h *Handler) Members(*rest.Request) (any, error) {
 	}, nil
 }
 
+// RefuseAgent refuses requests to profile the agent, to show its environment,
+// and to connect it with other servers.
+func (h *Handler) RefuseAgent(*rest.Request) error {
+	return rest.Fail(http.StatusNotImplemented, "not supported by taskrun: an agent keeps its environment and memory to itself, and has no other servers")
+}
+
+// nomadVersion returns the version of Nomad whose API this is. Clients compare
+// it.
+func (h *Handler) nomadVersion() string {
+	version, _ := h.run.Machine.Attribute("nomad.version")
+	return cmp.Or(version, "0.0.0")
+}
+
+// build returns the version of taskrun as the metadata of a version.
+func (h *Handler) build() string { return "taskrun." + h.cfg.Version }
+
 func (h *Handler) member() api.AgentMember {
 	n := h.run.Machine
 	return api.AgentMember{
-		Name: n.Name, Addr: serverAddr, Status: "alive",
+		Name: n.Name + "." + n.Region, Addr: serverAddr, Port: uint16(h.cfg.Ports.Serf), Status: "alive",
 		Tags: map[string]string{
-			"region": n.Region, "dc": n.Datacenter, "port": "0", "build": "taskrun " + h.version, "role": "taskrun",
+			"id": n.ID, "region": n.Region, "dc": n.Datacenter, "rpc_addr": serverAddr, "port": strconv.Itoa(h.cfg.Ports.RPC),
+			"build": h.nomadVersion() + "+" + h.build(), "role": "taskrun", "bootstrap": "1", "expect": "1", "raft_vsn": "3", "vsn": "1",
 		},
+		ProtocolMin: 1, ProtocolMax: 5, ProtocolCur: 2, DelegateMin: 2, DelegateMax: 5, DelegateCur: 4,
 	}
 }
 

@@ -9,14 +9,25 @@ import (
 
 // Handler serves the node of a run.
 type Handler struct {
-	run     *render.Run
-	version string // version of taskrun
-	dataDir string
-	host    hoststats.Sampler
+	run      *render.Run
+	cfg      Config
+	requests *Requests
+	host     hoststats.Sampler
 }
 
-// New returns a handler. Version is taskrun's, dataDir the directory of the
-// runs.
-func New(run *render.Run, version, dataDir string) *Handler {
-	return &Handler{run: run, version: version, dataDir: dataDir}
+// Config describes the agent.
+type Config struct {
+	Version string // of taskrun
+	DataDir string // directory of the runs
+	Ports   Ports
+	Dev     bool // the agent was started with -dev
+}
+
+// Ports are the ports of an agent. Nothing listens on those for other servers,
+// but clients show them.
+type Ports struct{ HTTP, RPC, Serf int }
+
+// New returns a handler. requests are those of its server.
+func New(run *render.Run, cfg Config, requests *Requests) *Handler {
+	return &Handler{run: run, cfg: cfg, requests: requests}
 }

@@ -3,6 +3,7 @@ package node
 import (
 	"io"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -10,10 +11,12 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// eventLog writes events in the form of a Nomad agent's log.
+// eventLog writes events and requests in the form of a Nomad agent's log. Its
+// methods are safe for concurrent use.
 type eventLog struct {
+	mu     sync.Mutex
 	logger hclog.Logger
-	at     time.Time // time of the current event
+	at     time.Time // time of the current line
 }
 
 // newEventLog returns a log of the events from a level on. It writes each line
@@ -68,12 +71,22 @@ func (l *eventLog) write(e event.Event) {
 	default:
 		return
 	}
-	l.at = e.Time
+	l.line(e.Time, module, level, text, pairs...)
+}
+
+// request writes a request that has ended.
+func (l *eventLog) request(at time.Time, method, path string, took time.Duration) {
+	l.line(at, "http", hclog.Debug, "request complete", "method", method, "path", path, "duration", took.String())
+}
+
+func (l *eventLog) line(at time.Time, module string, level hclog.Level, text string, pairs ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.at = at
 	l.logger.Named(module).Log(level, text, pairs...)
 }
 
 // lost writes how many lines a client has missed.
-func (l *eventLog) lost(n int) {
-	l.at = time.Now()
-	l.logger.Named("taskrun").Warn("Monitor dropped logs during monitor request", "count", strconv.Itoa(n))
+func (l *eventLog) lost(n int64) {
+	l.line(time.Now(), "taskrun", hclog.Warn, "Monitor dropped logs during monitor request", "count", strconv.FormatInt(n, 10))
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -23,17 +24,19 @@ const (
 	monitored = 512
 )
 
-// Monitor answers GET /v1/agent/monitor: a log of events from now on, as frames
-// or plain text.
+// Monitor answers GET /v1/agent/monitor: a log of events and requests from now
+// on, as frames or plain text.
 func (h *Handler) Monitor(r *rest.Request) error {
 	level := hclog.LevelFromString(cmp.Or(r.Query.Get("log_level"), "info"))
 	node, server := r.Query.Get("node_id"), r.Query.Get("server_id")
 	switch {
 	case level == hclog.NoLevel:
 		return rest.Fail(http.StatusBadRequest, "Unknown log level: %s", r.Query.Get("log_level"))
+	case node != "" && server != "":
+		return rest.Fail(http.StatusBadRequest, "Cannot target node and server simultaneously")
 	case node != "" && node != h.run.Machine.ID:
 		return rest.Fail(http.StatusNotFound, "Unknown node %q", node)
-	case server != "" && server != "leader" && server != h.run.Machine.Name:
+	case server != "" && server != "leader" && server != h.run.Machine.Name && server != h.member().Name:
 		return rest.Fail(http.StatusBadRequest, "unknown Nomad server %s", server)
 	}
 	asJSON, err := r.Flag("log_json")
@@ -54,20 +57,20 @@ func (h *Handler) Monitor(r *rest.Request) error {
 // queue is a writer of lines that never blocks: it counts lines without room.
 type queue struct {
 	lines chan []byte
-	lost  int
+	lost  atomic.Int64
 }
 
 func (q *queue) Write(line []byte) (int, error) {
 	select {
 	case q.lines <- bytes.Clone(line):
 	default:
-		q.lost++
+		q.lost.Add(1)
 	}
 	return len(line), nil
 }
 
-// follow writes events as lines until stop. A slow client loses lines and
-// delays nothing.
+// follow writes events and requests as lines until stop. A slow client loses
+// lines and delays nothing.
 func (h *Handler) follow(ctx context.Context, level hclog.Level, asJSON bool) (lines <-chan []byte, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	sub := h.run.Engine.Subscribe(false)
@@ -77,14 +80,16 @@ func (h *Handler) follow(ctx context.Context, level hclog.Level, asJSON bool) (l
 		defer close(ended)
 		defer sub.Close()
 		for e, ok := sub.Next(ctx); ok; e, ok = sub.Next(ctx) {
-			if lost := out.lost; lost > 0 && len(out.lines) < monitored-1 {
-				out.lost = 0
+			if lost := out.lost.Load(); lost > 0 && len(out.lines) < monitored-1 {
+				out.lost.Add(-lost)
 				log.lost(lost)
 			}
 			log.write(e)
 		}
 	}()
+	unfollow := h.requests.follow(log)
 	return out.lines, func() {
+		unfollow()
 		cancel()
 		<-ended
 	}

@@ -34,7 +34,7 @@ func TestLostLines(t *testing.T) {
 		e := engine.New(engine.Config{
 			DataDir: t.TempDir(), Drivers: map[string]drivers.Driver{"mock_driver": mock.New()}, Hooks: catalog.New(catalog.Options{}), Node: node,
 		})
-		h := New(&render.Run{Engine: e, Machine: node}, "", "")
+		h := New(&render.Run{Engine: e, Machine: node}, Config{}, &Requests{})
 		if err := e.Submit(job); err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"net"
 	"os"
 	"runtime"
 	"strconv"
@@ -9,25 +10,24 @@ import (
 
 	"taskrun/engine/httpapi/rest"
 	"taskrun/engine/httpapi/tracker"
+	"taskrun/engine/port"
 )
 
 // Self answers GET /v1/agent/self. Hints are disabled: they would contain the
 // address of a web interface that does not exist. The stats include the
 // directories of the runs.
 func (h *Handler) Self(*rest.Request) (any, error) {
-	n := h.run.Machine
+	n, rpc := h.run.Machine, h.rpc()
 	return &api.AgentSelf{
-		Config: map[string]any{
-			"Region": n.Region, "Datacenter": n.Datacenter, "Version": h.version,
-			"UI": map[string]any{"Enabled": false, "ShowCLIHints": false},
-		},
+		Config: h.config(),
 		Member: h.member(),
 		Stats: map[string]map[string]string{
 			"client": {
-				"node_id": n.ID, "known_servers": serverRPC, "num_allocations": strconv.Itoa(h.livingAllocs()),
+				"node_id": n.ID, "known_servers": rpc, "num_allocations": strconv.Itoa(h.livingAllocs()),
+				"last_heartbeat": "0s", "heartbeat_ttl": "0s",
 			},
 			"nomad": {
-				"server": "true", "leader": "true", "leader_addr": serverRPC, "bootstrap": "true", "known_regions": "1",
+				"server": "true", "leader": "true", "leader_addr": rpc, "bootstrap": "true", "known_regions": "1",
 			},
 			"runtime": {
 				"arch": runtime.GOARCH, "kernel.name": runtime.GOOS, "version": runtime.Version(),
@@ -35,11 +35,47 @@ func (h *Handler) Self(*rest.Request) (any, error) {
 				"goroutines": strconv.Itoa(runtime.NumGoroutine()),
 			},
 			"taskrun": {
-				"version": h.version, "data_dir": h.dataDir, "pid": strconv.Itoa(os.Getpid()),
+				"version": h.cfg.Version, "data_dir": h.cfg.DataDir, "pid": strconv.Itoa(os.Getpid()),
 			},
 			"runs": h.run.Engine.RunDirs(),
 		},
 	}, nil
+}
+
+// config returns the part of an agent's configuration that clients read.
+func (h *Handler) config() map[string]any {
+	n, ports := h.run.Machine, h.cfg.Ports
+	at := func(port int) string { return net.JoinHostPort(serverAddr, strconv.Itoa(port)) }
+	return map[string]any{
+		"Region": n.Region, "Datacenter": n.Datacenter, "NodeName": n.Name,
+		"Version":        map[string]any{"Version": h.nomadVersion(), "VersionPrerelease": "", "VersionMetadata": h.build(), "Revision": ""},
+		"DataDir":        h.cfg.DataDir,
+		"DevMode":        h.cfg.Dev,
+		"LogLevel":       "INFO",
+		"EnableDebug":    false,
+		"BindAddr":       serverAddr,
+		"Ports":          ports,
+		"Addresses":      map[string]string{"HTTP": serverAddr, "RPC": serverAddr, "Serf": serverAddr},
+		"AdvertiseAddrs": map[string]string{"HTTP": at(ports.HTTP), "RPC": at(ports.RPC), "Serf": at(ports.Serf)},
+		"Server":         map[string]any{"Enabled": true, "BootstrapExpect": 1},
+		"Client": map[string]any{
+			"Enabled": true, "NodeClass": n.Class, "NodePool": n.Pool, "Meta": nonNil(n.Meta),
+			"MinDynamicPort": port.FirstDynamic, "MaxDynamicPort": port.LastDynamic,
+		},
+		"ACL":       map[string]any{"Enabled": false},
+		"TLSConfig": map[string]any{"EnableHTTP": false, "EnableRPC": false},
+		"Telemetry": map[string]any{"PrometheusMetrics": true, "PublishAllocationMetrics": true, "PublishNodeMetrics": true},
+		"UI":        map[string]any{"Enabled": false, "ShowCLIHints": false},
+		"Consuls":   []any{},
+		"Vaults":    []any{},
+	}
+}
+
+func nonNil(m map[string]string) map[string]string {
+	if m == nil {
+		return map[string]string{}
+	}
+	return m
 }
 
 // Regions answers GET /v1/regions.

@@ -2,16 +2,25 @@ package render
 
 import (
 	"context"
+	"maps"
 	"strconv"
+	"time"
 
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/fold"
+	"taskrun/engine/port"
 )
+
+// Node is a node with fields that Nomad sends and its client does not know.
+type Node struct {
+	*api.Node
+	SecretID string // always empty
+}
 
 // Node describes this machine. It has no address of its own, so that clients
 // stay on their connection.
-func (run *Run) Node(ctx context.Context) *api.Node {
+func (run *Run) Node(ctx context.Context) Node {
 	n := run.Machine
 	attributes := n.AllAttributes()
 	drivers := run.Engine.Drivers(ctx)
@@ -20,9 +29,12 @@ func (run *Run) Node(ctx context.Context) *api.Node {
 		v, _ := strconv.ParseInt(attributes[name], 10, 64) // 0 if it cannot be measured
 		return v
 	}
-	return &api.Node{
+	meta := map[string]string{}
+	maps.Copy(meta, n.Meta)
+	return Node{Node: &api.Node{
 		ID: n.ID, Name: n.Name, Datacenter: n.Datacenter, NodeClass: n.Class, NodePool: n.Pool,
-		Attributes: attributes, Meta: n.Meta, CgroupParent: n.CgroupParent,
+		Attributes: attributes, Meta: meta, Links: map[string]string{}, CgroupParent: n.CgroupParent,
+		HostVolumes: map[string]*api.HostVolumeInfo{}, CSIControllerPlugins: map[string]*api.CSIInfo{}, CSINodePlugins: map[string]*api.CSIInfo{},
 		Status: api.NodeStatusReady, SchedulingEligibility: api.NodeSchedulingEligible,
 		Events:  []*api.NodeEvent{{Message: "Node registered", Subsystem: "Cluster", Timestamp: run.Began, Details: map[string]string{}, CreateIndex: fold.FirstIndex}},
 		Drivers: drivers,
@@ -36,13 +48,17 @@ func (run *Run) Node(ctx context.Context) *api.Node {
 			Cpu: api.NodeCpuResources{
 				CpuShares: number("cpu.totalcompute"), TotalCpuCores: uint16(number("cpu.numcores")),
 			},
-			Memory: api.NodeMemoryResources{MemoryMB: number("memory.totalbytes") >> 20},
-			Disk:   api.NodeDiskResources{DiskMB: number("unique.storage.bytestotal") >> 20},
+			Memory:   api.NodeMemoryResources{MemoryMB: number("memory.totalbytes") >> 20},
+			Disk:     api.NodeDiskResources{DiskMB: number("unique.storage.bytestotal") >> 20},
+			Networks: []*api.NetworkResource{{Mode: "host", IP: port.Address, CIDR: port.Address + "/32"}},
+
+			MinDynamicPort: port.FirstDynamic, MaxDynamicPort: port.LastDynamic,
 		},
 		ReservedResources: &api.NodeReservedResources{},
-		StatusUpdatedAt:   run.Began.Unix(),
-		CreateIndex:       fold.FirstIndex, ModifyIndex: fold.FirstIndex,
-	}
+		// Clients compare it with the second in which they began: round up.
+		StatusUpdatedAt: run.Began.Add(time.Second - 1).Unix(),
+		CreateIndex:     fold.FirstIndex, ModifyIndex: fold.FirstIndex,
+	}}
 }
 
 // addDrivers updates the attributes of a node with the current ones of its
