@@ -15,10 +15,10 @@ func (r *jobRun) amend(i int, c *store.Change, change func(*api.Job)) {
 	job := *r.versions[i]
 	change(&job)
 	r.versions[i] = &job
-	key := numbered(versionKey, r.job, *job.Version)
+	key := r.numbered(versionKey, *job.Version)
 	if *job.Version == *r.newest.Load().Version {
 		r.newest.Store(&job)
-		key = store.KeyOf(jobKey, *job.ID)
+		key = store.KeyOf(jobKey, r.key)
 	}
 	if r.recorder.Durable() {
 		c.Put(key, &job)
@@ -45,18 +45,19 @@ func (r *jobRun) forgetVersions(c *store.Change) {
 		if needed[n] {
 			return false
 		}
-		c.Drop(numbered(versionKey, r.job, n))
-		c.Drop(numbered(deploymentKey, r.job, n))
+		c.Drop(r.numbered(versionKey, n))
+		c.Drop(r.numbered(deploymentKey, n))
+		r.dropSubmission(n, c)
 		deployment := ""
 		if d := r.deployments.of(n); d != nil {
 			deployment = d.ID
 		}
-		c.ForgetVersion(*r.job.ID, n, deployment)
+		c.ForgetVersion(r.key, n, deployment)
 		gone = append(gone, n)
 		r.deployments = slices.DeleteFunc(r.deployments, func(d *deploymentRecord) bool { return d.Version == n })
 		return true
 	})
 	if len(gone) > 0 {
-		r.engine.bus.Publish(nil, "", event.Forgotten{Job: *r.job.ID, Versions: gone})
+		r.engine.bus.Publish(nil, "", event.Forgotten{Job: r.key, Versions: gone})
 	}
 }

@@ -21,9 +21,7 @@ func newChild(parent *api.Job, id string) *api.Job {
 
 // running reports whether any child is running.
 func (c *children) running() bool {
-	c.parent.mu.Lock()
-	defer c.parent.mu.Unlock()
-	return c.live > 0
+	return c.live.Load() > 0
 }
 
 // launch starts a child in the directory of its parent's run, and stores that
@@ -32,11 +30,11 @@ func (c *children) launch(child *api.Job, what store.Change) error {
 	r := c.parent
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.ended || r.settled.Err() != nil {
+	if r.ended || r.settled.Err() != nil || isStopped(r.newest.Load()) {
 		return fmt.Errorf("cannot run job %q: it is being stopped", *r.job.ID)
 	}
 	if r.recorder.Durable() {
-		what.Put(store.KeyOf(jobKey, *child.ID), child)
+		what.Put(store.KeyOf(jobKey, r.engine.keyOf(child)), child)
 		r.recorder.Commit(what)
 	}
 	c.begin(child, func() {})
@@ -65,15 +63,22 @@ func (c *children) begin(child *api.Job, restored func()) {
 		}
 	}
 	r.introduce()
-	c.known[*child.ID] = r
-	c.live++
+	c.mu.Lock()
+	c.known[r.key] = r
+	c.mu.Unlock()
+	parent.engine.runs.addChild(r)
+	start := func() { r.restore(); restored() }
+	if parent.engine.cfg.Resident {
+		r.above = parent
+		r.enter(start)
+		return
+	}
+	c.live.Add(1)
 	c.runs.Go(func() {
-		r.restore()
-		restored()
+		start()
 		r.runGroups()
+		r.lives.Wait()
 		r.finish()
-		parent.mu.Lock()
-		defer parent.mu.Unlock()
-		c.live--
+		c.live.Add(-1)
 	})
 }

@@ -31,7 +31,7 @@ func (e *Engine) Deployments(job string) []Deployment {
 // snapshot returns a copy of a deployment. The caller must hold the lock.
 func (r *jobRun) snapshot(d *deploymentRecord) Deployment {
 	shown := Deployment{
-		ID: d.ID, Job: *r.job.ID, Version: d.Version, Began: d.Began, Status: d.Status, Description: d.Description,
+		ID: d.ID, Job: r.key, Version: d.Version, Began: d.Began, Status: d.Status, Description: d.Description,
 		Groups: map[string]DeploymentGroup{},
 	}
 	for name, g := range d.Groups {

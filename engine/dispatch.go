@@ -56,7 +56,7 @@ func (e *Engine) Dispatch(jobID string, d Dispatch) (id string, again bool, err 
 	if d.Prefix != "" {
 		d.Prefix += "-"
 	}
-	id = fmt.Sprintf("%s/dispatch-%s%d-%s", jobID, d.Prefix, time.Now().Unix(), e.cfg.Chance.ID("dispatch", jobID)[:8])
+	id = fmt.Sprintf("%s/dispatch-%s%d-%s", *job.ID, d.Prefix, time.Now().Unix(), e.cfg.Chance.ID("dispatch", jobID)[:8])
 	child := newChild(job, id)
 	child.Dispatched = true
 	child.Payload = slices.Clone(d.Payload)
@@ -80,11 +80,10 @@ func (c *children) dispatched(token string) string {
 	if token == "" {
 		return ""
 	}
-	c.parent.lock()
-	defer c.parent.mu.Unlock()
-	for id, child := range c.known {
+	<-c.parent.ready
+	for _, child := range c.all() {
 		if t := child.job.DispatchIdempotencyToken; t != nil && *t == token {
-			return id
+			return *child.job.ID
 		}
 	}
 	return ""

@@ -58,8 +58,12 @@ type Config struct {
 	// continue its runs; see Recover. Without it, run directories contain only
 	// what tasks write.
 	Durable bool
-	// StateDir is where the registry is kept; empty: in memory. Only one engine
-	// may use a directory at a time.
+	// Resident makes an engine that runs any number of jobs until it is told to
+	// Leave or Stop: it takes new jobs at any time (see Register), keeps those
+	// that have ended, and obeys namespaces. It is Durable, and needs a StateDir.
+	Resident bool
+	// StateDir is where the registry is kept; empty: in memory. The caller must
+	// lock it: only one engine may use a directory at a time.
 	StateDir string
 	// NoHistory: nothing is written of what happens in the runs. It has no effect if
 	// they are durable.
@@ -119,7 +123,7 @@ type Engine struct {
 	closed    bool
 }
 
-// jobRuns holds the runs of the submitted or recovered jobs.
+// jobRuns holds the runs of the submitted, registered or recovered jobs.
 type jobRuns struct {
 	going sync.WaitGroup
 	done  chan struct{} // closed when all runs have ended
@@ -127,14 +131,21 @@ type jobRuns struct {
 	// find again.
 	finding sync.WaitGroup
 
-	mu   sync.Mutex
-	list []*jobRun
+	mu    sync.Mutex
+	list  []*jobRun          // in the order of their registration, without children
+	byKey map[string]*jobRun // with children
+	// opening holds the keys of jobs that are being registered for the first
+	// time. The channels are closed when that is over.
+	opening map[string]chan struct{}
+	purged  []*jobRun // not in list any more, but not over yet
+	over    bool      // nothing new may start
 }
 
 // jobRun is one run of a job. It has a slot for each group and index, in which
 // allocations run one after another.
 type jobRun struct {
 	engine   *Engine
+	key      string   // of the job
 	job      *api.Job // the submitted version, for everything that updates cannot change
 	newest   atomic.Pointer[api.Job]
 	dir      *allocdir.Run
@@ -149,20 +160,22 @@ type jobRun struct {
 	cancel   []context.CancelFunc
 
 	children  children
+	above     *jobRun        // the parent of a child, in a resident engine
 	lives     sync.WaitGroup // running slots
 	placing   sync.WaitGroup // the first turn, and the first placement of each slot that it begins
+	purged    atomic.Bool    // forget the job once it has ended; set with mu held
 	forgotten atomic.Bool    // the job was purged and has ended
 
 	mu          sync.Mutex
 	versions    versions
 	deployments deployments // of these versions
 	scalings    map[string][]api.ScalingEvent
+	submissions map[uint64]*api.JobSubmission // by version, unless they are stored
 	slots       []*slot
 	living      int  // number of running slots
 	changed     bool // the slots have to be checked
 	waits       bool // a slot is waiting for its turn
 	stopped     bool // by an order for this job
-	purged      bool // forget the job once it has ended
 	ended       bool // the job can start nothing more
 	turned      bool // the first turn is over
 }
@@ -175,9 +188,10 @@ type children struct {
 	dispatching sync.Mutex // serializes dispatches
 	orphans     []*api.Job // left by an earlier engine
 
-	// Guarded by the parent's mu.
-	live  int
-	known map[string]*jobRun // by ID
+	live atomic.Int32 // number of running children
+
+	mu    sync.Mutex         // may be locked while a job is locked, not the other way round
+	known map[string]*jobRun // by key
 }
 
 // slot runs the allocations of a group and an index, one after another. A

@@ -17,13 +17,13 @@ func (r *jobRun) introduce() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	job, known := r.newest.Load(), false
-	r.engine.state.Look(func(run *fold.Run) { known = run.Version(*job.ID, *job.Version) != nil })
+	r.engine.state.Look(func(run *fold.Run) { known = run.Version(r.key, *job.Version) != nil })
 	if known {
 		return
 	}
 	var c store.Change
 	r.tellVersion(job, &c)
-	if !job.IsPeriodic() && !job.IsParameterized() { // nothing of these is placed
+	if !launches(job) { // nothing of these is placed
 		r.evaluate(event.JobRegister, "", &c)
 	}
 	r.recorder.Commit(c)
@@ -32,7 +32,7 @@ func (r *jobRun) introduce() {
 // tellVersion adds to a change that a version is there, or is another one. The
 // lock is held.
 func (r *jobRun) tellVersion(job *api.Job, c *store.Change) {
-	v := event.Version{Job: *job.ID, Parent: parentOf(r.job), Number: *job.Version, Stable: job.Stable != nil && *job.Stable}
+	v := event.Version{Job: r.key, Parent: r.parent(), Number: *job.Version, Stable: job.Stable != nil && *job.Stable}
 	if job.VersionTag != nil {
 		v.Tag = job.VersionTag.Name
 	}
@@ -43,14 +43,14 @@ func (r *jobRun) tellVersion(job *api.Job, c *store.Change) {
 // allocation, by its ID, or about the whole job. The lock is held.
 func (r *jobRun) evaluate(why event.Trigger, alloc string, c *store.Change) string {
 	v := event.Evaluation{
-		ID: r.engine.cfg.Chance.ID("evaluation", *r.job.ID, why, alloc), Job: *r.job.ID, Parent: parentOf(r.job), Trigger: why, Version: *r.newest.Load().Version, Alloc: alloc,
+		ID: r.engine.cfg.Chance.ID("evaluation", r.key, why, alloc), Job: r.key, Parent: r.parent(), Trigger: why, Version: *r.newest.Load().Version, Alloc: alloc,
 	}
 	if d := r.deployment(); d != nil && (why == event.JobRegister || why == event.DeploymentWatcher) {
 		v.Deployment = d.ID
 	}
 	var surplus []*fold.Evaluation
 	r.engine.state.Look(func(run *fold.Run) {
-		surplus = run.Surplus(func(v *fold.Evaluation) bool { return evaluates(v, r.job) })
+		surplus = run.Surplus(r.owns)
 	})
 	r.forgetEvaluations(surplus, c)
 	c.Add(event.Event{Time: time.Now(), Body: v})
@@ -87,7 +87,7 @@ func (s *slot) placedBy(p placement, c *store.Change) (id string) {
 	}
 	if p.Replaces == "" || why == event.DeploymentWatcher && s.deployments.of(p.Version) == nil {
 		s.engine.state.Look(func(run *fold.Run) {
-			if v := run.Version(*s.job.ID, p.Version); v != nil {
+			if v := run.Version(s.key, p.Version); v != nil {
 				id = v.Evaluation
 			}
 		})
@@ -102,13 +102,13 @@ func (e *Engine) ForgetEvaluations(choose func(*fold.Run) []*fold.Evaluation) {
 	e.state.Look(func(run *fold.Run) { gone = slices.Clone(choose(run)) })
 	for _, r := range e.runs.all() {
 		var c store.Change
-		r.forgetEvaluations(slices.DeleteFunc(slices.Clone(gone), func(v *fold.Evaluation) bool { return !evaluates(v, r.job) }), &c)
+		r.forgetEvaluations(slices.DeleteFunc(slices.Clone(gone), func(v *fold.Evaluation) bool { return !r.owns(v) }), &c)
 		r.recorder.Commit(c)
 	}
 }
 
-// evaluates reports whether an evaluation is of a job or of one of its children.
-func evaluates(v *fold.Evaluation, job *api.Job) bool { return v.Job == *job.ID || v.Parent == *job.ID }
+// owns reports whether an evaluation is of the job or of one of its children.
+func (r *jobRun) owns(v *fold.Evaluation) bool { return v.Job == r.key || v.Parent == r.key }
 
 // forgetEvaluations adds to a change that evaluations of the job are forgotten.
 func (r *jobRun) forgetEvaluations(gone []*fold.Evaluation, c *store.Change) {

@@ -11,7 +11,6 @@ import (
 // runGroups runs the allocations of all groups, and moves the job from version
 // to version. It returns when they have ended.
 func (r *jobRun) runGroups() {
-	defer r.lives.Wait()
 	stopping, settled := r.stopping.Done(), r.settled.Done()
 	for {
 		again, over := r.turn()
@@ -43,7 +42,7 @@ func (r *jobRun) turn() (again time.Time, over bool) {
 		r.turned = true
 		r.placing.Done()
 	}
-	if r.living > 0 || r.isEmpty() {
+	if r.living > 0 || r.isEmpty() || r.isDeployed() {
 		return again, false
 	}
 	r.ended = true
@@ -65,6 +64,13 @@ func (r *jobRun) isEmpty() bool {
 	return true
 }
 
+// isDeployed reports whether the job of a resident engine waits for the end of
+// its deployment. The caller must hold the lock.
+func (r *jobRun) isDeployed() bool {
+	d := r.deployment()
+	return r.engine.cfg.Resident && !r.isEnding() && d != nil && d.Active()
+}
+
 // finish ends the job itself. Its children may go on.
 func (r *jobRun) finish() {
 	r.mu.Lock()
@@ -77,7 +83,7 @@ func (r *jobRun) finish() {
 // forget forgets the job if it was purged and has ended. The caller must hold
 // the lock.
 func (r *jobRun) forget() {
-	if r.purged && r.ended {
+	if r.purged.Load() && r.ended {
 		r.forgotten.Store(true)
 		r.engine.allocs.forgetJob(*r.job.ID)
 	}

@@ -6,14 +6,16 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/event"
 	"taskrun/engine/port"
 	"taskrun/engine/store"
 )
 
 func newJobRun(e *Engine, job *api.Job, dir *allocdir.Run, memory *port.Memory, recorder *store.Recorder) *jobRun {
 	r := &jobRun{
-		engine: e, job: job, dir: dir, recorder: recorder, hostEnv: e.cfg.HostEnv,
+		engine: e, key: e.keyOf(job), job: job, dir: dir, recorder: recorder, hostEnv: e.cfg.HostEnv,
 		woken: make(chan struct{}, 1), ready: make(chan struct{}), scalings: map[string][]api.ScalingEvent{},
+		submissions: map[uint64]*api.JobSubmission{},
 	}
 	r.placing.Add(1) // until the first turn is over
 	r.ports = jobPorts{job: *job.ID, claims: e.ports, shared: e.cfg.LogicalPorts, memory: memory, notice: e.notice, drivers: e.cfg.Drivers}
@@ -55,13 +57,27 @@ func (r *jobRun) look() {
 // through the jobs that it launches.
 func launches(job *api.Job) bool { return job.IsPeriodic() || job.IsParameterized() }
 
-// parentOf returns the ID of the job on whose behalf a job runs, or "".
-func parentOf(job *api.Job) string {
-	if job.ParentID == nil {
+// keyOf returns the key of a job. Only a resident engine obeys namespaces.
+func (e *Engine) keyOf(job *api.Job) string { return e.keyIn(job, *job.ID) }
+
+// keyIn returns the key of the job with an ID in the namespace of another one.
+func (e *Engine) keyIn(job *api.Job, id string) string {
+	if !e.cfg.Resident {
+		return id
+	}
+	return event.JobKey(*job.Namespace, id)
+}
+
+// parent returns the key of the job on whose behalf the job runs, or "".
+func (r *jobRun) parent() string {
+	if r.job.ParentID == nil || *r.job.ParentID == "" {
 		return ""
 	}
-	return *job.ParentID
+	return r.engine.keyIn(r.job, *r.job.ParentID)
 }
+
+// isStopped reports whether a version of a job says that nothing of it runs.
+func isStopped(job *api.Job) bool { return job.Stop != nil && *job.Stop }
 
 // version returns a version of the job, or the newest if that version is not
 // kept. The caller must hold the lock.

@@ -17,7 +17,7 @@ import (
 // which must be canonicalized. All allocations of a job that is not running
 // would be placed. Plan changes nothing, and returns the same errors as Update.
 func (e *Engine) Plan(job *api.Job) (*update.Plan, error) {
-	r, err := e.runs.find(*job.ID)
+	r, err := e.runs.find(e.keyOf(job))
 	if err != nil { // the job is not running
 		if err := e.cfg.checkSize(job); err != nil {
 			return nil, err
@@ -37,8 +37,8 @@ func (e *Engine) Plan(job *api.Job) (*update.Plan, error) {
 // shows the progress. An unchanged version is a no-op. The engine owns job from
 // then on.
 func (e *Engine) Update(job *api.Job) (*update.Plan, error) {
-	return withJob(e, *job.ID, func(r *jobRun) (*update.Plan, error) {
-		return r.update(job)
+	return withJob(e, e.keyOf(job), func(r *jobRun) (*update.Plan, error) {
+		return r.update(job, nil)
 	})
 }
 
@@ -68,7 +68,7 @@ func (e *Engine) Revert(id string, to uint64, prior *uint64) (*update.Plan, erro
 			return nil, fmt.Errorf("job %q in namespace %q at version %d not found", id, *r.job.Namespace, to)
 		}
 		job := *kept[i]
-		return r.update(&job)
+		return r.update(&job, r.submission(to))
 	})
 }
 
@@ -143,7 +143,7 @@ func (e *Engine) Evaluate(id string, reschedule bool) (evaluation string, err er
 // reschedule replaces the failed allocations now. The caller must hold the
 // lock.
 func (r *jobRun) reschedule() error {
-	over := r.ended || r.stopped || r.isEnding()
+	over := r.isOver() || r.isEnding()
 	for _, s := range r.slots {
 		if s.Gone || len(s.Placed) == 0 {
 			continue

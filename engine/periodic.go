@@ -18,33 +18,26 @@ import (
 func (c *children) runPeriodic() {
 	r := c.parent
 	after := c.lastLaunch()
-	for ; ; after = time.Now() {
+	for ; !r.endsLaunching(); after = time.Now() {
 		next, err := nextLaunch(r.newest.Load().Periodic, after)
 		if err != nil {
 			r.engine.notice("job %q will not be launched: %v", *r.job.ID, err)
-			if c.nextVersion(nil) {
-				continue
-			}
-			return
+			c.nextVersion(nil)
+			continue
 		}
 		r.engine.notice("next launch of job %q: %s", *r.job.ID, next.Format(time.RFC1123Z))
 		timer := time.NewTimer(time.Until(next))
 		another := c.nextVersion(timer.C)
 		timer.Stop()
-		switch {
-		case another:
+		if another || r.settled.Err() != nil {
 			continue
-		case r.settled.Err() != nil:
-			return
 		}
 		if *r.newest.Load().Periodic.ProhibitOverlap && c.running() {
 			r.engine.notice("job %q is not launched: the last launch still runs and prohibit_overlap is set", *r.job.ID)
 			r.recorder.Commit(c.launched(next))
 			continue
 		}
-		if err := c.launch(c.periodic(next), c.launched(next)); err != nil {
-			return // the engine is stopping
-		}
+		_ = c.launch(c.periodic(next), c.launched(next)) // fails if the job is being stopped
 	}
 }
 
@@ -64,7 +57,7 @@ func (c *children) nextVersion(until <-chan time.Time) bool {
 func (c *children) lastLaunch() (last time.Time) {
 	r := c.parent
 	if r.recorder.Durable() {
-		if ok, err := r.recorder.Get(store.KeyOf(periodicKey, *r.job.ID), &last); ok && err == nil {
+		if ok, err := r.recorder.Get(store.KeyOf(periodicKey, r.key), &last); ok && err == nil {
 			return last
 		}
 	}
@@ -76,7 +69,7 @@ func (c *children) lastLaunch() (last time.Time) {
 // launched returns the change that records the time up to which launches were
 // made.
 func (c *children) launched(at time.Time) (change store.Change) {
-	change.Put(store.KeyOf(periodicKey, *c.parent.job.ID), at)
+	change.Put(store.KeyOf(periodicKey, c.parent.key), at)
 	return change
 }
 

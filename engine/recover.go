@@ -65,7 +65,8 @@ func Interrupted(dataDir string) (dirs []string, err error) {
 // latest event of each kind for each allocation and task), and then new events.
 //
 // Call it once, instead of Submit. The error names the runs that cannot be
-// recovered; the engine runs the others.
+// recovered; the engine runs the others. A resident engine finds its runs in the
+// data directory.
 func (e *Engine) Recover(runs ...Run) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -76,6 +77,12 @@ func (e *Engine) Recover(runs ...Run) error {
 		return e.unread
 	}
 	e.cfg.Durable = true
+	if e.cfg.Resident {
+		var err error
+		if runs, err = e.residents(); err != nil {
+			return err
+		}
+	}
 	var recovered []*jobRun
 	var past []event.Event
 	var last uint64
@@ -83,7 +90,7 @@ func (e *Engine) Recover(runs ...Run) error {
 	for _, run := range runs {
 		r, events, seq, err := reopen(e, run)
 		if err != nil {
-			failures = errors.Join(failures, fmt.Errorf("cannot recover the run in %q: %w", run.Dir, err))
+			failures = errors.Join(failures, e.lose(run, err))
 			continue
 		}
 		recovered, past, last = append(recovered, r), append(past, events...), max(last, seq)
@@ -92,6 +99,20 @@ func (e *Engine) Recover(runs ...Run) error {
 	e.bus.Restore(past, last)
 	e.begin(recovered)
 	return failures
+}
+
+// lose returns the error about a run that cannot be recovered. A resident engine
+// also publishes it, and forgets the run if nothing is left to recover.
+func (e *Engine) lose(run Run, err error) error {
+	if !e.cfg.Resident {
+		return fmt.Errorf("cannot recover the run in %q: %w", run.Dir, err)
+	}
+	err = fmt.Errorf("job %q is lost, with its versions and allocations: %w", allocdir.JobOf(run.Dir), err)
+	if !store.HasState(run.Dir) {
+		err = errors.Join(err, allocdir.Disown(run.Dir))
+	}
+	e.notice("%v", err)
+	return err
 }
 
 // Found waits until drivers have found the tasks of recovered runs, or have
@@ -110,7 +131,12 @@ func (e *Engine) RunDirs() map[string]string {
 
 // reopen restores a run except its allocations.
 func reopen(e *Engine, run Run) (r *jobRun, past []event.Event, last uint64, err error) {
-	dir, err := allocdir.ReopenRun(run.Dir, run.Lock)
+	var dir *allocdir.Run
+	if e.cfg.Resident {
+		dir, err = allocdir.ReopenResident(run.Dir, e.cfg.StateDir)
+	} else {
+		dir, err = allocdir.ReopenRun(run.Dir, run.Lock)
+	}
 	if err != nil {
 		return nil, nil, 0, err
 	}
@@ -148,7 +174,7 @@ func restoreRun(e *Engine, dir *allocdir.Run, recorder *store.Recorder) (*jobRun
 		if err := e.watch.follow(job); err != nil {
 			return nil, err
 		}
-		if *job.ID == what.Job {
+		if e.keyOf(job) == what.Job {
 			parent = job
 		} else {
 			children = append(children, job)
@@ -166,6 +192,9 @@ func restoreRun(e *Engine, dir *allocdir.Run, recorder *store.Recorder) (*jobRun
 	r.hostEnv = nil
 	for _, v := range what.HostEnv {
 		r.hostEnv = append(r.hostEnv, string(v))
+	}
+	if e.cfg.Resident {
+		return r, nil // the order was for an engine that ends with its jobs
 	}
 	if !launches(parent) {
 		r.ports.adoptStatic(parent)

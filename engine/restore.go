@@ -35,7 +35,7 @@ func (r recovery) readOrder() {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, err := r.recorder.Get(store.KeyOf(stoppedKey, *r.job.ID), &r.stopped); err != nil {
+	if _, err := r.recorder.Get(store.KeyOf(stoppedKey, r.key), &r.stopped); err != nil {
 		r.engine.notice("job %q: %v", *r.job.ID, err)
 	}
 	if r.stopped {
@@ -51,7 +51,7 @@ func (r recovery) readVersions() {
 	if !r.recorder.Durable() {
 		return
 	}
-	for _, key := range r.recorder.Keys(store.KeyOf(versionKey, *r.job.ID)) {
+	for _, key := range r.recorder.Keys(store.KeyOf(versionKey, r.key)) {
 		var job api.Job
 		if _, err := r.recorder.Get(key, &job); err != nil {
 			r.engine.notice("job %q: %v", *r.job.ID, err)
@@ -60,7 +60,7 @@ func (r recovery) readVersions() {
 		r.versions = append(r.versions, &job)
 	}
 	slices.SortFunc(r.versions, func(a, b *api.Job) int { return int(*a.Version) - int(*b.Version) })
-	if _, err := r.recorder.Get(store.KeyOf(scalingKey, *r.job.ID), &r.scalings); err != nil {
+	if _, err := r.recorder.Get(store.KeyOf(scalingKey, r.key), &r.scalings); err != nil {
 		r.engine.notice("job %q: %v", *r.job.ID, err)
 	}
 	r.readDeployments()
@@ -68,7 +68,7 @@ func (r recovery) readVersions() {
 
 // readDeployments reads the stored deployments. The caller must hold the lock.
 func (r recovery) readDeployments() {
-	for _, key := range r.recorder.Keys(store.KeyOf(deploymentKey, *r.job.ID)) {
+	for _, key := range r.recorder.Keys(store.KeyOf(deploymentKey, r.key)) {
 		var d deploymentRecord
 		if _, err := r.recorder.Get(key, &d); err != nil || d.Deployment == nil {
 			r.engine.notice("job %q: %v", *r.job.ID, err)
@@ -102,7 +102,7 @@ func (r recovery) readSlots() {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, key := range r.recorder.Keys(store.KeyOf(slotKey, *r.job.ID)) {
+	for _, key := range r.recorder.Keys(store.KeyOf(slotKey, r.key)) {
 		parts := append(key.Parts(), "0")
 		index, err := strconv.Atoi(parts[3])
 		lane, laneErr := strconv.Atoi(parts[4])

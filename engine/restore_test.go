@@ -22,7 +22,7 @@ func TestQueriesDuringRestore(t *testing.T) {
 	}
 	defer func() { _ = recorder.Close() }()
 	r := newJobRun(e, &api.Job{ID: new("job")}, nil, nil, recorder)
-	e.runs.set([]*jobRun{r})
+	e.runs.add(r)
 	var both sync.WaitGroup
 	both.Go(recovery{r}.readOrder)
 	both.Go(func() { e.Ending("job") })

@@ -18,7 +18,7 @@ import (
 // caller must hold the lock.
 func (r *jobRun) advance(c *store.Change) (again time.Time) {
 	if d := r.deployment(); d != nil {
-		if r.stopping.Err() != nil {
+		if r.stopping.Err() != nil && !r.engine.cfg.Resident {
 			d.Cancel()
 		} else {
 			again = d.Tick(time.Now())
@@ -87,7 +87,7 @@ func (r *jobRun) rollOut(c *store.Change) (carryOut []func()) {
 		}
 		if len(s.Placed) > 0 && r.recorder.Durable() {
 			record := s.slotRecord
-			c.Put(s.key(), record)
+			c.Put(s.record(), record)
 		}
 	}
 	return carryOut
@@ -160,7 +160,7 @@ func (r *jobRun) tell(d *deploymentRecord, c *store.Change) (another bool) {
 	}
 	d.unsaved, d.status, d.description = false, d.Status, d.Description
 	if r.recorder.Durable() {
-		c.Put(numbered(deploymentKey, r.job, d.Version), *d)
+		c.Put(r.numbered(deploymentKey, d.Version), *d)
 	}
 	if isNew {
 		r.changed = true
@@ -168,13 +168,13 @@ func (r *jobRun) tell(d *deploymentRecord, c *store.Change) (another bool) {
 			r.forgetVersions(c)
 		}
 		c.Add(event.Event{Time: time.Now(), Body: event.Deployment{
-			ID: d.ID, Job: *r.job.ID, Version: d.Version, Status: d.Status, Description: d.Description, Canarying: d.Canarying(),
+			ID: d.ID, Job: r.key, Version: d.Version, Status: d.Status, Description: d.Description, Canarying: d.Canarying(),
 		}})
 	}
 	if next == nil {
 		return false
 	}
-	r.register(next, true, c)
+	r.register(next, registration{trigger: event.JobRegister, proven: true, submission: r.submission(*next.Version)}, c)
 	return true
 }
 
@@ -200,38 +200,54 @@ func (r *jobRun) goBack(d *deploymentRecord) *api.Job {
 	return &job
 }
 
-// register makes a version the newest one, with its own deployment. A proven
-// version needs no canaries. The caller must hold the lock and commit c with
+// registration is how a version becomes the newest one.
+type registration struct {
+	trigger    event.Trigger      // of its evaluation
+	proven     bool               // it needs no canaries
+	submission *api.JobSubmission // its source; nil: not known
+}
+
+// register makes a version the newest one, with its own deployment, and returns
+// the ID of its evaluation. The caller must hold the lock and commit c with
 // advance.
-func (r *jobRun) register(job *api.Job, proven bool, c *store.Change) {
+func (r *jobRun) register(job *api.Job, how registration, c *store.Change) (evaluation string) {
 	before := r.newest.Load()
 	if d := r.deployment(); d != nil {
-		d.Supersede()
+		if isStopped(job) {
+			d.Cancel()
+		} else {
+			d.Supersede()
+		}
 		r.tell(d, c)
 	}
 	job.Version, job.Stable = new(*before.Version+1), new(false)
 	job.SubmitTime, job.VersionTag = new(time.Now().UnixNano()), nil
 	job.ParentID, job.Payload, job.Dispatched = before.ParentID, before.Payload, before.Dispatched
 	deployment := health.NewDeployment(job, time.Now())
-	if !proven {
+	if !how.proven && deployment != nil {
 		places, _ := r.places()
 		deployment = update.Begin(job, r.version, places, time.Now())
 	}
 	r.versions = append(r.versions, job)
 	r.newest.Store(job)
 	if r.recorder.Durable() {
-		c.Put(numbered(versionKey, r.job, *before.Version), before)
-		c.Put(store.KeyOf(jobKey, *job.ID), job)
+		c.Put(r.numbered(versionKey, *before.Version), before)
+		c.Put(store.KeyOf(jobKey, r.key), job)
 	}
-	if deployment != nil {
+	r.keepSubmission(*job.Version, how.submission, c)
+	if deployment != nil && !isStopped(job) {
 		r.deploy(deployment)
 	}
 	r.tellVersion(job, c)
-	r.evaluate(event.JobRegister, "", c)
+	evaluation = r.evaluate(how.trigger, "", c)
 	r.forgetVersions(c)
 	r.changed, r.ports.excess = true, r.ports.reserved
 	c.Add(event.Event{Time: time.Now(), Body: event.Notice{Text: fmt.Sprintf("job %q: version %d", *job.ID, *job.Version)}})
+	if launches(job) && !isStopped(job) {
+		r.revive()
+	}
 	r.look()
+	return evaluation
 }
 
 // replaceFailed replaces the allocations of a system job that have failed so
@@ -250,16 +266,33 @@ func (r *jobRun) replaceFailed() {
 }
 
 // update makes job the newest version. The caller must hold the lock.
-func (r *jobRun) update(job *api.Job) (*update.Plan, error) {
-	if r.ended || r.stopped || r.isEnding() {
+func (r *jobRun) update(job *api.Job, submission *api.JobSubmission) (*update.Plan, error) {
+	if r.isOver() || r.isEnding() {
 		return nil, fmt.Errorf("cannot change job %q: it is being stopped", *job.ID)
+	}
+	if r.ended { // it may live again
+		if err := r.recorder.Wake(); err != nil {
+			return nil, fmt.Errorf("cannot change job %q: %w", *job.ID, err)
+		}
+		defer r.recorder.Rest()
+		r.ports.reserved = !launches(job)
 	}
 	plan, err := r.plan(job)
 	if err != nil || plan.Diff.Type == "None" {
 		return plan, err
 	}
 	var c store.Change
-	r.register(job, false, &c)
+	r.register(job, registration{trigger: event.JobRegister, submission: submission}, &c)
 	r.advance(&c)
 	return plan, nil
+}
+
+// isOver reports whether the job has ended, or is being stopped, for good. In a
+// resident engine, it can live again unless it was purged. The caller must hold
+// the lock.
+func (r *jobRun) isOver() bool {
+	if r.engine.cfg.Resident {
+		return r.purged.Load() || r.home().purged.Load()
+	}
+	return r.ended || r.stopped
 }

@@ -13,23 +13,11 @@ const keptRuns = 5
 func (r *jobRun) run() {
 	var history *store.History
 	if !r.recorder.Durable() && !r.engine.cfg.NoHistory { // a durable recorder keeps it itself
-		history = store.NewHistory(&r.engine.bus, r.dir.Dir, *r.job.ID)
+		history = store.NewHistory(&r.engine.bus, r.dir.Dir, r.key)
 	}
-	r.children.restore()
-	r.restore()
-	r.engine.runs.finding.Done()
-	if launches(r.job) {
-		r.placing.Done() // it places nothing itself
-	}
-	switch {
-	case r.job.IsPeriodic():
-		r.children.runPeriodic()
-	case r.job.IsParameterized():
-		r.engine.notice("job %q waits to be dispatched", *r.job.ID)
-		<-r.settled.Done()
-	default:
-		r.runGroups()
-	}
+	r.begin()
+	r.live()
+	r.lives.Wait()
 	r.finish()
 	r.children.runs.Wait()
 	if r.engine.leaving.Err() != nil {
@@ -50,6 +38,40 @@ func (r *jobRun) run() {
 	if err := r.close(); err != nil {
 		r.engine.notice("cannot close the run of job %q: %v", *r.job.ID, err)
 	}
+}
+
+// begin brings the job into its first state, or into that of an earlier engine.
+func (r *jobRun) begin() {
+	r.children.restore()
+	r.restore()
+	r.engine.runs.finding.Done()
+	if launches(r.job) {
+		r.placing.Done() // it places nothing itself
+	}
+}
+
+// live returns when the job has ended.
+func (r *jobRun) live() {
+	switch {
+	case r.job.IsPeriodic():
+		r.children.runPeriodic()
+	case r.job.IsParameterized():
+		r.engine.notice("job %q waits to be dispatched", *r.job.ID)
+		for !r.endsLaunching() {
+			r.children.nextVersion(nil)
+		}
+	default:
+		r.runGroups()
+	}
+}
+
+// endsLaunching reports whether a job launches nothing more. If so, it has
+// ended.
+func (r *jobRun) endsLaunching() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = r.settled.Err() != nil || isStopped(r.newest.Load())
+	return r.ended
 }
 
 // close releases everything that the run has acquired so far.

@@ -4,53 +4,125 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/nomad/api"
 )
 
-func (l *jobRuns) set(list []*jobRun) {
-	l.finding.Add(len(list))
+// add adds runs of jobs that have no run yet.
+func (l *jobRuns) add(runs ...*jobRun) {
+	l.finding.Add(len(runs))
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.list = list
+	l.list = append(l.list, runs...)
+	for _, r := range runs {
+		l.byKey[r.key] = r
+	}
 }
 
+// addChild adds a child of a job that has a run.
+func (l *jobRuns) addChild(r *jobRun) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.byKey[r.key] = r
+}
+
+// all returns the runs of all jobs except children.
 func (l *jobRuns) all() []*jobRun {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.list
+	return slices.Clone(l.list)
 }
 
-// find returns a job by ID: a submitted one or a child.
-func (l *jobRuns) find(id string) (*jobRun, error) {
-	for _, r := range l.all() {
-		if *r.job.ID == id {
-			return r, nil
-		}
-		if child := r.children.find(id); child != nil {
-			return child, nil
-		}
+// find returns a job by its key: a submitted one or a child.
+func (l *jobRuns) find(key string) (*jobRun, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r, ok := l.byKey[key]; ok {
+		return r, nil
 	}
-	return nil, fmt.Errorf("job not found: %q", id)
+	return nil, fmt.Errorf("job not found: %q", key)
+}
+
+// claim returns the run of a job. If there is none, the caller may add one; it
+// must call unclaim afterwards. Others wait until then.
+func (l *jobRuns) claim(key string) *jobRun {
+	for {
+		l.mu.Lock()
+		r, busy := l.byKey[key], l.opening[key]
+		if r == nil && busy == nil {
+			l.opening[key] = make(chan struct{})
+		}
+		l.mu.Unlock()
+		if r != nil || busy == nil {
+			return r
+		}
+		<-busy
+	}
+}
+
+func (l *jobRuns) unclaim(key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	close(l.opening[key])
+	delete(l.opening, key)
+}
+
+// hide makes find return a job no more.
+func (l *jobRuns) hide(r *jobRun) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.byKey[r.key] == r {
+		delete(l.byKey, r.key)
+	}
+}
+
+// purge removes a job, which is not a child, from the list of jobs, although it
+// may still be ending.
+func (l *jobRuns) purge(r *jobRun) {
+	l.hide(r)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list = slices.DeleteFunc(l.list, func(other *jobRun) bool { return other == r })
+	l.purged = append(l.purged, r)
+}
+
+// erase forgets a purged job that has ended.
+func (l *jobRuns) erase(r *jobRun) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.purged = slices.DeleteFunc(l.purged, func(other *jobRun) bool { return other == r })
+}
+
+// enter calls f in a goroutine for which Done waits. It reports whether it could:
+// nothing new starts once the engine stops or leaves.
+func (l *jobRuns) enter(f func()) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.over {
+		l.going.Go(f)
+	}
+	return !l.over
+}
+
+// end ends a resident engine once the goroutines of enter have ended.
+func (l *jobRuns) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.over = true
+	l.going.Done()
 }
 
 // withJob returns the result of f for a job. It waits until the state left by
 // an earlier engine is known, and calls f with the job's lock held.
-func withJob[T any](e *Engine, id string, f func(*jobRun) (T, error)) (answer T, err error) {
-	r, err := e.runs.find(id)
+func withJob[T any](e *Engine, key string, f func(*jobRun) (T, error)) (answer T, err error) {
+	r, err := e.runs.find(key)
 	if err != nil {
 		return answer, err
 	}
 	r.lock()
 	defer r.mu.Unlock()
 	return f(r)
-}
-
-// find returns the child with an ID, or nil.
-func (c *children) find(id string) *jobRun {
-	c.parent.mu.Lock()
-	defer c.parent.mu.Unlock()
-	return c.known[id]
 }
 
 // Placed waits until the first allocations of every submitted or recovered job
@@ -66,9 +138,9 @@ func (e *Engine) Placed() {
 }
 
 func (c *children) all() []*jobRun {
-	c.parent.mu.Lock()
-	defer c.parent.mu.Unlock()
-	return slices.Collect(maps.Values(c.known))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.SortedFunc(maps.Values(c.known), func(a, b *jobRun) int { return strings.Compare(a.key, b.key) })
 }
 
 // Job returns the newest version of a job, which is read only. There is none of
@@ -82,12 +154,21 @@ func (e *Engine) Job(id string) (*api.Job, bool) {
 }
 
 // Jobs returns the newest versions of the submitted jobs, except purged ones.
-// They are read only.
+// For a resident engine, it includes the jobs that these have launched. They are
+// read only.
 func (e *Engine) Jobs() []*api.Job {
 	jobs := []*api.Job{}
-	for _, r := range e.runs.all() {
+	add := func(r *jobRun) {
 		if !r.forgotten.Load() {
 			jobs = append(jobs, r.newest.Load())
+		}
+	}
+	for _, r := range e.runs.all() {
+		add(r)
+		if e.cfg.Resident {
+			for _, child := range r.children.all() {
+				add(child)
+			}
 		}
 	}
 	return jobs

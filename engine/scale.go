@@ -57,7 +57,7 @@ func (e *Engine) Scale(id string, order Scaling) (*update.Plan, error) {
 		if err := r.engine.cfg.checkSize(&next); err != nil {
 			return nil, badScale("%v", err)
 		}
-		plan, err := r.update(&next)
+		plan, err := r.update(&next, r.submission(*job.Version))
 		if err == nil {
 			r.note(order.Group, noted)
 		}
@@ -98,10 +98,10 @@ func (r *jobRun) note(group string, e api.ScalingEvent) {
 	r.scalings[group] = events[:min(len(events), keptScalings)]
 	if r.recorder.Durable() {
 		var c store.Change
-		c.Put(store.KeyOf(scalingKey, *r.job.ID), r.scalings)
+		c.Put(store.KeyOf(scalingKey, r.key), r.scalings)
 		r.recorder.Commit(c)
 	}
-	r.engine.bus.Publish(nil, "", event.Scaled{Job: *r.job.ID})
+	r.engine.bus.Publish(nil, "", event.Scaled{Job: r.key})
 }
 
 // Scalings returns the kept scaling events of a job, by group, newest first.

@@ -28,7 +28,7 @@ func (s *slot) config(p placement) runner.Config {
 	e := s.engine
 	version := s.settings(p)
 	cfg := runner.Config{
-		Alloc:          &event.Alloc{Job: *s.job.ID, Group: s.group, Name: s.name(), ID: p.ID, Parent: parentOf(s.job)},
+		Alloc:          &event.Alloc{Job: s.key, Group: s.group, Name: s.name(), ID: p.ID, Parent: s.parent()},
 		Index:          s.index,
 		Job:            version.Job,
 		Group:          version.Group,
@@ -52,7 +52,7 @@ func (s *slot) config(p placement) runner.Config {
 		OnVerdict:      func(v health.Verdict) { s.onVerdict(p.ID, v) },
 	}
 	if disk := version.Group.EphemeralDisk; (*disk.Sticky || *disk.Migrate) && !p.Canary {
-		cfg.Sticky = s.dir.StickyLink(*s.job.ID, s.group, s.index)
+		cfg.Sticky = s.dir.StickyLink(s.key, s.group, s.index)
 	}
 	return cfg
 }
@@ -182,7 +182,7 @@ func (s *slot) adjust() {
 // caller must hold the lock.
 func (s *slot) stopAlloc(c *store.Change) {
 	s.last().Unwanted, s.last().Again = migrated, s.again
-	c.Put(s.key(), s.slotRecord)
+	c.Put(s.record(), s.slotRecord)
 	s.recorder.Commit(*c)
 	*c = store.Change{}
 	s.engine.allocs.unwant(s.present, migrated)

@@ -17,6 +17,7 @@ func (s *slot) begin() {
 		return
 	}
 	s.living = true
+	s.revive()
 	s.jobRun.living++
 	s.lives.Add(1)
 	placed := func() {}
@@ -74,8 +75,8 @@ const keptAllocs = 5
 // place returns a new allocation of the version that is wanted.
 func (s *slot) place() *runner.Alloc {
 	s.mu.Lock()
-	p := placement{ID: s.engine.cfg.Chance.ID("allocation", *s.job.ID, s.group, s.index, s.lane), Version: s.Want, Canary: s.Canary, WasCanary: s.Canary}
-	if len(s.Placed) > 0 && s.last().ReplaceAt.IsZero() && (!s.Canary || s.last().WasCanary && s.last().Version == s.Want) {
+	p := placement{ID: s.engine.cfg.Chance.ID("allocation", s.key, s.group, s.index, s.lane), Version: s.Want, Canary: s.Canary, WasCanary: s.Canary}
+	if len(s.Placed) > 0 && s.last().ReplaceAt.IsZero() && !s.wasStopped(s.last().Version) && (!s.Canary || s.last().WasCanary && s.last().Version == s.Want) {
 		p.Replaces = s.last().ID
 	}
 	if d := s.deployments.of(p.Version); d != nil && d.Groups[s.group] != nil {
@@ -91,7 +92,7 @@ func (s *slot) place() *runner.Alloc {
 	cfg.Cores = s.engine.cores.giveAll(cfg.Group)
 	p.Ports, p.TaskPorts, p.Cores = cfg.Ports, cfg.TaskPorts, cfg.Cores
 	s.Placed = append(s.Placed, p)
-	s.forgotten.Put(s.key(), s.slotRecord)
+	s.forgotten.Put(s.record(), s.slotRecord)
 	s.recorder.Commit(s.forgotten)
 	s.forgotten = store.Change{}
 	alloc := runner.New(cfg)

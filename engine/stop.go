@@ -21,14 +21,16 @@ func (e *Engine) StopJob(id string, purge bool) (bool, error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.purged = r.purged || purge
+	if purge {
+		r.purged.Store(true)
+	}
 	r.forget()
 	if r.stopped || r.ended || r.stopping.Err() != nil {
 		return false, nil
 	}
 	r.stopped = true
 	var c store.Change
-	c.Put(store.KeyOf(stoppedKey, *r.job.ID), true)
+	c.Put(store.KeyOf(stoppedKey, r.key), true)
 	r.evaluate(event.JobDeregister, "", &c)
 	r.recorder.Commit(c)
 	r.stop()
@@ -44,7 +46,7 @@ func (e *Engine) Ending(id string) (stopped, ended bool) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.stopped || r.stopping.Err() != nil && !r.ended, r.ended
+	return r.stopped || isStopped(r.newest.Load()) || r.stopping.Err() != nil && !r.ended, r.ended
 }
 
 // StopAlloc stops an allocation like `nomad alloc stop`: another one replaces
@@ -56,7 +58,7 @@ func (e *Engine) StopAlloc(id string, reschedule bool) error {
 		return fmt.Errorf("Unknown allocation %q", id) //nolint:staticcheck // Nomad's words
 	}
 	cfg := a.Config()
-	r, err := e.runs.find(*cfg.Job.ID)
+	r, err := e.runs.find(cfg.Alloc.Job)
 	if err != nil {
 		return err
 	}

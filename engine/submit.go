@@ -30,6 +30,7 @@ func New(cfg Config) *Engine {
 	if cfg.MaxAllocs == 0 {
 		cfg.MaxAllocs = validate.DefaultMaxAllocs
 	}
+	cfg.Durable = cfg.Durable || cfg.Resident
 	if cfg.Services == nil {
 		cfg.Services = &service.Catalog{}
 	}
@@ -42,7 +43,7 @@ func New(cfg Config) *Engine {
 	}
 	e := &Engine{cfg: cfg, state: newState(), ports: ports, cores: newCoreClaims(cfg.Node)}
 	e.cores.apart = cfg.repeats()
-	e.runs.done = make(chan struct{})
+	e.runs = jobRuns{done: make(chan struct{}), byKey: map[string]*jobRun{}, opening: map[string]chan struct{}{}}
 	e.notice = func(format string, args ...any) {
 		e.bus.Publish(nil, "", event.Notice{Text: fmt.Sprintf(format, args...)})
 	}
@@ -73,17 +74,21 @@ func New(cfg Config) *Engine {
 
 // newRecorder returns the recorder that publishes the events of a new run and,
 // if the engine is Durable, stores them.
-func newRecorder(e *Engine, job *api.Job, dir *allocdir.Run) (*store.Recorder, error) {
+func newRecorder(e *Engine, job *api.Job, source *api.JobSubmission, dir *allocdir.Run) (*store.Recorder, error) {
 	if !e.cfg.Durable {
 		return store.NewRecorder(&e.bus), nil
 	}
-	what := runRecord{Job: *job.ID, Began: time.Now()}
+	key := e.keyOf(job)
+	what := runRecord{Job: key, Began: time.Now()}
 	for _, v := range e.cfg.HostEnv {
 		what.HostEnv = append(what.HostEnv, store.Text(v))
 	}
 	var c store.Change
 	c.Put(store.KeyOf(runKey), what)
-	c.Put(store.KeyOf(jobKey, *job.ID), job)
+	c.Put(store.KeyOf(jobKey, key), job)
+	if source != nil {
+		c.Put(store.KeyOf(submissionKey, key, "0"), source)
+	}
 	recorder, err := store.Create(&e.bus, dir.Dir, c)
 	if err == nil && e.onRecorder != nil {
 		e.onRecorder(recorder)
@@ -149,7 +154,7 @@ func (e *Engine) Submit(jobs ...*api.Job) error {
 	}
 	runs := make([]*jobRun, 0, len(jobs))
 	for i, job := range jobs {
-		r, err := open(e, job)
+		r, err := open(e, job, nil)
 		if err != nil {
 			for _, r := range runs {
 				err = errors.Join(err, r.recorder.Remove(), r.close())
@@ -166,7 +171,7 @@ func (e *Engine) Submit(jobs ...*api.Job) error {
 }
 
 // open checks whether a job can run, and opens its directory.
-func open(e *Engine, job *api.Job) (*jobRun, error) {
+func open(e *Engine, job *api.Job, source *api.JobSubmission) (*jobRun, error) {
 	if err := e.cfg.checkSize(job); err != nil {
 		return nil, err
 	}
@@ -174,25 +179,42 @@ func open(e *Engine, job *api.Job) (*jobRun, error) {
 		return nil, err
 	}
 	job.Version, job.SubmitTime = new(uint64(0)), new(time.Now().UnixNano())
-	dir, err := allocdir.OpenRun(e.cfg.DataDir, *job.ID, allocdir.NewRunID(time.Now(), e.cfg.Chance.Reader("run", *job.ID)))
+	key := e.keyOf(job)
+	id := allocdir.NewRunID(time.Now(), e.cfg.Chance.Reader("run", key))
+	var dir *allocdir.Run
+	var err error
+	if e.cfg.Resident {
+		dir, err = allocdir.OpenResident(e.cfg.DataDir, key, id, e.cfg.StateDir)
+	} else {
+		dir, err = allocdir.OpenRun(e.cfg.DataDir, key, id)
+	}
 	if err != nil {
 		return nil, err
 	}
 	if e.cfg.OnRun != nil {
 		e.cfg.OnRun(dir.Dir)
 	}
-	recorder, err := newRecorder(e, job, dir)
+	recorder, err := newRecorder(e, job, source, dir)
 	if err != nil {
-		return nil, errors.Join(err, dir.Close())
+		return nil, errors.Join(err, discard(e, dir))
 	}
 	r := newJobRun(e, job, dir, port.Recall(dir.PortsFile()), recorder)
 	if !launches(job) {
 		err = r.ports.reserve(job)
 	}
 	if err != nil {
-		return nil, errors.Join(err, recorder.Remove(), r.close())
+		return nil, errors.Join(err, recorder.Remove(), r.close(), discard(e, dir))
 	}
 	return r, nil
+}
+
+// discard closes the directory of a run that could not begin. A resident engine
+// removes it.
+func discard(e *Engine, dir *allocdir.Run) error {
+	if e.cfg.Resident {
+		return dir.Remove()
+	}
+	return dir.Close()
 }
 
 // begin runs submitted or recovered jobs. The caller must hold the lock.
@@ -201,23 +223,34 @@ func (e *Engine) begin(runs []*jobRun) {
 	if lost := e.registry.Lost(); lost != "" {
 		e.notice("%s", lost)
 	}
-	e.runs.set(runs)
+	e.runs.add(runs...)
 	e.state.Look(func(run *fold.Run) {
 		for _, r := range runs {
 			run.Jobs = append(run.Jobs, r.job)
+			run.Specify(r.key, r.job)
 		}
 	})
+	if e.cfg.Resident {
+		e.runs.going.Add(1)
+		context.AfterFunc(e.settled, e.runs.end)
+	}
 	for _, r := range runs {
-		e.runs.going.Go(r.run)
+		if e.cfg.Resident {
+			r.enter(r.begin)
+		} else {
+			e.runs.going.Go(r.run)
+		}
 	}
 	go func() {
 		e.runs.going.Wait()
+		e.runs.leave()
 		close(e.runs.done)
 	}()
 }
 
 // Stop stops every job like `nomad job stop`: kill signals, grace periods,
-// poststop tasks. It does not wait; see Done.
+// poststop tasks. It does not wait; see Done. The jobs of a resident engine stay
+// registered: after Recover, another one runs what was stopped here once more.
 func (e *Engine) Stop() {
 	storeOrder(e, orderStop)
 	e.stop()
@@ -230,7 +263,8 @@ func (e *Engine) Kill() {
 	e.kill()
 }
 
-// storeOrder stores how every run should end.
+// storeOrder stores how every run should end. The jobs of a resident engine do
+// not end: the next engine runs them again.
 func storeOrder(e *Engine, how string) {
 	if !e.cfg.Durable || e.leaving.Err() != nil {
 		return
@@ -238,6 +272,10 @@ func storeOrder(e *Engine, how string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, r := range e.runs.all() {
+		if e.cfg.Resident {
+			r.pause()
+			continue
+		}
 		var c store.Change
 		c.Put(store.KeyOf(orderKey), how)
 		r.recorder.Commit(c)

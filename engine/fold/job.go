@@ -111,6 +111,16 @@ func (r *Run) Surplus(of func(*Evaluation) bool) (surplus []*Evaluation) {
 	return surplus
 }
 
+// Evaluation returns an evaluation by ID, or nil.
+func (r *Run) Evaluation(id string) *Evaluation {
+	for _, e := range slices.Backward(r.Evaluations) {
+		if e.ID == id {
+			return e
+		}
+	}
+	return nil
+}
+
 // Evaluated returns the latest evaluation with a given trigger of a job or of
 // one of its allocations, or nil.
 func (r *Run) Evaluated(job, alloc string, why event.Trigger) *Evaluation {

@@ -23,6 +23,7 @@ type Run struct {
 	Deployments []*Deployment
 	Evaluations []*Evaluation
 
+	specs    map[string]*api.Job // by key
 	versions map[versionKey]*Version
 	byID     map[string]*Alloc
 	// heads counts the current first allocations of each name: a canary runs
@@ -35,12 +36,27 @@ type Run struct {
 // New returns the state of a run after past events. The jobs must be canonical.
 func New(jobs []*api.Job, past ...event.Event) *Run {
 	r := &Run{
-		Jobs: jobs, versions: make(map[versionKey]*Version), byID: make(map[string]*Alloc), heads: make(map[string]int),
+		Jobs: jobs, specs: make(map[string]*api.Job), versions: make(map[versionKey]*Version), byID: make(map[string]*Alloc), heads: make(map[string]int),
+	}
+	for _, j := range jobs {
+		if j.ID != nil {
+			r.Specify(*j.ID, j)
+		}
 	}
 	for _, e := range past {
 		r.Apply(e)
 	}
 	return r
+}
+
+// Specify sets the job to which new allocations of a job with a key, and of its
+// children, belong. They get their tasks from it. A nil job is forgotten.
+func (r *Run) Specify(key string, job *api.Job) {
+	if job == nil {
+		delete(r.specs, key)
+	} else {
+		r.specs[key] = job
+	}
 }
 
 // Apply adds an event. Output changes nothing.
@@ -156,8 +172,8 @@ func (a *Alloc) add(name string, spec *api.Task) *Task {
 }
 
 func (r *Run) group(id *event.Alloc) *api.TaskGroup {
-	for _, j := range r.Jobs {
-		if id.Of(*j.ID) {
+	for _, key := range []string{id.Job, id.Parent} {
+		if j := r.specs[key]; j != nil {
 			return j.LookupTaskGroup(id.Group)
 		}
 	}

@@ -51,6 +51,12 @@ func HasState(runDir string) bool {
 	return err == nil
 }
 
+// HasHistory reports whether the history of a run has begun.
+func HasHistory(runDir string) bool {
+	info, err := os.Lstat(filepath.Join(runDir, historyFile))
+	return err == nil && info.Size() > 0
+}
+
 // createJournal creates the state file of a new run with a first record.
 func createJournal(runDir string, first *record) (*journal, error) {
 	dir := filepath.Join(runDir, stateDir)

@@ -25,6 +25,11 @@ type Recorder struct {
 	failing bool
 	again   *time.Timer // retries failed writes; nil at first
 	ended   bool
+
+	// Of a recorder that rests at times, see Rest.
+	rests  bool
+	users  int
+	closed bool // it rests: the journal has no files and no records
 }
 
 // againTime is the interval between attempts to write after a failure, when
@@ -118,7 +123,10 @@ func (r *Recorder) Commit(c Change) {
 	r.bus.Commit(c.events, func(events []event.Event) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		err = errors.Join(err, remember(record, events, r.journal), r.journal.write(record))
+		defer r.idle()
+		if err = errors.Join(err, r.open()); !r.closed {
+			err = errors.Join(err, remember(record, events, r.journal), r.journal.write(record))
+		}
 		news = r.told(err)
 	})
 	r.tell(news)
@@ -136,7 +144,12 @@ func (r *Recorder) retry() {
 	r.mu.Lock()
 	news := ""
 	if r.failing && !r.ended {
-		news = r.told(r.journal.write(&record{Seq: r.journal.seq}))
+		err := r.open()
+		if err == nil {
+			err = r.journal.write(&record{Seq: r.journal.seq})
+		}
+		news = r.told(err)
+		r.idle()
 	}
 	r.mu.Unlock()
 	r.tell(news)
@@ -262,6 +275,10 @@ func (r *Recorder) Repeats(e event.Event) bool {
 // ForgetAlloc adds the deletion of an allocation's events to a change.
 func (c *Change) ForgetAlloc(id string) { c.DropAll(KeyOf(past, id)) }
 
+// ForgetJob adds the deletion of a job's events to a change, besides those of
+// its allocations.
+func (c *Change) ForgetJob(job string) { c.DropAll(KeyOf(past, "", job)) }
+
 // ForgetVersion adds the deletion of the events of a job's version, and of its
 // deployment, to a change.
 func (c *Change) ForgetVersion(job string, number uint64, deployment string) {
@@ -307,19 +324,32 @@ func (r *Recorder) Past() (events []event.Event, last uint64, err error) {
 func (r *Recorder) Keys(prefix Key) []Key {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if err := r.open(); err != nil {
+		return nil
+	}
+	defer r.idle()
 	return r.journal.keys(prefix)
 }
 
 // Get reads the record with a key into a value. It reports whether the record
 // exists.
 func (r *Recorder) Get(key Key, into any) (ok bool, err error) {
-	r.mu.Lock()
-	text, ok := r.journal.values[key]
-	r.mu.Unlock()
-	if !ok {
-		return false, nil
+	text, err := r.text(key)
+	if text == nil || err != nil {
+		return false, err
 	}
 	return true, decode(key, text, into)
+}
+
+// text returns the record with a key, or nil.
+func (r *Recorder) text(key Key) (json.RawMessage, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.open(); err != nil {
+		return nil, err
+	}
+	defer r.idle()
+	return r.journal.values[key], nil
 }
 
 // HaltWhen makes the recorder call f before and after every write. Once f
@@ -350,5 +380,8 @@ func (r *Recorder) end(remove bool) (err error) {
 		err = r.journal.remove()
 	}
 	r.journal.halted = true
+	if r.closed {
+		return err
+	}
 	return errors.Join(err, r.journal.close())
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"maps"
 	"slices"
 	"strconv"
 )
@@ -81,8 +80,14 @@ func size(k Key, v json.RawMessage) int64 { return int64(len(k) + len(v)) }
 
 // keys returns the keys below a prefix, sorted.
 func (s *state) keys(prefix Key) []Key {
-	keys := slices.Sorted(maps.Keys(s.values))
-	return slices.DeleteFunc(keys, func(k Key) bool { return !k.below(prefix) })
+	keys := []Key{}
+	for k := range s.values {
+		if k.below(prefix) {
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	return keys
 }
 
 // decode reads the value of a key.

@@ -7,6 +7,7 @@ package update
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -88,6 +89,11 @@ func (r *Rollout) begin(now time.Time) *health.Deployment {
 // before is nil if there was none.
 func Diff(before, after *api.Job) *api.JobDiff {
 	d := &api.JobDiff{ID: *after.ID, Fields: diff(jobValues(before), jobValues(after))}
+	if before != nil && stopped(before) != stopped(after) {
+		d.Fields = append(d.Fields, &api.FieldDiff{
+			Type: edited, Name: "Stop", Old: strconv.FormatBool(stopped(before)), New: strconv.FormatBool(stopped(after)),
+		})
+	}
 	changed := len(d.Fields) > 0
 	for _, name := range groupNames(before, after) {
 		g := diffGroup(before, after, name)
@@ -97,6 +103,8 @@ func Diff(before, after *api.Job) *api.JobDiff {
 	d.Type = kindOf(before != nil, true, changed)
 	return d
 }
+
+func stopped(job *api.Job) bool { return job.Stop != nil && *job.Stop }
 
 // Same reports whether two versions of a job are the same.
 func Same(a, b *api.Job) bool { return Diff(a, b).Type == none }
@@ -196,8 +204,12 @@ func (r *Rollout) group(name string, orders []Order) Group {
 	return g
 }
 
-// Count returns how many allocations a group has on one node.
+// Count returns how many allocations a group has on one node: none if the job
+// is stopped.
 func Count(job *api.Job, g *api.TaskGroup) int {
+	if stopped(job) {
+		return 0
+	}
 	if strings.HasPrefix(*job.Type, "sys") {
 		return min(*g.Count, 1)
 	}

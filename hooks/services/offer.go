@@ -90,7 +90,7 @@ func (a *alloc) instance(task string, s *api.Service, ip string, port int) *serv
 			Namespace:   *a.info.Job.Namespace,
 			NodeID:      a.info.Node.ID,
 			Datacenter:  a.info.Node.Datacenter,
-			JobID:       a.info.Alloc.Job,
+			JobID:       *a.info.Job.ID,
 			AllocID:     a.info.Alloc.ID,
 			Tags:        s.Tags,
 			Address:     ip,

@@ -208,6 +208,7 @@ func (r *round) apply(run *fold.Run, e event.Event) {
 	if v, ok := e.Body.(event.Version); ok && v.Job == *r.job.Job.ID {
 		if j := r.versions[v.Number]; j != nil {
 			run.Jobs = []*api.Job{j}
+			run.Specify(v.Job, j)
 		}
 	}
 	run.Apply(e)

@@ -25,7 +25,7 @@ func Abandon(runDir string, pid int) error {
 	}
 	// No engine will continue the run, and it contains the environment of
 	// tasks.
-	errs = append(errs, os.RemoveAll(filepath.Join(runDir, RecoveryDir)))
+	errs = append(errs, os.RemoveAll(filepath.Join(runDir, RecoveryDir)), os.RemoveAll(filepath.Join(runDir, residentFile)))
 	return errors.Join(append(errs, emptyLock(jobDirOf(runDir), pid))...)
 }
 

@@ -142,14 +142,4 @@ func (a *Agent) Leave() error { return a.lock.Close() }
 
 // AgentHolds reports whether an agent, or its keeper, has a data directory, and
 // the agent's PID if that is known.
-func AgentHolds(dataDir string) (pid int, holds bool) {
-	f, err := os.OpenFile(filepath.Join(agentDir(dataDir), "lock"), os.O_RDWR, 0)
-	if err != nil {
-		return 0, false
-	}
-	defer f.Close()
-	if err := runtimedir.Flock(f, unix.LOCK_SH|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) {
-		return readPID(f), true
-	}
-	return 0, false
-}
+func AgentHolds(dataDir string) (pid int, holds bool) { return holder(agentDir(dataDir)) }

@@ -20,7 +20,7 @@ import (
 // may still use them.
 func Clean(dataDir, jobID string, keep int, first func() error) error {
 	dir := jobDir(dataDir, jobID)
-	lock, err := lockJob(dir, jobID)
+	lock, err := lockJob(dir, jobID, "")
 	if err != nil {
 		return err
 	}
@@ -45,14 +45,15 @@ func Clean(dataDir, jobID string, keep int, first func() error) error {
 // calls first, like Clean.
 func CleanRun(dataDir, jobID, runID string, first func() error) error {
 	dir := jobDir(dataDir, jobID)
-	lock, err := lockJob(dir, jobID)
+	lock, err := lockJob(dir, jobID, "")
 	switch {
 	case err == nil:
 		defer func() { _ = unlock(lock) }()
 	case errors.Is(err, ErrInUse):
 		// The live run is the newest one, or is about to create its directory.
 		ids, listing := Runs(dataDir, jobID)
-		if listing != nil || len(ids) == 0 || ids[len(ids)-1] == runID {
+		_, resident := residentOf(RunDir(dataDir, jobID, runID))
+		if listing != nil || len(ids) == 0 || ids[len(ids)-1] == runID || resident {
 			return errors.Join(err, listing)
 		}
 	default:

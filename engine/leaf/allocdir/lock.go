@@ -33,10 +33,26 @@ func (e *InUseError) Error() string {
 // Is implements errors.Is for ErrInUse.
 func (e *InUseError) Is(target error) bool { return target == ErrInUse }
 
-// lockJob takes the lock of a job's name and writes this process's PID into it.
+// lockFile is the name of a lock in its directory.
+const lockFile = "lock"
+
+// lockJob takes the lock of a job's name, unless the job is one of a resident
+// engine other than that with the state directory own, which may be empty.
+func lockJob(jobDir, jobID, own string) (*os.File, error) {
+	f, err := flockDir(jobDir, jobID)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkResidents(jobDir, jobID, own); err != nil {
+		return nil, errors.Join(err, unlock(f))
+	}
+	return f, nil
+}
+
+// flockDir takes the lock in a directory and writes this process's PID into it.
 // The kernel releases it when the process dies.
-func lockJob(jobDir, jobID string) (*os.File, error) {
-	name := filepath.Join(jobDir, "lock")
+func flockDir(dir, jobID string) (*os.File, error) {
+	name := filepath.Join(dir, lockFile)
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("cannot lock job %q: %w", jobID, err)
@@ -56,7 +72,7 @@ func lockJob(jobDir, jobID string) (*os.File, error) {
 // inheritLock takes over the lock of a job's name from the process that opened
 // the file: the kernel does not distinguish the two.
 func inheritLock(jobDir, jobID string, f *os.File) (*os.File, error) {
-	name := filepath.Join(jobDir, "lock")
+	name := filepath.Join(jobDir, lockFile)
 	err := sameFile(name, f)
 	if err == nil {
 		err = runtimedir.Flock(f, unix.LOCK_EX|unix.LOCK_NB)

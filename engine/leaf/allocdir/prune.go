@@ -13,7 +13,8 @@ const removing = ".removing-"
 
 // Prune removes the oldest runs of the job until keep are left, and the remains
 // of an interrupted Prune. This run counts and is never removed. No other run
-// of the job can be alive, because this one holds the lock.
+// of the job can be alive, because this one holds the lock. Those of a resident
+// engine stay.
 func (r *Run) Prune(keep int) error {
 	if r.lock == nil {
 		return fmt.Errorf("cannot prune runs: %w", os.ErrClosed)
@@ -28,7 +29,9 @@ func (r *Run) Prune(keep int) error {
 		case strings.HasPrefix(name, removing):
 			begun = append(begun, name)
 		case e.IsDir() && !isHidden(name) && name != filepath.Base(r.Dir):
-			old = append(old, name)
+			if _, resident := residentOf(filepath.Join(runsDir(r.jobDir), name)); !resident {
+				old = append(old, name)
+			}
 		}
 	}
 	old = old[:max(0, len(old)-max(0, keep-1))]

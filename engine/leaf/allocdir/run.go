@@ -68,6 +68,10 @@ type Run struct {
 // OpenRun creates or opens the directory of a run, and takes the lock of the
 // job's name. The error is an *InUseError if a live run holds it.
 func OpenRun(dataDir, jobID, runID string) (*Run, error) {
+	return openRunOf(dataDir, jobID, runID, "")
+}
+
+func openRunOf(dataDir, jobID, runID, stateDir string) (*Run, error) {
 	if jobID == "" {
 		return nil, errors.New("cannot open a run of a job without ID")
 	}
@@ -85,7 +89,7 @@ func OpenRun(dataDir, jobID, runID string) (*Run, error) {
 	if err := makePrivate(r.jobDir); err != nil {
 		return nil, err
 	}
-	if r.lock, err = lockJob(r.jobDir, jobID); err != nil {
+	if r.lock, err = lockJob(r.jobDir, jobID, stateDir); err != nil {
 		return nil, err
 	}
 	err = makePrivate(r.allocs())
@@ -101,7 +105,9 @@ func OpenRun(dataDir, jobID, runID string) (*Run, error) {
 // ReopenRun opens the directory of an interrupted run. The lock, if not nil,
 // was inherited from the process that held the lock of the job's name in the
 // meantime (see ShareLock); the Run owns it from then on.
-func ReopenRun(dir string, lock *os.File) (*Run, error) {
+func ReopenRun(dir string, lock *os.File) (*Run, error) { return reopenRunOf(dir, lock, "") }
+
+func reopenRunOf(dir string, lock *os.File, stateDir string) (*Run, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("cannot find run %q: %w", dir, err)
@@ -118,7 +124,7 @@ func ReopenRun(dir string, lock *os.File) (*Run, error) {
 		return nil, fmt.Errorf("cannot open run %q: that is not a directory of a run", dir)
 	}
 	if lock == nil {
-		r.lock, err = lockJob(r.jobDir, jobID)
+		r.lock, err = lockJob(r.jobDir, jobID, stateDir)
 	} else {
 		r.lock, err = inheritLock(r.jobDir, jobID, lock)
 	}
@@ -152,6 +158,19 @@ func (r *Run) PortsFile() string { return filepath.Join(r.jobDir, "ports") }
 func (r *Run) AllocDir(allocID string) string { return filepath.Join(r.allocs(), allocID) }
 
 func (r *Run) allocs() string { return filepath.Join(r.Dir, "alloc") }
+
+// Remove removes the directory of the run, and closes it.
+func (r *Run) Remove() error {
+	remover, err := newRemover(runsDir(r.jobDir))
+	if err == nil {
+		err = removeRun(remover, filepath.Base(r.Dir))
+		remover.close()
+	}
+	if err != nil {
+		err = fmt.Errorf("cannot remove run %q: %w", r.Dir, err)
+	}
+	return errors.Join(err, r.Close())
+}
 
 // Leave closes the run without releasing the lock of the job's name for
 // processes that have inherited it.

@@ -1,0 +1,217 @@
+package engine
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/fold"
+	"taskrun/engine/leaf/event"
+	"taskrun/engine/runner"
+	"taskrun/engine/store"
+)
+
+// A job of a resident engine has any number of lives: it is dead when everything
+// of it has ended, and lives again when a slot begins or, for a job that launches
+// others, with a new version. Each life has a goroutine, and a dead job has no
+// open files.
+
+// home returns the run that has the directory of the job: its own or its
+// parent's.
+func (r *jobRun) home() *jobRun {
+	if r.above != nil {
+		return r.above
+	}
+	return r
+}
+
+// enter starts a life of the job, with begin. It reports whether it could:
+// nothing lives once the engine stops or leaves.
+func (r *jobRun) enter(begin func()) bool {
+	if err := r.recorder.Wake(); err != nil {
+		r.engine.notice("job %q: %v", *r.job.ID, err)
+	}
+	if r.above != nil {
+		r.above.children.live.Add(1)
+	}
+	entered := r.engine.runs.enter(func() {
+		begin()
+		r.live()
+		r.rest()
+	})
+	if !entered {
+		r.recorder.Rest()
+	}
+	return entered
+}
+
+// revive begins another life of a dead job. The caller must hold the lock.
+func (r *jobRun) revive() {
+	if !r.ended || !r.engine.cfg.Resident {
+		return
+	}
+	r.ended = false
+	if launches(r.job) {
+		r.recorder.Commit(r.children.launched(time.Now()))
+	}
+	if r.ports.reserved && len(r.ports.static) == 0 {
+		r.ports.reserved = r.ports.reserve(r.newest.Load()) == nil // otherwise each allocation claims its own
+	}
+	r.enter(func() {})
+}
+
+// wasStopped reports whether the job was stopped since a version. The caller must
+// hold the lock.
+func (r *jobRun) wasStopped(since uint64) bool {
+	return slices.ContainsFunc(r.versions, func(job *api.Job) bool { return isStopped(job) && *job.Version > since })
+}
+
+// rest ends a life of the job.
+func (r *jobRun) rest() {
+	r.mu.Lock()
+	leaving := r.engine.leaving.Err() != nil
+	if r.ended && !leaving {
+		r.ports.releaseStatic(0)
+		if r.above != nil && r.isOver() {
+			r.eraseChild()
+		}
+	}
+	r.mu.Unlock()
+	if r.above != nil {
+		r.above.children.live.Add(-1)
+	}
+	home := r.home()
+	if !home.recorder.Rest() || leaving {
+		return
+	}
+	home.mu.Lock()
+	defer home.mu.Unlock()
+	if home.purged.Load() {
+		home.erase()
+	}
+}
+
+// vanish takes a purged job out of all lists. It is erased once it has ended, and
+// the jobs that it has launched. The caller must hold the lock.
+func (r *jobRun) vanish() {
+	var gone []uint64
+	for _, job := range r.versions {
+		gone = append(gone, *job.Version)
+	}
+	r.engine.bus.Publish(nil, "", event.Forgotten{Job: r.key, Versions: gone})
+	if r.above != nil {
+		r.engine.runs.hide(r)
+		if r.ended {
+			r.eraseChild()
+		}
+		return
+	}
+	r.engine.runs.purge(r)
+	for _, child := range r.children.all() {
+		child.mu.Lock()
+		if child.ended {
+			child.eraseChild()
+		}
+		child.mu.Unlock()
+	}
+	if r.recorder.Resting() {
+		r.erase()
+	}
+}
+
+// erase forgets a purged job that has ended, with its directory. The caller must
+// hold the lock.
+func (r *jobRun) erase() {
+	if r.forgotten.Swap(true) {
+		return
+	}
+	r.stop() // releases the contexts
+	r.engine.runs.erase(r)
+	if _, err := r.engine.runs.find(r.key); err != nil {
+		r.engine.state.Look(func(run *fold.Run) { run.Specify(r.key, nil) })
+	}
+	r.forgetAllocs(&store.Change{}) // the records go with the directory
+	if err := r.remove(); err != nil {
+		r.engine.notice("cannot remove what is left of job %q, which was purged: %v", *r.job.ID, err)
+	}
+}
+
+// eraseChild forgets a job that another one has launched, and that has ended. The
+// caller must hold the lock.
+func (r *jobRun) eraseChild() {
+	if r.forgotten.Swap(true) {
+		return
+	}
+	r.stop() // releases the contexts
+	r.engine.runs.hide(r)
+	r.above.children.forget(r)
+	var c store.Change
+	r.forgetAllocs(&c)
+	for _, kind := range []string{jobKey, versionKey, submissionKey, slotKey, deploymentKey, scalingKey, stoppedKey, purgedKey} {
+		c.DropAll(store.KeyOf(kind, r.key))
+	}
+	c.ForgetJob(r.key)
+	r.recorder.Commit(c)
+}
+
+func (c *children) forget(r *jobRun) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known[r.key] == r {
+		delete(c.known, r.key)
+	}
+}
+
+// forgetAllocs forgets all allocations of the job, removes their directories and
+// adds the deletion of their records to a change. The caller must hold the lock.
+func (r *jobRun) forgetAllocs(c *store.Change) {
+	for _, s := range r.slots {
+		for _, p := range s.Placed {
+			a := r.engine.allocs.find(p.ID)
+			if a == nil {
+				continue
+			}
+			if err := a.Destroy(r.engine.hard); err != nil {
+				r.engine.notice("cannot remove allocation %s: %v", p.ID, err)
+			}
+			runner.Forget(c, p.ID)
+			r.engine.allocs.forget(a.Config().Alloc)
+		}
+	}
+}
+
+// pause makes a later engine place all allocations again that run now.
+func (r *jobRun) pause() {
+	for _, child := range r.children.all() {
+		child.pause()
+	}
+	r.lock()
+	defer r.mu.Unlock()
+	var c store.Change
+	for _, s := range r.slots {
+		if s.present != nil && s.last().Unwanted == "" {
+			s.last().Again = true
+			c.Put(s.record(), s.slotRecord)
+		}
+	}
+	r.recorder.Commit(c)
+}
+
+// remove removes the run with its directory.
+func (r *jobRun) remove() error {
+	return errors.Join(r.recorder.Close(), r.ports.memory.Close(), r.dir.Remove())
+}
+
+// leave closes what all runs of a resident engine have open, for a later engine.
+func (l *jobRuns) leave() {
+	l.mu.Lock()
+	runs := append(l.list, l.purged...)
+	l.mu.Unlock()
+	for _, r := range runs {
+		if r.engine.cfg.Resident {
+			r.leave()
+		}
+	}
+}

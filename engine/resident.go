@@ -1,0 +1,170 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/fold"
+	"taskrun/engine/leaf/event"
+	"taskrun/engine/store"
+	"taskrun/engine/update"
+)
+
+// Resident reports whether the engine takes new jobs at any time.
+func (e *Engine) Resident() bool { return e.cfg.Resident }
+
+// Registration is an order to run a version of a job.
+type Registration struct {
+	Job        *api.Job           // canonicalized and valid; the engine owns it from then on
+	Submission *api.JobSubmission // the source of the job, if known
+	// Admit, if set, is called with the newest version of the job (nil if there
+	// is none) before anything changes. It may change Job. Its error refuses the
+	// registration.
+	Admit func(now *api.Job) error
+}
+
+// Registered is the effect of an order about a job.
+type Registered struct {
+	Version    uint64
+	Evaluation string       // ID
+	Index      uint64       // of the evaluation or, if there is none, of the version
+	Plan       *update.Plan // nil if the job was stopped
+}
+
+// Register makes a job of a resident engine run: a new one, another version of a
+// known one, or one that is stopping or dead, which then lives again. It returns
+// before anything is placed, but a later engine will know of the job. If it
+// fails, nothing has changed. The errors are those of Submit and Update; an
+// engine that is not resident only takes versions of the jobs it runs.
+func (e *Engine) Register(order Registration) (Registered, error) {
+	key := e.keyOf(order.Job)
+	for {
+		if r := e.runs.claim(key); r != nil {
+			answer, err := r.registerAgain(order)
+			if errors.Is(err, errPurged) {
+				continue
+			}
+			return answer, err
+		}
+		defer e.runs.unclaim(key)
+		return e.registerNew(order)
+	}
+}
+
+// errPurged reports that a job was purged after it was looked up.
+var errPurged = errors.New("the job was purged")
+
+// registerNew registers a job that the engine does not know.
+func (e *Engine) registerNew(order Registration) (answer Registered, err error) {
+	job := order.Job
+	if !e.cfg.Resident || !e.begun() {
+		return answer, fmt.Errorf("job not found: %q", *job.ID)
+	}
+	if order.Admit != nil {
+		if err := order.Admit(nil); err != nil {
+			return answer, err
+		}
+	}
+	answer.Plan = update.New(nil, job, nil, nil)
+	r, err := open(e, job, order.Submission)
+	if err != nil {
+		return answer, fmt.Errorf("cannot run job %q: %w", *job.ID, err)
+	}
+	e.state.Look(func(run *fold.Run) { run.Specify(r.key, job) })
+	e.runs.add(r)
+	if !r.enter(r.begin) {
+		e.runs.purge(r)
+		e.runs.erase(r)
+		e.runs.finding.Done()
+		return answer, errors.Join(fmt.Errorf("cannot run job %q: the engine is stopping", *job.ID), r.remove())
+	}
+	r.lock()
+	defer r.mu.Unlock()
+	r.told(&answer)
+	return answer, nil
+}
+
+// registerAgain registers a version of a job that has a run.
+func (r *jobRun) registerAgain(order Registration) (answer Registered, err error) {
+	r.lock()
+	defer r.mu.Unlock()
+	if r.purged.Load() {
+		return answer, errPurged
+	}
+	if order.Admit != nil {
+		if err := order.Admit(r.newest.Load()); err != nil {
+			return answer, err
+		}
+	}
+	if answer.Plan, err = r.update(order.Job, order.Submission); err != nil {
+		return answer, err
+	}
+	if answer.Plan.Diff.Type == "None" && r.engine.cfg.Resident && !launches(r.job) {
+		var c store.Change
+		answer.Evaluation = r.evaluate(event.JobRegister, "", &c)
+		r.recorder.Commit(c)
+	}
+	r.told(&answer)
+	return answer, nil
+}
+
+// told completes an answer. The caller must hold the lock.
+func (r *jobRun) told(answer *Registered) {
+	answer.Version = *r.newest.Load().Version
+	r.engine.state.Look(func(run *fold.Run) {
+		if answer.Evaluation == "" {
+			if v := run.Version(r.key, answer.Version); v != nil {
+				answer.Index, answer.Evaluation = v.Created, v.Evaluation
+			}
+		} else if v := run.Evaluation(answer.Evaluation); v != nil {
+			answer.Index = v.Index
+		}
+	})
+}
+
+// begun reports whether the engine runs jobs.
+func (e *Engine) begun() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.submitted
+}
+
+// Deregistration is how to stop a job.
+type Deregistration struct {
+	Purge bool // forget the job at once, and its allocations once they have ended
+}
+
+// Deregister stops a job of a resident engine: the stopped job is a new version
+// of it. It does not wait. A job that is stopped already only gets an
+// evaluation.
+func (e *Engine) Deregister(key string, order Deregistration) (answer Registered, err error) {
+	r, err := e.runs.find(key)
+	if err != nil {
+		return answer, err
+	}
+	r.lock()
+	defer r.mu.Unlock()
+	if r.purged.Load() {
+		return answer, fmt.Errorf("job not found: %q", key)
+	}
+	var c store.Change
+	if now := r.newest.Load(); isStopped(now) {
+		answer.Evaluation = r.evaluate(event.JobDeregister, "", &c)
+	} else {
+		stopped := *now
+		stopped.Stop = new(true)
+		answer.Evaluation = r.register(&stopped, registration{trigger: event.JobDeregister, submission: r.submission(*now.Version)}, &c)
+	}
+	if order.Purge {
+		r.purged.Store(true)
+		c.Put(store.KeyOf(purgedKey, r.key), true)
+	}
+	r.advance(&c)
+	r.told(&answer)
+	if order.Purge {
+		r.vanish()
+	}
+	return answer, nil
+}

@@ -1,0 +1,62 @@
+package store
+
+import "path/filepath"
+
+// Wake prepares the recorder for a user who stores much. It opens the files of a
+// resting recorder.
+func (r *Recorder) Wake() error {
+	if r.journal == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.users++
+	r.rests = true
+	return r.open()
+}
+
+// Rest takes back a Wake. The recorder rests once each Wake was taken back: it
+// has no open file, and keeps no records in memory. Each use opens the files
+// again for its time. Rest reports whether the recorder rests.
+func (r *Recorder) Rest() bool {
+	if r.journal == nil {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.users--
+	r.idle()
+	return r.users == 0
+}
+
+// Resting reports whether the recorder rests.
+func (r *Recorder) Resting() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.users == 0
+}
+
+// open opens the files of a resting recorder. The caller must hold the lock.
+func (r *Recorder) open() error {
+	if !r.closed || r.ended || r.journal.stops() {
+		return nil
+	}
+	j, err := openJournal(r.journal.runDir())
+	if err != nil {
+		return err
+	}
+	j.halt = r.journal.halt
+	r.journal, r.closed = j, false
+	return nil
+}
+
+// idle closes the files if nobody needs them. The caller must hold the lock.
+func (r *Recorder) idle() {
+	if r.users > 0 || !r.rests || r.closed || r.ended || r.failing || r.journal.stops() {
+		return
+	}
+	_ = r.journal.close() // nothing is buffered
+	r.journal.values, r.journal.text, r.closed = nil, "", true
+}
+
+func (j *journal) runDir() string { return filepath.Dir(filepath.Dir(j.path)) }
