@@ -50,7 +50,7 @@ func (r *Recorder) open() error {
 	return nil
 }
 
-// idle closes the files if nobody needs them. The caller must hold the lock.
+// idle closes the files unless somebody needs them. The caller must hold the lock.
 func (r *Recorder) idle() {
 	if r.users > 0 || !r.rests || r.closed || r.ended || r.failing || r.journal.stops() {
 		return
