@@ -62,9 +62,6 @@ func New(cfg Config) *Engine {
 			e.registry = kept
 		}
 	}
-	if cfg.Node != nil && cfg.Node.Pool != "" {
-		e.registry.AddPool(cfg.Node.Pool, "")
-	}
 	cfg.Variables.Stamp(func(v *api.VariableMetadata, deleted bool) uint64 {
 		shown := *v
 		return fold.Index(event.Event{Seq: e.bus.Publish(nil, "", event.Variable{VariableMetadata: &shown, Deleted: deleted})})

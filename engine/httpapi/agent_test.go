@@ -184,7 +184,6 @@ func TestRefusedGarbageCollection(t *testing.T) {
 		code int
 		text string
 	}{
-		"PUT /v1/node/" + nodeID + "/eligibility":      {501, "not supported"},
 		"PUT /v1/node/" + nodeID + "/drain":            {501, "not supported"},
 		"PUT /v1/node/" + unknown + "/drain":           {404, "node not found"},
 		"PUT /v1/client/allocation/" + id + "/gc":      {501, "not supported"},
@@ -193,10 +192,6 @@ func TestRefusedGarbageCollection(t *testing.T) {
 		"PUT /v1/client/allocation/" + id + "/pause":   {500, "Enterprise only"},
 		"DELETE /v1/evaluations":                       {501, "not supported"},
 		"GET /v1/node/pool/none":                       {404, "node pool not found"},
-		"GET /v1/operator/scheduler/configuration":     {404, ""},
-		"GET /v1/acl/tokens":                           {404, ""},
-		"GET /v1/volumes":                              {404, ""},
-		"GET /v1/plugins":                              {404, ""},
 		"GET /ui/":                                     {404, ""},
 	} {
 		method, path, _ := strings.Cut(call, " ")

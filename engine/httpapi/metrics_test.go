@@ -27,7 +27,7 @@ func TestAgent(t *testing.T) {
 		"GET /v1/agent/health":             `200 {"client":` + ok + `,"server":` + ok + `}`,
 		"GET /v1/agent/health?type=client": `200 {"client":` + ok + `}`,
 		"GET /v1/agent/health?type=server": `200 {"server":` + ok + `}`,
-		"GET /v1/node/pool/gpu":            `200 {"NodeIdentityTTL":"","Name":"gpu",…`,
+		"GET /v1/node/pool/gpu":            `200 {"Name":"gpu",…`,
 		"GET /v1/status/leader":            `200 "127.0.0.1:0"`,
 		"GET /v1/status/peers":             `200 ["127.0.0.1:0"]`,
 		"GET /v1/agent/servers":            `200 ["127.0.0.1:0"]`,

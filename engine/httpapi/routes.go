@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -65,7 +66,14 @@ func routes(run *render.Run, cfg *Config, requests *node.Requests) []route {
 		find    = search.New(run)
 		session = sessions.New(run)
 	)
-	return []route{
+	return slices.Concat([]route{
+		{"GET", "/v1/node/pool/*/jobs", all(fold.Jobs, job.OfPool)},
+		{"GET", "/v1/node/pool/*/nodes", all(fold.Nodes, node.OfPool)},
+	}, clusterRoutes(run, cfg, all, one), []route{
+		{"PUT", "/v1/node/*/eligibility", node.SetEligibility},
+		{"GET", "/v1/client/metadata", rest.Write(node.Meta)},
+		{"PUT", "/v1/client/metadata", rest.Write(node.ApplyMeta)},
+
 		{"GET", "/v1/jobs", all(fold.Jobs, job.List)},
 		{"GET", "/v1/job/*/allocations", ofJob(fold.AllocationsOfJob, allocs.OfJob)},
 		{"GET", "/v1/job/*/evaluations", ofJob(fold.EvaluationsOfJob, evals.OfJob)},
@@ -135,15 +143,12 @@ func routes(run *render.Run, cfg *Config, requests *node.Requests) []route {
 
 		{"PUT", "/v1/client/gc", allocs.RefuseAllGC},
 		{"GET", "/v1/client/stats", rest.Write(node.Stats)},
-		{"GET", "/v1/node/pools", all(fold.Static, node.Pools)},
-		{"GET", "/v1/node/pool/*", all(fold.Static, node.Pool)},
-		{"PUT", "/v1/node/*/eligibility", node.Refuse},
 		{"PUT", "/v1/node/*/drain", node.Refuse},
 		{"PUT", "/v1/node/*/evaluate", node.Refuse},
 		{"PUT", "/v1/node/*/purge", node.Refuse},
-		{"GET", "/v1/nodes", all(fold.Static, node.List)},
+		{"GET", "/v1/nodes", all(fold.Nodes, node.List)},
 		{"GET", "/v1/node/*/allocations", all(fold.Allocations, allocs.OfNode)},
-		{"GET", "/v1/node/*", all(fold.Static, node.Get)},
+		{"GET", "/v1/node/*", one(fold.Nodes, node.Get)},
 
 		{"GET", "/v1/services", all(fold.Services, svcs.List)},
 		{"GET", "/v1/service/*", one(fold.Services, svcs.Get)},
@@ -158,23 +163,16 @@ func routes(run *render.Run, cfg *Config, requests *node.Requests) []route {
 		{"GET", "/v1/agent/members", rest.Write(node.Members)},
 		{"GET", "/v1/agent/servers", rest.Write(node.Peers)},
 		{"GET", "/v1/agent/monitor", node.Monitor},
-		{"GET", "/v1/agent/host", node.RefuseAgent},
-		{"GET", "/v1/agent/pprof/*", node.RefuseAgent},
-		{"PUT", "/v1/agent/join", node.RefuseAgent},
-		{"PUT", "/v1/agent/force-leave", node.RefuseAgent},
-		{"PUT", "/v1/agent/servers", node.RefuseAgent},
 		{"GET", "/v1/agent/health", rest.Write(node.Health)},
 		{"GET", "/v1/status/leader", rest.Write(node.Leader)},
 		{"GET", "/v1/status/peers", rest.Write(node.Peers)},
-		{"GET", "/v1/namespaces", all(fold.Static, node.Namespaces)},
-		{"GET", "/v1/namespace/*", all(fold.Static, node.Namespace)},
 		{"GET", "/v1/regions", rest.Write(node.Regions)},
 		{"GET", "/v1/metrics", node.Metrics},
 		{"PUT", "/v1/search", rest.Order(find.Search)},
 		{"PUT", "/v1/search/fuzzy", rest.Order(find.Fuzzy)},
 		{"PUT", "/v1/system/gc", evals.Collect},
 		{"PUT", "/v1/system/reconcile/summaries", node.ReconcileSummaries},
-	}
+	}, refusedRoutes())
 }
 
 // fromZero reports whether a list has index 0 in Nomad until its table changes

@@ -65,6 +65,9 @@ func New(e *engine.Engine, cfg Config) *Server {
 	if cfg.Keys == nil {
 		cfg.Keys = workload.NewKeyring()
 	}
+	if cfg.Node.Pool != "" {
+		e.Registry().AddPool(cfg.Node.Pool, "")
+	}
 	s := &Server{engine: e, cfg: cfg, answers: rest.NewAnswers(), tracker: tracker.New(e, cfg.Node.ID)}
 	run := &render.Run{Engine: e, Tracker: s.tracker, Machine: cfg.Node, Keys: cfg.Keys, Began: time.Now(), Resident: cfg.Resident}
 	s.routes = routes(run, &s.cfg, &s.requests)

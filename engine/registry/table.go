@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -19,6 +20,12 @@ type Table[T any] struct {
 	// deleted is the index of the latest deletion.
 	deleted uint64
 }
+
+// MaxObjects limits the objects of a table.
+const MaxObjects = 10_000
+
+// ErrFull is the error of another object in a table with MaxObjects.
+var ErrFull = fmt.Errorf("there are %d objects of this kind already: delete some first", MaxObjects)
 
 // newTable adds a table to a registry. indexes returns the fields of an object
 // that get the indexes of its creation and its latest change.
@@ -90,6 +97,8 @@ func (t *Table[T]) Change(key string, change func(was *T) (now *T, err error)) (
 	switch {
 	case err != nil:
 		return 0, err
+	case was == nil && now != nil && t.Len() >= MaxObjects:
+		return 0, ErrFull
 	case now == was && now == nil:
 		return fold.FirstIndex, nil
 	case now == was:

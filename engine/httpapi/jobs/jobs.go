@@ -11,15 +11,20 @@ import (
 
 // List answers GET /v1/jobs, by ID and namespace.
 func (h *Handler) List(r *rest.Request) (any, error) {
+	prefix := r.Query.Get("prefix")
+	return h.list(r, func(j *api.Job) bool { return strings.HasPrefix(*j.ID, prefix) })
+}
+
+// list returns the jobs of a request that keep accepts.
+func (h *Handler) list(r *rest.Request, keep func(*api.Job) bool) (any, error) {
 	withMeta, err := r.Flag("meta")
 	if err != nil {
 		return nil, err
 	}
-	prefix := r.Query.Get("prefix")
 	now := h.run.Look()
 	var jobs []*api.Job
 	for _, j := range now.Jobs {
-		if strings.HasPrefix(*j.ID, prefix) && r.InNamespace(*j.Namespace) {
+		if r.InNamespace(*j.Namespace) && keep(j) {
 			jobs = append(jobs, j)
 		}
 	}

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"net"
 	"net/http"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -33,12 +31,6 @@ func (h *Handler) Members(*rest.Request) (any, error) {
 	return &api.ServerMembers{
 		ServerName: n.Name, ServerRegion: n.Region, ServerDC: n.Datacenter, Members: []*api.AgentMember{&member},
 	}, nil
-}
-
-// RefuseAgent refuses requests to profile the agent, to show its environment,
-// and to connect it with other servers.
-func (h *Handler) RefuseAgent(*rest.Request) error {
-	return rest.Fail(http.StatusNotImplemented, "not supported by taskrun: an agent keeps its environment and memory to itself, and has no other servers")
 }
 
 // nomadVersion returns the version of Nomad whose API this is. Clients compare
@@ -77,38 +69,4 @@ func (h *Handler) Health(r *rest.Request) (any, error) {
 	default:
 		return nil, rest.Fail(http.StatusBadRequest, "invalid type %q: want client or server", kind)
 	}
-}
-
-// Namespaces answers GET /v1/namespaces.
-func (h *Handler) Namespaces(r *rest.Request) (any, error) {
-	return listed(r, h.run.Namespaces(), func(n *api.Namespace) string { return n.Name })
-}
-
-// Namespace answers GET /v1/namespace/:name.
-func (h *Handler) Namespace(r *rest.Request) (any, error) {
-	return named(r, h.run.Namespaces(), func(n *api.Namespace) string { return n.Name }, "Namespace not found")
-}
-
-// Pools answers GET /v1/node/pools.
-func (h *Handler) Pools(r *rest.Request) (any, error) {
-	return listed(r, h.run.Pools(), func(p *api.NodePool) string { return p.Name })
-}
-
-// Pool answers GET /v1/node/pool/:name.
-func (h *Handler) Pool(r *rest.Request) (any, error) {
-	return named(r, h.run.Pools(), func(p *api.NodePool) string { return p.Name }, "node pool not found")
-}
-
-// listed returns the page of a list that a request asks for, limited to names
-// with its prefix.
-func listed[T any](r *rest.Request, list []T, name func(T) string) (any, error) {
-	return rest.Page(r, slices.DeleteFunc(list, func(v T) bool { return !strings.HasPrefix(name(v), r.Query.Get("prefix")) }), name)
-}
-
-// named returns the object that a request names, from a list.
-func named[T any](r *rest.Request, list []T, name func(T) string, unknown string) (any, error) {
-	if i := slices.IndexFunc(list, func(v T) bool { return name(v) == r.ID }); i >= 0 {
-		return list[i], nil
-	}
-	return nil, rest.Fail(http.StatusNotFound, "%s", unknown)
 }

@@ -2,7 +2,6 @@ package render
 
 import (
 	"context"
-	"maps"
 	"strconv"
 	"time"
 
@@ -29,12 +28,10 @@ func (run *Run) Node(ctx context.Context) Node {
 		v, _ := strconv.ParseInt(attributes[name], 10, 64) // 0 if it cannot be measured
 		return v
 	}
-	meta := map[string]string{}
-	maps.Copy(meta, n.Meta)
-	return Node{Node: &api.Node{
+	node := &api.Node{
 		ID: n.ID, Name: n.Name, Datacenter: n.Datacenter, NodeClass: n.Class, NodePool: n.Pool,
-		Attributes: attributes, Meta: meta, Links: map[string]string{}, CgroupParent: n.CgroupParent,
-		HostVolumes: map[string]*api.HostVolumeInfo{}, CSIControllerPlugins: map[string]*api.CSIInfo{}, CSINodePlugins: map[string]*api.CSIInfo{},
+		Attributes: attributes, Links: map[string]string{}, CgroupParent: n.CgroupParent,
+		CSIControllerPlugins: map[string]*api.CSIInfo{}, CSINodePlugins: map[string]*api.CSIInfo{},
 		Status: api.NodeStatusReady, SchedulingEligibility: api.NodeSchedulingEligible,
 		Events:  []*api.NodeEvent{{Message: "Node registered", Subsystem: "Cluster", Timestamp: run.Began, Details: map[string]string{}, CreateIndex: fold.FirstIndex}},
 		Drivers: drivers,
@@ -58,7 +55,9 @@ func (run *Run) Node(ctx context.Context) Node {
 		// Clients compare it with the second in which they began: round up.
 		StatusUpdatedAt: run.Began.Add(time.Second - 1).Unix(),
 		CreateIndex:     fold.FirstIndex, ModifyIndex: fold.FirstIndex,
-	}}
+	}
+	run.addChanges(node)
+	return Node{Node: node}
 }
 
 // addDrivers updates the attributes of a node with the current ones of its
@@ -74,31 +73,4 @@ func addDrivers(attributes map[string]string, drivers map[string]*api.DriverInfo
 			attributes[attribute] = value
 		}
 	}
-}
-
-// Pools returns Nomad's own pools and that of this machine.
-func (run *Run) Pools() []*api.NodePool {
-	list := []*api.NodePool{
-		{Name: "all", Description: "Node pool with all nodes in the cluster.", CreateIndex: fold.FirstIndex, ModifyIndex: fold.FirstIndex},
-		{Name: "default", Description: "Default node pool.", CreateIndex: fold.FirstIndex, ModifyIndex: fold.FirstIndex},
-	}
-	if own := run.Machine.Pool; own != "" && own != "default" && own != "all" {
-		list = append(list, &api.NodePool{Name: own, CreateIndex: fold.FirstIndex, ModifyIndex: fold.FirstIndex})
-	}
-	return list
-}
-
-// Namespaces returns the namespaces of the running jobs, and the default one.
-func (run *Run) Namespaces() []*api.Namespace {
-	list := []*api.Namespace{{
-		Name: api.DefaultNamespace, Description: "Default shared namespace", CreateIndex: fold.FirstIndex, ModifyIndex: fold.FirstIndex,
-	}}
-	seen := map[string]bool{api.DefaultNamespace: true}
-	for _, j := range run.Engine.Jobs() {
-		if !seen[*j.Namespace] {
-			seen[*j.Namespace] = true
-			list = append(list, &api.Namespace{Name: *j.Namespace, CreateIndex: fold.FirstIndex, ModifyIndex: fold.FirstIndex})
-		}
-	}
-	return list
 }

@@ -51,6 +51,19 @@ func Write(do Get) Handler {
 	}
 }
 
+// Change returns the handler of a change, whose response has no body but the
+// index of the change.
+func Change(do func(*Request) (index uint64, err error)) Handler {
+	return func(r *Request) error {
+		index, err := do(r)
+		if err != nil {
+			return err
+		}
+		r.SetIndex(index)
+		return r.Nothing()
+	}
+}
+
 // Order returns the handler of a request with a JSON body.
 func Order[T any](do func(r *Request, order *T) (any, error)) Handler {
 	return Write(func(r *Request) (any, error) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 )
 
 // httpError is a response other than 200.
@@ -19,6 +20,14 @@ func (e *httpError) Error() string { return e.text }
 // texts are Nomad's, because clients search for them.
 func Fail(code int, format string, args ...any) error {
 	return &httpError{code, fmt.Sprintf(format, args...)}
+}
+
+// Several returns the text of several errors in one, as Nomad writes it.
+func Several(texts []string) string {
+	if len(texts) == 1 {
+		return "1 error occurred:\n\t* " + texts[0] + "\n\n"
+	}
+	return fmt.Sprintf("%d errors occurred:\n\t* %s\n\n", len(texts), strings.Join(texts, "\n\t* "))
 }
 
 var (

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -128,4 +129,13 @@ func (r *Request) NoShutdownDelay() error {
 		err = Fail(http.StatusBadRequest, "no_shutdown_delay is not supported by taskrun: remove it to stop with the job's shutdown_delay")
 	}
 	return err
+}
+
+// IsName reports whether a name has 1 to longest letters, digits, and other
+// characters.
+func IsName(name string, longest int, others string) bool {
+	odd := func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune(others, c)
+	}
+	return name != "" && len(name) <= longest && !strings.ContainsFunc(name, odd)
 }

@@ -80,3 +80,50 @@ func adopt(old string, gate *os.Root, dir string) error {
 	}
 	return nil
 }
+
+// VolumeAttributes are those of the directory of a volume. A mode of 0, and IDs
+// of -1, change nothing.
+type VolumeAttributes struct {
+	Mode     fs.FileMode
+	UID, GID int
+}
+
+// CreateVolume is MakeVolume for tasks of any user of a container, with
+// attributes for the directory.
+func CreateVolume(dataDir, source string, a VolumeAttributes) error {
+	dir, err := MakeVolume(dataDir, source, nil)
+	if err != nil {
+		return err
+	}
+	gate, err := os.OpenRoot(filepath.Dir(dir))
+	if err != nil {
+		return err
+	}
+	defer gate.Close()
+	if a.UID != -1 || a.GID != -1 {
+		if err := gate.Chown(volumeEntry.name, a.UID, a.GID); err != nil {
+			return fmt.Errorf("cannot change the owner of volume %q: %w", source, err)
+		}
+	}
+	if a.Mode == 0 {
+		return nil
+	}
+	if err := gate.Chmod(volumeEntry.name, a.Mode); err != nil {
+		return fmt.Errorf("cannot change the mode of volume %q: %w", source, err)
+	}
+	return nil
+}
+
+// RemoveVolume removes the directory of a volume with all that is in it. It
+// refuses one in which something is mounted. A missing one is no error.
+func RemoveVolume(dataDir, source string) error {
+	r, err := newRemover(dataDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("cannot remove volume %q: %w", source, err)
+	}
+	defer r.close()
+	return r.remove(filepath.Join("host_volumes", escape(source)))
+}

@@ -65,6 +65,15 @@ func (k *Keyring) ID() string {
 	return key.KeyID
 }
 
+// Public returns the public key, as a set for those who verify tokens.
+func (k *Keyring) Public() (jose.JSONWebKeySet, error) {
+	key, err := k.key()
+	if err != nil {
+		return jose.JSONWebKeySet{}, err
+	}
+	return jose.JSONWebKeySet{Keys: []jose.JSONWebKey{key.Public()}}, nil
+}
+
 // Sign returns the token that proves claims. Without an ID they get one.
 func (k *Keyring) Sign(c Claims) (string, error) {
 	if c.ID == "" {

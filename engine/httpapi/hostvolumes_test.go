@@ -1,0 +1,147 @@
+package httpapi_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/httpapi"
+)
+
+// withVolume returns a job whose only task runs in a group with a host volume.
+func withVolume(source string) *api.Job {
+	job := newJob("job", "service", newTask("t", "run_for", "1h"))
+	job.TaskGroups[0].Volumes = map[string]*api.VolumeRequest{"v": {Name: "v", Type: "host", Source: source}}
+	return job
+}
+
+func TestHostVolumes(t *testing.T) {
+	t.Parallel()
+	dataDir := ""
+	f := serveWith(t, func(cfg *httpapi.Config) { dataDir = t.TempDir(); cfg.DataDir = dataDir }, withVolume("cache/1"))
+	alloc := f.running("t")
+	volumes := f.client.HostVolumes()
+	created, meta, err := volumes.Create(&api.HostVolumeCreateRequest{Volume: &api.HostVolume{
+		Name: "cache/1", PluginID: "mkdir", Parameters: map[string]string{"mode": "0750"}, HostPath: "/etc", CreateIndex: 99,
+	}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := created.Volume
+	if v.State != "ready" || v.NodeID != nodeID || v.NodePool != "default" || v.Namespace != "default" || len(v.RequestedCapabilities) != 1 || v.CreateIndex != meta.LastIndex {
+		t.Errorf("created %+v at %d", v, meta.LastIndex)
+	}
+	if info, err := os.Stat(v.HostPath); err != nil || info.Mode().Perm() != 0o750 || !strings.HasPrefix(v.HostPath, dataDir+"/") {
+		t.Errorf("the folder %q: %v, %v", v.HostPath, info, err)
+	}
+	got, _, err := volumes.Get(v.ID, nil)
+	if err != nil || len(got.Allocations) != 1 || got.Allocations[0].ID != alloc.ID {
+		t.Errorf("%+v, %v", got, err)
+	}
+	node, _, err := f.client.Nodes().Info(nodeID, nil)
+	if err != nil || node.HostVolumes["cache/1"] == nil || node.HostVolumes["cache/1"].Path != v.HostPath {
+		t.Errorf("volumes of the node: %+v, %v", node.HostVolumes, err)
+	}
+	for request, want := range map[*api.HostVolumeListRequest]int{{}: 1, {NodeID: nodeID}: 1, {NodeID: "x"}: 0, {NodePool: "default"}: 1, {NodePool: "x"}: 0} {
+		if list, _, err := volumes.List(request, nil); err != nil || len(list) != want {
+			t.Errorf("%+v: %v, %v", request, list, err)
+		}
+	}
+	_, _, err = volumes.Create(&api.HostVolumeCreateRequest{Volume: &api.HostVolume{Name: "cache/1", PluginID: "mkdir"}}, nil)
+	refused(t, err, 500, `could not place volume "cache/1": no node meets constraints: 1 nodes had existing volume`)
+	_, _, err = volumes.Delete(&api.HostVolumeDeleteRequest{ID: v.ID}, nil)
+	refused(t, err, 500, "in use by allocations: ["+alloc.ID+"]")
+	if _, _, err := f.client.Jobs().Deregister("job", false, nil); err != nil {
+		t.Fatal(err)
+	}
+	f.in("t", "dead")
+	follow(f, "/v1/volume/host/"+v.ID, func(v *api.HostVolume) bool { return len(v.Allocations) == 0 })
+	if _, _, err := volumes.Delete(&api.HostVolumeDeleteRequest{ID: v.ID}, nil); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(v.HostPath); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder: %v", err)
+	}
+	_, _, err = volumes.Get(v.ID, nil)
+	refused(t, err, 404, "volume not found")
+	_, _, err = volumes.Delete(&api.HostVolumeDeleteRequest{ID: v.ID}, nil)
+	refused(t, err, 500, "no such volume: "+v.ID)
+}
+
+func TestRegisteredHostVolume(t *testing.T) {
+	t.Parallel()
+	f := resident(t)
+	dir := t.TempDir()
+	volumes := f.client.HostVolumes()
+	register := func(v *api.HostVolume) (*api.HostVolumeRegisterResponse, error) {
+		response, _, err := volumes.Register(&api.HostVolumeRegisterRequest{Volume: v}, nil)
+		return response, err
+	}
+	registered, err := register(&api.HostVolume{Name: "a", NodeID: nodeID, HostPath: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := registered.Volume
+	update := *v
+	update.RequestedCapacityMaxBytes = 1 << 30
+	updated, err := register(&update)
+	if err != nil || updated.Volume.ID != v.ID || updated.Volume.CreateIndex != v.CreateIndex || updated.Volume.ModifyIndex <= v.ModifyIndex {
+		t.Errorf("%+v, %v", updated, err)
+	}
+	_, err = register(&api.HostVolume{Name: "b", HostPath: dir})
+	refused(t, err, 500, "node ID is required")
+	_, err = register(&api.HostVolume{Name: "b", NodeID: nodeID})
+	refused(t, err, 500, "host path is required")
+	_, err = register(&api.HostVolume{Name: "b", NodeID: nodeID, HostPath: filepath.Join(dir, "none")})
+	refused(t, err, 500, `could not verify host path for "b": stat`)
+	_, err = register(&api.HostVolume{Name: "a", NodeID: nodeID, HostPath: dir})
+	refused(t, err, 500, "already exists")
+	if _, _, err := volumes.Delete(&api.HostVolumeDeleteRequest{ID: v.ID}, nil); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(dir); err != nil {
+		t.Errorf("the folder of somebody else: %v", err)
+	}
+}
+
+func TestBadHostVolumes(t *testing.T) {
+	t.Parallel()
+	f := resident(t)
+	const unknown = "01234567-0123-0123-0123-0123456789ab"
+	for body, text := range map[string]string{
+		`{}`: "missing volume definition", `{"Volume":{}}`: "volume validation failed: missing name",
+		`{"Volume":{"Name":"a","PluginID":"odd"}}`:                                                               "1 nodes were infeasible",
+		`{"Volume":{"Name":"a"}}`:                                                                                "1 nodes were infeasible",
+		`{"Volume":{"Name":"a","PluginID":"mkdir","NodePool":"x"}}`:                                              `node pool "x" does not exist`,
+		`{"Volume":{"Name":"a","PluginID":"mkdir","NodeID":"x"}}`:                                                `node "x" does not exist`,
+		`{"Volume":{"Name":"a","PluginID":"mkdir","Namespace":"x"}}`:                                             `no such namespace "x"`,
+		`{"Volume":{"Name":"a","PluginID":"mkdir","ID":"` + unknown + `"}}`:                                      "volume does not exist",
+		`{"Volume":{"Name":"a","PluginID":"mkdir","Parameters":{"odd":"1"}}}`:                                    `unknown mkdir parameter: "odd"`,
+		`{"Volume":{"Name":"a","PluginID":"mkdir","Parameters":{"mode":"9"}}}`:                                   `invalid value for "mode"`,
+		`{"Volume":{"Name":"a","PluginID":"mkdir","RequestedCapacityMinBytes":5}}`:                               "capacity_max (0) must be larger than capacity_min (5)",
+		`{"Volume":{"Name":"a","PluginID":"mkdir","RequestedCapabilities":[null]}}`:                              "a capability is null",
+		`{"Volume":{"Name":"a","PluginID":"mkdir","RequestedCapabilities":[{"AttachmentMode":"x"}]}}`:            `invalid attachment mode: "x"`,
+		`{"Volume":{"Name":"a","PluginID":"mkdir","Constraints":[null]}}`:                                        "a constraint is null",
+		`{"Volume":{"Name":"a","PluginID":"mkdir","Constraints":[{"LTarget":"a","RTarget":"b","Operand":"="}]}}`: "1 nodes were infeasible",
+		`{"Volume":{"Name":"a\u0000b","PluginID":"mkdir"}}`:                                                      "no control characters",
+		`{"Volume":{"Name":"` + strings.Repeat("a", 129) + `","PluginID":"mkdir"}}`:                              "at most 128 bytes",
+	} {
+		f.ask("PUT", "/v1/volume/host/create", body, 500, text)
+	}
+	f.ask("PUT", "/v1/volume/host/create", `{"Volume":{"Name":"`+strings.Repeat("a", 70<<10)+`"}}`, 400, "too large")
+	f.ask("DELETE", "/v1/volume/host/x?force=odd", "", 400, "invalid force value")
+	f.ask("GET", "/v1/volumes?type=odd", "", 404, "resource not found")
+	for _, path := range []string{"/v1/volumes", "/v1/volumes?type=csi", "/v1/volumes?type=host", "/v1/plugins?type=csi", "/v1/volumes/claims"} {
+		f.ask("GET", path, "", 200, "[]")
+	}
+	// A name that looks like a path stays below the data directory.
+	response, _, err := f.client.HostVolumes().Create(&api.HostVolumeCreateRequest{Volume: &api.HostVolume{Name: "../../../x", PluginID: "mkdir"}}, nil)
+	if err != nil || strings.Contains(response.Volume.HostPath, "..") && !strings.Contains(response.Volume.HostPath, "%2F") {
+		t.Errorf("%+v, %v", response, err)
+	}
+}
