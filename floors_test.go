@@ -35,6 +35,7 @@ var floors = []floor{
 
 	{"cmd/config", "jobspec/syntax jobspec/diagnostic", "", "flags, environment and file become one plain value; config.hcl is read as job files are"},
 	{"cmd/agent/settings", "jobspec jobspec/syntax jobspec/diagnostic", "", "pure: configuration files of a Nomad agent in, settings and diagnostics out"},
+	{"cmd/agent/*", "", "", "what an agent needs besides jobs: files of service managers, and its log"},
 	{"cmd/client", "engine/execwire engine/leaf/event", "", "speaks Nomad's API to whatever serves it, and never imports a server"},
 	{"cmd/cluster", "cmd/client engine/health engine/leaf/event", "", "what a cluster says becomes events; the client asks it"},
 	{"cmd/verify", "cmd/client cmd/cluster cmd/report/compare cmd/report/scrub cmd/source cmd/verdict drivers/process engine/leaf/event jobspec/redact jobspec/stub jobspec/visible", "", "a Nomad agent, and what a job does there and here, asked through the same API"},

@@ -1,0 +1,77 @@
+package logfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "-"
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.ReplaceAll(string(text), "\n", "|")
+}
+
+func TestRotation(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "agent.log")
+	for _, line := range []string{"one\n", "two\n", "three\n", "four\n", "a line beyond the limit\n", "six\n"} {
+		f, err := Open(path, 10, 2) // as after a restart
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Write([]byte(line)); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]string{"": "six|", ".1": "a line beyond the limit|", ".2": "four|", ".3": "-"} {
+		if got := read(t, path+name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+}
+
+// A log whose old file cannot be replaced goes on.
+func TestRotationFails(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "agent.log")
+	if err := os.MkdirAll(path+".1/x", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Open(path, 5, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for range 3 {
+		if _, err := f.Write([]byte("line\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := read(t, path); got != "line|line|line|" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestOpenFails(t *testing.T) {
+	t.Parallel()
+	if _, err := Open(filepath.Join(t.TempDir(), "none", "agent.log"), 5, 1); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+}
