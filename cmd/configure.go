@@ -52,6 +52,11 @@ func (a *app) driverOptions() config.Schemas {
 // configureDrivers sets the options of drivers.
 func (a *app) configureDrivers(plugins []config.Plugin) error {
 	a.unheeded = map[string][]preflight.Unheeded{}
+	return a.addDriverOptions(plugins)
+}
+
+// addDriverOptions sets more options of drivers.
+func (a *app) addDriverOptions(plugins []config.Plugin) error {
 	for _, p := range plugins {
 		if err := a.drivers()[p.Name].(drivers.Configurable).SetConfig(p.Config); err != nil {
 			return fmt.Errorf("cannot use config file %s: %w", p.Origin, err)
@@ -79,7 +84,11 @@ func optionNames(root *cobra.Command) []string {
 		}
 	}
 	root.PersistentFlags().VisitAll(add)
+	var commands []*cobra.Command
 	for _, c := range root.Commands() {
+		commands = append(append(commands, c), c.Commands()...)
+	}
+	for _, c := range commands {
 		if c.Name() != "completion" && c.Name() != "help" {
 			c.Flags().VisitAll(add)
 		}

@@ -86,7 +86,7 @@ plugin.raw_exec.config.`,
 		id, title string
 		commands  []*cobra.Command
 	}{
-		{"run", "Run jobs:", []*cobra.Command{newUpCommand(a), newRehearseCommand(a), newPlanCommand(a), newUpdateCommand(a), newVerifyCommand(a)}},
+		{"run", "Run jobs:", []*cobra.Command{newUpCommand(a), newAgentCommand(a), newRehearseCommand(a), newPlanCommand(a), newUpdateCommand(a), newVerifyCommand(a)}},
 		{"check", "Check job files:", []*cobra.Command{newValidateCommand(a), newTestCommand(a), newInspectCommand(a), newFmtCommand(a), newStubsCommand(a)}},
 		{"see", "See what runs:", []*cobra.Command{newPsCommand(a), newLogsCommand(a), newEventsCommand(a), newTraceCommand(a), newStatsCommand(a), newAttachCommand(a), newRunsCommand(a), newDiffCommand(a)}},
 		{"act", "Act on what runs:", []*cobra.Command{

@@ -21,7 +21,9 @@ import (
 // the command line, in the form in which the flag shows them.
 var samples = map[string][3]string{
 	"address":           {"http://file", "http://env", "http://flag"},
+	"agent":             {"true", "false", "true"},
 	"all":               {"true", "false", "true"},
+	"allow-host":        {"[file]", "[env]", "[flag]"},
 	"ca-cert":           {"/file", "/env", "/flag"},
 	"ca-path":           {"/file", "/env", "/flag"},
 	"canonical":         {"true", "false", "true"},
@@ -85,6 +87,12 @@ var samples = map[string][3]string{
 	"history":           {"true", "false", "true"},
 	"all-tasks":         {"true", "false", "true"},
 	"kill":              {"true", "false", "true"},
+	"dev":               {"true", "false", "true"},
+	"idle-timeout":      {"1s", "2s", "3s"},
+	"keep-jobs":         {"true", "false", "true"},
+	"log-level":         {"debug", "warn", "error"},
+	"no-token":          {"true", "false", "true"},
+	"unit":              {"systemd", "launchd", "systemd"},
 	"detach":            {"true", "false", "true"},
 	"verbose":           {"true", "false", "true"},
 	"wait":              {"true", "false", "true"},
@@ -110,7 +118,7 @@ var samples = map[string][3]string{
 func TestEveryOptionMayComeFromEverywhere(t *testing.T) {
 	t.Parallel()
 	root := newRootCommand((&app{color: ui.ColorAuto}))
-	for _, c := range root.Commands() {
+	for _, c := range slices.Concat(root.Commands(), subcommands(root)) {
 		for _, name := range config.Options(allFlags(c)) {
 			sample, ok := samples[name]
 			if !ok {
@@ -118,7 +126,8 @@ func TestEveryOptionMayComeFromEverywhere(t *testing.T) {
 				continue
 			}
 			def := allFlags(c).Lookup(name).DefValue
-			t.Run(c.Name()+"/"+name, func(t *testing.T) {
+			path := strings.Fields(c.CommandPath())[1:]
+			t.Run(strings.Join(path, " ")+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				value := func(s string) string { return strings.Trim(s, "[]") }
 				file := filepath.Join(t.TempDir(), "config.yaml")
@@ -127,7 +136,7 @@ func TestEveryOptionMayComeFromEverywhere(t *testing.T) {
 				}
 				env := []string{config.EnvName(name) + "=" + value(sample[1])}
 				flag := "--" + name + "=" + value(sample[2])
-				withFile := "--config=" + file
+				withFile := "TASKRUN_CONFIG=" + file // agent --config is a file of another kind
 				for _, step := range []struct {
 					why  string
 					env  []string
@@ -135,17 +144,28 @@ func TestEveryOptionMayComeFromEverywhere(t *testing.T) {
 					want string
 				}{
 					{"default", nil, nil, def},
-					{"file", nil, []string{withFile}, sample[0]},
-					{"environment before file", env, []string{withFile}, sample[1]},
-					{"flag before environment", env, []string{withFile, flag}, sample[2]},
+					{"file", []string{withFile}, nil, sample[0]},
+					{"environment before file", append(env, withFile), nil, sample[1]},
+					{"flag before environment", append(env, withFile), []string{flag}, sample[2]},
 				} {
-					if got := resolved(t, c.Name(), name, step.env, step.args); got != step.want {
+					if got := resolved(t, path, name, step.env, step.args); got != step.want {
 						t.Errorf("%s: %q, want %q", step.why, got, step.want)
 					}
 				}
 			})
 		}
 	}
+}
+
+// subcommands returns the commands of "agent", the only command that has flags and
+// commands of its own.
+func subcommands(root *cobra.Command) []*cobra.Command {
+	for _, c := range root.Commands() {
+		if c.Name() == "agent" {
+			return c.Commands()
+		}
+	}
+	return nil
 }
 
 // allFlags returns the flags of a command and of its parents.
@@ -157,7 +177,7 @@ func allFlags(c *cobra.Command) *pflag.FlagSet {
 }
 
 // resolved returns the final value of a command's flag.
-func resolved(t *testing.T, command, flag string, env, args []string) string {
+func resolved(t *testing.T, command []string, flag string, env, args []string) string {
 	t.Helper()
 	streams, _, _ := ui.Test()
 	streams.Env = func(name string) string {
@@ -170,7 +190,7 @@ func resolved(t *testing.T, command, flag string, env, args []string) string {
 	}
 	a := &app{streams: streams, color: ui.ColorAuto}
 	root := newRootCommand(a)
-	c, _, err := root.Find([]string{command})
+	c, _, err := root.Find(command)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,7 +66,8 @@ func Interrupted(dataDir string) (dirs []string, err error) {
 //
 // Call it once, instead of Submit. The error names the runs that cannot be
 // recovered; the engine runs the others. A resident engine finds its runs in the
-// data directory.
+// data directory; it publishes what is lost, and an error means that it has not
+// begun.
 func (e *Engine) Recover(runs ...Run) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -90,7 +91,9 @@ func (e *Engine) Recover(runs ...Run) error {
 	for _, run := range runs {
 		r, events, seq, err := reopen(e, run)
 		if err != nil {
-			failures = errors.Join(failures, e.lose(run, err))
+			if lost := e.lose(run, err); !e.cfg.Resident {
+				failures = errors.Join(failures, lost)
+			}
 			continue
 		}
 		recovered, past, last = append(recovered, r), append(past, events...), max(last, seq)
@@ -120,11 +123,12 @@ func (e *Engine) lose(run Run, err error) error {
 // owner.
 func (e *Engine) Found() { e.runs.finding.Wait() }
 
-// RunDirs returns the directories of all runs of this engine, by job.
+// RunDirs returns the directories of all runs of this engine, by the key of the
+// job.
 func (e *Engine) RunDirs() map[string]string {
 	dirs := map[string]string{}
 	for _, r := range e.runs.all() {
-		dirs[*r.job.ID] = r.dir.Dir
+		dirs[r.key] = r.dir.Dir
 	}
 	return dirs
 }

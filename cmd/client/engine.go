@@ -16,6 +16,12 @@ type Self struct {
 	PID     int
 	DataDir string
 	Runs    map[string]string // directory of each job's run
+
+	// Of an agent.
+	Agent    bool
+	Detached bool
+	Address  string // of its port; empty: none
+	Open     bool   // the port needs no token
 }
 
 // Self returns the description of an engine of this machine.
@@ -29,7 +35,10 @@ func (s *Server) Self(ctx context.Context) (*Self, error) {
 	}
 	t := answer.Stats["taskrun"]
 	pid, _ := strconv.Atoi(t["pid"]) // 0 if it is missing
-	return &Self{Version: t["version"], PID: pid, DataDir: t["data_dir"], Runs: answer.Stats["runs"]}, nil
+	return &Self{
+		Version: t["version"], PID: pid, DataDir: t["data_dir"], Runs: answer.Stats["runs"],
+		Agent: t["agent"] == "true", Detached: t["detached"] == "true", Address: t["address"], Open: t["open"] == "true",
+	}, nil
 }
 
 // followTime is how long a blocking query of a follower waits for a change.

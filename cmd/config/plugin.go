@@ -147,3 +147,10 @@ func optionAt(attributes hcl.Attributes, offset int) string {
 	}
 	return ""
 }
+
+// Decode decodes plugin blocks of the configuration file of an agent with the
+// schemas of the drivers.
+func Decode(path string, blocks []*hcl.Block, drivers Schemas) ([]Plugin, error) {
+	f := &file{path: path, places: true, plugins: blocks}
+	return f.decode(drivers)
+}

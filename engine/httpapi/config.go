@@ -42,6 +42,11 @@ type Config struct {
 	Resident bool
 	// StopRun, if set, stops or kills everything that the engine runs.
 	StopRun func(kill bool)
+	// Facts describe the engine to clients of taskrun, in agent/self.
+	Facts map[string]string
+	// Seen, if set, is called with each request that was let in, except those of
+	// tasks.
+	Seen func()
 	// AllowHosts are names of this machine, besides localhost, that clients may use,
 	// such as host.docker.internal.
 	AllowHosts []string

@@ -62,7 +62,7 @@ func routes(run *render.Run, cfg *Config, requests *node.Requests) []route {
 		deploys = deployments.New(run)
 		svcs    = services.New(run)
 		vars    = variables.New(run.Engine.Variables(), run.Engine.State().Index)
-		node    = node.New(run, node.Config{Version: cfg.Version, DataDir: cfg.DataDir, Ports: cfg.Ports, Dev: cfg.Dev}, requests)
+		node    = node.New(run, node.Config{Version: cfg.Version, DataDir: cfg.DataDir, Ports: cfg.Ports, Dev: cfg.Dev, Facts: cfg.Facts}, requests)
 		find    = search.New(run)
 		session = sessions.New(run)
 	)

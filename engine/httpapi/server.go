@@ -201,6 +201,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
 	if err := admit(r); err != nil {
 		return err
 	}
+	if caller == nil && s.cfg.Seen != nil {
+		s.cfg.Seen()
+	}
 	if to := cleaned(r.URL); to != "" {
 		http.Redirect(w, r, to, http.StatusTemporaryRedirect)
 		return nil

@@ -65,6 +65,9 @@ type Plugin struct {
 	Block *hcl.Block
 }
 
+// Blocks returns the block in the form that package cmd/config takes.
+func (p Plugin) Blocks() []*hcl.Block { return []*hcl.Block{p.Block} }
+
 // Unheeded is a setting that has no effect.
 type Unheeded struct {
 	Name string // such as client.servers

@@ -21,6 +21,7 @@ type Config struct {
 	DataDir string // directory of the runs
 	Ports   Ports
 	Dev     bool // the agent was started with -dev
+	Facts   map[string]string
 }
 
 // Ports are the ports of an agent. Nothing listens on those for other servers,

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"maps"
 	"net"
 	"os"
 	"runtime"
@@ -34,12 +35,17 @@ func (h *Handler) Self(*rest.Request) (any, error) {
 				"max_procs": strconv.Itoa(runtime.GOMAXPROCS(0)), "cpu_count": strconv.Itoa(runtime.NumCPU()),
 				"goroutines": strconv.Itoa(runtime.NumGoroutine()),
 			},
-			"taskrun": {
-				"version": h.cfg.Version, "data_dir": h.cfg.DataDir, "pid": strconv.Itoa(os.Getpid()),
-			},
-			"runs": h.run.Engine.RunDirs(),
+			"taskrun": h.facts(),
+			"runs":    h.run.Engine.RunDirs(),
 		},
 	}, nil
+}
+
+// facts describes the engine to clients of taskrun.
+func (h *Handler) facts() map[string]string {
+	facts := map[string]string{"version": h.cfg.Version, "data_dir": h.cfg.DataDir, "pid": strconv.Itoa(os.Getpid())}
+	maps.Copy(facts, h.cfg.Facts)
+	return facts
 }
 
 // config returns the part of an agent's configuration that clients read.

@@ -1,0 +1,205 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"taskrun/cmd/client"
+	"taskrun/drivers/process"
+	"taskrun/drivers/process/keeper"
+	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/runtimedir"
+)
+
+// agentLock is the name under which the keeper of an agent holds its lock.
+const agentLock = "agent lock"
+
+// Files in the directory of an agent.
+const (
+	agentAddress = "address" // of the port
+	agentWaits   = "waiting" // the keeper that waits for the next agent
+	agentCall    = "call"    // how that is started
+)
+
+// agentLogPath returns the log of an agent in the background.
+func agentLogPath(dataDir string) string { return filepath.Join(dataDir, "agent", "agent.log") }
+
+// detachAgent starts an agent in the background, or wakes the keeper of one that
+// has left its tasks, and says how to reach it.
+func detachAgent(ctx context.Context, a *app, opts agentOptions, dataDir string) error {
+	dir, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	sockets, err := a.sockets()
+	if err == nil {
+		err = runtimedir.Make(sockets)
+	}
+	if err != nil {
+		return err // nobody could use the agent
+	}
+	d := keeper.Detached{Args: append([]string{"agent"}, agentArgs(opts.flags, "detach")...), Env: a.environ, Dir: dir, RecordDir: sockets}
+	waiting, err := waitingKeeper(dataDir)
+	if err != nil {
+		return err
+	}
+	if waiting != nil {
+		if err := wakeAgent(ctx, a, dataDir, *waiting, d); err != nil {
+			return err
+		}
+		return tellAgent(ctx, a, dataDir)
+	}
+	lock, err := allocdir.OpenAgent(dataDir, nil) // creates the directory
+	if err != nil {
+		return agentError(err, dataDir)
+	}
+	d.Log, err = os.OpenFile(lock.Path("keeper.log"), os.O_WRONLY|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o600)
+	if err = errors.Join(err, lock.Close()); err != nil {
+		return readOnly(err, dataDir)
+	}
+	defer d.Log.Close()
+	if _, err := keeper.Detach(d); err != nil {
+		return agentNotStarted(err, d.Log.Name())
+	}
+	return tellAgent(ctx, a, dataDir)
+}
+
+// agentNotStarted returns why an agent in the background has not started.
+func agentNotStarted(failure error, log string) error {
+	var told startError
+	if json.Unmarshal([]byte(failure.Error()), &told) == nil {
+		return &exitError{code: told.Code, err: errors.New(told.Text), hint: told.Hint}
+	}
+	if text, err := readLimited(log); err == nil && len(text) > 0 {
+		failure = fmt.Errorf("%w:\n%s", failure, strings.TrimSpace(string(text)))
+	}
+	return failure
+}
+
+// tellStart tells the program that detached an agent why it has not started.
+func tellStart(watch *keeper.Watch, err error) {
+	exit, ok := errors.AsType[*exitError](err)
+	if err == nil || ok && exit.err == nil {
+		return
+	}
+	failure := &startError{Code: exitCode(err), Text: err.Error()}
+	if ok {
+		failure.Hint = exit.hint
+	}
+	_ = watch.Stands("", failure) // the log has the error as well
+}
+
+// holdOn gives the keeper of an agent what the next one needs, and says that the
+// agent has started.
+func (r *resident) holdOn() error {
+	path, err := os.Executable()
+	if err == nil {
+		err = r.watch.Continue(path)
+	}
+	if err == nil {
+		err = r.watch.Hold(agentLock, r.dir.Lock())
+	}
+	if err == nil {
+		err = os.Remove(r.dir.Path(agentWaits))
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return r.watch.Stands("", nil)
+}
+
+// await lets the keeper of the agent wait for the next one.
+func (r *resident) await() error {
+	calls, err := os.OpenFile(r.dir.Path(agentCall), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	defer calls.Close()
+	id, err := r.watch.Await(calls)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(id)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(r.dir.Path(agentWaits), text, 0o600)
+}
+
+// waitingKeeper returns the keeper that waits for the next agent of a data
+// directory, or nil.
+func waitingKeeper(dataDir string) (*process.ID, error) {
+	text, err := readLimited(filepath.Join(dataDir, "agent", agentWaits))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var id process.ID
+	if err != nil || json.Unmarshal(text, &id) != nil || !id.Running() {
+		return nil, err
+	}
+	return &id, nil
+}
+
+// agentTime limits how long an agent may take to start or to end, beyond the grace
+// periods of its tasks.
+const agentTime = 15 * time.Second
+
+// wakeAgent lets a keeper start an agent, and waits until it answers.
+func wakeAgent(ctx context.Context, a *app, dataDir string, id process.ID, d keeper.Detached) error {
+	path, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("cannot find this program: %w", err)
+	}
+	if err := keeper.Wake(id, filepath.Join(dataDir, "agent", agentCall), path, d); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, agentTime)
+	defer cancel()
+	for {
+		found, err := a.findAgent(ctx, dataDir)
+		if err == nil && found != nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return failed("the agent has not started within %v", agentTime).withHint("see %s", filepath.Join(dataDir, "agent", "keeper.log"))
+		case <-time.After(agentPause):
+		}
+	}
+}
+
+// agentPause is the pause between two looks for an agent: nothing announces it.
+const agentPause = 20 * time.Millisecond
+
+// liveAgent is an agent that answers.
+type liveAgent struct {
+	server *client.Server
+	self   *client.Self
+}
+
+// findAgent returns the agent of a data directory, or nil.
+func (a *app) findAgent(ctx context.Context, dataDir string) (*liveAgent, error) {
+	servers, err := a.localServers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var failures error
+	for _, s := range servers {
+		self, err := s.Self(ctx)
+		switch {
+		case s.Died(err):
+		case err != nil:
+			failures = errors.Join(failures, err)
+		case self.Agent && self.DataDir == dataDir:
+			return &liveAgent{s, self}, nil
+		}
+	}
+	return nil, failures
+}

@@ -1,0 +1,110 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"taskrun/engine"
+	"taskrun/engine/leaf/event"
+	"taskrun/jobspec"
+	"taskrun/jobspec/visible"
+)
+
+// logLevel is the level of a message in the log of an agent.
+type logLevel string
+
+const (
+	levelDebug logLevel = "debug"
+	levelInfo  logLevel = "info"
+	levelWarn  logLevel = "warn"
+	levelError logLevel = "error"
+)
+
+// logLevels are all levels, the least important first.
+var logLevels = []logLevel{levelDebug, levelInfo, levelWarn, levelError}
+
+// agentLog writes the messages of an agent, one per line.
+type agentLog struct {
+	least int // index in logLevels
+
+	mu sync.Mutex
+	to io.Writer
+}
+
+func newAgentLog(to io.Writer, least logLevel) *agentLog {
+	return &agentLog{to: to, least: slices.Index(logLevels, least)}
+}
+
+// write writes a message.
+func (l *agentLog) write(at time.Time, level logLevel, format string, args ...any) {
+	if slices.Index(logLevels, level) < l.least {
+		return
+	}
+	text := strings.TrimSpace(visible.Text(fmt.Sprintf(format, args...)))
+	line := fmt.Sprintf("%s [%s] %s\n", at.UTC().Format("2006-01-02T15:04:05.000Z"), strings.ToUpper(string(level)), strings.ReplaceAll(text, "\n", "\n\t"))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, _ = io.WriteString(l.to, line) // there is nowhere else to report it
+}
+
+func (l *agentLog) info(format string, args ...any) {
+	l.write(time.Now(), levelInfo, format, args...)
+}
+
+func (l *agentLog) warn(format string, args ...any) {
+	l.write(time.Now(), levelWarn, format, args...)
+}
+
+// diagnostics writes diagnostics of stubs that were read again.
+func (l *agentLog) diagnostics(list jobspec.Diagnostics) {
+	for _, d := range list {
+		l.warn("%s", d.Error())
+	}
+}
+
+// follow writes what happens in an engine, until its end or the end of ctx.
+func (l *agentLog) follow(ctx context.Context, e *engine.Engine) {
+	sub := e.SubscribeTo(func(e event.Event) bool {
+		switch e.Body.(type) {
+		case event.Notice, event.Version, event.AllocStatus, event.TaskEvent:
+			return true
+		}
+		return false
+	})
+	defer sub.Close()
+	for e, ok := sub.Next(ctx); ok; e, ok = sub.Next(ctx) {
+		l.event(e)
+	}
+}
+
+// event writes an event.
+func (l *agentLog) event(e event.Event) {
+	switch body := e.Body.(type) {
+	case event.Notice:
+		l.write(e.Time, levelWarn, "%s", body.Text)
+	case event.Version:
+		l.write(e.Time, levelInfo, "job %s: version %d", body.Job, body.Number)
+	case event.AllocStatus:
+		text := strings.TrimSuffix(fmt.Sprintf("%s: %s: %s", allocOf(e), body.Status, body.Description), ": ")
+		l.write(e.Time, levelInfo, "%s", text)
+	case event.TaskEvent:
+		level := levelDebug
+		if event.Fails(body.TaskEvent) {
+			level = levelWarn
+		}
+		l.write(e.Time, level, "%s/%s: %s: %s", allocOf(e), e.Task, body.Type, body.DisplayMessage)
+	}
+}
+
+// allocOf names the allocation of an event.
+func allocOf(e event.Event) string {
+	if e.Alloc == nil {
+		return "agent"
+	}
+	return fmt.Sprintf("%s (%.8s)", e.Alloc.Name, e.Alloc.ID)
+}

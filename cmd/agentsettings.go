@@ -1,0 +1,144 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"taskrun/cmd/agent/settings"
+	"taskrun/cmd/config"
+	"taskrun/jobspec"
+	"taskrun/jobspec/report"
+)
+
+// maxSettings limits the size of a configuration file, in bytes.
+const maxSettings = 4 << 20
+
+// agentSettings reads the configuration files of an agent, and sets the options of
+// drivers. It reports mistakes and, with tell, what has no effect.
+func (a *app) agentSettings(opts agentOptions, tell bool) (settings.Settings, error) {
+	var files []settings.File
+	for _, path := range opts.configs {
+		more, err := settingsFiles(path)
+		if err != nil {
+			return settings.Settings{}, err
+		}
+		files = append(files, more...)
+	}
+	schemas := config.Schemas{}
+	var names []string
+	if len(files) > 0 {
+		for name, spec := range a.driverOptions() {
+			if schemas[name] = spec; spec != nil {
+				names = append(names, name)
+			}
+		}
+	}
+	set, unheeded, diagnostics := settings.Read(files, names)
+	if len(diagnostics) > 0 {
+		a.printSettings(files, diagnostics)
+	}
+	if diagnostics.HasErrors() {
+		return set, silent(exitUsage)
+	}
+	for _, p := range set.Plugins {
+		plugins, err := config.Decode(p.File, p.Blocks(), schemas)
+		if err == nil {
+			err = a.addDriverOptions(plugins)
+		}
+		if err != nil {
+			return set, usageError("%w", err)
+		}
+	}
+	if tell {
+		a.tellUnheeded(unheeded)
+	}
+	return set, nil
+}
+
+// settingsFiles reads a file or, as Nomad does, the *.hcl and *.json files in a
+// directory.
+func settingsFiles(path string) ([]settings.File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, usageError("cannot read the configuration: %w", err)
+	}
+	paths := []string{path}
+	if info.IsDir() {
+		entries, err := os.ReadDir(path)
+		if err != nil {
+			return nil, usageError("cannot read the configuration: %w", err)
+		}
+		paths = nil
+		for _, e := range entries { // sorted by name
+			if ext := filepath.Ext(e.Name()); ext == ".hcl" || ext == ".json" {
+				paths = append(paths, filepath.Join(path, e.Name()))
+			}
+		}
+	}
+	var files []settings.File
+	for _, path := range paths {
+		text, err := readLimited(path)
+		if err != nil {
+			return nil, usageError("cannot read the configuration: %w", err)
+		}
+		files = append(files, settings.File{Name: path, Text: text})
+	}
+	return files, nil
+}
+
+// readLimited reads a regular file.
+func readLimited(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%q is not a regular file", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxSettings+1))
+	if err == nil && len(text) > maxSettings {
+		err = &fs.PathError{Op: "read", Path: path, Err: errors.New("the file is too large")}
+	}
+	return text, err
+}
+
+// printSettings writes diagnostics of configuration files, each with its place.
+func (a *app) printSettings(files []settings.File, diagnostics jobspec.Diagnostics) {
+	sources := map[string][]byte{}
+	for _, f := range files {
+		sources[f.Name] = f.Text
+	}
+	style := diagnosticStyle{a.streams.ErrStyle(a.color), 0}
+	if a.streams.ErrTerm {
+		style.width = a.streams.Width()
+	}
+	_ = report.RenderAll(a.streams.Err, diagnostics, sources, style) // there is nowhere else to report it
+}
+
+// tellUnheeded lists the settings that have no effect.
+func (a *app) tellUnheeded(list []settings.Unheeded) {
+	if len(list) == 0 {
+		return
+	}
+	var names []string
+	for _, u := range list {
+		name := fmt.Sprintf("%s (%s:%d)", u.Name, u.At.File, u.At.Start.Line)
+		if u.Why != "" {
+			name += ": " + u.Why
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	a.report("", "These settings have no effect here:\n  "+strings.Join(names, "\n  "))
+}

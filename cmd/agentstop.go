@@ -1,0 +1,277 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"taskrun/cmd/client"
+	"taskrun/cmd/ui"
+	"taskrun/drivers/process"
+	"taskrun/engine/leaf/allocdir"
+)
+
+type agentStatusOptions struct {
+	mode    ui.Mode
+	dataDir string
+}
+
+func newAgentStatusCommand(a *app) *cobra.Command {
+	opts := agentStatusOptions{mode: ui.Plain}
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show the agent of the data directory",
+		Long: `Show whether the data directory has an agent, where it listens, and how many of
+its jobs are running.
+
+Exit codes:
+  0  there is an agent
+  1  there is none, or it waits for "taskrun agent --detach"
+  2  the call is wrong`,
+		Args: arguments(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return runAgentStatus(cmd.Context(), a, opts) },
+	}
+	bindOutput(cmd, &opts.mode, "plain, json or quiet: only the process")
+	bindDataDir(cmd.Flags(), &opts.dataDir)
+	return cmd
+}
+
+// agentStatus is the object of "agent status --output json".
+type agentStatus struct {
+	Type    string    `json:"type"`
+	Time    time.Time `json:"time"`
+	PID     int       `json:"pid"`
+	Version string    `json:"version"`
+	Socket  string    `json:"socket"`
+	Address string    `json:"address,omitempty"` // of the port
+	Token   string    `json:"token_file,omitempty"`
+	DataDir string    `json:"data_dir"`
+	Jobs    int       `json:"jobs"`
+	Running int       `json:"running"`
+}
+
+func runAgentStatus(ctx context.Context, a *app, opts agentStatusOptions) error {
+	dataDir, err := a.dataDir(opts.dataDir)
+	if err != nil {
+		return err
+	}
+	found, err := a.findAgent(ctx, dataDir)
+	if err != nil {
+		return err
+	}
+	if found == nil {
+		return noAgent(dataDir)
+	}
+	jobs, err := a.jobs(ctx, []*client.Server{found.server})
+	if err != nil {
+		return err
+	}
+	w := wordsOf(a, dataDir, found)
+	s := agentStatus{
+		Type: "agent", Time: time.Now().UTC(), PID: found.self.PID, Version: found.self.Version, Socket: found.server.Socket,
+		Address: w.address, Token: w.tokenFile(), DataDir: dataDir, Jobs: len(jobs),
+	}
+	for _, j := range jobs {
+		if j.Status != "dead" {
+			s.Running++
+		}
+	}
+	switch opts.mode {
+	case ui.JSON:
+		return json.NewEncoder(a.streams.Out).Encode(s)
+	case ui.Quiet:
+		_, err = fmt.Fprintln(a.streams.Out, s.PID)
+	default:
+		_, err = fmt.Fprintf(a.streams.Out, "agent    process %d, taskrun %s\n%sjobs     %d, of which %d run\n", s.PID, s.Version, w.places(), s.Jobs, s.Running)
+	}
+	return err
+}
+
+// noAgent returns the error of a command that finds no agent.
+func noAgent(dataDir string) error {
+	if waiting, err := waitingKeeper(dataDir); waiting != nil && err == nil {
+		return failed("no agent runs in %s, but the tasks of the last one do", dataDir).withHint("continue them with: taskrun agent --detach")
+	}
+	if pid, holds := allocdir.AgentHolds(dataDir); holds {
+		return failed("the agent of %s, process %d, does not answer", dataDir, pid).withHint("see %s", agentLogPath(dataDir))
+	}
+	return failed("no agent runs in %s", dataDir).withHint("start one with: taskrun agent --detach")
+}
+
+type agentStopOptions struct {
+	dataDir string
+	kill    bool
+	keep    bool
+}
+
+func newAgentStopCommand(a *app) *cobra.Command {
+	var opts agentStopOptions
+	cmd := &cobra.Command{
+		Use:   "stop",
+		Short: "Stop the agent and its tasks",
+		Long: `Stop the agent of the data directory, and wait until it has ended. Its tasks get
+their grace periods. Jobs that were not stopped run again with the next agent.
+
+With --keep-jobs the tasks of an agent in the background continue, and the next
+"taskrun agent --detach" takes them over: to upgrade taskrun, or to change flags.
+
+Exit codes:
+  0    the agent has ended
+  1    there is no agent, or it has not ended
+  2    the call is wrong
+  129, 130, 143  the command did not wait for the end`,
+		Args: arguments(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return runAgentStop(cmd.Context(), a, opts) },
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&opts.kill, "kill", false, "kill the tasks at once, without grace")
+	flags.BoolVar(&opts.keep, "keep-jobs", false, "leave the tasks running for the next agent")
+	bindDataDir(flags, &opts.dataDir)
+	return cmd
+}
+
+func runAgentStop(ctx context.Context, a *app, opts agentStopOptions) error {
+	if opts.kill && opts.keep {
+		return usageError("--kill cannot be combined with --keep-jobs").withHint("leave out one of them")
+	}
+	dataDir, err := a.dataDir(opts.dataDir)
+	if err != nil {
+		return err
+	}
+	found, err := a.findAgent(ctx, dataDir)
+	if err != nil {
+		return err
+	}
+	if found == nil {
+		if waiting, err := waitingKeeper(dataDir); waiting != nil && err == nil && !opts.keep {
+			return failed("no agent runs in %s, but the tasks of the last one do", dataDir).
+				withHint("to stop them: taskrun agent --detach && taskrun agent stop")
+		}
+		return noAgent(dataDir)
+	}
+	agent, err := process.Identify(found.self.PID)
+	if err != nil {
+		return nil // it has just ended
+	}
+	if opts.keep && !found.self.Detached {
+		return failed("the tasks of an agent in the foreground cannot run without it").withHint("start it with: taskrun agent --detach")
+	}
+	signals := []syscall.Signal{syscall.SIGTERM}
+	switch {
+	case opts.keep:
+		signals = []syscall.Signal{leaveSignal}
+	case opts.kill:
+		signals = append(signals, syscall.SIGTERM)
+	}
+	for _, sig := range signals {
+		if err := syscall.Kill(agent.PID, sig); err != nil {
+			return failed("cannot reach the agent, process %d: %w", agent.PID, err)
+		}
+	}
+	return a.awaitEnd(ctx, found, agent)
+}
+
+// awaitEnd waits until the process of an agent has ended.
+func (a *app) awaitEnd(ctx context.Context, found *liveAgent, agent process.ID) error {
+	ctx, stop := a.stoppable(ctx)
+	defer stop()
+	tell := a.sayWaiting(ctx, found.server, "", ui.Plain)
+	defer tell()
+	for agent.Running() {
+		select {
+		case <-ctx.Done():
+			a.say("the agent is stopping; not waiting for its end")
+			return stopped(ctx, context.Cause(ctx))
+		case <-time.After(agentPause):
+		}
+	}
+	return nil
+}
+
+// agentWords say where clients find an agent.
+type agentWords struct {
+	a               *app
+	dataDir, socket string
+	address, token  string // of the port
+}
+
+func newAgentWords(a *app, dataDir, socket string) *agentWords {
+	return &agentWords{a: a, dataDir: dataDir, socket: socket}
+}
+
+// wordsOf returns the words of an agent that answers.
+func wordsOf(a *app, dataDir string, found *liveAgent) *agentWords {
+	w := newAgentWords(a, dataDir, found.server.Socket)
+	w.address, w.token = found.self.Address, ""
+	if w.address == "" || found.self.Open {
+		return w
+	}
+	if text, err := readLimited(filepath.Join(dataDir, "agent", "token")); err == nil {
+		w.token = strings.TrimSpace(string(text))
+	}
+	return w
+}
+
+// tokenFile returns the file with the token, or "".
+func (w *agentWords) tokenFile() string {
+	if w.token == "" {
+		return ""
+	}
+	return filepath.Join(w.dataDir, "agent", "token")
+}
+
+// places returns lines with the places of an agent.
+func (w *agentWords) places() string {
+	var text strings.Builder
+	for _, line := range [][2]string{{"address", w.url()}, {"socket", w.socket}, {"data", w.dataDir}, {"token", w.tokenFile()}} {
+		if line[1] != "" {
+			fmt.Fprintf(&text, "%-8s %s\n", line[0], line[1])
+		}
+	}
+	return text.String()
+}
+
+func (w *agentWords) url() string {
+	if w.address == "" {
+		return ""
+	}
+	return "http://" + w.address
+}
+
+// write says where clients find the agent, and what to export for Nomad's tools.
+// The token itself is shown on a terminal only.
+func (w *agentWords) write() {
+	addr := cmp.Or(w.url(), "unix://"+w.socket)
+	export := "export NOMAD_ADDR=" + addr
+	switch {
+	case w.token == "":
+	case w.a.streams.ErrTerm:
+		export += " NOMAD_TOKEN=" + w.token
+	default:
+		export += fmt.Sprintf(" NOMAD_TOKEN=$(cat %s)", shellWord(w.tokenFile()))
+	}
+	fmt.Fprintf(w.a.streams.Err, "%sFor Nomad's tools:\n  %s\n", w.places(), export)
+}
+
+// tellAgent says where clients find an agent that has just started in the
+// background.
+func tellAgent(ctx context.Context, a *app, dataDir string) error {
+	found, err := a.findAgent(ctx, dataDir)
+	switch {
+	case err != nil:
+		return err
+	case found == nil:
+		return failed("the agent has ended").withHint("see %s", agentLogPath(dataDir))
+	}
+	w := wordsOf(a, dataDir, found)
+	a.say("the agent runs in the background: process %d; stop it with: taskrun agent stop", found.self.PID)
+	w.write()
+	return nil
+}
