@@ -533,3 +533,30 @@ func TestHealthyDeadlineWhileATaskWaits(t *testing.T) {
 		})
 	}
 }
+
+// When the deployment of a system job fails, an allocation that has failed is
+// replaced once, also if some of its tasks are still being stopped.
+func TestSystemJobReplacesWhatFailed(t *testing.T) {
+	t.Parallel()
+	for name, kill := range map[string]string{"has ended": "0s", "is being stopped": "3s"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			job := newJob("system", newTask("a", "run_for", "1s", "exit_code", 1), newTask("b", "run_for", "1h", "kill_after", kill))
+			job.TaskGroups[0].ReschedulePolicy = nil
+			job.Update = &api.UpdateStrategy{
+				MaxParallel: new(1), HealthCheck: new("task_states"), MinHealthyTime: new(time.Minute),
+				HealthyDeadline: new(5 * time.Minute), ProgressDeadline: new(10 * time.Minute),
+			}
+			h := run(t, job, nil)
+			starts := 0
+			for _, e := range h.events["a"] {
+				if e == started {
+					starts++
+				}
+			}
+			if starts != 2 || len(h.deploy) == 0 || !strings.Contains(h.deploy[len(h.deploy)-1], "failed") {
+				t.Errorf("%d starts of the failing task, want 2: %q, %q", starts, h.events, h.deploy)
+			}
+		})
+	}
+}

@@ -142,6 +142,10 @@ func (m *meter) run(ctx context.Context, test string) (*unit, error) {
 			break
 		}
 	}
+	if err != nil && test != "" && ctx.Err() == nil {
+		fmt.Fprintf(m.out, "%s %s fails without the other tests of its package, and is left out\n", u.Package, test)
+		return u, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the tests fail without a mutant: %w\n%s", errors.Join(err, ctx.Err()), out)
 	}
