@@ -3,7 +3,6 @@ package main_test
 import (
 	"bufio"
 	"encoding/json"
-	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,27 +14,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"taskrun/cmd"
 	"taskrun/cmd/report/recording"
 )
 
-// asTaskrun makes the test binary act as the program.
+// asTaskrun makes the test binary act as the program, see TestMain.
 const asTaskrun = "TASKRUN_TEST_MAIN"
-
-// atOnce is how many recorded jobs run concurrently, unless -parallel sets it:
-// they take as long as in Nomad, and mostly wait.
-const atOnce = "4"
-
-func TestMain(m *testing.M) {
-	if os.Getenv(asTaskrun) != "" {
-		os.Exit(cmd.Main())
-	}
-	flag.Parse()
-	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
-		_ = f.Value.Set(atOnce) // a number
-	}
-	os.Exit(m.Run())
-}
 
 // TestRunsMatchNomad runs each recorded job and compares states, events with
 // messages and details, statuses and output.

@@ -101,6 +101,9 @@ func TestOrder(t *testing.T) {
 				"task_dir", "identity", "consul_task", "vault", "secrets", "logmon", "dispatch_payload", "volumes", "template", "services",
 			},
 		},
+		"with kept environments": {
+			catalog.Options{Environment: true}, modest(), []string{"alloc_dir", "group_services"}, []string{"task_dir", "logmon", "services", "environment"},
+		},
 		"few": {catalog.Options{}, modest(), []string{"alloc_dir", "group_services"}, []string{"task_dir", "logmon", "services"}},
 	} {
 		alloc, task := names(t, tt.opts, tt.job)

@@ -70,23 +70,20 @@ func (h *hook) Poststart(_ context.Context, req *hooks.PoststartRequest) error {
 	if sum := maphash.Bytes(seed, line); sum != h.last {
 		h.last = sum
 		h.entries++
-		_ = appendLine(h.file, append(line, '\n'))
+		appendLine(h.file, append(line, '\n'))
 	}
 	return nil
 }
 
-// appendLine appends a line to a file, with a single write, so that lines of
-// concurrent calls stay whole.
-func appendLine(path string, line []byte) error {
+// appendLine appends a line to a file, if it can, with a single write, so that
+// lines of concurrent calls stay whole.
+func appendLine(path string, line []byte) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
-		return err
+		return
 	}
-	_, err = f.Write(line)
-	if closing := f.Close(); err == nil {
-		err = closing
-	}
-	return err
+	_, _ = f.Write(line)
+	_ = f.Close()
 }
 
 // knownVariables are variables of the host and of Nomad whose values are no secrets.

@@ -40,7 +40,7 @@ func (t *trial) try(ctx context.Context, p *pkg, m mutant) (v verdict, by string
 		return "", "", err
 	}
 	env = append(env, "GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay)
-	switch ok, why := passes(ctx, t.timeout, "", env, "go", "build", "-o", os.DevNull, p.ImportPath); {
+	switch ok, why := passes(ctx, buildTime, "", env, "go", "build", "-o", os.DevNull, p.ImportPath); {
 	case why == timedOut:
 		return "", "", fmt.Errorf("%s: the build %s", m, why)
 	case !ok:
@@ -61,6 +61,9 @@ func (t *trial) try(ctx context.Context, p *pkg, m mutant) (v verdict, by string
 	return survived, "", ctx.Err()
 }
 
+// buildTime limits a build, which takes long only on a busy machine.
+const buildTime = time.Hour
+
 // untested is the reason of a survivor whose statement no test runs.
 const untested = "(no test runs the statement)"
 
@@ -77,7 +80,7 @@ func (t *trial) covered(ctx context.Context, dir string, env []string, p *pkg, m
 	for _, b := range batches {
 		of := b[0].Package
 		if built != of {
-			if ok, why := passes(ctx, t.timeout, "", env, "go", "test", "-c", "-o", binary, of); !ok {
+			if ok, why := passes(ctx, buildTime, "", env, "go", "test", "-c", "-o", binary, of); !ok {
 				return "", "", fmt.Errorf("cannot build the tests of %s with %s: %s", of, m, why)
 			}
 			built = of

@@ -50,18 +50,19 @@ func isUnmapped(uid int) bool {
 	if err != nil {
 		return false
 	}
-	for line := range strings.Lines(string(table)) {
-		fields := strings.Fields(line)
-		if len(fields) != 3 {
-			return false
-		}
-		first, err := strconv.Atoi(fields[0])
-		count, countErr := strconv.Atoi(fields[2])
-		if err != nil || countErr != nil || first <= uid && uid < first+count {
-			return false
+	return !isMapped(string(table), uid)
+}
+
+// isMapped reports whether a table like /proc/self/uid_map contains a UID, or
+// cannot be read.
+func isMapped(table string, uid int) bool {
+	for line := range strings.Lines(table) {
+		var first, outside, count int
+		if _, err := fmt.Sscan(line, &first, &outside, &count); err != nil || first <= uid && uid < first+count {
+			return true
 		}
 	}
-	return true
+	return false
 }
 
 // short returns a path of a file in a directory that is short enough for a

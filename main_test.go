@@ -1,0 +1,24 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"testing"
+)
+
+// atOnce is how many recorded jobs run concurrently, unless -parallel sets it:
+// they take as long as in Nomad, and mostly wait.
+const atOnce = "4"
+
+// TestMain is the program itself in the processes that tests start.
+func TestMain(m *testing.M) {
+	if os.Getenv("TASKRUN_TEST_MAIN") != "" {
+		main()
+		panic("main has returned")
+	}
+	flag.Parse()
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+		_ = f.Value.Set(atOnce) // a number
+	}
+	os.Exit(m.Run())
+}
