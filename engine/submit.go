@@ -62,10 +62,8 @@ func New(cfg Config) *Engine {
 			e.registry = kept
 		}
 	}
-	cfg.Variables.Stamp(func(v *api.VariableMetadata, deleted bool) uint64 {
-		shown := *v
-		return fold.Index(event.Event{Seq: e.bus.Publish(nil, "", event.Variable{VariableMetadata: &shown, Deleted: deleted})})
-	})
+	cfg.Variables.Restore(e.registry.Variables())
+	cfg.Variables.Keep(e.registry.KeepVariable)
 	return e
 }
 
@@ -319,6 +317,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	if !left && err == nil {
 		err = sweep(ctx, e.cfg.Drivers, e.notice)
 	}
+	e.cfg.Variables.Close()
 	e.bus.Close()
 	return errors.Join(err, e.registry.Close())
 }

@@ -32,7 +32,7 @@ const (
 	EvaluationsOfJob
 	ScaleOfJob // counts and scaling events
 	Services   // by name
-	Variables  // by path
+	Variables  // by path, like jobs by ID
 	Namespaces
 	NodePools
 	Scheduler
@@ -102,7 +102,11 @@ func (x *Indexes) Apply(e event.Event, changed func(Topic)) {
 			change(ScaleOfJob, b.Job)
 		}
 	case event.Variable:
-		change(Variables, b.Path)
+		key := event.JobKey(b.Namespace, b.Path)
+		change(Variables, key)
+		if b.Deleted {
+			x.forget(Topic{Variables, key})
+		}
 	case event.Object:
 		table, key := tables[b.Table], b.Key
 		change(table, key)

@@ -21,7 +21,7 @@ func TestSearchOfEveryKind(t *testing.T) {
 	f := serve(t, job)
 	alloc := f.running("server").ID
 	for _, path := range []string{"web/db", "other"} {
-		if _, _, err := f.client.Variables().Update(&api.Variable{Path: path, Items: api.VariableItems{}}, nil); err != nil {
+		if _, _, err := f.client.Variables().Update(&api.Variable{Path: path, Items: api.VariableItems{"k": "v"}}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -49,7 +49,6 @@ func TestBadVariables(t *testing.T) {
 	for path, body := range map[string]string{
 		"a%20b":            `{"Items":{"k":"v"}}`,
 		"nomad":            `{"Items":{"k":"v"}}`,
-		"nomad/jobs":       `{"Path":"other","Items":{"k":"v"}}`,
 		"large":            `{"Items":{"k":"` + strings.Repeat("x", 70<<10) + `"}}`,
 		"nomad/other/path": `{"Items":{"k":"v"}}`,
 	} {

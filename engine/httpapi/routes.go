@@ -155,7 +155,7 @@ func routes(run *render.Run, cfg *Config, requests *node.Requests) []route {
 		{"DELETE", "/v1/service/*", rest.Write(svcs.Delete)},
 
 		{"GET", "/v1/vars", all(fold.Variables, vars.List)},
-		{"GET", "/v1/var/*", one(fold.Variables, vars.Get)},
+		{"GET", "/v1/var/*", read(fold.Variables, variables.Key, vars.Get)},
 		{"PUT", "/v1/var/*", vars.Put},
 		{"DELETE", "/v1/var/*", vars.Delete},
 

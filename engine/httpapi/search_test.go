@@ -25,7 +25,7 @@ func TestFuzzySearch(t *testing.T) {
 	f := serveWith(t, func(c *httpapi.Config) { c.Node.Name = "found-node" }, job, other)
 	f.running("found")
 	for i := range 22 {
-		if _, _, err := f.client.Variables().Update(&api.Variable{Path: fmt.Sprintf("found/%02d", i), Items: api.VariableItems{}}, nil); err != nil {
+		if _, _, err := f.client.Variables().Update(&api.Variable{Path: fmt.Sprintf("found/%02d", i), Items: api.VariableItems{"k": "v"}}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -34,7 +34,7 @@ func TestVariables(t *testing.T) {
 	if err != nil || changed.ModifyIndex <= created.ModifyIndex || changed.CreateIndex != created.CreateIndex {
 		t.Errorf("%+v, %v", changed, err)
 	}
-	if _, _, err := variables.Update(&api.Variable{Path: "a", Namespace: "prod", Items: api.VariableItems{}}, nil); err != nil {
+	if _, _, err := variables.Update(&api.Variable{Path: "a", Namespace: "prod", Items: api.VariableItems{"k": "v"}}, nil); err != nil {
 		t.Error(err)
 	}
 	for namespace, want := range map[string]string{"": "nomad/jobs/web", "prod": "a", "*": "nomad/jobs/web a", "none": ""} {
@@ -139,14 +139,24 @@ func TestRefusedVariables(t *testing.T) {
 	}{
 		"missing":         {"GET", "/v1/var/none", "", 404, "variable not found"},
 		"in all":          {"GET", "/v1/var/a?namespace=*", "", 400, "a variable is in one namespace, not in all"},
-		"without items":   {"PUT", "/v1/var/a", `{"Path":"a"}`, 400, "the variable has no Items"},
-		"another path":    {"PUT", "/v1/var/a", `{"Path":"b","Items":{}}`, 400, `the variable's path "b" is not that of the request, "a"`},
-		"reserved path":   {"PUT", "/v1/var/nomad/other", `{"Items":{}}`, 400, `cannot store a variable at "nomad/other": below nomad there are the paths nomad/jobs and nomad/job-templates only`},
-		"odd path":        {"PUT", "/v1/var/a%20b", `{"Items":{}}`, 400, `cannot store a variable at "a b": a path is 1 to 128 letters, digits, and characters of -_~/`},
-		"too large":       {"PUT", "/v1/var/a", `{"Items":{"k":"` + strings.Repeat("x", 64<<10) + `"}}`, 400, "the Items of the variable have 65537 bytes: 64 KiB are the most"},
-		"no index":        {"PUT", "/v1/var/a?cas=x", `{"Items":{}}`, 400, `cannot parse cas: strconv.ParseUint: parsing "x": invalid syntax`},
-		"a lock":          {"PUT", "/v1/var/a?lock-acquire", `{"Items":{}}`, 501, `cannot lock variable "a": taskrun has no locks of variables`},
-		"gone meanwhile":  {"PUT", "/v1/var/a?cas=7", `{"Items":{}}`, 409, `{"Namespace":"default","Path":"a","CreateIndex":0,"ModifyIndex":0,"CreateTime":0,"ModifyTime":0,"Items":null}`},
+		"without items":   {"PUT", "/v1/var/a", `{"Path":"a"}`, 400, "variable missing required Items object"},
+		"empty":           {"PUT", "/v1/var/a", `{"Items":{}}`, 400, "variable missing required Items object"},
+		"another path":    {"PUT", "/v1/var/a?cas=7", `{"Path":"b","Items":{"k":"v"}}`, 409, `{"Namespace":"default","Path":"a","CreateIndex":0,"ModifyIndex":0,"CreateTime":0,"ModifyTime":0,"Items":null}`},
+		"reserved path":   {"PUT", "/v1/var/nomad/other", `{"Items":{"k":"v"}}`, 400, `only paths at "nomad/jobs" or "nomad/job-templates" and below are valid paths under the top-level "nomad" directory`},
+		"odd path":        {"PUT", "/v1/var/a%20b", `{"Items":{"k":"v"}}`, 400, `invalid path "a b"`},
+		"too large":       {"PUT", "/v1/var/a", `{"Items":{"k":"` + strings.Repeat("x", 64<<10) + `"}}`, 400, "variables are limited to 64KiB in total size"},
+		"no index":        {"PUT", "/v1/var/a?cas=x", `{"Items":{"k":"v"}}`, 400, `can not parse cas: strconv.ParseUint: parsing "x": invalid syntax`},
+		"with a lock":     {"PUT", "/v1/var/a", `{"Items":{"k":"v"},"Lock":{"TTL":"10s"}}`, 400, "variable should not contain lock definition"},
+		"two locks":       {"PUT", "/v1/var/a?lock-acquire&lock-renew", `{}`, 400, "multiple lock operations"},
+		"a checked lock":  {"PUT", "/v1/var/a?lock-acquire&cas=1", `{}`, 400, "CAS can't be used with lock operations"},
+		"a short lock":    {"PUT", "/v1/var/a?lock-acquire", `{"Lock":{"TTL":"9s"}}`, 400, "TTL must be between 10 seconds and 24 hours"},
+		"lock of no path": {"PUT", "/v1/var/a.b?lock-acquire", `{}`, 400, `invalid path "a.b"`},
+		"renew nothing":   {"PUT", "/v1/var/a?lock-renew", `{"Lock":{"ID":"x"}}`, 404, "variable doesn't exist"},
+		"renew no lock":   {"PUT", "/v1/var/a?lock-renew", `{}`, 400, "missing lock ID"},
+		"release nothing": {"PUT", "/v1/var/a?lock-release", `{"Lock":{"ID":"x"}}`, 404, "variable doesn't exist"},
+		"release no lock": {"PUT", "/v1/var/a?lock-release", `{}`, 400, "missing lock information"},
+		"release items":   {"PUT", "/v1/var/a?lock-release", `{"Lock":{"ID":"x"},"Items":{}}`, 400, "lock release operation doesn't take variable items"},
+		"lost":            {"PUT", "/v1/var/a", `{"Items":{"k":"v"},"Lock":{"ID":"x"}}`, 409, "variable doesn't hold a lock"},
 		"nothing to lose": {"DELETE", "/v1/var/a", "", http.StatusNoContent, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -34,6 +34,8 @@ type Registry struct {
 	lost   []string
 	tables []table
 
+	variables *variables
+
 	orders sync.Mutex   // serializes changes; locked before the bus
 	mu     sync.RWMutex // guards the objects of the tables; nothing is locked inside it
 }
@@ -84,6 +86,8 @@ func with(bus *event.Bus, ledger *store.Ledger) *Registry {
 	r.Scheduler = newTable(r, event.Scheduler, func(c *api.SchedulerConfiguration) (created, modified *uint64) { return &c.CreateIndex, &c.ModifyIndex })
 	r.Nodes = newTable(r, event.Nodes, func(n *Node) (created, modified *uint64) { return &n.CreateIndex, &n.ModifyIndex })
 	r.HostVolumes = newTable(r, event.HostVolumes, func(v *api.HostVolume) (created, modified *uint64) { return &v.CreateIndex, &v.ModifyIndex })
+	r.variables = &variables{registry: r}
+	r.tables = append(r.tables, r.variables)
 	r.addBuiltIn()
 	return r
 }

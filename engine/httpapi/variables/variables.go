@@ -12,6 +12,7 @@ import (
 
 	"taskrun/engine/fold"
 	"taskrun/engine/httpapi/rest"
+	"taskrun/engine/leaf/event"
 	"taskrun/engine/leaf/variable"
 )
 
@@ -26,6 +27,9 @@ func New(store *variable.Store, index func(fold.Topic) uint64) *Handler {
 	return &Handler{store, index}
 }
 
+// Key returns the key of the variable that a request names, in its table.
+func Key(r *rest.Request) string { return event.JobKey(r.Query.Get("namespace"), r.ID) }
+
 // maxVariable limits a variable in its wire format, in bytes: its maximum
 // content, escaped.
 const maxVariable = 512 << 10
@@ -39,7 +43,7 @@ func (h *Handler) List(r *rest.Request) (any, error) {
 			continue
 		}
 		if (namespace == "*" || v.Namespace == namespace) && strings.HasPrefix(v.Path, prefix) {
-			list = append(list, v.Metadata())
+			list = append(list, metadata(r, v))
 		}
 	}
 	return rest.Page(r, list, func(v *api.VariableMetadata) string { return v.Namespace + "." + v.Path })
@@ -55,15 +59,29 @@ func (h *Handler) Get(r *rest.Request) (any, error) {
 	if v == nil {
 		return nil, rest.Fail(http.StatusNotFound, "variable not found")
 	}
-	return v, nil
+	if r.MayRead == nil {
+		return v, nil
+	}
+	shown := *v
+	shown.Lock = nil // its ID is the right to change the variable
+	return &shown, nil
 }
 
-// Put answers PUT /v1/var/:path. With cas, the variable must not have changed.
+// metadata returns the public part of a variable, for users with its lock.
+func metadata(r *rest.Request, v *api.Variable) *api.VariableMetadata {
+	m := v.Metadata()
+	if r.MayRead == nil {
+		m.Lock = v.Lock
+	}
+	return m
+}
+
+// Put answers PUT /v1/var/:path, also for its lock. With cas, the variable must
+// not have changed.
 func (h *Handler) Put(r *rest.Request) error {
-	for _, lock := range []string{"lock-acquire", "lock-renew", "lock-release"} {
-		if r.Query.Has(lock) {
-			return rest.Fail(http.StatusNotImplemented, "cannot lock variable %q: taskrun has no locks of variables", r.ID)
-		}
+	order, err := lockOrder(r)
+	if err != nil {
+		return err
 	}
 	cas, err := checkAndSet(r)
 	if err != nil {
@@ -73,12 +91,18 @@ func (h *Handler) Put(r *rest.Request) error {
 	if err := r.DecodeUpTo(maxVariable, &v); err != nil {
 		return err
 	}
-	if v.Path != "" && v.Path != r.ID {
-		return rest.Fail(http.StatusBadRequest, "the variable's path %q is not that of the request, %q", v.Path, r.ID)
-	}
 	v.Path = r.ID
 	if v.Namespace, err = namespaceOf(r, v.Namespace); err != nil {
 		return err
+	}
+	if order != "" {
+		return h.lock(r, order, &v)
+	}
+	switch {
+	case len(v.Items) == 0:
+		return rest.Fail(http.StatusBadRequest, "variable missing required Items object")
+	case v.Lock != nil && (v.Lock.TTL != "" || v.Lock.LockDelay != ""):
+		return rest.Fail(http.StatusBadRequest, "variable should not contain lock definition")
 	}
 	if err := variable.Check(&v); err != nil {
 		return rest.Fail(http.StatusBadRequest, "%v", err)
@@ -105,38 +129,44 @@ func (h *Handler) Delete(r *rest.Request) error {
 	if err != nil {
 		return writeConflict(r, err, was, &api.Variable{Namespace: namespace, Path: r.ID})
 	}
-	r.SetIndex(h.index(fold.Topic{Table: fold.Variables, Key: r.ID}))
+	r.SetIndex(h.index(fold.Topic{Table: fold.Variables, Key: event.JobKey(namespace, r.ID)}))
 	r.Answer.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
-// writeConflict responds with the current variable, or an empty one.
+// writeConflict responds with the current variable or, if there is none or it is
+// locked, with an empty one.
 func writeConflict(r *rest.Request, err error, now, wanted *api.Variable) error {
-	if !errors.Is(err, variable.ErrConflict) {
+	switch {
+	case errors.Is(err, variable.ErrNotLocked):
+		return rest.Fail(http.StatusConflict, "%v", err)
+	case !errors.Is(err, variable.ErrConflict) && !errors.Is(err, variable.ErrLocked):
 		return err
 	}
 	if now == nil {
 		now = &api.Variable{Namespace: wanted.Namespace, Path: wanted.Path}
 	}
+	r.SetIndex(now.ModifyIndex)
 	return r.JSON(http.StatusConflict, now)
 }
 
 // checkAndSet returns the index that a variable must have; nil means any.
 func checkAndSet(r *rest.Request) (*uint64, error) {
-	if !r.Query.Has("cas") {
+	raw := r.Query.Get("cas")
+	if raw == "" {
 		return nil, nil
 	}
-	index, err := strconv.ParseUint(r.Query.Get("cas"), 10, 64)
+	index, err := strconv.ParseUint(raw, 10, 64)
 	if err != nil {
-		return nil, rest.Fail(http.StatusBadRequest, "cannot parse cas: %v", err)
+		return nil, rest.Fail(http.StatusBadRequest, "can not parse cas: %v", err)
 	}
 	return &index, nil
 }
 
-// namespaceOf returns the namespace of a variable: that of the request, or else
-// of the body, or else the default one.
+// namespaceOf returns the namespace of a variable: that of the body, or else of
+// the request, or else the default one.
 func namespaceOf(r *rest.Request, body string) (string, error) {
-	namespace := cmp.Or(r.Query.Get("namespace"), body, api.DefaultNamespace)
+	namespace := cmp.Or(body, r.Query.Get("namespace"), api.DefaultNamespace)
 	if namespace == "*" {
 		return "", rest.Fail(http.StatusBadRequest, "a variable is in one namespace, not in all")
 	}

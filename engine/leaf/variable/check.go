@@ -14,20 +14,17 @@ const (
 	maxPath  = 128      // characters
 )
 
-// Check returns why a variable cannot be stored, or nil.
+// Check returns why a variable cannot be stored, in Nomad's words, or nil.
 func Check(v *api.Variable) error {
 	if err := checkPath(v.Path); err != nil {
-		return fmt.Errorf("cannot store a variable at %q: %w", v.Path, err)
-	}
-	if v.Items == nil {
-		return errors.New("the variable has no Items")
+		return err
 	}
 	size := 0
 	for name, value := range v.Items {
 		size += len(name) + len(value)
 	}
 	if size > maxItems {
-		return fmt.Errorf("the Items of the variable have %d bytes: %d KiB are the most", size, maxItems>>10)
+		return fmt.Errorf("variables are limited to %dKiB in total size", maxItems>>10)
 	}
 	return nil
 }
@@ -39,11 +36,21 @@ func checkPath(path string) error {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_~/", r)
 	}
 	if path == "" || len(path) > maxPath || strings.ContainsFunc(path, odd) {
-		return fmt.Errorf("a path is 1 to %d letters, digits, and characters of -_~/", maxPath)
+		return fmt.Errorf("invalid path %q", path)
 	}
-	parts := strings.Split(path, "/")
-	if parts[0] == "nomad" && (len(parts) == 1 || parts[1] != "jobs" && parts[1] != "job-templates") {
-		return errors.New("below nomad there are the paths nomad/jobs and nomad/job-templates only")
+	first, rest, deep := strings.Cut(path, "/")
+	if first != "nomad" {
+		return nil
 	}
-	return nil
+	second, third, deeper := strings.Cut(rest, "/")
+	switch {
+	case second == "jobs" || second == "sentinel":
+		return nil
+	case second == "job-templates" && deeper && !strings.Contains(third, "/"):
+		return nil
+	case second == "job-templates" || !deep:
+		return fmt.Errorf("%q is a reserved path: use nomad/jobs, nomad/job-templates/NAME, or a path below nomad/jobs", path)
+	default:
+		return errors.New(`only paths at "nomad/jobs" or "nomad/job-templates" and below are valid paths under the top-level "nomad" directory`)
+	}
 }

@@ -1,6 +1,7 @@
 package variable_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,19 +22,22 @@ func TestCheck(t *testing.T) {
 		want  string // of the error
 	}{
 		{"a", items, ""},
-		{"A-b_c~d/9", api.VariableItems{}, ""},
+		{"A-b_c~d/9", nil, ""},
 		{strings.Repeat("a", 128), items, ""},
-		{strings.Repeat("a", 129), items, "a path is 1 to 128 letters"},
-		{"", items, "a path is 1 to 128 letters"},
-		{"a b", items, "a path is 1 to 128 letters"},
-		{"a", nil, "has no Items"},
-		{"a", api.VariableItems{"vw": items["v"]}, "have 65537 bytes: 64 KiB are the most"},
+		{strings.Repeat("a", 129), items, "invalid path"},
+		{"", items, `invalid path ""`},
+		{"a b", items, `invalid path "a b"`},
+		{"a.b", items, "invalid path"},
+		{"a", api.VariableItems{"vw": items["v"]}, "variables are limited to 64KiB in total size"},
 		{"nomad/jobs", items, ""},
 		{"nomad/jobs/a/b", items, ""},
+		{"nomad/sentinel/a", items, ""},
 		{"nomad/job-templates/a", items, ""},
-		{"nomad", items, "nomad/jobs and nomad/job-templates only"},
-		{"nomad/a", items, "nomad/jobs and nomad/job-templates only"},
-		{"nomad/jobsx", items, "nomad/jobs and nomad/job-templates only"},
+		{"nomad/job-templates/a/b", items, "reserved path"},
+		{"nomad/job-templates", items, "reserved path"},
+		{"nomad", items, "reserved path"},
+		{"nomad/a", items, "valid paths under the top-level"},
+		{"nomad/jobsx", items, "valid paths under the top-level"},
 		{"nomads/a", items, ""},
 	} {
 		err := variable.Check(&api.Variable{Path: tt.path, Items: tt.items})
@@ -71,9 +75,10 @@ func TestIndexes(t *testing.T) {
 	note(s.Delete("default", "c", nil))
 	note(s.Delete("default", "a", new(uint64(2))))
 	note(s.Put(&api.Variable{Namespace: "another", Path: "z", Items: api.VariableItems{}}, nil))
-	s.Stamp(func(v *api.VariableMetadata, deleted bool) uint64 {
+	s.Keep(func(v *api.Variable, deleted bool) error {
 		log = append(log, fmt.Sprintf("%s/%s deleted: %v", v.Namespace, v.Path, deleted))
-		return 40
+		v.ModifyIndex, v.CreateIndex = 40, cmp.Or(v.CreateIndex, 40)
+		return nil
 	})
 	note(s.Put(of("a", "2"), nil))
 	note(s.Delete("default", "b", nil))

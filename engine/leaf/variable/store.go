@@ -1,8 +1,9 @@
-// Package variable keeps Nomad variables for a run. They are secrets, so it
-// keeps them only in memory.
+// Package variable keeps Nomad variables and their locks in memory. They are
+// secrets: only Keep, if it is used, stores them.
 package variable
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"slices"
@@ -21,21 +22,39 @@ type Store struct {
 	mu        sync.Mutex
 	variables map[key]*api.Variable // never modified
 	stubs     map[key]api.VariableItems
+	locks     map[key]*held
+	closed    bool   // the ends of locks are no longer awaited
 	last      uint64 // index
-	stamp     func(v *api.VariableMetadata, deleted bool) uint64
+	keep      func(v *api.Variable, deleted bool) error
 	told      []func()
+	changed   bool // since the functions of told were called
 }
 
 type key struct{ namespace, path string }
 
 func keyOf(v *api.Variable) key { return key{v.Namespace, v.Path} }
 
-// Stamp sets the function that gives each change its index, which must be
-// greater than all earlier ones. It is called while the store is locked.
-func (s *Store) Stamp(stamp func(v *api.VariableMetadata, deleted bool) uint64) {
+// Keep sets the function that stores each change. It sets the ModifyIndex of the
+// variable, which must be greater than all earlier ones, and the CreateIndex if
+// that is 0. If it fails, nothing has changed. It is called while the store is
+// locked.
+func (s *Store) Keep(keep func(v *api.Variable, deleted bool) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.stamp = stamp
+	s.keep = keep
+}
+
+// Restore adds stored variables. Their locks begin anew, as after the start of a
+// Nomad server.
+func (s *Store) Restore(variables []*api.Variable) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, v := range variables {
+		s.set(v)
+		if v.Lock != nil {
+			s.hold(keyOf(v), v.Lock)
+		}
+	}
 }
 
 // Tell sets a function that is called after each change.
@@ -63,33 +82,39 @@ func (s *Store) All() []*api.Variable {
 
 // Put sets a variable and returns it with its index and times. If cas is set,
 // the variable must have that index, or be missing for 0: otherwise the error
-// is ErrConflict, and the result is the current variable, which may be nil.
+// is ErrConflict, and the result is the current variable, which may be nil. A
+// locked variable needs the ID of its lock, and keeps it: otherwise the error is
+// ErrLocked.
 func (s *Store) Put(v *api.Variable, cas *uint64) (*api.Variable, error) {
 	s.mu.Lock()
-	if was := s.variables[keyOf(v)]; conflict(was, cas) {
-		s.mu.Unlock()
+	defer s.unlockAndTell()
+	was := s.variables[keyOf(v)]
+	switch {
+	case conflict(was, cas):
 		return was, ErrConflict
+	case lockedFor(was, v):
+		return nil, ErrLocked
+	case v.LockID() != "" && (was == nil || was.Lock == nil):
+		return nil, ErrNotLocked // the client has lost it
 	}
-	now := s.put(v.Namespace, v.Path, v.Items)
-	s.unlockAndTell()
-	return now, nil
+	return s.put(v.Namespace, v.Path, v.Items, lockOf(was))
 }
 
-// Delete removes a variable, if it exists. For cas see Put.
+// Delete removes a variable, if it exists. A locked variable cannot be deleted.
+// For cas and the errors see Put.
 func (s *Store) Delete(namespace, path string, cas *uint64) (*api.Variable, error) {
 	s.mu.Lock()
+	defer s.unlockAndTell()
 	was := s.variables[key{namespace, path}]
-	if conflict(was, cas) {
-		s.mu.Unlock()
+	switch {
+	case conflict(was, cas):
 		return was, ErrConflict
-	}
-	if was == nil {
-		s.mu.Unlock()
+	case lockOf(was) != nil:
+		return nil, ErrLocked
+	case was == nil:
 		return nil, nil
 	}
-	s.delete(was)
-	s.unlockAndTell()
-	return nil, nil
+	return nil, s.delete(was)
 }
 
 // Stub sets the variables of the stubs file that differ from the previous
@@ -97,26 +122,21 @@ func (s *Store) Delete(namespace, path string, cas *uint64) (*api.Variable, erro
 func (s *Store) Stub(variables []*api.Variable) {
 	stubs := make(map[key]api.VariableItems, len(variables))
 	s.mu.Lock()
-	changed := false
+	defer s.unlockAndTell()
 	for _, v := range variables {
 		stubs[keyOf(v)] = v.Items
 		if before, known := s.stubs[keyOf(v)]; !known || !maps.Equal(before, v.Items) {
-			s.put(v.Namespace, v.Path, v.Items)
-			changed = true
+			if _, err := s.put(v.Namespace, v.Path, v.Items, lockOf(s.variables[keyOf(v)])); err != nil {
+				stubs[keyOf(v)] = before // try again with the next version
+			}
 		}
 	}
 	for k := range s.stubs {
 		if was := s.variables[k]; stubs[k] == nil && was != nil {
-			s.delete(was)
-			changed = true
+			_ = s.delete(was)
 		}
 	}
 	s.stubs = stubs
-	if !changed {
-		s.mu.Unlock()
-		return
-	}
-	s.unlockAndTell()
 }
 
 func conflict(was *api.Variable, cas *uint64) bool {
@@ -130,42 +150,66 @@ func conflict(was *api.Variable, cas *uint64) bool {
 	}
 }
 
-func (s *Store) put(namespace, path string, items api.VariableItems) *api.Variable {
+func lockOf(v *api.Variable) *api.VariableLock {
+	if v == nil {
+		return nil
+	}
+	return v.Lock
+}
+
+func (s *Store) put(namespace, path string, items api.VariableItems, lock *api.VariableLock) (*api.Variable, error) {
 	now := time.Now().UnixNano()
 	v := &api.Variable{
-		Namespace: namespace, Path: path, CreateTime: now, ModifyTime: now, Items: maps.Clone(items),
+		Namespace: namespace, Path: path, CreateTime: now, ModifyTime: now, Items: maps.Clone(items), Lock: lock,
 	}
-	was := s.variables[keyOf(v)]
-	if was != nil {
+	if was := s.variables[keyOf(v)]; was != nil {
 		v.CreateTime, v.CreateIndex = was.CreateTime, was.CreateIndex
 	}
-	v.ModifyIndex = s.next(v, false)
-	if was == nil {
-		v.CreateIndex = v.ModifyIndex
+	if err := s.store(v, false); err != nil {
+		return nil, err
 	}
+	s.set(v)
+	return v, nil
+}
+
+func (s *Store) set(v *api.Variable) {
 	if s.variables == nil {
 		s.variables = map[key]*api.Variable{}
 	}
 	s.variables[keyOf(v)] = v
-	return v
 }
 
-func (s *Store) delete(v *api.Variable) {
-	delete(s.variables, keyOf(v))
-	s.next(v, true)
-}
-
-// next returns the index of a change.
-func (s *Store) next(v *api.Variable, deleted bool) uint64 {
-	s.last++
-	if s.stamp != nil {
-		s.last = s.stamp(v.Metadata(), deleted)
+func (s *Store) delete(v *api.Variable) error {
+	gone := *v
+	if err := s.store(&gone, true); err != nil {
+		return err
 	}
-	return s.last
+	delete(s.variables, keyOf(v))
+	s.forget(keyOf(v))
+	return nil
 }
 
+// store stores a change, and sets the index of the variable.
+func (s *Store) store(v *api.Variable, deleted bool) error {
+	if s.keep != nil {
+		if err := s.keep(v, deleted); err != nil {
+			return err
+		}
+	} else {
+		s.last++
+		v.ModifyIndex, v.CreateIndex = s.last, cmp.Or(v.CreateIndex, s.last)
+	}
+	s.changed = true
+	return nil
+}
+
+// unlockAndTell calls the functions of Tell if something has changed.
 func (s *Store) unlockAndTell() {
-	told := slices.Clone(s.told)
+	var told []func()
+	if s.changed {
+		told = slices.Clone(s.told)
+	}
+	s.changed = false
 	s.mu.Unlock()
 	for _, changed := range told {
 		changed()

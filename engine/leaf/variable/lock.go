@@ -1,0 +1,80 @@
+package variable
+
+import (
+	"cmp"
+	"errors"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+)
+
+// Limits and defaults of a lock, as in Nomad.
+const (
+	minTTL       = 10 * time.Second
+	maxTTL       = 24 * time.Hour
+	defaultTTL   = 15 * time.Second
+	defaultDelay = 15 * time.Second
+)
+
+// Errors of locks, in Nomad's words.
+var (
+	// ErrLocked says that another client holds the lock of a variable.
+	ErrLocked = errors.New("attempting to modify locked variable")
+	// ErrNotLocked says that a variable has no lock.
+	ErrNotLocked = errors.New("variable doesn't hold a lock")
+	// ErrMissing says that there is no such variable.
+	ErrMissing = errors.New("variable doesn't exist")
+)
+
+// NewLock returns a lock with Nomad's defaults for what the order leaves out, and
+// with an ID if it has none. It returns an error for times out of range.
+func NewLock(order *api.VariableLock, id string) (*api.VariableLock, error) {
+	if order == nil {
+		order = &api.VariableLock{}
+	}
+	ttl, err := durationOr(order.TTL, defaultTTL)
+	if err != nil {
+		return nil, err
+	}
+	delay, err := durationOr(order.LockDelay, defaultDelay)
+	switch {
+	case err != nil:
+		return nil, err
+	case ttl < 0 || delay < 0:
+		return nil, errors.New("Lock delay and TTL must be positive")
+	case ttl < minTTL || ttl > maxTTL:
+		return nil, errors.New("TTL must be between 10 seconds and 24 hours")
+	}
+	return &api.VariableLock{ID: cmp.Or(order.ID, id), TTL: ttl.String(), LockDelay: delay.String()}, nil
+}
+
+// durationOr parses a duration. It returns absent for none, and for 0.
+func durationOr(text string, absent time.Duration) (time.Duration, error) {
+	if text == "" {
+		return absent, nil
+	}
+	d, err := time.ParseDuration(text)
+	return cmp.Or(d, absent), err
+}
+
+// lease says how long a lock lasts. As in Nomad, it can be renewed for twice its
+// TTL. Then it protects the variable for the lock delay.
+type lease struct {
+	id         string
+	ttl, delay time.Duration
+	renewed    time.Time
+}
+
+// newLease returns the lease of a lock that was acquired, or found in a stored
+// variable, at a time.
+func newLease(l *api.VariableLock, at time.Time) lease {
+	ttl, _ := durationOr(l.TTL, defaultTTL)
+	delay, _ := durationOr(l.LockDelay, defaultDelay)
+	return lease{l.ID, ttl, delay, at}
+}
+
+// lost is when the lock can no longer be renewed.
+func (l lease) lost() time.Time { return l.renewed.Add(2 * l.ttl) }
+
+// over is when the variable becomes free.
+func (l lease) over() time.Time { return l.lost().Add(l.delay) }
