@@ -44,8 +44,8 @@ func (s *Store) Keep(keep func(v *api.Variable, deleted bool) error) {
 	s.keep = keep
 }
 
-// Restore adds stored variables. Their locks begin anew, as after the start of a
-// Nomad server.
+// Restore adds stored variables. Their locks last as long as new ones, like after
+// the start of a Nomad server.
 func (s *Store) Restore(variables []*api.Variable) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
