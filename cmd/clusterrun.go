@@ -27,6 +27,7 @@ type clusterRun struct {
 	a       *app
 	run     *cluster.Run
 	jobs    []clusterJob
+	where   string // what runs the jobs, in words
 	words   string // flags with which another command finds the cluster
 	alone   bool   // only show the jobs, never stop them
 	reports *reporter
@@ -76,7 +77,7 @@ func (r *clusterRun) show(ctx context.Context, past []event.Event, p verdict.Pol
 	display := view.New(streams, options)
 	loop := &source.Loop{Source: r.run, Screen: display, Output: true, Signals: signals, Codes: stopSignals}
 	if !r.alone && streams.InTerm && streams.ErrTerm {
-		p.First, loop.Question = verdict.Ask, &stopQuestion{streams: streams, run: r.run, jobs: r.ids()}
+		p.First, loop.Question = verdict.Ask, &stopQuestion{streams: streams, run: r.run, jobs: r.ids(), where: r.where}
 	}
 	v := verdict.New(p, options.Jobs, past...)
 	loop.Decider = v
@@ -127,7 +128,7 @@ func (r *clusterRun) unplaced(v *verdict.Verdict) error {
 	}
 	for _, j := range r.jobs {
 		if j.before != nil && *j.job.Type == api.JobTypeBatch {
-			return failed("the cluster did not run job %q: the same job has already ended there", *j.job.ID).
+			return failed("%s did not run job %q: the same job has already ended there", cmp.Or(r.where, "the cluster"), *j.job.ID).
 				withHint("to run it again, purge it first: taskrun stop%s --purge %s", r.words, *j.job.ID)
 		}
 	}
@@ -178,6 +179,7 @@ type stopQuestion struct {
 	streams *ui.Streams
 	run     *cluster.Run
 	jobs    []string
+	where   string
 	open    bool
 	answers chan string
 }
@@ -186,7 +188,7 @@ type stopQuestion struct {
 func (q *stopQuestion) Ask() {
 	q.open = true
 	q.run.Hold()
-	text := fmt.Sprintf("stop %s in the cluster (s), leave it running (l), or continue watching (Enter)? ", strings.Join(q.jobs, ", "))
+	text := fmt.Sprintf("stop %s in %s (s), leave it running (l), or continue watching (Enter)? ", strings.Join(q.jobs, ", "), cmp.Or(q.where, "the cluster"))
 	fmt.Fprintf(q.streams.Err, "\r%s", visible.String(text))
 	if q.answers == nil {
 		q.answers = make(chan string)

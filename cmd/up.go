@@ -49,6 +49,10 @@ second Ctrl-C leaves them; without a terminal any signal leaves them running.
 --timeout, --until and --fail-fast stop the jobs. With --detach they do not:
 --until says what --wait waits for, and --timeout how long it waits.
 
+With --agent the jobs run in the agent of the data directory, see "taskrun agent",
+and go on when taskrun has left them, as with --address. Drivers, stubs and
+limits are those of the agent.
+
 Other users of the machine cannot enter the directory of an allocation. When
 root runs taskrun, an ACL lets the users of its tasks in, and each task's own
 directory is open only to its user. taskrun refuses a data directory that
@@ -87,6 +91,7 @@ completed does not count as failed.`,
 	bindVerbose(flags, &opts.verbose)
 	opts.report.bind(cmd)
 	flags.StringVar(&opts.http, "http", "", "also serve Nomad's HTTP API at this `address`, such as 127.0.0.1:4646; requires the printed token")
+	flags.BoolVar(&opts.agent, "agent", false, "run the jobs in the agent of the data directory; see: taskrun agent")
 	flags.BoolVar(&opts.noRestart, "no-restart", false, "never restart or reschedule what fails")
 	flags.BoolVarP(&opts.detach, "detach", "d", false, "run in the background; return once the run has started")
 	flags.BoolVar(&opts.wait, "wait", false, "with --detach: return once every deployment is healthy, or every task has run for 10s")
@@ -110,6 +115,8 @@ func runUp(ctx context.Context, a *app, args []string, opts upOptions) error {
 	switch {
 	case err != nil:
 		return err
+	case opts.agent:
+		return upAgent(ctx, a, args, opts, remote)
 	case remote && opts.repeats():
 		return usageError("--repeat and --until-fail cannot be combined with --address: a cluster keeps the job between its runs")
 	case remote:

@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +33,9 @@ func upCluster(ctx context.Context, a *app, args []string, opts upOptions) error
 		p.Since = began
 	}
 	r := &clusterRun{a: a, words: opts.at.words(), reports: opts.reports}
+	if opts.agent {
+		r.where = "the agent"
+	}
 	asking, stop := a.stoppable(ctx)
 	var past []event.Event
 	var warnings []ui.Diagnostic
@@ -50,6 +54,31 @@ func upCluster(ctx context.Context, a *app, args []string, opts upOptions) error
 	return r.show(ctx, past, p, view.Options{
 		Mode: opts.mode, Color: a.color, Time: opts.time, Verbose: opts.verbose, Warnings: warnings, Begin: began,
 	})
+}
+
+// upAgent runs jobs in the agent of the data directory, as in a cluster.
+func upAgent(ctx context.Context, a *app, args []string, opts upOptions, remote bool) error {
+	switch i := slices.IndexFunc(machineFlags, opts.at.flags.Changed); {
+	case remote:
+		return usageError("--agent cannot be combined with --address").withHint("leave out one of them")
+	case opts.repeats():
+		return usageError("--repeat and --until-fail cannot be combined with --agent: an agent keeps the job between its runs")
+	case i >= 0:
+		return usageError("--%s cannot be combined with --agent: the agent decides", machineFlags[i]).withHint("give it to taskrun agent")
+	}
+	dataDir, err := a.dataDir(opts.dataDir)
+	if err != nil {
+		return err
+	}
+	found, err := a.findAgent(ctx, dataDir)
+	switch {
+	case err != nil:
+		return err
+	case found == nil:
+		return noAgent(dataDir)
+	}
+	opts.at.cluster.Address = "unix://" + found.server.Socket
+	return upCluster(ctx, a, args, opts)
 }
 
 // register registers jobs that lookUpAll has returned, and launches periodic

@@ -34,6 +34,7 @@ type upOptions struct {
 	offline  bool
 	ownData  bool // use a data directory of its own
 	update   bool
+	agent    bool // run the jobs in an agent
 	detach   bool
 	wait     bool
 	report   reportOptions
