@@ -154,7 +154,7 @@ func TestServicesOnTheEventStream(t *testing.T) {
 		}
 		e := batch.Events[0]
 		s, err := e.Service()
-		if err != nil || e.Type != want || e.Key != s.ID || !cmp.Equal(e.FilterKeys, []string{"web", "job"}) || batch.Index != e.Index {
+		if err != nil || e.Type != want || e.Key != s.ID || !cmp.Equal(e.FilterKeys, []string{"job", "web"}) || batch.Index != e.Index {
 			t.Fatalf("%+v, %v; want a %s", e, err, want)
 		}
 		if s.ServiceName != "web" || s.NodeID != nodeID || s.Datacenter != "dc1" || s.Namespace != "default" || s.JobID != "job" || s.AllocID == "" || s.CreateIndex != e.Index {

@@ -101,13 +101,13 @@ func serveWith(t testing.TB, change func(*httpapi.Config), jobs ...*api.Job) *fi
 	f := &fixture{TB: t, driver: &fakeDriver{Driver: mock.New()}}
 	services, variables := &service.Catalog{}, &variable.Store{}
 	node := &taskenv.Node{ID: nodeID, Name: "vm", Pool: "default", Datacenter: "dc1", Region: "global"}
+	cfg := httpapi.Config{Node: node, Version: "1.2.3", Preflight: rules(node)}
+	change(&cfg)
 	f.engine = engine.New(engine.Config{
-		DataDir: t.TempDir(), Hooks: catalog.New(catalog.Options{Services: services, Stubs: stubs.New(stub.None(), variables, nil)}),
+		Resident: cfg.Resident, DataDir: t.TempDir(), Hooks: catalog.New(catalog.Options{Services: services, Stubs: stubs.New(stub.None(), variables, nil)}),
 		Services: services, Variables: variables, Node: node,
 		Drivers: map[string]drivers.Driver{"mock_driver": f.driver, "raw_exec": f.driver},
 	})
-	cfg := httpapi.Config{Node: node, Version: "1.2.3", Preflight: rules(node)}
-	change(&cfg)
 	f.server = httpapi.New(f.engine, cfg)
 	l, path, err := httpapi.Listen(socketDir(t), "job-1")
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"taskrun/engine/httpapi/feed"
 	"taskrun/engine/httpapi/render"
 	"taskrun/engine/httpapi/rest"
+	"taskrun/engine/leaf/event"
 )
 
 // Handler serves the events of a run.
@@ -151,8 +152,13 @@ func (h *Handler) sendEntry(lines *lineWriter, e *feed.Entry, wanted topics, r *
 func (h *Handler) payload(ctx context.Context, o feed.Occurrence) (namespace string, payload map[string]any) {
 	switch o.Topic {
 	case api.TopicJob:
-		if j := h.run.Job(o.Key); j != nil {
+		if j := h.run.Job(o.Job); j != nil {
 			return *j.Namespace, map[string]any{"Job": j}
+		}
+		if o.Kind == "JobDeregistered" { // and purged: all that is left is its name
+			namespace, id := event.SplitJobKey(o.Job)
+			gone := &api.Job{ID: &id, Name: &id, Namespace: &namespace, Status: new("dead"), Stop: new(true)}
+			return namespace, map[string]any{"Job": gone, "Deleted": true}
 		}
 	case api.TopicAllocation:
 		if a, ok := h.run.Engine.Alloc(o.Key); ok {
@@ -165,7 +171,7 @@ func (h *Handler) payload(ctx context.Context, o feed.Occurrence) (namespace str
 			return e.Namespace, map[string]any{"Evaluation": e}
 		}
 	case api.TopicDeployment:
-		for _, d := range h.run.Deployments(o.Filters[0]) {
+		for _, d := range h.run.Deployments(o.Job) {
 			if d.ID == o.Key {
 				return d.Namespace, map[string]any{"Deployment": d}
 			}
@@ -173,16 +179,28 @@ func (h *Handler) payload(ctx context.Context, o feed.Occurrence) (namespace str
 	case api.TopicService:
 		registered := *o.Object.(*api.ServiceRegistration)
 		registered.NodeID, registered.Datacenter = h.run.Machine.ID, h.run.Machine.Datacenter
+		if a, ok := h.run.Engine.Alloc(registered.AllocID); ok {
+			registered.Namespace = *a.Job.Namespace
+		}
 		return registered.Namespace, map[string]any{"Service": &registered}
 	case feed.TopicVariable:
 		v := o.Object.(feed.Variable)
 		return v.Metadata.Namespace, map[string]any{"Metadata": v.Metadata, "Deleted": v.Deleted}
 	case api.TopicNode:
 		return "", map[string]any{"Node": h.run.Node(ctx)}
-	case api.TopicNodePool, api.TopicAll: // they have no events
+	case api.TopicNodePool:
+		return "", map[string]any{"NodePool": (*plainPool)(o.Object.(*api.NodePool))}
+	case feed.TopicHostVolume:
+		v := o.Object.(*api.HostVolume)
+		return v.Namespace, map[string]any{"Volume": v}
+	case api.TopicAll: // no event has it
 	}
 	return "", nil
 }
+
+// plainPool is a node pool whose durations are numbers: Nomad's client cannot
+// decode others in events.
+type plainPool api.NodePool
 
 // lineWriter writes objects and flushes each of them.
 type lineWriter struct {

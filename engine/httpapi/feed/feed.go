@@ -10,9 +10,11 @@ import (
 // Kept is how many entries are kept for late readers, which is Nomad's default.
 const Kept = 100
 
-// TopicVariable is the topic of Nomad variables, which its client does not
-// define.
-const TopicVariable api.Topic = "Variable"
+// Topics that Nomad's client does not define.
+const (
+	TopicVariable   api.Topic = "Variable"
+	TopicHostVolume api.Topic = "HostVolume"
+)
 
 // Variable describes a variable, never its items.
 type Variable struct {
@@ -27,6 +29,7 @@ type Occurrence struct {
 	Kind    string // Type
 	Key     string
 	Filters []string // further keys that find it
+	Job     string   // key of the job that it is about
 	Object  any      // set if it is not found by its key
 }
 

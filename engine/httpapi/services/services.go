@@ -68,7 +68,7 @@ func chosen(instances []*api.ServiceRegistration, choose string) (any, error) {
 	count, key, ok := strings.Cut(choose, "|")
 	n, err := strconv.Atoi(count)
 	if !ok || err != nil || n < 1 || key == "" {
-		return nil, rest.Fail(http.StatusBadRequest, "malformed choose parameter")
+		return nil, rest.Fail(http.StatusBadRequest, "failed to choose services: Parameter for choose must be in form '<number>|<key>'")
 	}
 	rank := func(i *api.ServiceRegistration) string {
 		sum := sha256.Sum256([]byte(key + "\x00" + i.ID))

@@ -49,7 +49,7 @@ func (t *Tracker) Close() {
 func (t *Tracker) occurrences(ev event.Event) []feed.Occurrence {
 	switch b := ev.Body.(type) {
 	case event.Deployment:
-		return []feed.Occurrence{{Topic: api.TopicDeployment, Kind: "DeploymentStatusUpdate", Key: b.ID, Filters: []string{b.Job}}}
+		return []feed.Occurrence{ofJob(b.Job, feed.Occurrence{Topic: api.TopicDeployment, Kind: "DeploymentStatusUpdate", Key: b.ID})}
 	case event.Evaluation:
 		return t.evaluated(b)
 	case event.Variable:
@@ -60,6 +60,8 @@ func (t *Tracker) occurrences(ev event.Event) []feed.Occurrence {
 		return []feed.Occurrence{{
 			Topic: feed.TopicVariable, Kind: "VariableUpdated", Key: b.Path, Object: feed.Variable{Metadata: &shown, Deleted: b.Deleted},
 		}}
+	case event.Object:
+		return ofObject(b)
 	case event.Service:
 		return []feed.Occurrence{serviceOccurrence(ev.Alloc, b, fold.Index(ev))}
 	case event.AllocStatus, event.TaskEvent, event.TaskState, event.AllocHealth:
@@ -68,28 +70,66 @@ func (t *Tracker) occurrences(ev event.Event) []feed.Occurrence {
 	return nil
 }
 
+// ofJob returns an occurrence about a job with a key, whose ID finds it.
+func ofJob(key string, o feed.Occurrence) feed.Occurrence {
+	_, id := event.SplitJobKey(key)
+	o.Job, o.Filters = key, append([]string{id}, o.Filters...)
+	return o
+}
+
+// job returns an occurrence of a job.
+func job(kind, key string) feed.Occurrence {
+	_, id := event.SplitJobKey(key)
+	return feed.Occurrence{Topic: api.TopicJob, Kind: kind, Key: id, Job: key}
+}
+
+// ofObject converts a change of the registry.
+func ofObject(b event.Object) []feed.Occurrence {
+	o := feed.Occurrence{Key: b.Key, Object: b.Value}
+	switch b.Table {
+	case event.Nodes:
+		o.Topic, o.Kind = api.TopicNode, "NodeStreamEvent"
+	case event.NodePools:
+		o.Topic, o.Kind = api.TopicNodePool, "NodePoolUpserted"
+		if b.Deleted {
+			o.Kind = "NodePoolDeleted"
+		}
+	case event.HostVolumes:
+		o.Topic, o.Kind = feed.TopicHostVolume, "HostVolumeRegistered"
+		if b.Deleted {
+			o.Kind = "HostVolumeDeleted"
+		}
+		if v, ok := b.Value.(*api.HostVolume); ok {
+			o.Filters = []string{v.ID, v.Name, v.PluginID}
+		}
+	default: // no topic
+		return nil
+	}
+	return []feed.Occurrence{o}
+}
+
 func (t *Tracker) evaluated(v event.Evaluation) []feed.Occurrence {
-	kind, ofJob := "EvaluationUpdated", false
+	kind, changed := "EvaluationUpdated", false
 	switch v.Trigger {
 	case event.JobRegister:
 		if _, registration := t.Version(v.Job, v.Version); registration == v.ID {
-			kind, ofJob = "JobRegistered", true
+			kind, changed = "JobRegistered", true
 		}
 	case event.JobDeregister:
-		kind, ofJob = "JobDeregistered", true
+		kind, changed = "JobDeregistered", true
 	case event.AllocStop:
 		kind = "AllocationUpdateDesiredStatus"
 	case event.AllocFailure, event.DeploymentWatcher:
 	}
-	list := []feed.Occurrence{{Topic: api.TopicEvaluation, Kind: kind, Key: v.ID, Filters: []string{v.Job}}}
-	if ofJob {
-		list = append([]feed.Occurrence{{Topic: api.TopicJob, Kind: kind, Key: v.Job}}, list...)
+	list := []feed.Occurrence{ofJob(v.Job, feed.Occurrence{Topic: api.TopicEvaluation, Kind: kind, Key: v.ID})}
+	if changed {
+		list = append([]feed.Occurrence{job(kind, v.Job)}, list...)
 	}
 	return list
 }
 
 func (t *Tracker) allocation(ev event.Event) []feed.Occurrence {
-	alloc := feed.Occurrence{Topic: api.TopicAllocation, Kind: "AllocationUpdated", Key: ev.Alloc.ID, Filters: []string{ev.Alloc.Job}}
+	alloc := ofJob(ev.Alloc.Job, feed.Occurrence{Topic: api.TopicAllocation, Kind: "AllocationUpdated", Key: ev.Alloc.ID})
 	deployment := ""
 	t.engine.State().Look(func(run *fold.Run) {
 		if d := run.Deployment(ev.Alloc.Job); d != nil {
@@ -104,13 +144,11 @@ func (t *Tracker) allocation(ev event.Event) []feed.Occurrence {
 	switch body := ev.Body.(type) {
 	case event.AllocStatus:
 		if Terminal(body.Status) {
-			list = append(list, feed.Occurrence{Topic: api.TopicJob, Kind: alloc.Kind, Key: ev.Alloc.Job})
+			list = append(list, job(alloc.Kind, ev.Alloc.Job))
 		}
 	case event.AllocHealth:
 		if deployment != "" {
-			list = append(list, feed.Occurrence{
-				Topic: api.TopicDeployment, Kind: "DeploymentAllocHealth", Key: deployment, Filters: []string{ev.Alloc.Job},
-			})
+			list = append(list, ofJob(ev.Alloc.Job, feed.Occurrence{Topic: api.TopicDeployment, Kind: "DeploymentAllocHealth", Key: deployment}))
 		}
 	}
 	return list
@@ -121,11 +159,12 @@ func serviceOccurrence(a *event.Alloc, body event.Service, index uint64) feed.Oc
 	if body.Registered {
 		kind = "ServiceRegistration"
 	}
-	return feed.Occurrence{
-		Topic: api.TopicService, Kind: kind, Key: body.ID, Filters: []string{body.Name, a.Job},
+	namespace, id := event.SplitJobKey(a.Job)
+	return ofJob(a.Job, feed.Occurrence{
+		Topic: api.TopicService, Kind: kind, Key: body.ID, Filters: []string{body.Name},
 		Object: &api.ServiceRegistration{
-			ID: body.ID, ServiceName: body.Name, Namespace: api.DefaultNamespace, JobID: a.Job, AllocID: a.ID,
+			ID: body.ID, ServiceName: body.Name, Namespace: namespace, JobID: id, AllocID: a.ID,
 			Tags: body.Tags, Address: body.Address, Port: body.Port, CreateIndex: index, ModifyIndex: index,
 		},
-	}
+	})
 }
