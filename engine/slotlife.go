@@ -36,6 +36,11 @@ func (s *slot) live(placed func()) {
 	next := s.restored
 	s.restored = nil
 	for next != nil || s.mayPlace() {
+		if next == nil && !s.engine.mayPlace() {
+			placed() // it will take long
+			s.awaitEligibility()
+			continue
+		}
 		if next == nil {
 			s.replace(s.ended)
 			next = s.place()

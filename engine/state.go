@@ -50,6 +50,18 @@ func (s *State) wake(t fold.Topic) {
 	}
 }
 
+// join returns the waiters of a topic, with one more. The caller must hold the
+// lock, and call leave unless the topic changes.
+func (s *State) join(t fold.Topic) *waiters {
+	w := s.waiting[t]
+	if w == nil {
+		w = &waiters{changed: make(chan struct{})}
+		s.waiting[t] = w
+	}
+	w.n++
+	return w
+}
+
 // leave removes a topic without waiters.
 func (s *State) leave(t fold.Topic, w *waiters) {
 	s.mu.Lock()
@@ -87,12 +99,7 @@ func (s *State) Wait(ctx context.Context, t fold.Topic, after uint64, limit time
 			s.mu.Unlock()
 			return index
 		}
-		w := s.waiting[t]
-		if w == nil {
-			w = &waiters{changed: make(chan struct{})}
-			s.waiting[t] = w
-		}
-		w.n++
+		w := s.join(t)
 		s.mu.Unlock()
 		select {
 		case <-w.changed:

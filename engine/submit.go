@@ -62,6 +62,11 @@ func New(cfg Config) *Engine {
 			e.registry = kept
 		}
 	}
+	if cfg.Node != nil {
+		node := *cfg.Node
+		node.ChangeMeta = func(meta map[string]string) map[string]string { return e.registry.MetaOf(node.ID, meta) }
+		e.cfg.Node = &node
+	}
 	cfg.Variables.Restore(e.registry.Variables())
 	cfg.Variables.Keep(e.registry.KeepVariable)
 	return e

@@ -96,7 +96,7 @@ func (e *Env) evalContext(need names) *hcl.EvalContext {
 	}
 	if need.root("meta") || need.root("node") {
 		meta := top.below("meta")
-		for name, value := range e.node.Meta {
+		for name, value := range e.node.meta() {
 			meta.put(name, value)
 		}
 	}

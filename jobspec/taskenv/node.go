@@ -18,6 +18,10 @@ type Node struct {
 	// Meta is the client's meta, without "meta.", not the job's.
 	Meta map[string]string
 
+	// ChangeMeta, if set, returns meta as users have changed it since. It must be
+	// safe for concurrent use, and must not change its argument.
+	ChangeMeta func(meta map[string]string) map[string]string
+
 	// CgroupParent is the cgroup in which a cluster's Nomad client creates
 	// those of tasks. It need not exist here.
 	CgroupParent string
@@ -93,6 +97,14 @@ func (n *Node) attributesBelow(step string) map[string]string {
 	return all
 }
 
+// meta returns the meta as it is now.
+func (n *Node) meta() map[string]string {
+	if n.ChangeMeta == nil {
+		return n.Meta
+	}
+	return n.ChangeMeta(n.Meta)
+}
+
 // nodeFields returns the node's own values by the name after "node.".
 var nodeFields = map[string]func(*Node) string{
 	"unique.id":   func(n *Node) string { return n.ID },
@@ -113,7 +125,7 @@ func (n *Node) value(name string) (string, bool) {
 	case "attr":
 		return n.Attribute(rest)
 	case "meta":
-		value, ok := n.Meta[rest]
+		value, ok := n.meta()[rest]
 		return value, ok
 	case "node":
 		if field, ok := nodeFields[rest]; ok {
@@ -132,7 +144,7 @@ func (n *Node) values() map[string]string {
 	for name, value := range n.AllAttributes() {
 		all["attr."+name] = value
 	}
-	for name, value := range n.Meta {
+	for name, value := range n.meta() {
 		all["meta."+name] = value
 	}
 	return all

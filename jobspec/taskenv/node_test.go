@@ -33,6 +33,22 @@ func TestNodeLookup(t *testing.T) {
 	}
 }
 
+// Each look at meta sees its changes.
+func TestMetaChanges(t *testing.T) {
+	t.Parallel()
+	n := testNode()
+	n.ChangeMeta = func(map[string]string) map[string]string { return map[string]string{"rack": "r8", "new": "1"} }
+	for operand, want := range map[string]string{"${meta.rack}": "r8", "${meta.new}": "1"} {
+		if got, ok := n.Lookup(operand); !ok || got != want {
+			t.Errorf("Lookup(%q) = %q, %v, want %q", operand, got, ok, want)
+		}
+	}
+	e := NewBuilder(n, AllocInfo{}, nil, nil, nil).Build()
+	if got := e.Replace("${meta.rack} ${meta.new}"); got != "r8 1" {
+		t.Errorf("got %q", got)
+	}
+}
+
 // TestFingerprint checks the machine of the test, of which little is known.
 func TestFingerprint(t *testing.T) {
 	t.Parallel()
