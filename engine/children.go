@@ -33,6 +33,10 @@ func (c *children) launch(child *api.Job, what store.Change) error {
 	if r.ended || r.settled.Err() != nil || isStopped(r.newest.Load()) {
 		return fmt.Errorf("cannot run job %q: it is being stopped", *r.job.ID)
 	}
+	if _, err := r.engine.runs.find(r.engine.keyOf(child)); err == nil && r.engine.cfg.Resident {
+		r.recorder.Commit(what)
+		return nil // it was launched in the same second
+	}
 	if r.recorder.Durable() {
 		what.Put(store.KeyOf(jobKey, r.engine.keyOf(child)), child)
 		r.recorder.Commit(what)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"taskrun/engine/fold"
 	"taskrun/engine/health"
 	"taskrun/engine/leaf/event"
 	"taskrun/engine/runner"
@@ -50,50 +51,67 @@ func (r *jobRun) snapshot(d *deploymentRecord) Deployment {
 }
 
 // changeDeployment changes a deployment and acts on the consequences.
-func (l *jobRuns) changeDeployment(id string, change func(r *jobRun, d *deploymentRecord) error) error {
-	for _, r := range l.all() {
-		if done, err := r.changeDeployment(id, change); done {
-			return err
-		}
+func (e *Engine) changeDeployment(id string, change func(r *jobRun, d *deploymentRecord) error) error {
+	job := e.jobOf(id)
+	r, err := e.runs.find(job)
+	if err != nil {
+		return errNoDeployment
 	}
-	return errNoDeployment
-}
-
-func (r *jobRun) changeDeployment(id string, change func(*jobRun, *deploymentRecord) error) (done bool, err error) {
 	r.lock()
 	defer r.mu.Unlock()
 	i := slices.IndexFunc(r.deployments, func(d *deploymentRecord) bool { return d.ID == id })
 	if i < 0 {
-		return false, nil
+		return errNoDeployment
 	}
 	d := r.deployments[i]
 	if err := change(r, d); err != nil {
-		return true, err
+		return err
 	}
 	d.unsaved, r.changed = true, true
 	var c store.Change
 	r.evaluate(event.DeploymentWatcher, "", &c)
 	r.advance(&c)
 	r.look()
-	return true, nil
+	return nil
+}
+
+// jobOf returns the key of the job that has a deployment, or "".
+func (e *Engine) jobOf(deployment string) (job string) {
+	e.state.Look(func(run *fold.Run) {
+		for _, d := range slices.Backward(run.Deployments) {
+			if d.ID == deployment {
+				job = d.Job
+				return
+			}
+		}
+	})
+	if job != "" {
+		return job
+	}
+	for _, r := range e.runs.all() { // it may be so new that no event tells of it
+		if slices.ContainsFunc(e.Deployments(r.key), func(d Deployment) bool { return d.ID == deployment }) {
+			return r.key
+		}
+	}
+	return ""
 }
 
 // Promote promotes the canaries of the given groups of a deployment, or of all
 // groups if none is given. The errors are Nomad's.
 func (e *Engine) Promote(deployment string, groups []string) error {
-	return e.runs.changeDeployment(deployment, func(_ *jobRun, d *deploymentRecord) error {
+	return e.changeDeployment(deployment, func(_ *jobRun, d *deploymentRecord) error {
 		return d.Promote(groups, time.Now())
 	})
 }
 
 // Pause pauses a deployment, which then places nothing more, or resumes it.
 func (e *Engine) Pause(deployment string, pause bool) error {
-	return e.runs.changeDeployment(deployment, func(_ *jobRun, d *deploymentRecord) error { return d.Pause(pause, time.Now()) })
+	return e.changeDeployment(deployment, func(_ *jobRun, d *deploymentRecord) error { return d.Pause(pause, time.Now()) })
 }
 
 // Fail marks a deployment as failed, which ends it.
 func (e *Engine) Fail(deployment string) error {
-	return e.runs.changeDeployment(deployment, func(_ *jobRun, d *deploymentRecord) error { return d.Fail() })
+	return e.changeDeployment(deployment, func(_ *jobRun, d *deploymentRecord) error { return d.Fail() })
 }
 
 // SetHealth marks allocations of a deployment as healthy or unhealthy, by ID.
@@ -107,7 +125,7 @@ func (e *Engine) SetHealth(deployment string, healthy, unhealthy []string) error
 		verdicts[id] = health.Unhealthy
 	}
 	told := map[string]*runner.Alloc{}
-	err := e.runs.changeDeployment(deployment, func(r *jobRun, d *deploymentRecord) error {
+	err := e.changeDeployment(deployment, func(r *jobRun, d *deploymentRecord) error {
 		if err := d.CheckSetHealth(); err != nil {
 			return err
 		}

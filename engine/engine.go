@@ -192,6 +192,7 @@ type children struct {
 
 	mu    sync.Mutex         // may be locked while a job is locked, not the other way round
 	known map[string]*jobRun // by key
+	dead  []*jobRun          // in the order of their deaths; some may live again
 }
 
 // slot runs the allocations of a group and an index, one after another. A

@@ -16,6 +16,9 @@ import (
 func (r *jobRun) introduce() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.purged.Load() {
+		return
+	}
 	job, known := r.newest.Load(), false
 	r.engine.state.Look(func(run *fold.Run) { known = run.Version(r.key, *job.Version) != nil })
 	if known {

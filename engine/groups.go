@@ -53,7 +53,7 @@ func (r *jobRun) turn() (again time.Time, over bool) {
 // does not end: it waits to be scaled up.
 func (r *jobRun) isEmpty() bool {
 	job := r.newest.Load()
-	if *job.Type != api.JobTypeService || *job.Version == 0 || r.isEnding() {
+	if *job.Type != api.JobTypeService || *job.Version == 0 || r.isEnding() || isStopped(job) {
 		return false
 	}
 	for _, g := range job.TaskGroups {

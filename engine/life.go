@@ -9,7 +9,6 @@ import (
 
 	"taskrun/engine/fold"
 	"taskrun/engine/leaf/event"
-	"taskrun/engine/runner"
 	"taskrun/engine/store"
 )
 
@@ -79,6 +78,9 @@ func (r *jobRun) rest() {
 		}
 	}
 	r.mu.Unlock()
+	if surplus := r.home().children.died(r); surplus != nil {
+		surplus.collect(time.Now(), time.Now())
+	}
 	if r.above != nil {
 		r.above.children.live.Add(-1)
 	}
@@ -93,6 +95,13 @@ func (r *jobRun) rest() {
 	}
 }
 
+// purge marks the job as one to forget. The caller must hold the lock.
+func (r *jobRun) purge(c *store.Change) {
+	r.purged.Store(true)
+	c.ForgetJob(r.key)
+	c.Put(store.KeyOf(purgedKey, r.key), true)
+}
+
 // vanish takes a purged job out of all lists. It is erased once it has ended, and
 // the jobs that it has launched. The caller must hold the lock.
 func (r *jobRun) vanish() {
@@ -100,7 +109,7 @@ func (r *jobRun) vanish() {
 	for _, job := range r.versions {
 		gone = append(gone, *job.Version)
 	}
-	r.engine.bus.Publish(nil, "", event.Forgotten{Job: r.key, Versions: gone})
+	r.engine.bus.Publish(nil, "", event.Forgotten{Job: r.key, Versions: gone, Gone: true})
 	if r.above != nil {
 		r.engine.runs.hide(r)
 		if r.ended {
@@ -156,12 +165,27 @@ func (r *jobRun) eraseChild() {
 	r.recorder.Commit(c)
 }
 
+// died notes the death of a child, and returns another dead one if there are too
+// many of them.
+func (c *children) died(r *jobRun) (surplus *jobRun) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r == c.parent {
+		return nil
+	}
+	if c.dead = append(c.dead, r); len(c.dead) > keptChildren {
+		surplus, c.dead = c.dead[0], c.dead[1:]
+	}
+	return surplus
+}
+
 func (c *children) forget(r *jobRun) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.known[r.key] == r {
 		delete(c.known, r.key)
 	}
+	c.dead = slices.DeleteFunc(c.dead, func(other *jobRun) bool { return other == r })
 }
 
 // forgetAllocs forgets all allocations of the job, removes their directories and
@@ -169,15 +193,9 @@ func (c *children) forget(r *jobRun) {
 func (r *jobRun) forgetAllocs(c *store.Change) {
 	for _, s := range r.slots {
 		for _, p := range s.Placed {
-			a := r.engine.allocs.find(p.ID)
-			if a == nil {
-				continue
+			if a := r.engine.allocs.find(p.ID); a != nil {
+				r.destroy(a, c)
 			}
-			if err := a.Destroy(r.engine.hard); err != nil {
-				r.engine.notice("cannot remove allocation %s: %v", p.ID, err)
-			}
-			runner.Forget(c, p.ID)
-			r.engine.allocs.forget(a.Config().Alloc)
 		}
 	}
 }
@@ -201,6 +219,9 @@ func (r *jobRun) pause() {
 
 // remove removes the run with its directory.
 func (r *jobRun) remove() error {
+	if r.recorder.Halted() {
+		return nil
+	}
 	return errors.Join(r.recorder.Close(), r.ports.memory.Close(), r.dir.Remove())
 }
 

@@ -197,6 +197,11 @@ func restoreRun(e *Engine, dir *allocdir.Run, recorder *store.Recorder) (*jobRun
 	for _, v := range what.HostEnv {
 		r.hostEnv = append(r.hostEnv, string(v))
 	}
+	purged := false
+	if _, err := recorder.Get(store.KeyOf(purgedKey, r.key), &purged); err != nil {
+		return nil, err
+	}
+	r.purged.Store(purged)
 	if e.cfg.Resident {
 		return r, nil // the order was for an engine that ends with its jobs
 	}

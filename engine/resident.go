@@ -12,6 +12,10 @@ import (
 	"taskrun/engine/update"
 )
 
+// residentEvaluations is how many evaluations of all its jobs a resident engine
+// keeps.
+const residentEvaluations = 20_000
+
 // Resident reports whether the engine takes new jobs at any time.
 func (e *Engine) Resident() bool { return e.cfg.Resident }
 
@@ -146,8 +150,11 @@ func (e *Engine) Deregister(key string, order Deregistration) (answer Registered
 	}
 	r.lock()
 	defer r.mu.Unlock()
-	if r.purged.Load() {
+	switch {
+	case r.purged.Load():
 		return answer, fmt.Errorf("job not found: %q", key)
+	case r.isEnding():
+		return answer, fmt.Errorf("cannot stop job %q: the engine is stopping", *r.job.ID)
 	}
 	var c store.Change
 	if now := r.newest.Load(); isStopped(now) {
@@ -158,8 +165,7 @@ func (e *Engine) Deregister(key string, order Deregistration) (answer Registered
 		answer.Evaluation = r.register(&stopped, registration{trigger: event.JobDeregister, submission: r.submission(*now.Version)}, &c)
 	}
 	if order.Purge {
-		r.purged.Store(true)
-		c.Put(store.KeyOf(purgedKey, r.key), true)
+		r.purge(&c)
 	}
 	r.advance(&c)
 	r.told(&answer)

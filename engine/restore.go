@@ -117,6 +117,21 @@ func (r recovery) readSlots() {
 		s.restore()
 		r.slots = append(r.slots, s)
 	}
+	r.adoptPorts()
+	for _, s := range r.slots {
+		s.proceed()
+	}
+}
+
+// adoptPorts claims the static ports of the job of a resident engine, unless it
+// is dead.
+func (r recovery) adoptPorts() {
+	if !r.engine.cfg.Resident || launches(r.job) || r.above != nil {
+		return
+	}
+	if len(r.slots) == 0 || slices.ContainsFunc(r.slots, func(s *slot) bool { return !s.restored.Over() }) {
+		r.ports.adoptStatic(r.newest.Load())
+	}
 }
 
 // restore tracks the slot's kept allocations again.
@@ -132,9 +147,13 @@ func (s *slot) restore() {
 		if p.Unwanted != "" {
 			s.engine.allocs.mark(s.restored, p.Unwanted)
 		}
-		if !s.restored.Over() {
-			s.claimed = s.ports.adopt(&cfg)
-		}
+	}
+}
+
+// proceed lets a restored slot live again.
+func (s *slot) proceed() {
+	if cfg := s.restored.Config(); !s.restored.Over() {
+		s.claimed = s.ports.adopt(&cfg)
 	}
 	s.engine.cores.adopt(s.last().Cores)
 	s.present, s.again = s.restored, s.last().Again

@@ -14,8 +14,12 @@ func (l *jobRuns) add(runs ...*jobRun) {
 	l.finding.Add(len(runs))
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.list = append(l.list, runs...)
 	for _, r := range runs {
+		if r.purged.Load() {
+			l.purged = append(l.purged, r)
+			continue
+		}
+		l.list = append(l.list, r)
 		l.byKey[r.key] = r
 	}
 }

@@ -176,17 +176,21 @@ func (s *slot) replace(ended *runner.Alloc) {
 	if ended == nil {
 		return
 	}
-	if s.kept = append(s.kept, ended); len(s.kept) <= keptAllocs {
+	oldest := s.keep(ended)
+	if oldest == nil {
 		return // it is saved with the next placement
 	}
-	oldest := s.kept[0]
-	if err := oldest.Destroy(s.engine.hard); err != nil {
-		s.engine.notice("cannot remove allocation %s: %v", oldest.Config().Alloc.ID, err)
-	}
-	s.engine.allocs.forget(oldest.Config().Alloc)
-	s.kept = s.kept[1:]
-	runner.Forget(&s.forgotten, oldest.Config().Alloc.ID)
+	s.destroy(oldest, &s.forgotten)
+}
+
+// keep keeps an allocation that has ended, and returns another one if there are
+// too many.
+func (s *slot) keep(ended *runner.Alloc) (oldest *runner.Alloc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.Placed = s.Placed[1:]
+	if s.kept = append(s.kept, ended); len(s.kept) <= keptAllocs {
+		return nil
+	}
+	oldest, s.kept, s.Placed = s.kept[0], s.kept[1:], s.Placed[1:]
+	return oldest
 }

@@ -71,6 +71,13 @@ func (s *State) leave(t fold.Topic, w *waiters) {
 	}
 }
 
+// rise lets no index be lower than the given one.
+func (s *State) rise(index uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.indexes.Rise(index)
+}
+
 // Look calls f with the state of the run. The state cannot change until f
 // returns, so f must not use the engine.
 func (s *State) Look(f func(*fold.Run)) {

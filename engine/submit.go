@@ -231,8 +231,13 @@ func (e *Engine) begin(runs []*jobRun) {
 		}
 	})
 	if e.cfg.Resident {
+		e.state.Look(func(run *fold.Run) { run.KeepEvaluations(residentEvaluations) })
+		if last := e.bus.Last(); last > 0 {
+			e.state.rise(fold.Index(event.Event{Seq: last}))
+		}
 		e.runs.going.Add(1)
 		context.AfterFunc(e.settled, e.runs.end)
+		e.runs.going.Go(e.collectOld)
 	}
 	for _, r := range runs {
 		if e.cfg.Resident {

@@ -16,10 +16,30 @@ func (r *Run) Forget(e event.Event) {
 	if e.Alloc != nil {
 		r.forgetAlloc(e.Alloc.ID)
 	}
-	r.Evaluations = slices.DeleteFunc(r.Evaluations, func(e *Evaluation) bool { return slices.Contains(gone.Evaluations, e.ID) })
+	if len(gone.Evaluations) > 0 {
+		ids := map[string]bool{}
+		for _, id := range gone.Evaluations {
+			ids[id] = true
+		}
+		r.Evaluations = slices.DeleteFunc(r.Evaluations, func(e *Evaluation) bool { return ids[e.ID] })
+	}
 	for _, n := range gone.Versions {
 		delete(r.versions, versionKey{gone.Job, n})
-		r.Deployments = slices.DeleteFunc(r.Deployments, func(d *Deployment) bool { return d.Job == gone.Job && d.Version == n })
+	}
+	r.forgetDeployments(gone)
+}
+
+// forgetDeployments drops the deployments of forgotten versions.
+func (r *Run) forgetDeployments(gone event.Forgotten) {
+	of := func(d *Deployment) bool { return d.Job == gone.Job && slices.Contains(gone.Versions, d.Version) }
+	if !slices.ContainsFunc(r.deployments[gone.Job], of) {
+		return
+	}
+	r.Deployments = slices.DeleteFunc(r.Deployments, of)
+	if left := slices.DeleteFunc(r.deployments[gone.Job], of); len(left) > 0 {
+		r.deployments[gone.Job] = left
+	} else {
+		delete(r.deployments, gone.Job)
 	}
 }
 

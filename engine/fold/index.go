@@ -54,6 +54,7 @@ type Indexes struct {
 	Now       uint64
 	of        map[Topic]uint64
 	forgotten uint64 // index of the last Forgotten event
+	floor     uint64 // of topics that stand for several objects
 }
 
 // NewIndexes returns the indexes before the first event.
@@ -65,10 +66,30 @@ func NewIndexes() *Indexes {
 // of the last forgotten object, so that no query waits for an object that is
 // gone.
 func (x *Indexes) Of(t Topic) uint64 {
-	if index, ok := x.of[t]; ok {
+	index, ok := x.of[t]
+	switch {
+	case !ok:
+		return x.forgotten
+	case t.single():
 		return index
 	}
-	return x.forgotten
+	return max(index, x.floor)
+}
+
+// single reports whether a topic is an object with an index of its own.
+func (t Topic) single() bool {
+	switch t.Table {
+	case Jobs, Allocations, Deployments, Evaluations:
+		return t.Key != ""
+	}
+	return false
+}
+
+// Rise lets the indexes be no lower than the given one, except those of single
+// objects: an earlier engine may have given out indexes that were not stored.
+func (x *Indexes) Rise(index uint64) {
+	x.Now = max(x.Now, index)
+	x.floor, x.forgotten = max(x.floor, index), max(x.forgotten, index)
 }
 
 // Apply sets the index of everything that an event changes. It calls changed,
@@ -119,6 +140,12 @@ func (x *Indexes) Apply(e event.Event, changed func(Topic)) {
 			change(AllocationsOfJob, e.Alloc.Job)
 			change(ScaleOfJob, e.Alloc.Job)
 			x.forget(Topic{Allocations, e.Alloc.ID})
+		}
+		if b.Gone {
+			change(Jobs, b.Job)
+			for _, table := range []Table{Jobs, ScaleOfJob, DeploymentsOfJob, EvaluationsOfJob, AllocationsOfJob} {
+				x.forget(Topic{table, b.Job})
+			}
 		}
 		for _, id := range b.Evaluations {
 			change(Evaluations, id)

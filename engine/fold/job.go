@@ -35,17 +35,23 @@ type Evaluation struct {
 	Index uint64
 }
 
-// keptEvaluations is how many evaluations are kept.
+// keptEvaluations is how many evaluations are kept unless KeepEvaluations says
+// otherwise.
 const keptEvaluations = 1000
 
+// KeepEvaluations sets how many evaluations are kept.
+func (r *Run) KeepEvaluations(n int) { r.kept = n }
+
 func (r *Run) deployed(e event.Event, d event.Deployment) {
-	for _, known := range slices.Backward(r.Deployments) {
-		if known.ID == d.ID && known.Job == d.Job {
+	of := r.deployments[d.Job]
+	for _, known := range slices.Backward(of) {
+		if known.ID == d.ID {
 			known.Deployment, known.Changed, known.Modified = d, e.Time, Index(e)
 			return
 		}
 	}
-	r.Deployments = append(r.Deployments, &Deployment{d, e.Time, Index(e), Index(e)})
+	added := &Deployment{d, e.Time, Index(e), Index(e)}
+	r.Deployments, r.deployments[d.Job] = append(r.Deployments, added), append(of, added)
 }
 
 // deploymentGrows marks the deployment of an allocation, unless it has ended, as
@@ -72,7 +78,7 @@ func (r *Run) registered(e event.Event, v event.Version) {
 }
 
 func (r *Run) evaluated(e event.Event, v event.Evaluation) {
-	if len(r.Evaluations) == keptEvaluations {
+	if len(r.Evaluations) == r.kept {
 		r.Evaluations = slices.Delete(r.Evaluations, 0, 1)
 	}
 	r.Evaluations = append(r.Evaluations, &Evaluation{v, e.Time, Index(e)})
@@ -86,10 +92,8 @@ func (r *Run) evaluated(e event.Event, v event.Evaluation) {
 
 // Deployment returns the latest deployment of a job, or nil.
 func (r *Run) Deployment(job string) *Deployment {
-	for _, d := range slices.Backward(r.Deployments) {
-		if d.Job == job {
-			return d
-		}
+	if of := r.deployments[job]; len(of) > 0 {
+		return of[len(of)-1]
 	}
 	return nil
 }
@@ -101,7 +105,7 @@ func (r *Run) Version(job string, number uint64) *Version { return r.versions[ve
 // to make room for another one.
 func (r *Run) Surplus(of func(*Evaluation) bool) (surplus []*Evaluation) {
 	for _, e := range r.Evaluations {
-		if len(surplus) == max(0, len(r.Evaluations)+1-keptEvaluations) {
+		if len(surplus) == max(0, len(r.Evaluations)+1-r.kept) {
 			break
 		}
 		if of(e) {

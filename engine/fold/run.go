@@ -23,9 +23,12 @@ type Run struct {
 	Deployments []*Deployment
 	Evaluations []*Evaluation
 
-	specs    map[string]*api.Job // by key
-	versions map[versionKey]*Version
-	byID     map[string]*Alloc
+	specs map[string]*api.Job // by key
+	// deployments are those of each job, in order of appearance.
+	deployments map[string][]*Deployment
+	kept        int // number of evaluations to keep
+	versions    map[versionKey]*Version
+	byID        map[string]*Alloc
 	// heads counts the current first allocations of each name: a canary runs
 	// next to another one.
 	heads map[string]int
@@ -36,7 +39,8 @@ type Run struct {
 // New returns the state of a run after past events. The jobs must be canonical.
 func New(jobs []*api.Job, past ...event.Event) *Run {
 	r := &Run{
-		Jobs: jobs, specs: make(map[string]*api.Job), versions: make(map[versionKey]*Version), byID: make(map[string]*Alloc), heads: make(map[string]int),
+		Jobs: jobs, specs: make(map[string]*api.Job), deployments: make(map[string][]*Deployment), kept: keptEvaluations,
+		versions: make(map[versionKey]*Version), byID: make(map[string]*Alloc), heads: make(map[string]int),
 	}
 	for _, j := range jobs {
 		if j.ID != nil {

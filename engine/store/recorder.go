@@ -362,6 +362,16 @@ func (r *Recorder) HaltWhen(f func() bool) {
 	}
 }
 
+// Halted reports whether nothing is written any more; see HaltWhen.
+func (r *Recorder) Halted() bool {
+	if r.journal == nil {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !r.ended && r.journal.stops()
+}
+
 // Remove closes the recorder of a run that has ended, and removes everything it
 // stored except the history.
 func (r *Recorder) Remove() error { return r.end(true) }

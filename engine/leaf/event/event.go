@@ -194,8 +194,9 @@ type (
 	// is not stored, because the past does not change.
 	Forgotten struct {
 		Evaluations []string
-		Job         string // ID
+		Job         string // key
 		Versions    []uint64
+		Gone        bool // the job itself is forgotten
 	}
 )
 
