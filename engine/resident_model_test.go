@@ -90,11 +90,6 @@ func (m *model) begin() {
 		m.t.Fatal(err)
 	}
 	m.engine = e
-	if key := os.Getenv("MODEL"); key != "" {
-		job, ok := e.Job(key)
-		dirs, _ := filepath.Glob(m.dataDir + "/jobs/" + key + "/runs/*")
-		m.t.Logf("recovered %v %v %q", ok, job != nil && job.Stop != nil && *job.Stop, dirs)
-	}
 	m.saw(indexOf(e))
 }
 
@@ -127,10 +122,6 @@ func (m *model) revive() {
 func (m *model) order(key, name string, do func() error) (done bool) {
 	m.t.Helper()
 	err := do()
-	if os.Getenv("MODEL") == key {
-		_, ok := m.engine.Job(key)
-		m.t.Logf("%s %s: %v, died %v, known %v", name, key, err, m.dead.Load(), ok)
-	}
 	var scale engine.ScaleError
 	switch {
 	case errors.As(err, &scale):
@@ -331,7 +322,7 @@ func (m *model) settle() {
 }
 
 // modelSeeds is how many random orders TestResidentModel tries.
-const modelSeeds = 40
+const modelSeeds = 6
 
 // TestResidentModel gives random orders to resident engines, which die at random
 // writes: nothing is lost, done twice or left behind, and the index never falls.
