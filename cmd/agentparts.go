@@ -72,11 +72,12 @@ func (r *resident) join(opts agentOptions, set settings.Settings) error {
 	r.closers = append(r.closers, current.Close, others.Close)
 	keys := workload.OpenKeyring(r.dir.Path("workload-identity.jwk"))
 	var taskAPI taskapi.Serve = func(l net.Listener) { r.server.ServeTask(l) }
+	folders, running := hostVolumes(set, stubs), func() *engine.Engine { return r.engine }
 	r.engine = engine.New(engine.Config{
 		DataDir: r.dataDir, StateDir: r.dir.Dir, Resident: true,
 		Drivers: a.drivers(),
 		Hooks: hooks.New(hooks.Options{
-			DataDir: r.dataDir, HostVolume: hostVolumes(set, stubs), Stubs: current, Services: services,
+			DataDir: r.dataDir, HostVolume: folders.orRegistered(running, r.dataDir), Stubs: current, Services: services,
 			Keys: keys, TaskAPI: taskAPI, Elsewhere: others.Instances, Environment: true,
 		}),
 		Node: node, HostEnv: a.environ, PortDir: portDir(r.sockets), Services: services, Variables: variables,
@@ -97,6 +98,7 @@ func (r *resident) join(opts agentOptions, set settings.Settings) error {
 		Preflight: apiPreflight(a, preflight.Case{
 			Drivers: a.drivers(), Instead: instead, Services: hooks.Known(services, others.Instances), Environ: a.environ,
 			DataDir: r.dataDir, MaxAllocs: int(opts.maxAllocs), HostPaths: opts.hostPaths, MemoryMax: opts.memoryMax,
+			HostVolume: folders.known(running),
 		}, current),
 	}
 	if r.port != nil {
@@ -109,7 +111,7 @@ func (r *resident) join(opts agentOptions, set settings.Settings) error {
 }
 
 // hostVolumes returns the directories of host volumes, by name.
-func hostVolumes(set settings.Settings, stubs *stub.Set) func(source string) (path string, readOnly, ok bool) {
+func hostVolumes(set settings.Settings, stubs *stub.Set) volumeFinder {
 	return func(source string) (path string, readOnly, ok bool) {
 		if v, ok := set.Client.HostVolumes[source]; ok {
 			return v.Path, v.ReadOnly, true

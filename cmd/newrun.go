@@ -84,11 +84,12 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 	if !opts.rehearse { // which is not announced
 		taskAPI = func(l net.Listener) { server.ServeTask(l) }
 	}
+	folders, running := volumeFinder(jobfile.Stubs(files).HostVolume), func() *engine.Engine { return r.engine }
 	r.engine = engine.New(engine.Config{
 		DataDir: b.dataDir,
 		Drivers: a.drivers(),
 		Hooks: hooks.New(hooks.Options{
-			DataDir: b.dataDir, HostVolume: jobfile.Stubs(files).HostVolume, Stubs: stubs, Services: services,
+			DataDir: b.dataDir, HostVolume: folders.orRegistered(running, b.dataDir), Stubs: stubs, Services: services,
 			Keys: keys, TaskAPI: taskAPI, Elsewhere: elsewhere, Unprobed: opts.rehearse, Offline: opts.offline,
 			Environment: !opts.rehearse && b.virtual == nil, Given: append(jobfile.Given(files), b.given...),
 		}),
@@ -123,6 +124,7 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 			Preflight: apiPreflight(a, preflight.Case{
 				Drivers: a.drivers(), Instead: instead, Services: hooks.Known(services, elsewhere), Environ: a.environ,
 				DataDir: b.dataDir, MaxAllocs: int(opts.maxAllocs), HostPaths: opts.hostPaths, MemoryMax: opts.memoryMax,
+				HostVolume: folders.known(running),
 			}, stubs),
 		})
 	}

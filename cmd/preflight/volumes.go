@@ -11,14 +11,13 @@ import (
 	"taskrun/drivers"
 	"taskrun/engine/leaf/allocdir"
 	"taskrun/jobspec"
-	"taskrun/jobspec/stub"
 )
 
 // volumes warns about volumes in other places than on a cluster.
 func volumes(c *Case) jobspec.Diagnostics {
 	told := make(map[string]bool) // sources
-	return perJob(func(_ *Case, f File) (diagnostics jobspec.Diagnostics) {
-		eachUnstubbed(c.Stubs, f.Job, func(v *api.VolumeRequest, _ string, at jobspec.Path) {
+	return perJob(func(c *Case, f File) (diagnostics jobspec.Diagnostics) {
+		c.eachUnknown(f.Job, func(v *api.VolumeRequest, _ string, at jobspec.Path) {
 			if !told[v.Source] {
 				told[v.Source] = true
 				diagnostics = append(diagnostics, folderNotice(v, c.DataDir, at))
@@ -30,7 +29,7 @@ func volumes(c *Case) jobspec.Diagnostics {
 
 // stubbedVolumes refuses host volumes that no stub defines.
 func stubbedVolumes(c *Case, f File) (diagnostics jobspec.Diagnostics) {
-	eachUnstubbed(c.Stubs, f.Job, func(v *api.VolumeRequest, source string, at jobspec.Path) {
+	c.eachUnknown(f.Job, func(v *api.VolumeRequest, source string, at jobspec.Path) {
 		if v.Type == "host" {
 			diagnostics = append(diagnostics, jobspec.Diagnostic{
 				Summary: fmt.Sprintf("host volume %q is not set: no stub defines it", source),
@@ -47,9 +46,9 @@ func defineFolder(source string) string {
 	return fmt.Sprintf(`define it in taskrun.hcl: host_volume %q { path = "…" }`, source)
 }
 
-// eachUnstubbed calls f with each volume that a task mounts and no stub
-// defines, and with the source for the first allocation.
-func eachUnstubbed(stubs *stub.Set, j *api.Job, f func(v *api.VolumeRequest, source string, at jobspec.Path)) {
+// eachUnknown calls f with each volume that a task mounts and nothing defines,
+// and with the source for the first allocation.
+func (c *Case) eachUnknown(j *api.Job, f func(v *api.VolumeRequest, source string, at jobspec.Path)) {
 	for i, g := range j.TaskGroups {
 		for _, name := range slices.Sorted(maps.Keys(g.Volumes)) {
 			v := g.Volumes[name]
@@ -57,7 +56,9 @@ func eachUnstubbed(stubs *stub.Set, j *api.Job, f func(v *api.VolumeRequest, sou
 			if v.PerAlloc {
 				source += "[0]"
 			}
-			if _, _, ok := stubs.HostVolume(source); !ok && isMounted(g, name) {
+			_, _, stubbed := c.Stubs.HostVolume(source)
+			registered := v.Type == "host" && c.HostVolume != nil && c.HostVolume(source)
+			if !stubbed && !registered && isMounted(g, name) {
 				f(v, source, jobspec.Root.Index("group", i).Label("volume", name))
 			}
 		}
