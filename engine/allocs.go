@@ -22,6 +22,8 @@ type Alloc struct {
 	// Unwanted explains, in Nomad's words, why the allocation should stop. It
 	// is empty while the allocation should run.
 	Unwanted string
+	// Transition is how a user wanted the allocation to stop.
+	Transition api.DesiredTransition
 	// Deployment is the ID of the allocation's deployment, or empty.
 	Deployment string
 	Canary     bool // placed as a canary and not promoted
@@ -51,7 +53,8 @@ func newAllocs(bus *event.Bus) *allocs {
 // allocs guards it.
 type knownAlloc struct {
 	*runner.Alloc
-	unwanted string
+	unwanted   string
+	transition api.DesiredTransition
 }
 
 func (a *knownAlloc) snapshot() Alloc {
@@ -61,7 +64,7 @@ func (a *knownAlloc) snapshot() Alloc {
 		granted[t.Name] = cfg.Granted(t)
 	}
 	return Alloc{
-		Unwanted: a.unwanted, Deployment: cfg.Deployment, Canary: cfg.Canary,
+		Unwanted: a.unwanted, Transition: a.transition, Deployment: cfg.Deployment, Canary: cfg.Canary,
 		Alloc: *cfg.Alloc, State: a.State(), Job: cfg.Job, Dir: cfg.Dir, Replaces: cfg.Replaces,
 		Ports: cfg.Ports, TaskPorts: cfg.TaskPorts, Granted: granted, now: a.Alloc,
 	}
@@ -125,6 +128,18 @@ const (
 func (l *allocs) unwant(a *runner.Alloc, why string) {
 	l.mark(a, why)
 	a.Stop()
+}
+
+// transit records how a user wants an allocation to stop.
+func (l *allocs) transit(a *runner.Alloc, how api.DesiredTransition) {
+	l.mu.Lock()
+	if known := l.known[a.Config().Alloc.ID]; known != nil {
+		known.transition = how
+	}
+	l.mu.Unlock()
+	if how.ShouldIgnoreShutdownDelay() {
+		a.SkipShutdownDelay()
+	}
 }
 
 // mark records why an allocation should stop. Only the first reason is kept.

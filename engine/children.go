@@ -15,7 +15,7 @@ import (
 func newChild(parent *api.Job, id string) *api.Job {
 	child := *parent
 	child.ID, child.Name, child.ParentID = &id, &id, parent.ID
-	child.Version, child.SubmitTime = new(uint64(0)), new(time.Now().UnixNano())
+	child.Version, child.SubmitTime, child.CreateIndex = new(uint64(0)), new(time.Now().UnixNano()), nil
 	return &child
 }
 

@@ -27,7 +27,7 @@ func (r *jobRun) introduce() {
 	var c store.Change
 	r.tellVersion(job, &c)
 	if !launches(job) { // nothing of these is placed
-		r.evaluate(event.JobRegister, "", &c)
+		r.evaluateWith(event.Evaluation{Trigger: event.JobRegister, Priority: r.priority}, &c)
 	}
 	r.recorder.Commit(c)
 }
@@ -45,11 +45,20 @@ func (r *jobRun) tellVersion(job *api.Job, c *store.Change) {
 // evaluate adds an evaluation to a change and returns its ID. It is about an
 // allocation, by its ID, or about the whole job. The lock is held.
 func (r *jobRun) evaluate(why event.Trigger, alloc string, c *store.Change) string {
-	v := event.Evaluation{
-		ID: r.engine.cfg.Chance.ID("evaluation", r.key, why, alloc), Job: r.key, Parent: r.parent(), Trigger: why, Version: *r.newest.Load().Version, Alloc: alloc,
-	}
-	if d := r.deployment(); d != nil && (why == event.JobRegister || why == event.DeploymentWatcher) {
-		v.Deployment = d.ID
+	return r.evaluateWith(event.Evaluation{Trigger: why, Alloc: alloc}, c)
+}
+
+// evaluateWith is evaluate for an evaluation whose trigger, allocation and
+// priority are given. The lock is held.
+func (r *jobRun) evaluateWith(v event.Evaluation, c *store.Change) string {
+	v.ID = r.engine.cfg.Chance.ID("evaluation", r.key, v.Trigger, v.Alloc)
+	v.Job, v.Parent, v.Version = r.key, r.parent(), *r.newest.Load().Version
+	if d := r.deployment(); d != nil {
+		switch v.Trigger {
+		case event.JobRegister, event.JobScaling, event.DeploymentWatcher:
+			v.Deployment = d.ID
+		case event.JobDeregister, event.AllocFailure, event.AllocStop:
+		}
 	}
 	var surplus []*fold.Evaluation
 	r.engine.state.Look(func(run *fold.Run) {

@@ -38,7 +38,7 @@ func (e *Engine) Plan(job *api.Job) (*update.Plan, error) {
 // then on.
 func (e *Engine) Update(job *api.Job) (*update.Plan, error) {
 	return withJob(e, e.keyOf(job), func(r *jobRun) (*update.Plan, error) {
-		return r.update(job, nil)
+		return r.update(job, registration{trigger: event.JobRegister})
 	})
 }
 
@@ -68,7 +68,7 @@ func (e *Engine) Revert(id string, to uint64, prior *uint64) (*update.Plan, erro
 			return nil, fmt.Errorf("job %q in namespace %q at version %d not found", id, *r.job.Namespace, to)
 		}
 		job := *kept[i]
-		return r.update(&job, r.submission(to))
+		return r.update(&job, registration{trigger: event.JobRegister, submission: r.submission(to)})
 	})
 }
 

@@ -3,6 +3,8 @@ package engine
 import (
 	"time"
 
+	"github.com/hashicorp/nomad/api"
+
 	"taskrun/engine/restart"
 	"taskrun/engine/store"
 	"taskrun/jobspec/taskenv"
@@ -37,7 +39,9 @@ type placement struct {
 	// WasCanary is true if it was placed as a canary.
 	WasCanary bool   `json:"was_canary,omitempty"`
 	Unwanted  string `json:"unwanted,omitempty"` // why it should stop
-	Again     bool   `json:"again,omitempty"`    // then place another one
+	// Transition is how a user wanted it to stop.
+	Transition *api.DesiredTransition `json:"transition,omitempty"`
+	Again      bool                   `json:"again,omitempty"` // then place another one
 	// ReplaceAt is when another allocation runs in its place. That one has no
 	// Replaces.
 	ReplaceAt time.Time `json:"replace_at,omitzero"`

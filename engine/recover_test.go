@@ -95,7 +95,7 @@ var scenarios = map[string]scenario{
 		return newJob("service", newTask("t", "run_for", "1h", "kill_after", "3s"), hook(newTask("after", "run_for", "2s"), "poststop", false))
 	}, actions: map[time.Duration]func(*engine.Engine){30 * time.Second: func(e *engine.Engine) {
 		if allocs := e.Allocs(); len(allocs) == 1 {
-			_ = e.StopAlloc(allocs[0].ID, false)
+			_ = e.StopAlloc(allocs[0].ID, engine.AllocStop{})
 		}
 	}}},
 	"dispatch": {lost: true, lasts: time.Minute, job: func() *api.Job {
@@ -330,7 +330,7 @@ func TestRecoveryOfAStoppedJob(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-time.After(7 * time.Hour)
-		if stopped, err := first.StopJob("job", false); !stopped || err != nil {
+		if stopped, err := first.StopJob("job", engine.Deregistration{}); !stopped || err != nil {
 			t.Errorf("stopped: %v, %v", stopped, err)
 		}
 		run := first.Runs()[0]

@@ -23,6 +23,8 @@ func (e *Engine) Resident() bool { return e.cfg.Resident }
 type Registration struct {
 	Job        *api.Job           // canonicalized and valid; the engine owns it from then on
 	Submission *api.JobSubmission // the source of the job, if known
+	// EvalPriority is the priority of the evaluation; 0 means that of the job.
+	EvalPriority int
 	// Admit, if set, is called with the newest version of the job (nil if there
 	// is none) before anything changes. It may change Job. Its error refuses the
 	// registration.
@@ -77,6 +79,7 @@ func (e *Engine) registerNew(order Registration) (answer Registered, err error) 
 		return answer, fmt.Errorf("cannot run job %q: %w", *job.ID, err)
 	}
 	e.state.Look(func(run *fold.Run) { run.Specify(r.key, job) })
+	r.priority = order.EvalPriority
 	e.runs.add(r)
 	if !r.enter(r.begin) {
 		e.runs.purge(r)
@@ -102,12 +105,14 @@ func (r *jobRun) registerAgain(order Registration) (answer Registered, err error
 			return answer, err
 		}
 	}
-	if answer.Plan, err = r.update(order.Job, order.Submission); err != nil {
+	if answer.Plan, err = r.update(order.Job, registration{
+		trigger: event.JobRegister, priority: order.EvalPriority, submission: order.Submission,
+	}); err != nil {
 		return answer, err
 	}
 	if answer.Plan.Diff.Type == "None" && r.engine.cfg.Resident && !launches(r.job) {
 		var c store.Change
-		answer.Evaluation = r.evaluate(event.JobRegister, "", &c)
+		answer.Evaluation = r.evaluateWith(event.Evaluation{Trigger: event.JobRegister, Priority: order.EvalPriority}, &c)
 		r.recorder.Commit(c)
 	}
 	r.told(&answer)
@@ -137,7 +142,9 @@ func (e *Engine) begun() bool {
 
 // Deregistration is how to stop a job.
 type Deregistration struct {
-	Purge bool // forget the job at once, and its allocations once they have ended
+	Purge           bool // forget the job at once, and its allocations once they have ended
+	NoShutdownDelay bool // wait for no shutdown_delay
+	EvalPriority    int  // of the evaluation; 0 means that of the job
 }
 
 // Deregister stops a job of a resident engine: the stopped job is a new version
@@ -158,11 +165,16 @@ func (e *Engine) Deregister(key string, order Deregistration) (answer Registered
 	}
 	var c store.Change
 	if now := r.newest.Load(); isStopped(now) {
-		answer.Evaluation = r.evaluate(event.JobDeregister, "", &c)
+		answer.Evaluation = r.evaluateWith(event.Evaluation{Trigger: event.JobDeregister, Priority: order.EvalPriority}, &c)
 	} else {
 		stopped := *now
 		stopped.Stop = new(true)
-		answer.Evaluation = r.register(&stopped, registration{trigger: event.JobDeregister, submission: r.submission(*now.Version)}, &c)
+		answer.Evaluation = r.register(&stopped, registration{
+			trigger: event.JobDeregister, priority: order.EvalPriority, submission: r.submission(*now.Version),
+		}, &c)
+	}
+	if order.NoShutdownDelay {
+		r.skipShutdownDelays(&c)
 	}
 	if order.Purge {
 		r.purge(&c)

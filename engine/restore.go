@@ -147,6 +147,9 @@ func (s *slot) restore() {
 		if p.Unwanted != "" {
 			s.engine.allocs.mark(s.restored, p.Unwanted)
 		}
+		if p.Transition != nil {
+			s.engine.allocs.transit(s.restored, *p.Transition)
+		}
 	}
 }
 

@@ -203,6 +203,7 @@ func (r *jobRun) goBack(d *deploymentRecord) *api.Job {
 // registration is how a version becomes the newest one.
 type registration struct {
 	trigger    event.Trigger      // of its evaluation
+	priority   int                // likewise; 0: that of the job
 	proven     bool               // it needs no canaries
 	submission *api.JobSubmission // its source; nil: not known
 }
@@ -222,6 +223,7 @@ func (r *jobRun) register(job *api.Job, how registration, c *store.Change) (eval
 	}
 	job.Version, job.Stable = new(*before.Version+1), new(false)
 	job.SubmitTime, job.VersionTag = new(time.Now().UnixNano()), nil
+	job.CreateIndex = new(r.created())
 	job.ParentID, job.Payload, job.Dispatched = before.ParentID, before.Payload, before.Dispatched
 	deployment := health.NewDeployment(job, time.Now())
 	if !how.proven && deployment != nil {
@@ -239,7 +241,7 @@ func (r *jobRun) register(job *api.Job, how registration, c *store.Change) (eval
 		r.deploy(deployment)
 	}
 	r.tellVersion(job, c)
-	evaluation = r.evaluate(how.trigger, "", c)
+	evaluation = r.evaluateWith(event.Evaluation{Trigger: how.trigger, Priority: how.priority}, c)
 	r.forgetVersions(c)
 	r.changed, r.ports.excess = true, r.ports.reserved
 	c.Add(event.Event{Time: time.Now(), Body: event.Notice{Text: fmt.Sprintf("job %q: version %d", *job.ID, *job.Version)}})
@@ -266,7 +268,7 @@ func (r *jobRun) replaceFailed() {
 }
 
 // update makes job the newest version. The caller must hold the lock.
-func (r *jobRun) update(job *api.Job, submission *api.JobSubmission) (*update.Plan, error) {
+func (r *jobRun) update(job *api.Job, how registration) (*update.Plan, error) {
 	if r.isOver() || r.isEnding() {
 		return nil, fmt.Errorf("cannot change job %q: it is being stopped", *job.ID)
 	}
@@ -282,7 +284,7 @@ func (r *jobRun) update(job *api.Job, submission *api.JobSubmission) (*update.Pl
 		return plan, err
 	}
 	var c store.Change
-	r.register(job, registration{trigger: event.JobRegister, submission: submission}, &c)
+	r.register(job, how, &c)
 	r.advance(&c)
 	return plan, nil
 }

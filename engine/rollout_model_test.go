@@ -225,7 +225,7 @@ func order(e *engine.Engine, random *rand.Rand) (what string) {
 		what = "stop nothing"
 		for _, a := range e.Allocs() {
 			if a.Status == api.AllocClientStatusRunning {
-				what, err = "stop "+a.Name, e.StopAlloc(a.ID, false)
+				what, err = "stop "+a.Name, e.StopAlloc(a.ID, engine.AllocStop{})
 				break
 			}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/engine/fold"
 	"taskrun/engine/leaf/event"
 	"taskrun/engine/store"
 	"taskrun/engine/update"
@@ -57,11 +58,15 @@ func (e *Engine) Scale(id string, order Scaling) (*update.Plan, error) {
 		if err := r.engine.cfg.checkSize(&next); err != nil {
 			return nil, badScale("%v", err)
 		}
-		plan, err := r.update(&next, r.submission(*job.Version))
-		if err == nil {
-			r.note(order.Group, noted)
+		plan, err := r.update(&next, registration{trigger: event.JobScaling, submission: r.submission(*job.Version)})
+		if err != nil {
+			return nil, err
 		}
-		return plan, err
+		if evaluation := r.evaluation(); evaluation != "" {
+			noted.EvalID = &evaluation
+		}
+		r.note(order.Group, noted)
+		return plan, nil
 	})
 }
 
@@ -89,6 +94,17 @@ func checkScaling(job *api.Job, g *api.TaskGroup, d *deploymentRecord, order Sca
 		}
 	}
 	return nil
+}
+
+// evaluation returns the ID of the evaluation that came with the newest version.
+// The caller must hold the lock.
+func (r *jobRun) evaluation() (id string) {
+	r.engine.state.Look(func(run *fold.Run) {
+		if v := run.Version(r.key, *r.newest.Load().Version); v != nil {
+			id = v.Evaluation
+		}
+	})
+	return id
 }
 
 // note keeps a scaling event, newest first, and publishes it. The caller must

@@ -12,16 +12,17 @@ import (
 
 // StopJob stops a job like `nomad job stop`: kill signals, grace periods,
 // poststop tasks. A periodic or parameterized job launches nothing more; the
-// jobs that it has launched go on. With purge, the job is forgotten once it has
-// ended. StopJob does not wait, and reports whether there was anything to stop.
-func (e *Engine) StopJob(id string, purge bool) (bool, error) {
+// jobs that it has launched go on. A purged job is forgotten once it has ended.
+// StopJob does not wait, and reports whether there was anything to stop. A
+// resident engine has Deregister instead.
+func (e *Engine) StopJob(id string, order Deregistration) (bool, error) {
 	r, err := e.runs.find(id)
 	if err != nil {
 		return false, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if purge {
+	if order.Purge {
 		r.purged.Store(true)
 	}
 	r.forget()
@@ -31,7 +32,10 @@ func (e *Engine) StopJob(id string, purge bool) (bool, error) {
 	r.stopped = true
 	var c store.Change
 	c.Put(store.KeyOf(stoppedKey, r.key), true)
-	r.evaluate(event.JobDeregister, "", &c)
+	if order.NoShutdownDelay {
+		r.skipShutdownDelays(&c)
+	}
+	r.evaluateWith(event.Evaluation{Trigger: event.JobDeregister, Priority: order.EvalPriority}, &c)
 	r.recorder.Commit(c)
 	r.stop()
 	return true, nil
@@ -49,10 +53,15 @@ func (e *Engine) Ending(id string) (stopped, ended bool) {
 	return r.stopped || isStopped(r.newest.Load()) || r.stopping.Err() != nil && !r.ended, r.ended
 }
 
+// AllocStop is how to stop an allocation.
+type AllocStop struct {
+	Reschedule      bool // replace one of a batch job as if it had failed when it last changed
+	NoShutdownDelay bool // wait for no shutdown_delay
+}
+
 // StopAlloc stops an allocation like `nomad alloc stop`: another one replaces
-// it. With reschedule, an allocation of a batch job is replaced as if it had
-// failed when it last changed. StopAlloc does not wait.
-func (e *Engine) StopAlloc(id string, reschedule bool) error {
+// it. StopAlloc does not wait.
+func (e *Engine) StopAlloc(id string, order AllocStop) error {
 	a := e.allocs.find(id)
 	if a == nil {
 		return fmt.Errorf("Unknown allocation %q", id) //nolint:staticcheck // Nomad's words
@@ -71,10 +80,11 @@ func (e *Engine) StopAlloc(id string, reschedule bool) error {
 			continue
 		}
 		s.last().Stopped = evaluation
+		s.transit(api.DesiredTransition{Migrate: new(true), Reschedule: &order.Reschedule, NoShutdownDelay: &order.NoShutdownDelay})
 		switch {
 		case *cfg.Job.Type == api.JobTypeSysbatch:
-			s.again = reschedule
-		case *cfg.Job.Type == api.JobTypeBatch && reschedule:
+			s.again = order.Reschedule
+		case *cfg.Job.Type == api.JobTypeBatch && order.Reschedule:
 			s.rescheduleStopped(a.State().LastEvent(), time.Now())
 		default:
 			s.again = true
@@ -83,4 +93,22 @@ func (e *Engine) StopAlloc(id string, reschedule bool) error {
 	}
 	r.recorder.Commit(c)
 	return nil
+}
+
+// skipShutdownDelays makes the present allocations wait for no shutdown_delay
+// when they stop. The caller must hold the lock.
+func (r *jobRun) skipShutdownDelays(c *store.Change) {
+	for _, s := range r.slots {
+		if s.present != nil {
+			s.transit(api.DesiredTransition{NoShutdownDelay: new(true)})
+			c.Put(s.record(), s.slotRecord)
+		}
+	}
+}
+
+// transit records how the present allocation should end. The caller must hold
+// the lock, and store the slot's record.
+func (s *slot) transit(how api.DesiredTransition) {
+	s.last().Transition = &how
+	s.engine.allocs.transit(s.present, how)
 }

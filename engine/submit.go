@@ -178,7 +178,7 @@ func open(e *Engine, job *api.Job, source *api.JobSubmission) (*jobRun, error) {
 	if err := e.watch.follow(job); err != nil {
 		return nil, err
 	}
-	job.Version, job.SubmitTime = new(uint64(0)), new(time.Now().UnixNano())
+	job.Version, job.SubmitTime, job.CreateIndex = new(uint64(0)), new(time.Now().UnixNano()), nil
 	key := e.keyOf(job)
 	id := allocdir.NewRunID(time.Now(), e.cfg.Chance.Reader("run", key))
 	var dir *allocdir.Run

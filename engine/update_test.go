@@ -52,7 +52,7 @@ func TestUpdateThatBringsADeployment(t *testing.T) {
 	job.TaskGroups[0].Update = &api.UpdateStrategy{MaxParallel: new(0)}
 	h := run(t, job, map[time.Duration]func(*engine.Engine){
 		5 * time.Second:  changed(t, job, func(job *api.Job) { job.TaskGroups[0].Update.MaxParallel = new(1) }),
-		10 * time.Second: func(e *engine.Engine) { _ = e.StopAlloc(only(e).ID, false) },
+		10 * time.Second: func(e *engine.Engine) { _ = e.StopAlloc(only(e).ID, engine.AllocStop{}) },
 		time.Minute: func(e *engine.Engine) {
 			for _, a := range e.Allocs() {
 				if a.Replaces != "" && (a.Healthy == nil || !*a.Healthy) {

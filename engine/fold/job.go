@@ -82,7 +82,7 @@ func (r *Run) evaluated(e event.Event, v event.Evaluation) {
 		r.Evaluations = slices.Delete(r.Evaluations, 0, 1)
 	}
 	r.Evaluations = append(r.Evaluations, &Evaluation{v, e.Time, Index(e)})
-	if v.Trigger != event.JobRegister {
+	if v.Trigger != event.JobRegister && v.Trigger != event.JobScaling {
 		return
 	}
 	if of := r.Version(v.Job, v.Version); of != nil && of.Evaluation == "" {

@@ -37,9 +37,6 @@ type Config struct {
 	Keys *workload.Keyring
 	// Sources are the sources of the jobs, by ID, if known.
 	Sources map[string]*api.JobSubmission
-	// Resident says that the engine takes any job, and keeps the jobs of
-	// namespaces apart.
-	Resident bool
 	// StopRun, if set, stops or kills everything that the engine runs.
 	StopRun func(kill bool)
 	// Facts describe the engine to clients of taskrun, in agent/self.

@@ -44,10 +44,10 @@ func (r *round) give(ctx context.Context, o *jobtest.Order) error {
 func (r *round) stop(id string, o *jobtest.Order) error {
 	if r.wholeJob(o) {
 		r.verdict.Cause = verdict.Cause{Text: "an order of the test stopped the job", User: true}
-		_, err := r.engine.StopJob(id, false)
+		_, err := r.engine.StopJob(id, engine.Deregistration{})
 		return err
 	}
-	return r.each(o, func(a engine.Alloc, _ string) error { return r.engine.StopAlloc(a.ID, false) })
+	return r.each(o, func(a engine.Alloc, _ string) error { return r.engine.StopAlloc(a.ID, engine.AllocStop{}) })
 }
 
 // signal signals the running tasks that an order names.

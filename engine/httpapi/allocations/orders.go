@@ -25,14 +25,15 @@ func (h *Handler) Stop(r *rest.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.NoShutdownDelay(); err != nil {
+	noDelay, err := r.Flag("no_shutdown_delay")
+	if err != nil {
 		return nil, err
 	}
 	a, ok := h.run.Engine.Alloc(r.ID)
 	if !ok {
 		return nil, rest.Fail(http.StatusNotFound, "allocation not found")
 	}
-	if err := h.run.Engine.StopAlloc(r.ID, reschedule); err != nil {
+	if err := h.run.Engine.StopAlloc(r.ID, engine.AllocStop{Reschedule: reschedule, NoShutdownDelay: noDelay}); err != nil {
 		return nil, err
 	}
 	answer := &allocStopped{}

@@ -30,18 +30,14 @@ const jobsAtOnce = 2
 
 // Handler serves the jobs of a run.
 type Handler struct {
-	run         *render.Run
-	preflight   Preflight
-	stopRun     func(kill bool) // stops everything that the engine runs; may be nil
-	submissions submissions
-	slots       chan struct{} // a token for each request with a job
+	run       *render.Run
+	preflight Preflight
+	stopRun   func(kill bool)               // stops everything that the engine runs; may be nil
+	sources   map[string]*api.JobSubmission // of the first versions, by job
+	slots     chan struct{}                 // a token for each request with a job
 }
 
 // New returns a handler. Sources are the sources of the jobs, by ID, if known.
 func New(run *render.Run, preflight Preflight, sources map[string]*api.JobSubmission, stopRun func(kill bool)) *Handler {
-	h := &Handler{run: run, preflight: preflight, stopRun: stopRun, slots: make(chan struct{}, jobsAtOnce)}
-	for id, source := range sources {
-		h.submissions.keep(id, 0, source)
-	}
-	return h
+	return &Handler{run: run, preflight: preflight, stopRun: stopRun, sources: sources, slots: make(chan struct{}, jobsAtOnce)}
 }

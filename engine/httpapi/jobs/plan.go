@@ -30,7 +30,7 @@ func (h *Handler) Plan(r *rest.Request, order *api.JobPlanRequest) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	answer := &jobPlanned{Annotations: plan.Annotations(), Diff: plan.Diff, Warnings: warnings}
+	answer := &jobPlanned{Annotations: plan.Annotations(), Diff: plan.Diff, Warnings: listed("warning", warnings)}
 	if !order.Diff {
 		answer.Diff = nil
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/engine"
 	"taskrun/engine/httpapi/rest"
 )
 
@@ -17,70 +18,107 @@ type jobRegistered struct {
 	queryMeta
 }
 
-// Register answers PUT /v1/jobs and PUT /v1/job/:id: a new version of a job of
-// this run. It refuses other jobs.
+// Register answers PUT /v1/jobs and PUT /v1/job/:id. An engine that is not
+// resident takes only versions of its own jobs.
 func (h *Handler) Register(r *rest.Request, order *api.JobRegisterRequest) (any, error) {
+	priority, err := evalPriority(order.EvalPriority)
+	if err != nil {
+		return nil, err
+	}
 	warnings, err := h.accept(r, OrderRegister, order.Job, order.Namespace, "Job ID hasn't been provided", "Job ID does not match name")
 	if err != nil {
 		return nil, err
 	}
-	id := *order.Job.ID
-	job := h.run.Job(id)
-	if err := enforceIndex(order, job); err != nil {
-		return nil, err
+	key := h.run.KeyOf(order.Job)
+	if _, known := h.run.Engine.Job(key); !known && !h.run.Resident {
+		if err := h.enforceIndex(order, key, nil); err != nil {
+			return nil, err
+		}
+		return nil, rest.Fail(http.StatusNotImplemented, "job %q is not one of this run, which takes no others: start it with taskrun up", *order.Job.ID)
 	}
-	if job == nil {
-		return nil, rest.Fail(http.StatusNotImplemented, "job %q is not one of this run, which takes no others: start it with taskrun up", id)
+	source, dropped := kept(order.Submission)
+	if dropped != "" {
+		warnings = append(warnings, dropped)
 	}
-	if order.PreserveCounts {
-		preserveCounts(order.Job, job)
-	}
-	plan, err := h.run.Engine.Update(order.Job)
+	registered, err := h.run.Engine.Register(engine.Registration{
+		Job: order.Job, Submission: source, EvalPriority: priority,
+		Admit: func(now *api.Job) error {
+			if err := h.enforceIndex(order, key, now); err != nil {
+				return err
+			}
+			preserve(order, now)
+			return nil
+		},
+	})
 	if err != nil {
 		return nil, err
 	}
-	if plan.Diff.Type != "None" {
-		h.submissions.keep(id, plan.Version, order.Submission)
-	}
-	answer := h.registered(r, id, plan.Version)
+	answer := h.registered(r, key, registered)
 	if order.Job.IsPeriodic() || order.Job.IsParameterized() { // nothing is placed that clients could wait for
 		answer.EvalID, answer.EvalCreateIndex = "", 0
 	}
-	answer.Warnings = warnings
+	answer.Warnings = listed("warning", warnings)
 	return answer, nil
 }
 
 // registered responds to an order that resulted in a version of a job, possibly
 // the existing one.
-func (h *Handler) registered(r *rest.Request, id string, number uint64) *jobRegistered {
-	answer := &jobRegistered{}
-	answer.JobModifyIndex, answer.EvalID = h.run.Tracker.Version(id, number)
-	answer.EvalCreateIndex, answer.Index = answer.JobModifyIndex, answer.JobModifyIndex
+func (h *Handler) registered(r *rest.Request, key string, now engine.Registered) *jobRegistered {
+	answer := &jobRegistered{EvalID: now.Evaluation, EvalCreateIndex: now.Index}
+	answer.JobModifyIndex, _ = h.run.Tracker.Version(key, now.Version)
+	answer.Index = now.Index
 	r.SetIndex(answer.Index)
 	return answer
 }
 
-// preserveCounts sets the counts in a version to the current ones.
-func preserveCounts(next, now *api.Job) {
-	for _, g := range next.TaskGroups {
-		if was := now.LookupTaskGroup(*g.Name); was != nil {
-			g.Count = was.Count
+// version is the effect of an order that resulted in a version.
+func (h *Handler) version(key string, number uint64) engine.Registered {
+	index, evaluation := h.run.Tracker.Version(key, number)
+	return engine.Registered{Version: number, Evaluation: evaluation, Index: index}
+}
+
+// preserve gives a version the counts and the resources of the newest one, if
+// the order says so.
+func preserve(order *api.JobRegisterRequest, now *api.Job) {
+	if now == nil {
+		return
+	}
+	for _, g := range order.Job.TaskGroups {
+		was := now.LookupTaskGroup(*g.Name)
+		if was == nil {
+			continue
+		}
+		if order.PreserveCounts {
+			g.Count = new(*was.Count)
+		}
+		if !order.PreserveResources {
+			continue
+		}
+		for _, t := range g.Tasks {
+			for _, old := range was.Tasks {
+				if old.Name == t.Name {
+					t.Resources = old.Resources
+				}
+			}
 		}
 	}
 }
 
 // enforceIndex refuses a version that is based on an outdated one. The texts
 // are Nomad's, because clients parse them.
-func enforceIndex(order *api.JobRegisterRequest, job *api.Job) error {
+func (h *Handler) enforceIndex(order *api.JobRegisterRequest, key string, now *api.Job) error {
 	switch {
 	case !order.EnforceIndex:
 		return nil
-	case job == nil && order.JobModifyIndex != 0:
+	case now == nil && order.JobModifyIndex != 0:
 		return rest.Fail(http.StatusInternalServerError, "Enforcing job modify index %d: job does not exist", order.JobModifyIndex)
-	case job != nil && order.JobModifyIndex == 0:
+	case now == nil:
+		return nil
+	case order.JobModifyIndex == 0:
 		return rest.Fail(http.StatusInternalServerError, "Enforcing job modify index 0: job already exists")
-	case job != nil && order.JobModifyIndex != *job.JobModifyIndex:
-		return conflict(order.JobModifyIndex, *job.JobModifyIndex)
+	}
+	if index, _ := h.run.Tracker.Version(key, *now.Version); order.JobModifyIndex != index {
+		return conflict(order.JobModifyIndex, index)
 	}
 	return nil
 }
@@ -99,9 +137,10 @@ func (h *Handler) Revert(r *rest.Request, order *api.JobRevertRequest) (any, err
 	if _, _, err := h.run.FindJob(r); err != nil {
 		return nil, rest.Fail(http.StatusNotFound, "job %q not found", r.ID)
 	}
-	plan, err := h.run.Engine.Revert(h.run.Key(r), order.JobVersion, order.EnforcePriorVersion)
+	key := h.run.Key(r)
+	plan, err := h.run.Engine.Revert(key, order.JobVersion, order.EnforcePriorVersion)
 	if err != nil {
 		return nil, err
 	}
-	return h.registered(r, h.run.Key(r), plan.Version), nil
+	return h.registered(r, key, h.version(key, plan.Version)), nil
 }

@@ -3,6 +3,7 @@ package jobs
 import (
 	"net/http"
 
+	"taskrun/engine"
 	"taskrun/engine/httpapi/rest"
 	"taskrun/engine/leaf/event"
 )
@@ -19,14 +20,11 @@ type jobStopped struct {
 	NextToken                       string
 }
 
-// Stop answers DELETE /v1/job/:id, before the job has ended. There is no
+// Stop answers DELETE /v1/job/:id, before the job has ended. A run has no
 // evaluation if there was nothing to stop.
 func (h *Handler) Stop(r *rest.Request) (any, error) {
-	purge, err := r.Flag("purge")
+	order, err := deregistration(r)
 	if err != nil {
-		return nil, err
-	}
-	if err := r.NoShutdownDelay(); err != nil {
 		return nil, err
 	}
 	answer := &jobStopped{}
@@ -41,18 +39,52 @@ func (h *Handler) Stop(r *rest.Request) (any, error) {
 		h.stopRun(how == "kill")
 		return answer, nil
 	}
-	stopped, err := h.run.Engine.StopJob(h.run.Key(r), purge)
-	if err != nil {
+	if answer.EvalID, answer.Index, err = h.stop(h.run.Key(r), order); err != nil {
 		return nil, err
 	}
-	if stopped {
-		evaluation, index := h.run.Tracker.Evaluated(h.run.Key(r), "", event.JobDeregister)
-		answer.Index = index
-		answer.JobModifyIndex = answer.Index
-		if !j.IsPeriodic() && !j.IsParameterized() {
-			answer.EvalID, answer.EvalCreateIndex = evaluation, answer.Index
-		}
+	if answer.JobModifyIndex = answer.Index; j.IsPeriodic() || j.IsParameterized() {
+		answer.EvalID = ""
+	} else {
+		answer.EvalCreateIndex = answer.Index
 	}
 	r.SetIndex(answer.Index)
 	return answer, nil
+}
+
+// deregistration returns how a request wants to stop a job.
+func deregistration(r *rest.Request) (order engine.Deregistration, err error) {
+	if order.Purge, err = r.Flag("purge"); err != nil {
+		return order, err
+	}
+	if order.NoShutdownDelay, err = r.Flag("no_shutdown_delay"); err != nil {
+		return order, err
+	}
+	priority, err := r.Number("eval_priority")
+	if err != nil || priority <= 0 {
+		return order, err
+	}
+	order.EvalPriority, err = evalPriority(int(priority))
+	return order, err
+}
+
+// evalPriority checks the priority of an evaluation; 0 is that of the job.
+func evalPriority(n int) (int, error) {
+	if n < 0 || n > maxPriority {
+		return 0, rest.Fail(http.StatusBadRequest, "Eval priority must be between 1 and 100 inclusively")
+	}
+	return n, nil
+}
+
+// stop stops a job, and returns the evaluation and its index. Both are zero if
+// there was nothing to stop.
+func (h *Handler) stop(key string, order engine.Deregistration) (evaluation string, index uint64, err error) {
+	if h.run.Resident {
+		stopped, err := h.run.Engine.Deregister(key, order)
+		return stopped.Evaluation, stopped.Index, err
+	}
+	stopped, err := h.run.Engine.StopJob(key, order)
+	if stopped {
+		evaluation, index = h.run.Tracker.Evaluated(key, "", event.JobDeregister)
+	}
+	return evaluation, index, err
 }

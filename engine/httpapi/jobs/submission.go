@@ -4,8 +4,13 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/hashicorp/nomad/api"
+
 	"taskrun/engine/httpapi/rest"
 )
+
+// maxSource limits a job file, in bytes, as in Nomad.
+const maxSource = 1 << 20
 
 // Submission answers GET /v1/job/:id/submission.
 func (h *Handler) Submission(r *rest.Request) (any, error) {
@@ -14,9 +19,29 @@ func (h *Handler) Submission(r *rest.Request) (any, error) {
 		return nil, rest.Fail(http.StatusBadRequest, "Unable to parse job submission version parameter: %v", err)
 	}
 	if _, _, err := h.run.FindJob(r); err == nil {
-		if source := h.submissions.of(h.run.Key(r), version); source != nil {
+		if source := h.submission(h.run.Key(r), version); source != nil {
 			return source, nil
 		}
 	}
 	return nil, rest.Fail(http.StatusNotFound, "job source not found")
+}
+
+// submission returns the source of a job's version, or nil.
+func (h *Handler) submission(key string, version uint64) *api.JobSubmission {
+	if source := h.run.Engine.Submission(key, version); source != nil || version > 0 {
+		return source
+	}
+	return h.sources[key]
+}
+
+// kept returns a source if it is not too large to be kept, and otherwise a
+// warning.
+func kept(source *api.JobSubmission) (_ *api.JobSubmission, warning string) {
+	if source == nil {
+		return nil, ""
+	}
+	if size := len(source.Source) + len(source.Variables); size > maxSource {
+		return nil, "the source of the job is not kept: it is larger than 1 MiB"
+	}
+	return source, ""
 }

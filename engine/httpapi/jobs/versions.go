@@ -96,30 +96,34 @@ func (h *Handler) checkJob(order Order, job *api.Job) (warnings, errs []string) 
 	return few(warnings), few(errs)
 }
 
-// accept checks the job of a request, and refuses an invalid one. The given
-// texts are for a job without an ID, or with an ID other than the path's. As in
-// Nomad, the namespace of the query, and then that of the body, override the
-// job's own.
-func (h *Handler) accept(r *rest.Request, order Order, job *api.Job, bodyNamespace, noID, otherID string) (warnings string, err error) {
+// accept checks the job of a request, refuses an invalid one, and returns
+// warnings. The given texts are for a job without an ID, or with an ID other
+// than the path's. As in Nomad, the namespace of the query, and then that of the
+// body, override the job's own.
+func (h *Handler) accept(r *rest.Request, order Order, job *api.Job, bodyNamespace, noID, otherID string) (warnings []string, err error) {
 	switch {
 	case job == nil:
-		return "", rest.Fail(http.StatusBadRequest, "Job must be specified")
+		return nil, rest.Fail(http.StatusBadRequest, "Job must be specified")
 	case job.ID == nil:
-		return "", rest.Fail(http.StatusBadRequest, "%s", noID)
+		return nil, rest.Fail(http.StatusBadRequest, "%s", noID)
 	case r.ID != "" && r.ID != *job.ID:
-		return "", rest.Fail(http.StatusBadRequest, "%s", otherID)
+		return nil, rest.Fail(http.StatusBadRequest, "%s", otherID)
 	}
-	if asked := cmp.Or(r.Query.Get("namespace"), bodyNamespace); asked != "" && asked != api.AllNamespacesNamespace {
+	asked := cmp.Or(r.Query.Get("namespace"), bodyNamespace)
+	if asked != "" && (h.run.Resident || asked != api.AllNamespacesNamespace) {
 		job.Namespace = &asked
 	}
-	texts, errs := h.checkJob(order, job)
+	warnings, errs := h.checkJob(order, job)
 	if len(errs) > 0 {
-		return "", rest.Fail(http.StatusInternalServerError, "%s", listed("error", errs))
+		return nil, rest.Fail(http.StatusInternalServerError, "%s", listed("error", errs))
 	}
-	if now := h.run.Job(*job.ID); now != nil && *now.Namespace != *job.Namespace { // with another namespace, it would be another job
-		return "", fmt.Errorf("cannot move job %q from namespace %q to %q: stop it and start it there", *job.ID, *now.Namespace, *job.Namespace)
+	if h.run.Resident {
+		return warnings, h.admit(job)
 	}
-	return listed("warning", texts), nil
+	if now, ok := h.run.Engine.Job(*job.ID); ok && *now.Namespace != *job.Namespace { // with another namespace, it would be another job
+		return nil, fmt.Errorf("cannot move job %q from namespace %q to %q: stop it and start it there", *job.ID, *now.Namespace, *job.Namespace)
+	}
+	return warnings, nil
 }
 
 // few returns the first of many texts.

@@ -38,7 +38,7 @@ func (run *Run) Bare(a engine.Alloc) *api.Allocation {
 		TaskStates: a.Tasks, PreviousAllocation: a.Replaces, NextAllocation: known.Next, EvalID: known.Evaluation,
 		CreateIndex: known.Created, ModifyIndex: known.Modified, AllocModifyIndex: known.Created,
 		CreateTime: a.Created.UnixNano(), ModifyTime: a.Modified.UnixNano(),
-		NetworkStatus: &api.AllocNetworkStatus{},
+		NetworkStatus: &api.AllocNetworkStatus{}, DesiredTransition: a.Transition,
 	}
 	if a.Modified.IsZero() {
 		alloc.ModifyTime = alloc.CreateTime

@@ -18,6 +18,9 @@ func (run *Run) Evaluation(e *fold.Evaluation) *api.Evaluation {
 	if j, ok := run.Engine.Job(e.Job); ok {
 		described.Namespace, described.Type, described.Priority = *j.Namespace, *j.Type, *j.Priority
 		described.JobModifyIndex, _ = run.Tracker.Version(e.Job, *j.Version)
+		if e.Priority > 0 {
+			described.Priority = e.Priority
+		}
 		for _, g := range j.TaskGroups {
 			described.QueuedAllocations[*g.Name] = 0
 		}

@@ -111,7 +111,7 @@ func ofObject(b event.Object) []feed.Occurrence {
 func (t *Tracker) evaluated(v event.Evaluation) []feed.Occurrence {
 	kind, changed := "EvaluationUpdated", false
 	switch v.Trigger {
-	case event.JobRegister:
+	case event.JobRegister, event.JobScaling:
 		if _, registration := t.Version(v.Job, v.Version); registration == v.ID {
 			kind, changed = "JobRegistered", true
 		}

@@ -129,6 +129,7 @@ type (
 		Version    uint64  `json:"version"`              // of the job
 		Deployment string  `json:"deployment,omitempty"` // ID; empty for none
 		Alloc      string  `json:"about,omitempty"`      // ID of the allocation that it concerns; empty for the whole job
+		Priority   int     `json:"priority,omitempty"`   // 0: that of the job
 	}
 
 	// Service is a service that was registered or deregistered.
@@ -218,6 +219,7 @@ type Trigger string
 // The triggers.
 const (
 	JobRegister       Trigger = "job-register"
+	JobScaling        Trigger = "job-scaling"
 	JobDeregister     Trigger = "job-deregister"
 	AllocFailure      Trigger = "alloc-failure"
 	AllocStop         Trigger = "alloc-stop"
