@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -98,16 +99,42 @@ func serve(t testing.TB, jobs ...*api.Job) *fixture {
 // serveWith is serve with another config.
 func serveWith(t testing.TB, change func(*httpapi.Config), jobs ...*api.Job) *fixture {
 	t.Helper()
+	f := serveEngine(t, func(*engine.Config) {}, change)
+	if len(jobs) > 0 {
+		if err := f.engine.Submit(jobs...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return f
+}
+
+// serveResident serves a resident engine that has no jobs yet.
+func serveResident(t testing.TB) *fixture {
+	t.Helper()
+	f := serveEngine(t, func(cfg *engine.Config) {
+		cfg.Resident, cfg.StateDir = true, filepath.Join(cfg.DataDir, "agent")
+	}, func(*httpapi.Config) {})
+	if err := f.engine.Recover(); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// serveEngine serves an engine that has not begun.
+func serveEngine(t testing.TB, configure func(*engine.Config), change func(*httpapi.Config)) *fixture {
+	t.Helper()
 	f := &fixture{TB: t, driver: &fakeDriver{Driver: mock.New()}}
 	services, variables := &service.Catalog{}, &variable.Store{}
 	node := &taskenv.Node{ID: nodeID, Name: "vm", Pool: "default", Datacenter: "dc1", Region: "global"}
-	cfg := httpapi.Config{Node: node, Version: "1.2.3", Preflight: rules(node)}
-	change(&cfg)
-	f.engine = engine.New(engine.Config{
-		Resident: cfg.Resident, DataDir: t.TempDir(), Hooks: catalog.New(catalog.Options{Services: services, Stubs: stubs.New(stub.None(), variables, nil)}),
+	settings := engine.Config{
+		DataDir: t.TempDir(), Hooks: catalog.New(catalog.Options{Services: services, Stubs: stubs.New(stub.None(), variables, nil)}),
 		Services: services, Variables: variables, Node: node,
 		Drivers: map[string]drivers.Driver{"mock_driver": f.driver, "raw_exec": f.driver},
-	})
+	}
+	configure(&settings)
+	f.engine = engine.New(settings)
+	cfg := httpapi.Config{Node: node, Version: "1.2.3", Preflight: rules(node)}
+	change(&cfg)
 	f.server = httpapi.New(f.engine, cfg)
 	l, path, err := httpapi.Listen(socketDir(t), "job-1")
 	if err != nil {
@@ -141,11 +168,6 @@ func serveWith(t testing.TB, change func(*httpapi.Config), jobs ...*api.Job) *fi
 		f.client.Close()
 		f.http.CloseIdleConnections()
 	})
-	if len(jobs) > 0 {
-		if err := f.engine.Submit(jobs...); err != nil {
-			t.Fatal(err)
-		}
-	}
 	return f
 }
 

@@ -47,7 +47,6 @@ func TestRefusals(t *testing.T) {
 		return fmt.Sprintf(`400 Failed to parse value of %q (x) as a bool: strconv.ParseBool: parsing "x": invalid syntax`, name)
 	}
 	noNumber := func(what string) string { return `400 ` + what + `: strconv.ParseInt: parsing "x": invalid syntax` }
-	noDelay := "400 no_shutdown_delay is not supported by taskrun: remove it to stop with the job's shutdown_delay"
 	tables := map[string]map[string]string{
 		"jobs": {
 			"GET /v1/jobs?meta=x":                                            noBool("meta"),
@@ -97,7 +96,6 @@ func TestRefusals(t *testing.T) {
 			`PUT /v1/job/job/scale {"Target":{"Group":"x"},"Count":1}`:       `400 …`,
 			"DELETE /v1/job/job?purge=x":                                     noBool("purge"),
 			"DELETE /v1/job/job?no_shutdown_delay=x":                         noBool("no_shutdown_delay"),
-			"DELETE /v1/job/job?no_shutdown_delay=true":                      noDelay,
 			"DELETE /v1/job/job?run=x":                                       `400 Failed to parse value of "run" (x): it is stop or kill`,
 			"DELETE /v1/job/none?run=kill":                                   `200 {"EvalID":"",…`,
 			"GET /v1/scaling/policy/none":                                    "404 policy not found",
@@ -127,7 +125,6 @@ func TestRefusals(t *testing.T) {
 			"PUT /v1/allocation/" + none + "/stop":                                             "404 allocation not found",
 			"PUT /v1/allocation/" + alloc + "/stop?reschedule=x":                               noBool("reschedule"),
 			"PUT /v1/allocation/" + alloc + "/stop?no_shutdown_delay=x":                        noBool("no_shutdown_delay"),
-			"PUT /v1/allocation/" + alloc + "/stop?no_shutdown_delay=1":                        noDelay,
 			`PUT /v1/client/allocation/` + alloc + `/restart {"TaskName":"t","AllTasks":true}`: `400 cannot restart all tasks and task "t" at once`,
 		},
 		"files": {

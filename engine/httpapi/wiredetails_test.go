@@ -56,7 +56,7 @@ func TestNodeOnTheWire(t *testing.T) {
 // A list is at index 0 until its table changes for the first time, as in Nomad.
 func TestIndexOfEmptyLists(t *testing.T) {
 	t.Parallel()
-	f := serveWith(t, func(c *httpapi.Config) { c.Resident = true })
+	f := serveResident(t)
 	const none = "00000000-0000-0000-0000-000000000000"
 	lists := map[string]string{
 		"jobs": "0", "allocations": "0", "allocations?prefix=00": "0", "evaluations": "0", "deployments": "0",
@@ -70,7 +70,7 @@ func TestIndexOfEmptyLists(t *testing.T) {
 			t.Errorf("%s: index %s, want %s: %s", path, resp.Header.Get("X-Nomad-Index"), want, body)
 		}
 	}
-	if err := f.engine.Submit(newJob("job", "batch", newTask("t", "run_for", "1h"))); err != nil {
+	if _, _, err := f.client.Jobs().Register(newJob("job", "batch", newTask("t", "run_for", "1h")), nil); err != nil {
 		t.Fatal(err)
 	}
 	f.running("t")

@@ -122,15 +122,6 @@ func (r *Request) ReadBody(size int64, read func(io.Reader) error) error {
 	return control.SetReadDeadline(time.Time{})
 }
 
-// NoShutdownDelay refuses to skip a shutdown delay.
-func (r *Request) NoShutdownDelay() error {
-	asked, err := r.Flag("no_shutdown_delay")
-	if asked {
-		err = Fail(http.StatusBadRequest, "no_shutdown_delay is not supported by taskrun: remove it to stop with the job's shutdown_delay")
-	}
-	return err
-}
-
 // IsName reports whether a name has 1 to longest letters, digits, and other
 // characters.
 func IsName(name string, longest int, others string) bool {

@@ -1,0 +1,249 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+)
+
+// submit registers a job, which must succeed.
+func (f *fixture) submit(job *api.Job, opts *api.RegisterOptions) *api.JobRegisterResponse {
+	f.Helper()
+	answer, meta, err := f.client.Jobs().RegisterOpts(job, opts, nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	if meta.LastIndex == 0 || answer.JobModifyIndex == 0 || answer.JobModifyIndex > meta.LastIndex {
+		f.Errorf("registered %s at %d, index %d", *job.ID, answer.JobModifyIndex, meta.LastIndex)
+	}
+	return answer
+}
+
+// dead waits until a job is dead.
+func (f *fixture) dead(path string) *api.Job {
+	f.Helper()
+	return follow(f, path, func(j *api.Job) bool { return *j.Status == "dead" })
+}
+
+// A job is registered, stopped, started again, and purged.
+func TestLifeOfAJob(t *testing.T) {
+	t.Parallel()
+	f := serveResident(t)
+	job := func(env string) *api.Job {
+		j := newJob("job", "service", newTask("t", "run_for", "1h"))
+		j.Meta = map[string]string{"v": env}
+		return j
+	}
+	first := f.submit(job("a"), &api.RegisterOptions{Submission: &api.JobSubmission{Source: "a", Format: "hcl2"}})
+	list, meta, err := f.client.Allocations().List(&api.QueryOptions{WaitIndex: first.LastIndex, WaitTime: patience})
+	if err != nil || len(list) != 1 || list[0].EvalID != first.EvalID || meta.LastIndex <= first.LastIndex {
+		t.Fatalf("allocations %+v at %d, %v", list, meta.LastIndex, err)
+	}
+	if e := get[*api.Evaluation](f, "/v1/evaluation/"+first.EvalID); e.Status != "complete" || e.Priority != 50 || e.TriggeredBy != "job-register" {
+		t.Errorf("its evaluation: %+v", e)
+	}
+	again := f.submit(job("a"), nil)
+	if again.EvalID == first.EvalID || again.JobModifyIndex != first.JobModifyIndex || again.EvalCreateIndex <= first.EvalCreateIndex {
+		t.Errorf("the same job again: %+v after %+v", again, first)
+	}
+
+	stopped, wm, err := f.client.Jobs().Deregister("job", false, nil)
+	if err != nil || stopped == "" || wm.LastIndex <= again.LastIndex {
+		t.Fatalf("stopped: %q at %d, %v", stopped, wm.LastIndex, err)
+	}
+	if j := f.dead("/v1/job/job"); !*j.Stop || *j.Version != 1 || *j.CreateIndex != first.JobModifyIndex || *j.JobModifyIndex <= again.LastIndex || *j.JobModifyIndex > wm.LastIndex {
+		t.Errorf("the dead job: version %d, stop %t, created %d, registered %d", *j.Version, *j.Stop, *j.CreateIndex, *j.JobModifyIndex)
+	}
+	if jobs, _, err := f.client.Jobs().List(nil); err != nil || len(jobs) != 1 || jobs[0].Status != "dead" || !jobs[0].Stop {
+		t.Errorf("listed: %+v, %v", jobs, err)
+	}
+	versions, _, _, err := f.client.Jobs().Versions("job", false, nil)
+	if err != nil || len(versions) != 2 || !*versions[0].Stop || *versions[1].Stop {
+		t.Errorf("versions: %+v, %v", versions, err)
+	}
+
+	// As nomad job start does it.
+	if _, _, err := f.client.Jobs().Revert("job", 0, nil, nil, "", ""); err != nil {
+		t.Fatal(err)
+	}
+	if j := get[*api.Job](f, "/v1/job/job"); *j.Stop || *j.Version != 2 || *j.CreateIndex != first.JobModifyIndex {
+		t.Errorf("the started job: version %d, stop %t", *j.Version, *j.Stop)
+	}
+	for version, want := range []string{"a", "a", "a"} {
+		if s, _, err := f.client.Jobs().Submission("job", version, nil); err != nil || s.Source != want {
+			t.Errorf("source of version %d: %+v, %v", version, s, err)
+		}
+	}
+	follow(f, "/v1/job/job/allocations", func(l []*api.AllocationListStub) bool {
+		return slices.ContainsFunc(l, func(a *api.AllocationListStub) bool { return a.JobVersion == 2 && a.ClientStatus == "running" })
+	})
+
+	purged, wm, err := f.client.Jobs().Deregister("job", true, nil)
+	if err != nil || purged == "" || wm.LastIndex == 0 {
+		t.Fatalf("purged: %q at %d, %v", purged, wm.LastIndex, err)
+	}
+	if jobs, meta, err := f.client.Jobs().List(nil); err != nil || len(jobs) != 0 || meta.LastIndex < wm.LastIndex {
+		t.Errorf("after the purge: %+v at %d, %v", jobs, meta.LastIndex, err)
+	}
+	if _, _, err := f.client.Jobs().Submission("job", 0, nil); err == nil || !strings.Contains(err.Error(), "job source not found") {
+		t.Errorf("source of the purged job: %v", err)
+	}
+	if next := f.submit(job("b"), nil); next.JobModifyIndex <= wm.LastIndex {
+		t.Errorf("the next one is at %d, after %d", next.JobModifyIndex, wm.LastIndex)
+	}
+	if j := get[*api.Job](f, "/v1/job/job"); *j.Version != 0 || *j.CreateIndex != *j.JobModifyIndex {
+		t.Errorf("the next job: version %d, created %d, registered %d", *j.Version, *j.CreateIndex, *j.JobModifyIndex)
+	}
+}
+
+// Evaluations have the priority that the order asks for.
+func TestEvalPriority(t *testing.T) {
+	t.Parallel()
+	f := serveResident(t)
+	job := func() *api.Job { return newJob("job", "service", newTask("t", "run_for", "1h")) }
+	priority := func(evaluation string) int { return get[*api.Evaluation](f, "/v1/evaluation/"+evaluation).Priority }
+	for _, want := range []int{99, 98} {
+		if got := priority(f.submit(job(), &api.RegisterOptions{EvalPriority: want}).EvalID); got != want {
+			t.Errorf("registered with priority %d, want %d", got, want)
+		}
+	}
+	id, _, err := f.client.Jobs().DeregisterOpts("job", &api.DeregisterOptions{EvalPriority: 97}, nil)
+	if err != nil || priority(id) != 97 {
+		t.Errorf("stopped with priority %d, %v", priority(id), err)
+	}
+	if _, _, err := f.client.Jobs().RegisterOpts(job(), &api.RegisterOptions{EvalPriority: 101}, nil); err == nil || !strings.Contains(err.Error(), "400 (Eval priority must be between") {
+		t.Errorf("priority 101: %v", err)
+	}
+}
+
+// An order can keep the counts and the resources of the current version.
+func TestPreserve(t *testing.T) {
+	t.Parallel()
+	f := serveResident(t)
+	job := func(count *int, cpu int) *api.Job {
+		task := newTask("t", "run_for", "1h")
+		task.Resources = &api.Resources{CPU: &cpu, MemoryMB: new(64)}
+		j := newJob("job", "batch", task)
+		j.TaskGroups[0].Count = count
+		return j
+	}
+	f.submit(job(new(2), 10), nil)
+	for name, c := range map[string]struct {
+		opts  api.RegisterOptions
+		count *int
+		want  string
+	}{
+		"counts":    {api.RegisterOptions{PreserveCounts: true}, new(0), "2 20"},
+		"no count":  {api.RegisterOptions{PreserveCounts: true}, nil, "2 20"},
+		"resources": {api.RegisterOptions{PreserveResources: true}, new(1), "1 10"},
+		"both":      {api.RegisterOptions{PreserveCounts: true, PreserveResources: true}, new(1), "2 10"},
+		"neither":   {api.RegisterOptions{}, new(1), "1 20"},
+	} {
+		f.submit(job(new(2), 10), nil)
+		f.submit(job(c.count, 20), &c.opts)
+		g := get[*api.Job](f, "/v1/job/job").TaskGroups[0]
+		if got := fmt.Sprint(*g.Count, *g.Tasks[0].Resources.CPU); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// Of registrations that enforce the same index, one succeeds.
+func TestEnforcedIndexRaces(t *testing.T) {
+	t.Parallel()
+	f := serveResident(t)
+	for _, index := range []uint64{0, 1} {
+		if index > 0 {
+			index = *get[*api.Job](f, "/v1/job/job").JobModifyIndex
+		}
+		var wait sync.WaitGroup
+		errs := make([]error, 8)
+		for i := range errs {
+			wait.Go(func() {
+				job := newJob("job", "service", newTask("t", "run_for", "1h"))
+				job.Meta = map[string]string{"i": fmt.Sprint(index, i)}
+				_, _, errs[i] = f.client.Jobs().EnforceRegister(job, index, nil)
+			})
+		}
+		wait.Wait()
+		won := 0
+		for _, err := range errs {
+			switch {
+			case err == nil:
+				won++
+			case !strings.Contains(err.Error(), api.RegisterEnforceIndexErrPrefix):
+				t.Error(err)
+			}
+		}
+		if won != 1 {
+			t.Errorf("at index %d, %d registrations succeeded", index, won)
+		}
+	}
+}
+
+// An allocation shows how it was stopped.
+func TestStopOfAllocations(t *testing.T) {
+	t.Parallel()
+	f := serveResident(t)
+	job := newJob("job", "service", newTask("t", "run_for", "1h"))
+	job.TaskGroups[0].Tasks[0].ShutdownDelay = time.Hour
+	f.submit(job, nil)
+	for _, param := range []string{"reschedule", "no_shutdown_delay"} {
+		alloc := f.running("t").ID
+		stopped, err := f.client.Allocations().Stop(&api.Allocation{ID: alloc}, &api.QueryOptions{Params: map[string]string{param: "true", "no_shutdown_delay": "true"}})
+		if err != nil || stopped.EvalID == "" {
+			t.Fatalf("%+v, %v", stopped, err)
+		}
+		how := f.alloc(alloc).DesiredTransition
+		if !how.ShouldMigrate() || how.ShouldReschedule() != (param == "reschedule") || !how.ShouldIgnoreShutdownDelay() {
+			t.Errorf("%s: %+v", param, how)
+		}
+	}
+	f.running("t") // after shutdown_delay was skipped
+	if _, _, err := f.client.Jobs().DeregisterOpts("job", &api.DeregisterOptions{NoShutdownDelay: true}, nil); err != nil {
+		t.Fatal(err)
+	}
+	f.dead("/v1/job/job")
+}
+
+// A scaling event names the evaluation of the new version.
+func TestScalingEvents(t *testing.T) {
+	t.Parallel()
+	f := serveResident(t)
+	f.submit(newJob("job", "batch", newTask("t", "run_for", "1h")), nil)
+	for id, group := range map[string]string{"job": "", "none": ""} {
+		if _, _, err := f.client.Jobs().Scale(id, group, new(2), "", false, nil, nil); err == nil || !strings.Contains(err.Error(), "400 (missing task group name") {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+	scaled, _, err := f.client.Jobs().Scale("job", "g", new(2), "more", false, nil, nil)
+	if err != nil || scaled.EvalID == "" {
+		t.Fatalf("%+v, %v", scaled, err)
+	}
+	if e := get[*api.Evaluation](f, "/v1/evaluation/"+scaled.EvalID); e.TriggeredBy != "job-scaling" || e.Status != "complete" {
+		t.Errorf("%+v", e)
+	}
+	if _, _, err := f.client.Jobs().Scale("job", "g", nil, "a note", false, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	events := get[*api.JobScaleStatusResponse](f, "/v1/job/job/scale").TaskGroups["g"].Events
+	if len(events) != 2 || events[0].EvalID != nil || events[1].EvalID == nil || *events[1].EvalID != scaled.EvalID {
+		t.Errorf("%+v", events)
+	}
+	// A dead job can be scaled, and stays dead.
+	if _, _, err := f.client.Jobs().Deregister("job", false, nil); err != nil {
+		t.Fatal(err)
+	}
+	f.dead("/v1/job/job")
+	if _, _, err := f.client.Jobs().Scale("job", "g", new(3), "", false, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if j := get[*api.Job](f, "/v1/job/job"); !*j.Stop || *j.Status != "dead" || *j.TaskGroups[0].Count != 3 {
+		t.Errorf("scaled: %s, stop %t, count %d", *j.Status, *j.Stop, *j.TaskGroups[0].Count)
+	}
+}
