@@ -42,7 +42,12 @@ func TestScalingEvents(t *testing.T) {
 				{Time: at, Message: "no metrics", PreviousCount: 1, Error: true},
 				{Time: at, Message: "looked", PreviousCount: 1, Meta: meta},
 			}}
-			if diff := cmp.Diff(want, e.Scalings("job")); diff != "" {
+			got := e.Scalings("job")
+			if id := got["g"][0].EvalID; id == nil || *id == "" {
+				t.Error("the event that changed the job has no evaluation")
+			}
+			got["g"][0].EvalID = nil
+			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			for n := range 21 {

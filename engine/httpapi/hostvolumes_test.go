@@ -75,7 +75,7 @@ func TestHostVolumes(t *testing.T) {
 
 func TestRegisteredHostVolume(t *testing.T) {
 	t.Parallel()
-	f := resident(t)
+	f := serveResident(t)
 	dir := t.TempDir()
 	volumes := f.client.HostVolumes()
 	register := func(v *api.HostVolume) (*api.HostVolumeRegisterResponse, error) {
@@ -111,7 +111,7 @@ func TestRegisteredHostVolume(t *testing.T) {
 
 func TestBadHostVolumes(t *testing.T) {
 	t.Parallel()
-	f := resident(t)
+	f := serveResident(t)
 	const unknown = "01234567-0123-0123-0123-0123456789ab"
 	for body, text := range map[string]string{
 		`{}`: "missing volume definition", `{"Volume":{}}`: "volume validation failed: missing name",

@@ -111,9 +111,10 @@ func serveWith(t testing.TB, change func(*httpapi.Config), jobs ...*api.Job) *fi
 // serveResident serves a resident engine that has no jobs yet.
 func serveResident(t testing.TB) *fixture {
 	t.Helper()
+	dataDir := t.TempDir()
 	f := serveEngine(t, func(cfg *engine.Config) {
-		cfg.Resident, cfg.StateDir = true, filepath.Join(cfg.DataDir, "agent")
-	}, func(*httpapi.Config) {})
+		cfg.Resident, cfg.DataDir, cfg.StateDir = true, dataDir, filepath.Join(dataDir, "agent")
+	}, func(cfg *httpapi.Config) { cfg.DataDir = dataDir })
 	if err := f.engine.Recover(); err != nil {
 		t.Fatal(err)
 	}

@@ -9,15 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/nomad/api"
-
-	"taskrun/engine/httpapi"
 )
-
-// resident serves an engine that keeps namespaces apart.
-func resident(t *testing.T) *fixture {
-	t.Helper()
-	return serveWith(t, func(cfg *httpapi.Config) { cfg.Resident, cfg.DataDir = true, t.TempDir() })
-}
 
 // refused fails unless an error has a status and a text.
 func refused(t *testing.T, err error, status int, text string) {
@@ -38,7 +30,7 @@ func (f *fixture) ask(method, path, body string, status int, text string) {
 
 func TestNamespaceLifecycle(t *testing.T) {
 	t.Parallel()
-	f := resident(t)
+	f := serveResident(t)
 	ns := f.client.Namespaces()
 	want := &api.Namespace{
 		Name: "team-a", Description: "d", Meta: map[string]string{"k": "v"},
@@ -93,7 +85,7 @@ func TestNamespaceLifecycle(t *testing.T) {
 
 func TestBadNamespaces(t *testing.T) {
 	t.Parallel()
-	f := resident(t)
+	f := serveResident(t)
 	for name, text := range map[string]string{
 		"": `invalid name "". Must match regex`, "*": `invalid name "*"`, "a/b": `invalid name "a/b"`, "a b": "invalid name", "a_b": "invalid name",
 		"\x1b[2J": `invalid name "\x1b[2J"`, strings.Repeat("a", 129): "invalid name", "a\nb": `invalid name "a\nb"`,
@@ -117,7 +109,7 @@ func TestBadNamespaces(t *testing.T) {
 
 func TestNamespaceInUse(t *testing.T) {
 	t.Parallel()
-	f := resident(t)
+	f := serveResident(t)
 	if _, err := f.client.Namespaces().Register(&api.Namespace{Name: "busy"}, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +138,7 @@ func TestNamespaceInUse(t *testing.T) {
 // The number of objects is limited.
 func TestManyNamespaces(t *testing.T) {
 	t.Parallel()
-	f := resident(t)
+	f := serveResident(t)
 	kept := f.engine.Registry().Namespaces
 	for i := range 9999 {
 		if _, err := kept.Put(fmt.Sprintf("n%05d", i), &api.Namespace{Name: fmt.Sprintf("n%05d", i)}); err != nil {

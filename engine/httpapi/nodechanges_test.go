@@ -45,7 +45,7 @@ func TestNodeMeta(t *testing.T) {
 
 func TestEligibility(t *testing.T) {
 	t.Parallel()
-	f := resident(t)
+	f := serveResident(t)
 	before, query, err := f.client.Nodes().Info(nodeID, nil)
 	if err != nil || before.SchedulingEligibility != "eligible" {
 		t.Fatalf("%+v, %v", before, err)

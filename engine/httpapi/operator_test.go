@@ -21,7 +21,7 @@ import (
 
 func TestSchedulerConfiguration(t *testing.T) {
 	t.Parallel()
-	f := resident(t)
+	f := serveResident(t)
 	operator := f.client.Operator()
 	before, meta, err := operator.SchedulerGetConfiguration(nil)
 	if err != nil || before.SchedulerConfig.SchedulerAlgorithm != "binpack" || !before.SchedulerConfig.PreemptionConfig.SystemSchedulerEnabled || meta.LastIndex == 0 {
@@ -52,7 +52,7 @@ func TestSchedulerConfiguration(t *testing.T) {
 
 func TestOneHealthyServer(t *testing.T) {
 	t.Parallel()
-	f := resident(t)
+	f := serveResident(t)
 	raft, err := f.client.Operator().RaftGetConfiguration(nil)
 	if err != nil || len(raft.Servers) != 1 || !raft.Servers[0].Leader || raft.Servers[0].Node != "vm.global" {
 		t.Errorf("%+v, %v", raft, err)
@@ -107,7 +107,7 @@ func TestKeySet(t *testing.T) {
 
 func TestRefusedEndpoints(t *testing.T) {
 	t.Parallel()
-	f := resident(t)
+	f := serveResident(t)
 	for _, tt := range []struct {
 		method, path string
 		status       int
