@@ -92,7 +92,7 @@ func (r *resident) join(opts agentOptions, set settings.Settings) error {
 		}
 	}
 	r.api = httpapi.Config{
-		Node: node, Version: currentVersion().Version, DataDir: r.dataDir, Keys: keys, Resident: true, AllowHosts: opts.hosts, Dev: opts.dev,
+		Node: node, Version: currentVersion().Version, DataDir: r.dataDir, Keys: keys, AllowHosts: opts.hosts, Dev: opts.dev,
 		Facts: map[string]string{"agent": "true", "detached": strconv.FormatBool(r.watch.Detached())},
 		Seen:  func() { r.asked.Store(time.Now().UnixNano()) },
 		Preflight: apiPreflight(a, preflight.Case{
