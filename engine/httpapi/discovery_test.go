@@ -17,10 +17,7 @@ import (
 // of a resident engine, and waits until both services are registered.
 func serveAgent(t *testing.T) *fixture {
 	t.Helper()
-	f := resident(t)
-	if err := f.engine.Submit(); err != nil {
-		t.Fatal(err)
-	}
+	f := serveResident(t)
 	for _, namespace := range []string{"default", "prod"} {
 		if _, err := f.client.Namespaces().Register(&api.Namespace{Name: namespace}, nil); err != nil {
 			t.Fatal(err)
@@ -168,7 +165,7 @@ func TestEventsInNamespaces(t *testing.T) {
 // Changes of the node and its pools are events.
 func TestEventsOfNodesAndPools(t *testing.T) {
 	t.Parallel()
-	f := resident(t)
+	f := serveResident(t)
 	if err := f.engine.Submit(); err != nil {
 		t.Fatal(err)
 	}
