@@ -95,7 +95,7 @@ var floors = []floor{
 	{"engine/httpapi/render", "engine engine/fold engine/port engine/registry engine/leaf/* engine/httpapi/rest engine/httpapi/tracker jobspec/taskenv", "", "what the engine has, in the words of Nomad's API"},
 	{"engine/httpapi/sessions", "engine drivers engine/execwire engine/httpapi/rest engine/httpapi/render", "", "translates the messages of sessions into the streams of drivers"},
 	{"engine/httpapi/volumes", "engine " + leaves + " engine/httpapi/rest engine/httpapi/render engine/httpapi/tracker jobspec/placement", "", "a resource of the API; a volume has constraints as a job has"},
-	{"engine/httpapi/*", "engine engine/fold engine/hoststats engine/port engine/registry engine/update " + leaves + " engine/httpapi/rest engine/httpapi/feed engine/httpapi/tracker engine/httpapi/render jobspec", "drivers drivers/... hooks/... jobspec/...", "a resource of the API: sees the façade, and no other resource"},
+	{"engine/httpapi/*", "engine engine/fold engine/hoststats engine/registry engine/update " + leaves + " engine/httpapi/rest engine/httpapi/feed engine/httpapi/tracker engine/httpapi/render jobspec", "drivers drivers/... hooks/... jobspec/...", "a resource of the API: sees the façade, and no other resource"},
 	{"engine/httpapi", "engine engine/fold engine/registry engine/httpapi/... " + leaves + " jobspec/...", "drivers drivers/... hooks/...", "the server: who is let in, and which resource serves a path"},
 	{"engine", leaves + " engine/fold engine/registry engine/lifecycle engine/restart engine/health engine/update engine/port engine/store engine/runner drivers hooks jobspec/...", "drivers/... hooks/...", "the façade; never a catalog"},
 

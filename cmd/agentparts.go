@@ -27,6 +27,7 @@ import (
 	"taskrun/engine/leaf/service"
 	"taskrun/engine/leaf/variable"
 	"taskrun/engine/leaf/workload"
+	"taskrun/engine/port"
 	"taskrun/hooks/taskapi"
 	"taskrun/jobspec/stub"
 	"taskrun/jobspec/taskenv"
@@ -40,13 +41,21 @@ func agentNode(set settings.Settings, stubs *stub.Set) *taskenv.Node {
 	node.Region = cmp.Or(set.Region, node.Region)
 	node.Class = cmp.Or(set.Client.Class, node.Class)
 	node.Pool = cmp.Or(set.Client.Pool, node.Pool)
-	meta := maps.Clone(set.Client.Meta)
-	if meta == nil {
-		meta = map[string]string{}
-	}
+	meta := defaultMeta()
+	maps.Copy(meta, set.Client.Meta)
 	maps.Copy(meta, node.Meta)
 	node.Meta = meta
 	return node
+}
+
+// defaultMeta returns the metadata of a Nomad client that its configuration does
+// not mention. Job files of others refer to it.
+func defaultMeta() map[string]string {
+	const envoy = "docker.io/envoyproxy/envoy:v${NOMAD_envoy_version}"
+	return map[string]string{
+		"connect.sidecar_image": envoy, "connect.gateway_image": envoy, "connect.log_level": "info", "connect.proxy_concurrency": "1",
+		"connect.transparent_proxy.default_uid": "101", "connect.transparent_proxy.default_outbound_port": "15001",
+	}
 }
 
 // join joins the parts of an agent: its engine, drivers, hooks and stubs.
@@ -80,7 +89,7 @@ func (r *resident) join(opts agentOptions, set settings.Settings) error {
 			DataDir: r.dataDir, HostVolume: folders.orRegistered(running, r.dataDir), Stubs: current, Services: services,
 			Keys: keys, TaskAPI: taskAPI, Elsewhere: others.Instances, Environment: true,
 		}),
-		Node: node, HostEnv: a.environ, PortDir: portDir(r.sockets), Services: services, Variables: variables,
+		Node: node, HostEnv: a.environ, PortDir: portDir(r.sockets), Ports: port.Rules{First: set.Client.MinPort, Last: set.Client.MaxPort, Reserved: set.Client.Reserved.Ports}, Services: services, Variables: variables,
 		MaxAllocs: int(opts.maxAllocs), MaxKillTimeout: set.Client.MaxKillTimeout, OnRun: r.watch.Keep,
 	})
 	for name, d := range a.drivers() {

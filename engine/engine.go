@@ -42,6 +42,8 @@ type Config struct {
 	// PortDir is where the engines of this user record the ports they have
 	// assigned, so that each can avoid the others'. If empty, they do not.
 	PortDir string
+	// Ports are the ports that jobs may have.
+	Ports port.Rules
 	// LogicalPorts says that nothing listens on assigned ports, so other
 	// programs may use them, too.
 	LogicalPorts bool

@@ -41,6 +41,7 @@ func New(cfg Config) *Engine {
 	if cfg.LogicalPorts {
 		ports = port.NewLogical()
 	}
+	ports.Obey(cfg.Ports)
 	e := &Engine{cfg: cfg, state: newState(), ports: ports, cores: newCoreClaims(cfg.Node)}
 	e.cores.apart = cfg.repeats()
 	e.runs = jobRuns{done: make(chan struct{}), byKey: map[string]*jobRun{}, opening: map[string]chan struct{}{}}
@@ -118,6 +119,9 @@ func (e *Engine) Variables() *variable.Store { return e.cfg.Variables }
 
 // Registry returns what the engine knows besides its jobs.
 func (e *Engine) Registry() *registry.Registry { return e.registry }
+
+// Ports returns the rules for the ports of jobs.
+func (e *Engine) Ports() port.Rules { return e.cfg.Ports }
 
 // Drivers returns the current health of every driver, by name.
 func (e *Engine) Drivers(ctx context.Context) map[string]*api.DriverInfo {

@@ -39,6 +39,7 @@ func (e *InUseError) Is(target error) bool { return target == ErrInUse }
 type Claims struct {
 	dir     string
 	logical bool // they mean nothing to the machine
+	rules   Rules
 
 	mu   sync.Mutex
 	held map[int]claim
@@ -59,6 +60,9 @@ func NewClaims(dir string) *Claims { return &Claims{dir: dir, held: map[int]clai
 // ports makes no difference.
 func NewLogical() *Claims { return &Claims{logical: true, held: map[int]claim{}} }
 
+// Obey sets the rules. Call it before the first claim.
+func (c *Claims) Obey(rules Rules) { c.rules = rules }
+
 // Static claims a port for somebody. The error is an *InUseError when it is not
 // free.
 func (c *Claims) Static(number int, by string) error {
@@ -66,6 +70,9 @@ func (c *Claims) Static(number int, by string) error {
 	defer c.mu.Unlock()
 	if c.logical {
 		return nil
+	}
+	if c.rules.Reserves(number) {
+		return &InUseError{Port: number, By: "this machine: client.reserved in the configuration of the agent has it"}
 	}
 	if err := c.take(number, by); err != nil {
 		return err
@@ -85,15 +92,16 @@ func (c *Claims) Dynamic(by string, want int, spare func(number int) bool) (int,
 	if want != 0 && c.takeFree(want, by) {
 		return want, nil
 	}
-	const count = LastDynamic - FirstDynamic + 1
+	first, last := c.rules.Range()
+	count := last - first + 1
 	start := rand.IntN(count)
 	for i := range count {
-		number := FirstDynamic + (start+i)%count
+		number := first + (start+i)%count
 		if (spare == nil || !spare(number)) && c.takeFree(number, by) {
 			return number, nil
 		}
 	}
-	return 0, fmt.Errorf("all ports from %d to %d are in use", FirstDynamic, LastDynamic)
+	return 0, fmt.Errorf("all ports from %d to %d are in use", first, last)
 }
 
 // Adopt claims a port that somebody has already, such as a task that outlived
@@ -113,7 +121,7 @@ func (c *Claims) Release(number int) {
 
 // takeFree claims a port that is not used in any way.
 func (c *Claims) takeFree(number int, by string) bool {
-	if _, ok := c.held[number]; ok || !c.logical && !untouched(number) {
+	if _, ok := c.held[number]; ok || c.rules.Reserves(number) || !c.logical && !untouched(number) {
 		return false
 	}
 	return c.take(number, by) == nil

@@ -14,9 +14,11 @@ import (
 // serverAddr is the address of the only server. Other servers cannot talk to it.
 const serverAddr = "127.0.0.1"
 
-// rpc returns the address of the server. Unless the agent's configuration names
-// a port, it is 0.
-func (h *Handler) rpc() string { return net.JoinHostPort(serverAddr, strconv.Itoa(h.cfg.Ports.RPC)) }
+// rpc returns the address of the server. Nothing listens at a port for other
+// servers: it is that of the API, or 0.
+func (h *Handler) rpc() string { return net.JoinHostPort(serverAddr, h.rpcPort()) }
+
+func (h *Handler) rpcPort() string { return strconv.Itoa(cmp.Or(h.cfg.Ports.RPC, h.cfg.Ports.HTTP)) }
 
 // Leader answers GET /v1/status/leader.
 func (h *Handler) Leader(*rest.Request) (any, error) { return h.rpc(), nil }
@@ -46,9 +48,9 @@ func (h *Handler) build() string { return "taskrun." + h.cfg.Version }
 func (h *Handler) member() api.AgentMember {
 	n := h.run.Machine
 	return api.AgentMember{
-		Name: n.Name + "." + n.Region, Addr: serverAddr, Port: uint16(h.cfg.Ports.Serf), Status: "alive",
+		Name: n.Name + "." + n.Region, Addr: serverAddr, Port: uint16(cmp.Or(h.cfg.Ports.Serf, h.cfg.Ports.HTTP)), Status: "alive",
 		Tags: map[string]string{
-			"id": n.ID, "region": n.Region, "dc": n.Datacenter, "rpc_addr": serverAddr, "port": strconv.Itoa(h.cfg.Ports.RPC),
+			"id": n.ID, "region": n.Region, "dc": n.Datacenter, "rpc_addr": serverAddr, "port": h.rpcPort(),
 			"build": h.nomadVersion() + "+" + h.build(), "role": "taskrun", "bootstrap": "1", "expect": "1", "raft_vsn": "3", "vsn": "1",
 		},
 		ProtocolMin: 1, ProtocolMax: 5, ProtocolCur: 2, DelegateMin: 2, DelegateMax: 5, DelegateCur: 4,

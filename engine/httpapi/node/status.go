@@ -11,7 +11,6 @@ import (
 
 	"taskrun/engine/httpapi/rest"
 	"taskrun/engine/httpapi/tracker"
-	"taskrun/engine/port"
 )
 
 // Self answers GET /v1/agent/self. Hints are disabled: they would contain the
@@ -51,6 +50,7 @@ func (h *Handler) facts() map[string]string {
 // config returns the part of an agent's configuration that clients read.
 func (h *Handler) config() map[string]any {
 	n, ports := h.run.Machine, h.cfg.Ports
+	firstPort, lastPort := h.run.Engine.Ports().Range()
 	at := func(port int) string { return net.JoinHostPort(serverAddr, strconv.Itoa(port)) }
 	return map[string]any{
 		"Region": n.Region, "Datacenter": n.Datacenter, "NodeName": n.Name,
@@ -66,7 +66,7 @@ func (h *Handler) config() map[string]any {
 		"Server":         map[string]any{"Enabled": true, "BootstrapExpect": 1},
 		"Client": map[string]any{
 			"Enabled": true, "NodeClass": n.Class, "NodePool": n.Pool, "Meta": nonNil(n.Meta),
-			"MinDynamicPort": port.FirstDynamic, "MaxDynamicPort": port.LastDynamic,
+			"MinDynamicPort": firstPort, "MaxDynamicPort": lastPort,
 		},
 		"ACL":       map[string]any{"Enabled": false},
 		"TLSConfig": map[string]any{"EnableHTTP": false, "EnableRPC": false},

@@ -28,6 +28,7 @@ func (run *Run) Node(ctx context.Context) Node {
 		v, _ := strconv.ParseInt(attributes[name], 10, 64) // 0 if it cannot be measured
 		return v
 	}
+	firstPort, lastPort := run.Engine.Ports().Range()
 	node := &api.Node{
 		ID: n.ID, Name: n.Name, Datacenter: n.Datacenter, NodeClass: n.Class, NodePool: n.Pool,
 		Attributes: attributes, Links: map[string]string{}, CgroupParent: n.CgroupParent,
@@ -49,9 +50,11 @@ func (run *Run) Node(ctx context.Context) Node {
 			Disk:     api.NodeDiskResources{DiskMB: number("unique.storage.bytestotal") >> 20},
 			Networks: []*api.NetworkResource{{Mode: "host", IP: port.Address, CIDR: port.Address + "/32"}},
 
-			MinDynamicPort: port.FirstDynamic, MaxDynamicPort: port.LastDynamic,
+			MinDynamicPort: firstPort, MaxDynamicPort: lastPort,
 		},
-		ReservedResources: &api.NodeReservedResources{},
+		ReservedResources: &api.NodeReservedResources{
+			Networks: api.NodeReservedNetworkResources{ReservedHostPorts: run.Engine.Ports().Reserved},
+		},
 		// Clients compare it with the second in which they began: round up.
 		StatusUpdatedAt: run.Began.Add(time.Second - 1).Unix(),
 		CreateIndex:     fold.FirstIndex, ModifyIndex: fold.FirstIndex,
