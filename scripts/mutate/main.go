@@ -36,7 +36,7 @@ func main() {
 	if len(os.Args) > 2 && os.Args[1] == guardArg {
 		os.Exit(guard(os.Args[2:]))
 	}
-	o := options{long: 5 * time.Second}
+	o := options{long: 30 * time.Second}
 	flag.Uint64Var(&o.seed, "seed", 1, "seed of the sample")
 	flag.IntVar(&o.n, "n", 150, "number of mutants")
 	flag.StringVar(&o.packages, "packages", patterns, "packages to mutate")
