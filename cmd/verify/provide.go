@@ -12,7 +12,7 @@ import (
 )
 
 // Provide creates what a job needs on an agent that was started for it: its
-// namespace, its node pool, and the Nomad variables of the stubs.
+// namespace, and the Nomad variables of the stubs with theirs.
 func Provide(ctx context.Context, s *client.Server, job *api.Job, stubs *stub.Set) error {
 	w := (&api.WriteOptions{}).WithContext(ctx)
 	namespaces := map[string]bool{*job.Namespace: true}

@@ -93,6 +93,9 @@ func (t *trial) covered(ctx context.Context, dir string, env []string, p *pkg, m
 				break
 			}
 		}
+		if why == timedOut {
+			why = fmt.Sprintf("timed out twice, after %v; without the mutant it takes %.1fs", limit, b.seconds())
+		}
 		if why != "" {
 			return caught, why, nil
 		}
