@@ -21,7 +21,7 @@ const (
 )
 
 // outputLines is how many of the last lines of a failed test are shown.
-const outputLines = 25
+const outputLines = 15
 
 func (t test) String() string { return t.suite + " " + t.name }
 

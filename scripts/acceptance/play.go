@@ -102,6 +102,7 @@ func play(ctx context.Context, opts options, s suite, t test, dir, path string) 
 	c := command(ctx, s.program, "-test.v", "-test.run", "^"+t.name+"$")
 	c.Dir, c.Env = s.dir, env
 	out, err := c.CombinedOutput()
+	_ = c.Cancel() // the agents of a test that ended early
 	r.took = time.Since(began)
 	if ctx.Err() != nil {
 		err = fmt.Errorf("it did not end within %v", opts.timeout)

@@ -24,7 +24,7 @@ func TestCrash(t *testing.T) {
 	if testing.Short() {
 		n = 3
 	}
-	if err := crash(n, 0, 0, 1, ""); err != nil {
+	if err := crash(n, 0, 0, 1, "", playRound); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -39,7 +39,7 @@ func TestOutput(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes seconds")
 	}
-	if err := crash(0, 64, 32, 1, ""); err != nil {
+	if err := crash(0, 64, 32, 1, "", nil); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -2,10 +2,12 @@
 // that nothing was lost, done twice, or left behind:
 //
 //	go run ./scripts/crash [-n 200] [-seed 1] [-taskrun PATH]
+//	go run ./scripts/crash -agent [-n 200] [-seed 1] [-taskrun PATH]
 //	go run ./scripts/crash -output 1024 [-rate 1] [-seed 1] [-taskrun PATH]
 //
-// The second form uses a single task that writes the given number of MiB, and
-// checks that a follower that reads RATE MiB per second receives them.
+// The second form gives an agent random orders for 20 jobs meanwhile. The third
+// form uses a single task that writes the given number of MiB, and checks that a
+// follower that reads RATE MiB per second receives them.
 package main
 
 import (
@@ -24,15 +26,20 @@ func main() {
 	n := flag.Int("n", 200, "rounds")
 	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "of the random moments")
 	program := flag.String("taskrun", "", "the program; without it is built")
+	agent := flag.Bool("agent", false, "kill an agent with jobs, instead of runs")
 	output := flag.Int("output", 0, "of one task in `MiB`, instead of rounds")
 	rate := flag.Int("rate", 1, "of its follower, in `MiB` a second")
 	write := flag.Int("write", 0, "be that task, with so many `MiB`")
 	flag.Parse()
+	play := playRound
+	if *agent {
+		play = playAgentRound
+	}
 	var err error
 	if *write > 0 {
 		err = writeText(*write)
 	} else {
-		err = crash(*n, *output, *rate, *seed, *program)
+		err = crash(*n, *output, *rate, *seed, *program, play)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "crash:", err)
@@ -41,7 +48,7 @@ func main() {
 }
 
 // crash plays rounds with a program, which it builds unless it is given.
-func crash(n, output, rate int, seed uint64, program string) error {
+func crash(n, output, rate int, seed uint64, program string, play playFunc) error {
 	dir, err := os.MkdirTemp("", "crash")
 	if err != nil {
 		return err
@@ -56,14 +63,18 @@ func crash(n, output, rate int, seed uint64, program string) error {
 	if output > 0 {
 		return largeOutput(dir, program, output, rate, rand.New(rand.NewPCG(seed, 0)))
 	}
-	return rounds(dir, n, seed, program)
+	return rounds(dir, n, seed, program, play)
 }
+
+// playFunc plays one round in a folder, and returns how many times it killed an
+// engine.
+type playFunc func(dir string, i int, seed uint64, program string) (kills int, err error)
 
 // atOnce is how many rounds are played concurrently: most of a round is
 // waiting.
 const atOnce = 4
 
-func rounds(dir string, n int, seed uint64, program string) error {
+func rounds(dir string, n int, seed uint64, program string, play playFunc) error {
 	fmt.Printf("%d rounds, -seed %d\n", n, seed)
 	var group sync.WaitGroup
 	errs, free := make([]error, n), make(chan struct{}, atOnce)
@@ -71,7 +82,7 @@ func rounds(dir string, n int, seed uint64, program string) error {
 		free <- struct{}{}
 		group.Go(func() {
 			defer func() { <-free }()
-			kills, err := playRound(filepath.Join(dir, fmt.Sprint("r", i)), i, seed, program)
+			kills, err := play(filepath.Join(dir, fmt.Sprint("r", i)), i, seed, program)
 			if err != nil {
 				errs[i] = fmt.Errorf("round %d of -seed %d, after %d kills: %w", i, seed, kills, err)
 				return
@@ -89,6 +100,17 @@ func playRound(dir string, i int, seed uint64, program string) (kills int, err e
 		return 0, err
 	}
 	if kills, err = r.play(i%5 == 4); err != nil {
+		return kills, err
+	}
+	return kills, os.RemoveAll(r.dir)
+}
+
+func playAgentRound(dir string, i int, seed uint64, program string) (kills int, err error) {
+	r, err := newAgentRound(dir, program, rand.New(rand.NewPCG(seed, uint64(i))))
+	if err != nil {
+		return 0, err
+	}
+	if kills, err = r.playAgent(); err != nil {
 		return kills, err
 	}
 	return kills, os.RemoveAll(r.dir)
