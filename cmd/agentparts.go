@@ -110,6 +110,8 @@ func (r *resident) join(opts agentOptions, set settings.Settings) error {
 			HostVolume: folders.known(running),
 		}, current),
 	}
+	// Nothing listens at these ports, which clients show; they are Nomad's.
+	r.api.Ports.RPC, r.api.Ports.Serf = 4647, 4648
 	if r.port != nil {
 		r.api.Facts["address"], r.api.Facts["open"] = r.port.Addr().String(), strconv.FormatBool(r.token == "")
 		if at, ok := r.port.Addr().(*net.TCPAddr); ok {

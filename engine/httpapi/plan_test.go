@@ -32,6 +32,9 @@ func TestPlanJob(t *testing.T) {
 		if got := *plan.Annotations.DesiredTGUpdates["g"]; got != c.want || plan.Diff.Type != c.kind {
 			t.Errorf("%s: %s, %+v, want %s, %+v", name, plan.Diff.Type, got, c.kind, c.want)
 		}
+		if evals := plan.CreatedEvals; len(evals) != 1 || evals[0].JobID != *c.job.ID || evals[0].TriggeredBy != "job-register" {
+			t.Errorf("%s: evaluations %+v, want one of the registration", name, evals)
+		}
 	}
 }
 

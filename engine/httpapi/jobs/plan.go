@@ -6,6 +6,8 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/httpapi/rest"
+	"taskrun/engine/leaf/chance"
+	"taskrun/engine/leaf/event"
 )
 
 // jobPlanned is an api.JobPlanResponse in its wire format.
@@ -30,7 +32,10 @@ func (h *Handler) Plan(r *rest.Request, order *api.JobPlanRequest) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	answer := &jobPlanned{Annotations: plan.Annotations(), Diff: plan.Diff, Warnings: listed("warning", warnings)}
+	answer := &jobPlanned{
+		Annotations: plan.Annotations(), Diff: plan.Diff, Warnings: listed("warning", warnings),
+		CreatedEvals: []*api.Evaluation{evaluation(order.Job)},
+	}
 	if !order.Diff {
 		answer.Diff = nil
 	}
@@ -44,4 +49,12 @@ func (h *Handler) Plan(r *rest.Request, order *api.JobPlanRequest) (any, error) 
 	}
 	r.SetIndex(answer.Index)
 	return answer, nil
+}
+
+// evaluation returns the evaluation that a registration of the job would create.
+func evaluation(job *api.Job) *api.Evaluation {
+	return &api.Evaluation{
+		ID: chance.Source{}.ID(), Namespace: *job.Namespace, JobID: *job.ID, Type: *job.Type, Priority: *job.Priority,
+		TriggeredBy: string(event.JobRegister), Status: api.EvalStatusPending,
+	}
 }
