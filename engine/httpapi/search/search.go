@@ -29,7 +29,7 @@ const (
 
 // nothingOf lists the kinds of objects that never exist here.
 var nothingOf = []contexts.Context{
-	contexts.Plugins, contexts.Volumes, contexts.HostVolumes,
+	contexts.Plugins, contexts.Volumes,
 	contexts.Quotas, contexts.Recommendations,
 }
 
@@ -42,7 +42,7 @@ type searched struct {
 
 // searchable returns the IDs of all objects that a request may see.
 func (h *Handler) searchable(r *rest.Request) []searched {
-	var jobs, allocs, evaluations, deployments, variables, pools, namespaces []string
+	var jobs, allocs, evaluations, deployments, variables, pools, namespaces, volumes []string
 	now := h.run.Look()
 	for _, j := range now.Jobs {
 		if !r.InNamespace(*j.Namespace) {
@@ -72,6 +72,11 @@ func (h *Handler) searchable(r *rest.Request) []searched {
 	for _, n := range h.run.Namespaces() {
 		namespaces = append(namespaces, n.Name)
 	}
+	for _, v := range h.run.Engine.Registry().HostVolumes.All() {
+		if r.InNamespace(v.Namespace) {
+			volumes = append(volumes, v.ID)
+		}
+	}
 	var policies []string
 	for _, p := range now.Policies(r) {
 		policies = append(policies, p.ID)
@@ -86,6 +91,7 @@ func (h *Handler) searchable(r *rest.Request) []searched {
 		{contexts.NodePools, pools, false},
 		{contexts.Namespaces, namespaces, false},
 		{contexts.Variables, variables, false},
+		{contexts.HostVolumes, volumes, true},
 	}
 	for _, kind := range nothingOf {
 		all = append(all, searched{kind: kind})
