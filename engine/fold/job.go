@@ -98,6 +98,10 @@ func (r *Run) Deployment(job string) *Deployment {
 	return nil
 }
 
+// DeploymentsOf returns the deployments of a job, oldest first. They are read
+// only.
+func (r *Run) DeploymentsOf(job string) []*Deployment { return r.deployments[job] }
+
 // Version returns a version of a job, or nil.
 func (r *Run) Version(job string, number uint64) *Version { return r.versions[versionKey{job, number}] }
 

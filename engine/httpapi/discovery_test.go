@@ -166,9 +166,6 @@ func TestEventsInNamespaces(t *testing.T) {
 func TestEventsOfNodesAndPools(t *testing.T) {
 	t.Parallel()
 	f := serveResident(t)
-	if err := f.engine.Submit(); err != nil {
-		t.Fatal(err)
-	}
 	if _, err := f.client.NodePools().Register(&api.NodePool{Name: "gpu", Description: "fast"}, nil); err != nil {
 		t.Fatal(err)
 	}

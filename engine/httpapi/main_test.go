@@ -22,6 +22,7 @@ import (
 	"taskrun/engine/leaf/event"
 	"taskrun/engine/leaf/service"
 	"taskrun/engine/leaf/variable"
+	"taskrun/engine/leaf/workload"
 	"taskrun/hooks/catalog"
 	"taskrun/hooks/stubs"
 	"taskrun/jobspec"
@@ -72,6 +73,7 @@ type fixture struct {
 	http   *http.Client
 	driver *fakeDriver
 	events *event.Subscription
+	keys   *workload.Keyring
 }
 
 // rules is a preflight with Nomad's rules only.
@@ -132,10 +134,11 @@ func serveEngine(t testing.TB, configure func(*engine.Config), change func(*http
 		Services: services, Variables: variables, Node: node,
 		Drivers: map[string]drivers.Driver{"mock_driver": f.driver, "raw_exec": f.driver},
 	}
+	cfg := httpapi.Config{Node: node, Version: "1.2.3", Preflight: rules(node), Keys: workload.NewKeyring()}
+	change(&cfg)
+	f.keys = cfg.Keys
 	configure(&settings)
 	f.engine = engine.New(settings)
-	cfg := httpapi.Config{Node: node, Version: "1.2.3", Preflight: rules(node)}
-	change(&cfg)
 	f.server = httpapi.New(f.engine, cfg)
 	l, path, err := httpapi.Listen(socketDir(t), "job-1")
 	if err != nil {

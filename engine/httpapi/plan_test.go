@@ -29,6 +29,9 @@ func TestPlanJob(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
+		if e := plan.CreatedEvals; len(e) != 1 || e[0].JobID != *c.job.ID || e[0].Status != "pending" || e[0].ID == "" {
+			t.Errorf("%s: evaluations %+v", name, e)
+		}
 		if got := *plan.Annotations.DesiredTGUpdates["g"]; got != c.want || plan.Diff.Type != c.kind {
 			t.Errorf("%s: %s, %+v, want %s, %+v", name, plan.Diff.Type, got, c.kind, c.want)
 		}

@@ -22,7 +22,8 @@ const connectionsPerTask = 16
 type caller struct {
 	claims workload.Claims
 	group  string
-	job    string // the allocation's job; claims name the parent
+	job    string // the ID of the allocation's job; claims name the parent
+	key    string // of that job
 	engine *engine.Engine
 }
 
@@ -102,14 +103,14 @@ func callerOf(r *http.Request, keys *workload.Keyring, e *engine.Engine) (*calle
 	if !ok || a.Status == api.AllocClientStatusComplete || a.Status == api.AllocClientStatusFailed {
 		return nil, rest.Fail(http.StatusForbidden, "Forbidden")
 	}
-	return &caller{claims: claims, group: a.Group, job: *a.Job.ID, engine: e}, nil
+	return &caller{claims: claims, group: a.Group, job: *a.Job.ID, key: a.Alloc.Job, engine: e}, nil
 }
 
 // callerRights decide what a task may read: what Nomad's default policy for
 // workloads allows, and its own job. Everything else is denied.
 var callerRights = map[string]func(*caller, *rest.Request) bool{
-	"/v1/services":  anything,
-	"/v1/service/*": anything,
+	"/v1/services":  (*caller).inNamespace,
+	"/v1/service/*": (*caller).inNamespace,
 
 	"/v1/vars": anything, // the list omits unreadable ones
 	"/v1/var/*": func(c *caller, r *rest.Request) bool {
@@ -150,11 +151,17 @@ func (c *caller) mayRead(namespace, path string) bool {
 	return namespace == c.claims.Namespace && slices.Contains(own, path)
 }
 
+// inNamespace reports whether a request is about the task's namespace only, if
+// the engine keeps namespaces apart.
+func (c *caller) inNamespace(r *rest.Request) bool {
+	return !r.Apart || r.Namespace() == c.claims.Namespace
+}
+
 func (c *caller) ownsJob(r *rest.Request) bool {
 	return (r.ID == c.job || r.ID == c.claims.Job) && r.InNamespace(c.claims.Namespace)
 }
 
 func (c *caller) ownsAlloc(r *rest.Request) bool {
 	a, ok := c.engine.Alloc(r.ID)
-	return ok && *a.Job.ID == c.job
+	return ok && a.Alloc.Job == c.key
 }

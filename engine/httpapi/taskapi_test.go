@@ -20,7 +20,6 @@ import (
 // taskAPI is a server at the socket of a task whose identity has a token.
 type taskAPI struct {
 	*fixture
-	keys     *workload.Keyring
 	alloc    *event.Alloc
 	path     string
 	listener net.Listener
@@ -31,10 +30,16 @@ type taskAPI struct {
 // one.
 func serveTask(t *testing.T) *taskAPI {
 	t.Helper()
-	keys := workload.NewKeyring()
-	f := serveWith(t, func(c *httpapi.Config) { c.Keys = keys }, newJob("own", "service", newTask("own", "run_for", "1h")), newJob("other", "service", newTask("stranger", "run_for", "1h")))
-	a := &taskAPI{fixture: f, keys: keys, path: filepath.Join(socketDir(t), "api.sock"), served: make(chan struct{})}
+	f := serve(t, newJob("own", "service", newTask("own", "run_for", "1h")), newJob("other", "service", newTask("stranger", "run_for", "1h")))
+	a := serveTasks(t, f)
 	a.alloc = f.running("own")
+	return a
+}
+
+// serveTasks serves the tasks of a server.
+func serveTasks(t *testing.T, f *fixture) *taskAPI {
+	t.Helper()
+	a := &taskAPI{fixture: f, path: filepath.Join(socketDir(t), "api.sock"), served: make(chan struct{})}
 	var err error
 	if a.listener, err = net.Listen("unix", a.path); err != nil {
 		t.Fatal(err)

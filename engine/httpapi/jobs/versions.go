@@ -110,8 +110,11 @@ func (h *Handler) accept(r *rest.Request, order Order, job *api.Job, bodyNamespa
 		return nil, rest.Fail(http.StatusBadRequest, "%s", otherID)
 	}
 	asked := cmp.Or(r.Query.Get("namespace"), bodyNamespace)
-	if asked != "" && (h.run.Resident || asked != api.AllNamespacesNamespace) {
+	switch {
+	case asked != "" && (h.run.Resident || asked != api.AllNamespacesNamespace):
 		job.Namespace = &asked
+	case job.Namespace != nil && *job.Namespace == "":
+		job.Namespace = nil // the default one
 	}
 	warnings, errs := h.checkJob(order, job)
 	if len(errs) > 0 {

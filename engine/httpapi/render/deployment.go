@@ -12,7 +12,7 @@ func (run *Run) Deployments(key string) (list []*api.Deployment) {
 		return nil
 	}
 	for _, d := range run.Engine.Deployments(key) {
-		created, modified, changed := run.Tracker.Deployment(d.ID)
+		created, modified, changed := run.Tracker.Deployment(key, d.ID)
 		index, _ := run.Tracker.Version(key, d.Version)
 		if changed.IsZero() {
 			changed = d.Began

@@ -17,6 +17,7 @@ type Tracker struct {
 	Feed *feed.Feed // the event stream
 
 	engine *engine.Engine
+	node   string // ID
 	cancel context.CancelFunc
 	ended  chan struct{}
 }
@@ -25,7 +26,7 @@ type Tracker struct {
 // close it.
 func New(e *engine.Engine, node string) *Tracker {
 	ctx, cancel := context.WithCancel(context.Background())
-	t := &Tracker{Feed: feed.New(), engine: e, cancel: cancel, ended: make(chan struct{})}
+	t := &Tracker{Feed: feed.New(), engine: e, node: node, cancel: cancel, ended: make(chan struct{})}
 	t.Feed.Add(fold.FirstIndex, feed.Occurrence{Topic: api.TopicNode, Kind: "NodeRegistration", Key: node})
 	sub := e.Subscribe(false)
 	go func() {

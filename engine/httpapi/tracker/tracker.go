@@ -41,12 +41,12 @@ func (t *Tracker) Alloc(id string) (known Alloc) {
 	return known
 }
 
-// Deployment returns the indexes of a deployment, and the time of its last
+// Deployment returns the indexes of a job's deployment, and the time of its last
 // change.
-func (t *Tracker) Deployment(id string) (created, modified uint64, changed time.Time) {
+func (t *Tracker) Deployment(job, id string) (created, modified uint64, changed time.Time) {
 	created, modified = fold.FirstIndex, fold.FirstIndex
 	t.engine.State().Look(func(run *fold.Run) {
-		for _, d := range run.Deployments {
+		for _, d := range run.DeploymentsOf(job) {
 			if d.ID == id {
 				created, modified, changed = d.Created, d.Modified, d.Changed
 			}
@@ -97,9 +97,12 @@ func (t *Tracker) Version(job string, number uint64) (index uint64, evaluation s
 }
 
 // PolicyID returns the ID of a scaling policy. It is a function of its target
-// and the run.
+// and the run or, in a resident engine, the node.
 func (t *Tracker) PolicyID(target ...string) string {
-	seed := slices.Min(append(slices.Collect(maps.Values(t.engine.RunDirs())), "\xff"))
+	seed := t.node
+	if !t.engine.Resident() {
+		seed = slices.Min(append(slices.Collect(maps.Values(t.engine.RunDirs())), "\xff"))
+	}
 	sum := sha256.Sum256([]byte(seed + "\x00" + strings.Join(target, "\x00")))
 	h := hex.EncodeToString(sum[:16])
 	return strings.Join([]string{h[:8], h[8:12], h[12:16], h[16:20], h[20:]}, "-")
