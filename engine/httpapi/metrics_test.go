@@ -76,7 +76,7 @@ func TestMetricsOfTasks(t *testing.T) {
 	f.untilJobIs("ended", "dead")
 	of := map[string]string{"alloc_id": alloc, "job": "job", "task": "t", "task_group": "g", "namespace": "default"}
 	group := map[string]string{"job": "ended", "task_group": "g", "namespace": "default"}
-	node := map[string]string{"node_id": nodeID, "datacenter": "dc1"}
+	node := map[string]string{"node_id": nodeID, "datacenter": "dc1", "node_class": "none", "node_pool": "default", "host": "vm"}
 	wanted := []api.GaugeValue{
 		{Name: "nomad.client.allocs.memory.rss", Value: 1, DisplayLabels: of},
 		{Name: "nomad.client.allocs.memory.cache", Value: 2, DisplayLabels: of},

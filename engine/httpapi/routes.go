@@ -42,7 +42,9 @@ func routes(run *render.Run, cfg *Config, requests *node.Requests) []route {
 			topic := fold.Topic{Table: table, Key: key(r)}
 			index := run.Engine.State().Wait(r.Context(), topic, after, limit)
 			if run.Resident && index == fold.FirstIndex && fromZero(topic) {
-				return 0
+				if index = run.Engine.State().Index(fold.Topic{Table: table}); index == fold.FirstIndex {
+					return 0
+				}
 			}
 			return index
 		}, get)
@@ -176,7 +178,8 @@ func routes(run *render.Run, cfg *Config, requests *node.Requests) []route {
 }
 
 // fromZero reports whether a list has index 0 in Nomad until its table changes
-// for the first time. That of other lists is 1.
+// for the first time. That of other lists is 1. The lists of a job without such
+// objects have the index of the table.
 func fromZero(t fold.Topic) bool {
 	switch t.Table {
 	case fold.Jobs, fold.Allocations, fold.Evaluations, fold.Deployments:

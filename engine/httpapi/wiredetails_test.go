@@ -74,7 +74,7 @@ func TestIndexOfEmptyLists(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.running("t")
-	for _, path := range []string{"jobs?prefix=x", "allocations?prefix=00", "evaluations?prefix=00"} {
+	for _, path := range []string{"jobs?prefix=x", "allocations?prefix=00", "evaluations?prefix=00", "job/x/allocations", "job/x/evaluations"} {
 		resp := f.do("GET", "/v1/"+path, nil)
 		if body := readAll(t, resp.Body); resp.Header.Get("X-Nomad-Index") == "0" || body != "[]" {
 			t.Errorf("%s: index %s: %s", path, resp.Header.Get("X-Nomad-Index"), body)
@@ -135,8 +135,7 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// The agent describes the ports of its configuration, and refuses what would
-// show its environment.
+// The agent describes the ports of its configuration.
 func TestAgentConfig(t *testing.T) {
 	t.Parallel()
 	f := serveWith(t, func(c *httpapi.Config) { c.Ports, c.Dev = httpapi.Ports{HTTP: 1, RPC: 2, Serf: 3}, true })
@@ -152,10 +151,6 @@ func TestAgentConfig(t *testing.T) {
 	}
 	f.answers(t, map[string]string{
 		"GET /v1/status/leader":                        `200 "127.0.0.1:2"`,
-		"GET /v1/agent/host":                           "501 not supported by taskrun…",
-		"GET /v1/agent/pprof/heap":                     "501 not supported by taskrun…",
-		"PUT /v1/agent/join?address=x":                 "501 not supported by taskrun…",
-		"PUT /v1/agent/force-leave?node=x":             "501 not supported by taskrun…",
 		"GET /v1/event/stream?topic=Evaluation:::*":    "400 Invalid topic query: error parsing topics: Invalid key value pair for topic, topic: Evaluation:::*",
 		"GET /v1/agent/monitor?node_id=a&server_id=b":  "400 Cannot target node and server simultaneously",
 		"GET /v1/agent/monitor?server_id=other.global": "400 unknown Nomad server other.global",

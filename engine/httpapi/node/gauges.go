@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"runtime"
@@ -79,7 +80,10 @@ func (h *Handler) attribute(name string) float64 {
 }
 
 func (h *Handler) nodeLabels() map[string]string {
-	return map[string]string{"node_id": h.run.Machine.ID, "datacenter": h.run.Machine.Datacenter}
+	n := h.run.Machine
+	return map[string]string{
+		"node_id": n.ID, "datacenter": n.Datacenter, "node_class": cmp.Or(n.Class, "none"), "node_pool": n.Pool, "host": n.Name,
+	}
 }
 
 // addHost adds the resources of the machine and their usage, if they can be
