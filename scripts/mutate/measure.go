@@ -174,7 +174,7 @@ func (m *meter) build(ctx context.Context) (err error) {
 		return err
 	}
 	m.binary = filepath.Join(m.tmp, "test")
-	cmd := command(ctx, "go", "test", "-c", "-cover", "-covermode=set", "-coverpkg=./...", "-o", m.binary, m.pkg.ImportPath)
+	cmd := command(ctx, "go", "test", "-c", "-vet=off", "-cover", "-covermode=set", "-coverpkg=./...", "-o", m.binary, m.pkg.ImportPath)
 	cmd.Dir = m.pkg.Module.Dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, bytes.TrimSpace(out))
