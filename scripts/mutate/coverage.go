@@ -125,6 +125,18 @@ func (c *coverage) batches(m mutant, of string) []batch {
 	return out
 }
 
+// around returns the tests of a package, and those of its importers that were
+// not measured test by test, because they do not take long. A process that such
+// a test kills may run a statement that nothing seems to run.
+func (c *coverage) around(p *pkg) (out []batch) {
+	for _, of := range append([]string{p.ImportPath}, p.importers...) {
+		if u := c.whole[of]; u != nil && (of == p.ImportPath || len(u.Parts) == 0) {
+			out = append(out, batch{u})
+		}
+	}
+	return out
+}
+
 // parse reads the blocks that ran from a profile of a module.
 func parse(profile, module string) (map[string][]block, error) {
 	out := map[string][]block{}

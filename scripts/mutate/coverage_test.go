@@ -129,6 +129,12 @@ func TestBatches(t *testing.T) {
 	if got, want := shown(m), []string{"a ."}; !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
+	whole := &unit{Package: "a", Parts: []string{"TestA"}}
+	c.whole = map[string]*unit{"a": whole, "b": {Package: "b", Parts: []string{"TestB"}}, "c": {Package: "c"}}
+	got := c.around(&pkg{ImportPath: "a", importers: []string{"b", "c", "d"}})
+	if len(got) != 2 || got[0][0] != whole || got[1][0].Package != "c" {
+		t.Errorf("around a: %v", got)
+	}
 	m.statement = position{}
 	if got := shown(m); len(got) != 5 {
 		t.Errorf("outside of functions: %q", got)

@@ -70,11 +70,8 @@ const untested = "(no test runs the statement)"
 // covered runs the tests that may notice a mutant until one fails.
 func (t *trial) covered(ctx context.Context, dir string, env []string, p *pkg, m mutant) (verdict, string, error) {
 	batches, reason := t.coverage.batches(m, p.ImportPath), ""
-	if whole := t.coverage.whole[p.ImportPath]; len(batches) == 0 && whole != nil {
-		batches = []batch{{whole}} // a process that was killed may have run it
-	}
 	if !slices.ContainsFunc(t.coverage.units, func(u *unit) bool { return u.covers(m) }) {
-		reason = untested
+		batches, reason = t.coverage.around(p), untested
 	}
 	binary, built := filepath.Join(dir, "test"), ""
 	for _, b := range batches {

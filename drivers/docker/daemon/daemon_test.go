@@ -26,6 +26,8 @@ func TestFind(t *testing.T) {
 	}
 	const sum = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae" // of foo
 	write("contexts/meta/"+sum+"/meta.json", `{"Endpoints":{"docker":{"Host":"tcp://foo:1"}}}`)
+	const ofDefault = "37a8eec1ce19687d132fe29051dca629d164e2c4958ba141d5f4133a33f0688f" // the name of no context
+	write("contexts/meta/"+ofDefault+"/meta.json", `{"Endpoints":{"docker":{"Host":"tcp://default:1"}}}`)
 	const standard = "unix:///var/run/docker.sock"
 	for _, c := range []struct {
 		host, config string
