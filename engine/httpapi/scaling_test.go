@@ -36,7 +36,7 @@ func TestScalingPolicies(t *testing.T) {
 	for _, stub := range all {
 		p := get[*api.ScalingPolicy](f, "/v1/scaling/policy/"+stub.ID)
 		if *p.Enabled == (p.Type == "horizontal") || stub.Enabled != *p.Enabled || p.Target["Group"] != "g" || (p.Target["Task"] == "t") == (p.Type == "horizontal") ||
-			p.Namespace != p.Target["Namespace"] || p.CreateIndex == 0 || p.ModifyIndex == 0 {
+			p.Namespace != "" || p.CreateIndex == 0 || p.ModifyIndex == 0 {
 			t.Errorf("%+v", p)
 		}
 	}

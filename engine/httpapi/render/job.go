@@ -44,12 +44,19 @@ func (now *Snapshot) jobStatus(key string, j *api.Job, stopped, ended bool) stri
 	if len(now.allocs[key]) == 0 {
 		status = "pending"
 	}
+	wanted := map[string]bool{} // groups that have an allocation
 	for _, a := range now.allocs[key] {
 		if !tracker.Terminal(a.Status) {
 			return "running"
 		}
 		if now.run.Tracker.Alloc(a.ID).Awaited {
 			status = "pending"
+		}
+		wanted[a.Group] = wanted[a.Group] || a.Unwanted == ""
+	}
+	for _, g := range j.TaskGroups {
+		if status == "dead" && !stopped && *g.Count > 0 && !wanted[*g.Name] {
+			return "running" // an update has stopped the allocations, and is about to place others
 		}
 	}
 	return status

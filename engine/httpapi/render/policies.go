@@ -59,7 +59,7 @@ func (run *Run) AddPolicies(j *api.Job) {
 // and values.
 func (run *Run) scalingPolicy(j *api.Job, p *api.ScalingPolicy, target ...string) *api.ScalingPolicy {
 	policy := *p
-	policy.Namespace = *j.Namespace
+	policy.Namespace = "" // Nomad only sends that of the target
 	policy.Target = map[string]string{"Namespace": *j.Namespace, "Job": *j.ID}
 	for i := 0; i < len(target); i += 2 {
 		policy.Target[target[i]] = target[i+1]
