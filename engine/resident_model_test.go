@@ -234,7 +234,7 @@ func (m *model) step() {
 		})
 	case what == 9 && known.kind == "service":
 		if allocs := m.engine.AllocsOf(key); len(allocs) > 0 {
-			m.order(key, "stop of an allocation", func() error { return m.engine.StopAlloc(allocs[len(allocs)-1].ID, false) })
+			m.order(key, "stop of an allocation", func() error { return m.engine.StopAlloc(allocs[len(allocs)-1].ID, engine.AllocStop{}) })
 		}
 	case what == 10:
 		m.order("", "collect", func() error { m.engine.Collect(); return nil })
