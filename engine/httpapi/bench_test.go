@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"io"
 	"testing"
-
-	"github.com/hashicorp/nomad/api"
 )
 
 // BenchmarkRequest measures requests for a job of a hundred allocations.
@@ -40,14 +38,16 @@ func (f *fixture) bench(b *testing.B, path string) {
 	}
 }
 
-// BenchmarkManyJobs measures requests to an engine of a thousand jobs.
+// BenchmarkManyJobs measures requests to a resident engine of a thousand jobs.
 func BenchmarkManyJobs(b *testing.B) {
 	const n = 1000
-	var jobs []*api.Job
+	f := serveResident(b)
 	for i := range n {
-		jobs = append(jobs, newJob(fmt.Sprintf("job-%04d", i), "service", newTask("t", "run_for", "1h")))
+		job := newJob(fmt.Sprintf("job-%04d", i), "service", newTask("t", "run_for", "1h"))
+		if _, _, err := f.client.Jobs().Register(job, nil); err != nil {
+			b.Fatal(err)
+		}
 	}
-	f := serve(b, jobs...)
 	for range n {
 		f.running("t")
 	}
