@@ -55,6 +55,9 @@ func FuzzServe(f *testing.F) {
 		{"PUT", "/v1/validate/job", "", `{"Job":{"TaskGroups":[null,{"Volumes":{"a":null}}]}}`},
 		{"PUT", "/v1/job/x/plan", "", `{"Diff":true,"Job":{"ID":"x","Periodic":{},"Constraints":[{}]}}`},
 		{"DELETE", "/v1/var/a/b", "cas=7", ""},
+		{"PUT", "/v1/var/a/b", "lock-acquire", `{"Lock":{"ID":"x","TTL":"10s","LockDelay":"1ms"},"Items":{"k":"v"}}`},
+		{"PUT", "/v1/var/a/b", "lock-renew", `{"Lock":{"ID":"x"}}`},
+		{"PUT", "/v1/var/a/b", "lock-release&namespace=n", `{"Lock":{"ID":"x"}}`},
 		{"DELETE", "//", "%zz&&=", "null"},
 	} {
 		f.Add(seed[0], seed[1], seed[2], seed[3])
