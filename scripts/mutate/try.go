@@ -77,8 +77,11 @@ func (t *trial) covered(ctx context.Context, dir string, env []string, p *pkg, m
 	for _, b := range batches {
 		of := b[0].Package
 		if built != of {
-			if ok, why := passes(ctx, buildTime, "", env, "go", "test", "-c", "-vet=off", "-o", binary, of); !ok {
-				return "", "", fmt.Errorf("cannot build the tests of %s with %s: %s", of, m, why)
+			switch ok, why := passes(ctx, buildTime, "", env, "go", "test", "-c", "-vet=off", "-o", binary, of); {
+			case why == timedOut:
+				return "", "", fmt.Errorf("%s: the build %s", m, why)
+			case !ok: // a constant that does not suit other packages
+				return uncompilable, "", nil
 			}
 			built = of
 		}
