@@ -10,7 +10,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	hooks "taskrun/hooks/catalog"
@@ -158,9 +157,6 @@ func token(dir *allocdir.Agent) (string, error) {
 func agentError(err error, dataDir string) error {
 	if errors.Is(err, allocdir.ErrAgent) {
 		return usageError("%w", err).withHint("stop it with taskrun agent stop, or give this one another directory with --data-dir")
-	}
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return usageError("%w", err).withHint("stop the program that has it, or choose another port with --http")
 	}
 	return readOnly(err, dataDir)
 }

@@ -64,7 +64,7 @@ type resident struct {
 }
 
 // newResident returns an agent that is about to run. On error nothing is left.
-func newResident(a *app, opts agentOptions, set settings.Settings, dataDir string, watch *keeper.Watch) (r *resident, err error) {
+func newResident(a *app, opts agentOptions, set settings.Settings, dataDir string, watch *keeper.Watch) (_ *resident, err error) {
 	resumed, err := watch.Resumed()
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func newResident(a *app, opts agentOptions, set settings.Settings, dataDir strin
 	if resumed {
 		lock = watch.Held(agentLock)
 	}
-	r = &resident{a: a, dataDir: dataDir, pid: os.Getpid(), dev: opts.dev, idle: opts.idle, watch: watch}
+	r := &resident{a: a, dataDir: dataDir, pid: os.Getpid(), dev: opts.dev, idle: opts.idle, watch: watch}
 	if watch.Detached() {
 		r.pid = os.Getppid() // the keeper's, which stays
 	}
@@ -122,10 +122,12 @@ func (r *resident) listen(opts agentOptions, set settings.Settings) (err error) 
 			return err
 		}
 	}
-	if r.port, err = httpapi.ListenTCP(addr, r.token); err != nil {
-		return usageError("%w", err)
+	port, err := httpapi.ListenTCP(addr, r.token)
+	if err != nil {
+		return usageError("%w", err).withHint("stop the program that has the port, or choose another with --http")
 	}
-	r.closers = append(r.closers, func() { _ = r.port.Close() })
+	r.port = port
+	r.closers = append(r.closers, func() { _ = port.Close() })
 	return os.WriteFile(r.dir.Path(agentAddress), []byte(r.port.Addr().String()+"\n"), 0o600)
 }
 

@@ -10,6 +10,7 @@ import (
 	"taskrun/cmd/client"
 	"taskrun/cmd/record"
 	"taskrun/cmd/source"
+	"taskrun/engine/leaf/event"
 )
 
 // findRun returns the run of a job or, without one, the only run. If the same
@@ -19,6 +20,7 @@ func (a *app) findRun(ctx context.Context, job, dataDir string) (*source.Directo
 	if err != nil {
 		return nil, err
 	}
+	runs = slices.DeleteFunc(runs, func(r *source.Directory) bool { return r.Self.Agent && len(r.IDs) == 0 })
 	var names []string
 	var found []*source.Directory
 	for _, r := range runs {
@@ -67,7 +69,17 @@ func (a *app) liveRuns(ctx context.Context) (runs []*source.Directory, err error
 			failures = errors.Join(failures, err)
 			continue
 		}
-		runs = append(runs, source.NewDirectory(s, self))
+		d := source.NewDirectory(s, self)
+		if self.Agent {
+			jobs, errs := client.ListJobs(ctx, []*client.Server{s})
+			failures = errors.Join(append(errs, failures)...)
+			ended := map[string]bool{}
+			for _, j := range jobs {
+				ended[event.JobKey(j.Namespace, j.ID)] = j.Status == "dead"
+			}
+			d.Living(ended)
+		}
+		runs = append(runs, d)
 	}
 	if len(runs) == 0 && failures != nil {
 		return nil, failures

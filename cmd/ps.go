@@ -3,7 +3,9 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -99,8 +101,8 @@ func runPs(ctx context.Context, a *app, targets []string, opts psOptions) error 
 		tasks = slices.DeleteFunc(tasks, (*client.Task).Replaced)
 	}
 	known, _ := client.ListJobs(ctx, servers) // listing the tasks has reported servers that do not answer
-	if opts.cluster.Address != "" && !opts.all && opts.job == "" && len(targets) == 0 {
-		tasks, known = current(tasks, known)
+	if !opts.all && opts.job == "" && len(targets) == 0 {
+		tasks, known = current(tasks, known, a.remembers(ctx, servers))
 	}
 	st := statusOf(tasks, client.Labels(all), time.Now())
 	for _, j := range known {
@@ -132,12 +134,26 @@ func runPs(ctx context.Context, a *app, targets []string, opts psOptions) error 
 	return answer.WriteStatus(answerTo(a, opts.mode), st)
 }
 
-// current removes the jobs of a cluster that run nothing any more. A cluster
-// remembers such jobs for hours.
-func current(tasks []*client.Task, jobs []client.Job) ([]*client.Task, []client.Job) {
-	jobs = slices.DeleteFunc(jobs, func(j client.Job) bool { return j.Status == "dead" })
+// remembers returns the servers that remember jobs which run nothing any more, for
+// hours: clusters and agents.
+func (a *app) remembers(ctx context.Context, servers []*client.Server) map[*client.Server]bool {
+	found := map[*client.Server]bool{}
+	for _, s := range servers {
+		if s.Socket == "" {
+			found[s] = true
+		} else if strings.HasPrefix(filepath.Base(s.Socket), agentJob+"-") {
+			self, err := s.Self(ctx)
+			found[s] = err == nil && self.Agent
+		}
+	}
+	return found
+}
+
+// current removes the jobs of some servers that run nothing any more.
+func current(tasks []*client.Task, jobs []client.Job, of map[*client.Server]bool) ([]*client.Task, []client.Job) {
+	jobs = slices.DeleteFunc(jobs, func(j client.Job) bool { return of[j.Server] && j.Status == "dead" })
 	tasks = slices.DeleteFunc(tasks, func(t *client.Task) bool {
-		return t.Ended() && !slices.ContainsFunc(jobs, func(j client.Job) bool {
+		return of[t.Server] && t.Ended() && !slices.ContainsFunc(jobs, func(j client.Job) bool {
 			return j.ID == t.Alloc.JobID && (j.Namespace == "" || j.Namespace == t.Alloc.Namespace)
 		})
 	})

@@ -13,11 +13,12 @@ import (
 // job exists, and that jobs of two namespaces may have the same ID.
 func TestCurrent(t *testing.T) {
 	t.Parallel()
+	cluster, run := &client.Server{}, &client.Server{}
 	task := func(namespace, job, status string) *client.Task {
-		return &client.Task{Alloc: &api.AllocationListStub{Namespace: namespace, JobID: job, ClientStatus: status}, State: &api.TaskState{}}
+		return &client.Task{Server: cluster, Alloc: &api.AllocationListStub{Namespace: namespace, JobID: job, ClientStatus: status}, State: &api.TaskState{}}
 	}
 	job := func(namespace, id, status string) client.Job {
-		return client.Job{JobListStub: &api.JobListStub{Namespace: namespace, ID: id, Status: status}}
+		return client.Job{JobListStub: &api.JobListStub{Namespace: namespace, ID: id, Status: status}, Server: cluster}
 	}
 	tasks, jobs := current([]*client.Task{
 		task("a", "web", api.AllocClientStatusComplete),
@@ -25,12 +26,13 @@ func TestCurrent(t *testing.T) {
 		task("b", "web", api.AllocClientStatusRunning),
 		task("b", "old", api.AllocClientStatusFailed),
 		task("", "here", api.AllocClientStatusFailed),
-	}, []client.Job{job("a", "web", "running"), job("b", "web", "dead"), job("b", "old", "dead"), job("", "here", "pending")})
+		{Server: run, Alloc: &api.AllocationListStub{JobID: "up", ClientStatus: api.AllocClientStatusComplete}},
+	}, []client.Job{job("a", "web", "running"), job("b", "web", "dead"), job("b", "old", "dead"), job("", "here", "pending")}, map[*client.Server]bool{cluster: true})
 	var got []string
 	for _, task := range tasks {
 		got = append(got, task.Alloc.Namespace+"/"+task.Alloc.JobID+" "+task.Alloc.ClientStatus)
 	}
-	if want := "[a/web complete b/web running /here failed]"; fmt.Sprint(got) != want || len(jobs) != 2 {
+	if want := "[a/web complete b/web running /here failed /up complete]"; fmt.Sprint(got) != want || len(jobs) != 2 {
 		t.Errorf("got %v of %d jobs, want %s", got, len(jobs), want)
 	}
 }

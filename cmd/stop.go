@@ -110,9 +110,9 @@ func runStop(ctx context.Context, a *app, job string, opts stopOptions) error {
 	if job != "" {
 		jobs = []string{job}
 	}
-	if len(jobs) < len(d.IDs) {
+	if len(jobs) < len(d.IDs) || d.Self.Agent {
 		if opts.kill {
-			return usageError("cannot kill only job %q: other jobs of its run continue", job).withHint("leave out --kill, or leave out the name to kill the whole run")
+			return usageError("cannot kill only job %q: other jobs continue", jobs[0]).withHint("leave out --kill, or leave out the name to kill the whole run")
 		}
 		d.Only = jobs
 	}

@@ -25,7 +25,11 @@ func List(dataDir, job string, live []*source.Directory) (runs []*Run, err error
 		for _, id := range slices.Backward(ids) {
 			dir := allocdir.RunDir(dataDir, job, id)
 			r := At(dir, job)
-			r.Live = slices.ContainsFunc(live, func(d *source.Directory) bool { return d.Self.Runs[job] == dir })
+			for _, d := range live {
+				if d.Self.Runs[job] == dir {
+					r.Live, r.Kept = !d.EndedJobs[job], d.EndedJobs[job]
+				}
+			}
 			runs = append(runs, r)
 		}
 	}

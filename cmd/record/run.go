@@ -28,6 +28,7 @@ type Run struct {
 	ID      string        // unique among the runs of the job
 	Dir     string        // its directory, or its file
 	Live    bool          // it has not ended yet
+	Kept    bool          // its job has ended, and an agent has it
 	Summary *view.Summary // nil: it is live, or was killed
 	// Err is why the summary cannot be read. Everything else may be readable.
 	Err error
@@ -62,8 +63,24 @@ func (r *Run) Status() string {
 		return r.Summary.Status
 	case r.Live:
 		return api.AllocClientStatusRunning
+	case r.Kept:
+		return r.lastStatus()
 	}
 	return api.AllocClientStatusLost
+}
+
+// lastStatus returns how the last allocations of the run ended.
+func (r *Run) lastStatus() string {
+	tasks, err := r.Tasks()
+	if err != nil {
+		return api.AllocClientStatusLost
+	}
+	for _, t := range tasks {
+		if !t.Replaced() && t.Alloc.ClientStatus != api.AllocClientStatusComplete {
+			return t.Alloc.ClientStatus
+		}
+	}
+	return api.AllocClientStatusComplete
 }
 
 // Began returns when the run began; zero if that is not known.

@@ -45,6 +45,8 @@ type Directory struct {
 	IDs    []string // of its jobs, sorted
 
 	Detail Detail
+	// EndedJobs are the jobs of an agent that have ended. They are not among IDs.
+	EndedJobs map[string]bool
 	// Only are the jobs that Stop stops and for whose end Follow waits while other
 	// jobs of the run continue; nil: all.
 	Only []string
@@ -76,9 +78,16 @@ func NewDirectory(s *client.Server, self *client.Self) *Directory {
 	}
 }
 
+// Living limits the run of an agent to the jobs that have not ended, given all of
+// its jobs that have.
+func (d *Directory) Living(ended map[string]bool) {
+	d.EndedJobs = ended
+	d.IDs = slices.DeleteFunc(d.IDs, func(job string) bool { return ended[job] })
+}
+
 // Narrow limits the run to one of its jobs, and returns it: the others may continue.
 func (d *Directory) Narrow(job string) *Directory {
-	if len(d.IDs) > 1 {
+	if len(d.IDs) > 1 || d.Self.Agent {
 		d.IDs, d.Only = []string{job}, []string{job}
 	}
 	return d
@@ -366,5 +375,5 @@ func (d *Directory) onlyEnded(jobs []*api.JobListStub) bool {
 			others = true
 		}
 	}
-	return d.Only != nil && others
+	return d.Only != nil && (others || d.Self.Agent)
 }
