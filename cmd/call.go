@@ -109,7 +109,7 @@ func wrongCall(cmd *cobra.Command, err error) error {
 
 // singleDash lists the flags that Nomad users write with one dash.
 var singleDash = append([]string{
-	"var", "var-file", "check", "recursive", "task", "job", "tail", "stderr", "stdout", "address", "meta", "purge", "detach", "no-shutdown-delay", "http-auth", "config", "dev", "data-dir", "log-level",
+	"var", "var-file", "check", "recursive", "task", "job", "tail", "stderr", "stdout", "address", "meta", "purge", "detach", "no-shutdown-delay", "http-auth", "config", "dev", "no-token", "data-dir", "log-level",
 }, clusterFlags...)
 
 // nomadSpelling accepts Nomad's single-dash spelling of flags. It leaves the

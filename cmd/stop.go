@@ -71,9 +71,9 @@ Exit codes:
 	opts.bindCluster(flags)
 	bindOutput(cmd, &opts.mode, "plain, json or quiet")
 	flags.BoolVar(&opts.kill, "kill", false, "kill the tasks at once, without grace")
-	flags.BoolVar(&opts.purge, "purge", false, "in a cluster: forget the job when it has ended")
-	flags.BoolVarP(&opts.detach, "detach", "d", false, "in a cluster: do not wait for the end")
-	flags.BoolVar(&opts.noDelay, "no-shutdown-delay", false, "in a cluster: leave out shutdown_delay")
+	flags.BoolVar(&opts.purge, "purge", false, "in a cluster or an agent: forget the job when it has ended")
+	flags.BoolVarP(&opts.detach, "detach", "d", false, "in a cluster or an agent: do not wait for the end")
+	flags.BoolVar(&opts.noDelay, "no-shutdown-delay", false, "in a cluster or an agent: leave out shutdown_delay")
 	bindDataDir(flags, &opts.dataDir)
 	return cmd
 }
@@ -97,7 +97,7 @@ func runStop(ctx context.Context, a *app, job string, opts stopOptions) error {
 	}
 	for _, name := range []string{"purge", "detach", "no-shutdown-delay"} {
 		if opts.flags.Changed(name) {
-			return usageError("cannot use --%s: it requires --address", name)
+			return stopInAgent(ctx, a, job, opts, name)
 		}
 	}
 	d, err := a.findRun(ctx, job, opts.dataDir)
@@ -152,6 +152,26 @@ func runStop(ctx context.Context, a *app, job string, opts stopOptions) error {
 		return err
 	}
 	return silent(summary.ExitCode)
+}
+
+// stopInAgent stops a job of the agent of the data directory in the way that a flag
+// wants, which agents have in common with clusters.
+func stopInAgent(ctx context.Context, a *app, job string, opts stopOptions, flag string) error {
+	dataDir, err := a.dataDir(opts.dataDir)
+	if err != nil {
+		return err
+	}
+	found, err := a.findAgent(ctx, dataDir)
+	switch {
+	case err != nil:
+		return err
+	case found == nil:
+		return usageError("cannot use --%s: it requires --address, or an agent", flag)
+	case opts.kill:
+		return usageError("--kill cannot be combined with --%s", flag)
+	}
+	opts.cluster.Address = "unix://" + found.server.Socket
+	return stopCluster(ctx, a, job, opts)
 }
 
 // waitTime is how long a command waits for tasks before it says so.

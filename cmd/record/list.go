@@ -36,11 +36,12 @@ func List(dataDir, job string, live []*source.Directory) (runs []*Run, err error
 	return runs, err
 }
 
-// Latest returns the latest run of each job that is not running.
+// Latest returns the latest run of each job that is not running, and that no agent
+// has.
 func Latest(runs []*Run) (latest []*Run) {
 	seen := map[string]bool{}
 	for _, r := range runs {
-		if !seen[r.Job] && !r.Live {
+		if !seen[r.Job] && !r.Live && !r.Kept {
 			latest = append(latest, r)
 		}
 		seen[r.Job] = true
