@@ -145,7 +145,10 @@ func (o *agentOptions) address(set settings.Settings) string {
 // end, even if the agent is killed.
 func (o *agentOptions) agentData(a *app, set settings.Settings, watch *keeper.Watch) (dir string, remove func(), err error) {
 	given := o.dataDir
-	if given == "" && !o.dev {
+	switch {
+	case o.dev && !o.flags.Changed("data-dir"): // that of other commands must stay
+		given = ""
+	case given == "":
 		given = set.DataDir
 	}
 	if given != "" || !o.dev {

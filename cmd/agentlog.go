@@ -77,8 +77,11 @@ func (l *agentLog) follow(ctx context.Context, e *engine.Engine) {
 		return false
 	})
 	defer sub.Close()
+	began := time.Now()
 	for e, ok := sub.Next(ctx); ok; e, ok = sub.Next(ctx) {
-		l.event(e)
+		if !e.Time.Before(began) { // otherwise an earlier agent has written it
+			l.event(e)
+		}
 	}
 }
 
@@ -86,9 +89,9 @@ func (l *agentLog) follow(ctx context.Context, e *engine.Engine) {
 func (l *agentLog) event(e event.Event) {
 	switch body := e.Body.(type) {
 	case event.Notice:
-		l.write(e.Time, levelWarn, "%s", body.Text)
+		l.write(e.Time, levelInfo, "%s", body.Text)
 	case event.Version:
-		l.write(e.Time, levelInfo, "job %s: version %d", body.Job, body.Number)
+		l.write(e.Time, levelDebug, "job %s: version %d", body.Job, body.Number)
 	case event.AllocStatus:
 		text := strings.TrimSuffix(fmt.Sprintf("%s: %s: %s", allocOf(e), body.Status, body.Description), ": ")
 		l.write(e.Time, levelInfo, "%s", text)

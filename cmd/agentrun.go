@@ -123,8 +123,11 @@ func (r *resident) listen(opts agentOptions, set settings.Settings) (err error) 
 		}
 	}
 	port, err := httpapi.ListenTCP(addr, r.token)
-	if err != nil {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
 		return usageError("%w", err).withHint("stop the program that has the port, or choose another with --http")
+	case err != nil:
+		return usageError("%w", err)
 	}
 	r.port = port
 	r.closers = append(r.closers, func() { _ = port.Close() })
