@@ -35,6 +35,9 @@ func (r *jobRun) introduce() {
 // tellVersion adds to a change that a version is there, or is another one. The
 // lock is held.
 func (r *jobRun) tellVersion(job *api.Job, c *store.Change) {
+	if r.purged.Load() {
+		return // another job may have its key
+	}
 	v := event.Version{Job: r.key, Parent: r.parent(), Number: *job.Version, Stable: job.Stable != nil && *job.Stable}
 	if job.VersionTag != nil {
 		v.Tag = job.VersionTag.Name

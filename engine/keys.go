@@ -16,6 +16,7 @@ import (
 //	job         <job>             each job of the run, an api.Job
 //	version     <job> <n>         each earlier version that is kept, an api.Job
 //	submission  <job> <n>         the source of a version, an api.JobSubmission
+//	announced   <job>             a version, with its source, whose registration has begun
 //	slot        <job> <group> <i> slotRecord; followed by a number if several have that index
 //	deployment  <job> <n>         deploymentRecord of that version
 //	scaling     <job>             scaling events, by group
@@ -26,6 +27,7 @@ const (
 	stoppedKey    = "stopped"
 	purgedKey     = "purged"
 	submissionKey = "submission"
+	announcedKey  = "announced"
 	jobKey        = "job"
 	versionKey    = "version"
 	slotKey       = "slot"

@@ -158,7 +158,7 @@ func (r *jobRun) eraseChild() {
 	r.above.children.forget(r)
 	var c store.Change
 	r.forgetAllocs(&c)
-	for _, kind := range []string{jobKey, versionKey, submissionKey, slotKey, deploymentKey, scalingKey, stoppedKey, purgedKey} {
+	for _, kind := range []string{jobKey, versionKey, submissionKey, announcedKey, slotKey, deploymentKey, scalingKey, stoppedKey, purgedKey} {
 		c.DropAll(store.KeyOf(kind, r.key))
 	}
 	c.ForgetJob(r.key)

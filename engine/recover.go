@@ -96,6 +96,9 @@ func (e *Engine) Recover(runs ...Run) error {
 			}
 			continue
 		}
+		if r.purged.Load() { // its versions are gone, and another job may have its key
+			events = slices.DeleteFunc(events, func(e event.Event) bool { return e.Alloc == nil })
+		}
 		recovered, past, last = append(recovered, r), append(past, events...), max(last, seq)
 	}
 	slices.SortFunc(past, func(a, b event.Event) int { return int(a.Seq) - int(b.Seq) })

@@ -249,10 +249,10 @@ func (m *model) step() {
 // settle waits until nothing changes, and checks what is left.
 func (m *model) settle() {
 	m.t.Helper()
-	<-time.After(10 * time.Second)
+	<-time.After(time.Minute)
 	if m.dead.Load() {
 		m.revive()
-		<-time.After(10 * time.Second)
+		<-time.After(time.Minute)
 	}
 	for key := range maps.Clone(m.unsure) {
 		delete(m.unsure, key)
@@ -294,6 +294,11 @@ func (m *model) settle() {
 	slices.Sort(want)
 	if got := m.world.running(); !slices.Equal(got, want) {
 		m.t.Errorf("running: %q, want %q", got, want)
+		for key := range m.jobs {
+			for _, a := range m.engine.AllocsOf(key) {
+				m.t.Logf("%s version %d %s %s unwanted %q", a.Name, *a.Job.Version, a.ID[:8], a.Status, a.Unwanted)
+			}
+		}
 	}
 	for _, job := range m.engine.Jobs() {
 		parent := job.ID

@@ -3,6 +3,8 @@ package engine_test
 import (
 	"context"
 	"os"
+	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -12,6 +14,8 @@ import (
 
 	"taskrun/drivers"
 	"taskrun/engine"
+	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/event"
 	hookcatalog "taskrun/hooks/catalog"
 	"taskrun/jobspec/taskenv"
 )
@@ -220,6 +224,166 @@ func TestResidentIsContinued(t *testing.T) {
 		<-time.After(time.Minute)
 		expect(t, statuses(e, "web"), "0 complete", "0 running")
 		expect(t, statuses(e, "batch"), "0 complete", "1 complete")
+		closeEngine(t, e)
+	})
+}
+
+// A damaged journal loses its job only, and a notice says so.
+func TestResidentDamage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		world, dataDir := newMachine(), t.TempDir()
+		e := resident(t, world, dataDir)
+		for _, id := range []string{"good", "bad"} {
+			register(t, e, named(id, newJob("service", newTask(id, "run_for", "10h"))))
+		}
+		<-time.After(time.Minute)
+		end(t, e)
+		states, err := filepath.Glob(dataDir + "/jobs/bad/runs/*/recovery/state")
+		if err != nil || len(states) != 1 {
+			t.Fatalf("%q, %v", states, err)
+		}
+		text, err := os.ReadFile(states[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		text[len(text)/2] ^= 1
+		if err := os.WriteFile(states[0], text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		// The rest of a registration that was interrupted is removed.
+		if _, err := allocdir.OpenResident(dataDir, "half", "20000101T000000.000Z-0000", dataDir+"/agent"); err != nil {
+			t.Fatal(err)
+		}
+
+		e = engine.New(engine.Config{
+			DataDir: dataDir, StateDir: dataDir + "/agent", Resident: true,
+			Drivers: map[string]drivers.Driver{"mock_driver": &link{machine: world, dead: &atomic.Bool{}, known: map[string]bool{}}},
+			Hooks:   hookcatalog.New(hookcatalog.Options{}), Node: &taskenv.Node{},
+		})
+		sub := e.Subscribe(false)
+		if err := e.Recover(); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		lost := false
+		for sub.Ready() {
+			if e, ok := sub.Next(t.Context()); ok {
+				n, _ := e.Body.(event.Notice)
+				lost = lost || strings.HasPrefix(n.Text, `job "bad" is lost`)
+			}
+		}
+		if !lost {
+			t.Error("no notice says what was lost")
+		}
+		expect(t, statuses(e, "good"), "0 running")
+		if jobs := e.Jobs(); len(jobs) != 1 {
+			t.Errorf("%d jobs", len(jobs))
+		}
+		if left, _ := filepath.Glob(dataDir + "/jobs/half/runs/*"); len(left) > 0 {
+			t.Errorf("left: %q", left)
+		}
+		if again := register(t, e, named("bad", newJob("service", newTask("new", "run_for", "10h")))); again.Version != 0 {
+			t.Errorf("registered: %+v", again)
+		}
+		closeEngine(t, e)
+		for _, id := range world.ids { // of the lost job; the keeper kills it
+			_ = world.DestroyTask(id, true)
+		}
+	})
+}
+
+// Jobs that are dead for good are forgotten after Nomad's times, or by order.
+func TestResidentCollect(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		world, dataDir := newMachine(), t.TempDir()
+		e := resident(t, world, dataDir)
+		tagged := named("tagged", newJob("batch", newTask("t", "run_for", "1s")))
+		for _, job := range []*api.Job{
+			named("live", newJob("service", newTask("t", "run_for", "100h"))),
+			named("failed", newJob("service", newTask("t", "run_for", "1s", "exit_code", 1))),
+			named("batch", newJob("batch", newTask("t", "run_for", "1s"))), tagged,
+		} {
+			register(t, e, job)
+		}
+		<-time.After(time.Minute)
+		if err := e.Tag("tagged", nil, "v", ""); err != nil {
+			t.Fatal(err)
+		}
+		ids := func() (ids []string) {
+			for _, job := range e.Jobs() {
+				ids = append(ids, *job.ID)
+			}
+			return ids
+		}
+		<-time.After(3 * time.Hour)
+		expect(t, ids(), "live", "failed", "batch", "tagged")
+		<-time.After(2 * time.Hour)
+		expect(t, ids(), "live", "failed", "tagged")
+		deregister(t, e, "failed", false)
+		register(t, e, named("batch", newJob("batch", newTask("t", "run_for", "1s"))))
+		<-time.After(time.Minute)
+		e.Collect()
+		expect(t, ids(), "live", "tagged")
+		if left := e.Allocs(); len(left) != 2 {
+			t.Errorf("%d allocations are left", len(left))
+		}
+		if runs, _ := filepath.Glob(dataDir + "/jobs/*/runs/*"); len(runs) != 2 {
+			t.Errorf("left: %q", runs)
+		}
+		closeEngine(t, e)
+	})
+}
+
+// Dispatched jobs stay when they are dead, also in another engine, until they are
+// too many.
+func TestResidentChildren(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		world, dataDir := newMachine(), t.TempDir()
+		e := resident(t, world, dataDir)
+		parent := named("parent", newJob("batch", newTask("t", "run_for", "1s")))
+		parent.ParameterizedJob = &api.ParameterizedJobConfig{}
+		parent.Namespace = new("prod")
+		register(t, e, parent)
+		id, _, err := e.Dispatch("parent prod", engine.Dispatch{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(time.Minute)
+		child := event.JobKey("prod", id)
+		if _, ended := e.Ending(child); !ended || len(e.Jobs()) != 2 {
+			t.Errorf("%s has ended: %t; %d jobs", child, ended, len(e.Jobs()))
+		}
+		deregister(t, e, "parent prod", false)
+		if _, _, err := e.Dispatch("parent prod", engine.Dispatch{}); err == nil {
+			t.Error("a stopped job was dispatched")
+		}
+		end(t, e)
+		e = resident(t, world, dataDir)
+		<-time.After(time.Second)
+		expect(t, statuses(e, child), "0 complete")
+		if stopped, ended := e.Ending("parent prod"); !stopped || !ended {
+			t.Errorf("stopped %t, ended %t", stopped, ended)
+		}
+		again := named("parent", newJob("batch", newTask("t", "run_for", "1s")))
+		again.ParameterizedJob, again.Namespace = &api.ParameterizedJobConfig{}, new("prod")
+		if answer := register(t, e, again); answer.Version != 2 {
+			t.Errorf("registered: %+v", answer)
+		}
+		if _, _, err = e.Dispatch("parent prod", engine.Dispatch{}); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(time.Minute)
+		if len(e.Jobs()) != 3 {
+			t.Errorf("%d jobs", len(e.Jobs()))
+		}
+		deregister(t, e, "parent prod", true)
+		synctest.Wait()
+		if runs, _ := filepath.Glob(dataDir + "/jobs/*/runs/*"); len(runs) != 0 || len(e.Jobs()) != 0 || len(e.Allocs()) != 0 {
+			t.Errorf("left: %q, %d jobs, %d allocations", runs, len(e.Jobs()), len(e.Allocs()))
+		}
 		closeEngine(t, e)
 	})
 }

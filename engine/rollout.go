@@ -279,14 +279,35 @@ func (r *jobRun) update(job *api.Job, how registration) (*update.Plan, error) {
 		defer r.recorder.Rest()
 		r.ports.reserved = !launches(job)
 	}
+	had := len(r.ports.static)
 	plan, err := r.plan(job)
 	if err != nil || plan.Diff.Type == "None" {
 		return plan, err
 	}
 	var c store.Change
+	if r.engine.cfg.Resident {
+		if err := r.announce(job, how.submission, &c); err != nil {
+			r.ports.releaseStatic(had)
+			return nil, err
+		}
+	}
 	r.register(job, how, &c)
 	r.advance(&c)
 	return plan, nil
+}
+
+// announce stores a version that is about to be registered, and adds to the change
+// that registers it that this is done: if there is no room for the version, its
+// registration fails before it changes anything.
+func (r *jobRun) announce(job *api.Job, submission *api.JobSubmission, c *store.Change) error {
+	var next store.Change
+	key := store.KeyOf(announcedKey, r.key)
+	next.Put(key, []any{job, submission})
+	if err := r.recorder.Try(next); err != nil {
+		return fmt.Errorf("cannot keep the next version of job %q: %w", *job.ID, err)
+	}
+	c.Drop(key)
+	return nil
 }
 
 // isOver reports whether the job has ended, or is being stopped, for good. In a

@@ -231,7 +231,9 @@ func (e *Engine) begin(runs []*jobRun) {
 	e.state.Look(func(run *fold.Run) {
 		for _, r := range runs {
 			run.Jobs = append(run.Jobs, r.job)
-			run.Specify(r.key, r.job)
+			if !r.purged.Load() {
+				run.Specify(r.key, r.job)
+			}
 		}
 	})
 	if e.cfg.Resident {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -43,6 +44,7 @@ func TestFullDisk(t *testing.T) { //nolint:paralleltest // see above
 	t.Run("lines", func(t *testing.T) { linesOnAFullDisk(t, limit) })
 	t.Run("history", func(t *testing.T) { historyOnAFullDisk(t, limit) })
 	t.Run("state", func(t *testing.T) { stateOnAFullDisk(t, limit) })
+	t.Run("try", func(t *testing.T) { tryOnAFullDisk(t, limit) })
 }
 
 // Lines that were written in part are later written completely.
@@ -134,4 +136,47 @@ func stateOnAFullDisk(t *testing.T, limit func(*testing.T, int)) {
 		}
 	}
 	wantHistory(t, dir, 5)
+}
+
+// A change that is only tried leaves no trace if there is no room for it, and what
+// a resting recorder has stored stays.
+func tryOnAFullDisk(t *testing.T, limit func(*testing.T, int)) {
+	var bus event.Bus
+	dir := t.TempDir()
+	var first Change
+	first.Put("first", "value")
+	r, err := Create(&bus, dir, first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Wake(); err != nil {
+		t.Fatal(err)
+	}
+	defer limit(t, 0)
+	limit(t, 4<<10)
+	large := Change{}
+	large.Put("large", strings.Repeat("x", 8<<10))
+	if err := r.Try(large); err == nil {
+		t.Error("a change was stored without room for it")
+	}
+	small := Change{}
+	small.Put("small", "value")
+	if err := r.Try(small); err != nil {
+		t.Errorf("a small change: %v", err)
+	}
+	r.Commit(large) // it cannot be stored now
+	if !HasState(dir) {
+		t.Error("the state is gone")
+	}
+	j, err := openJournal(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(j.keys("large")) > 0 || len(j.keys("small")) != 1 || len(j.keys("first")) != 1 {
+		t.Errorf("stored: %d records", len(j.values))
+	}
+	limit(t, 0)
+	if err := errors.Join(j.close(), r.Close()); err != nil {
+		t.Error(err)
+	}
 }

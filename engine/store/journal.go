@@ -40,6 +40,7 @@ type journal struct {
 	// unwritten are lines of the history that could not be written. They are
 	// part of each record until they can.
 	unwritten string
+	keeps     bool        // an earlier state is better than none, see giveUp
 	halt      func() bool // for tests, see Recorder.HaltWhen
 	halted    bool        // nothing is written any more
 }
@@ -165,8 +166,9 @@ func (j *journal) writeRecord(r *record) error {
 	line, err := appendLine(nil, r)
 	if err == nil {
 		var n int
-		n, err = j.file.Write(line)
-		j.size += int64(n)
+		if n, err = j.file.Write(line); err == nil {
+			j.size += int64(n)
+		}
 	}
 	if err != nil {
 		return errors.Join(err, j.giveUp())
@@ -175,8 +177,36 @@ func (j *journal) writeRecord(r *record) error {
 }
 
 // giveUp removes a file that lacks a record, because the run must not continue
-// from an earlier state. The next record makes a new file.
-func (j *journal) giveUp() error { return errors.Join(j.drop(), os.Remove(j.path)) }
+// from an earlier state, unless it keeps one. The next record makes a new file.
+func (j *journal) giveUp() error {
+	if j.keeps {
+		return errors.Join(j.file.Truncate(j.size), j.drop())
+	}
+	return errors.Join(j.drop(), os.Remove(j.path))
+}
+
+// try stores a record without lines of the history. If that fails, nothing has
+// changed.
+func (j *journal) try(r *record) error {
+	if j.stops() {
+		return nil
+	}
+	if j.file == nil || j.unwritten != "" {
+		return errors.New("its state cannot be written at present")
+	}
+	r.Seq, r.At = j.seq, j.at
+	line, err := appendLine(nil, r)
+	if err != nil {
+		return err
+	}
+	if _, err := j.file.Write(line); err != nil {
+		return errors.Join(err, j.file.Truncate(j.size))
+	}
+	j.size += int64(len(line))
+	j.apply(r)
+	j.stops()
+	return nil
+}
 
 func (j *journal) drop() error {
 	err := j.file.Close()

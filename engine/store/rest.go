@@ -11,7 +11,7 @@ func (r *Recorder) Wake() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.users++
-	r.rests = true
+	r.rests, r.journal.keeps = true, true
 	return r.open()
 }
 
@@ -36,6 +36,22 @@ func (r *Recorder) Resting() bool {
 	return r.users == 0
 }
 
+// Try stores a change without events. If that fails, nothing has changed, and the
+// recorder is as good as before.
+func (r *Recorder) Try(c Change) error {
+	record, err := c.record()
+	if err != nil || r.journal == nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.open(); err != nil {
+		return err
+	}
+	defer r.idle()
+	return r.journal.try(record)
+}
+
 // open opens the files of a resting recorder. The caller must hold the lock.
 func (r *Recorder) open() error {
 	if !r.closed || r.ended || r.journal.stops() {
@@ -45,7 +61,7 @@ func (r *Recorder) open() error {
 	if err != nil {
 		return err
 	}
-	j.halt = r.journal.halt
+	j.halt, j.keeps = r.journal.halt, true
 	r.journal, r.closed = j, false
 	return nil
 }
