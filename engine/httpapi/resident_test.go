@@ -40,8 +40,8 @@ func TestLifeOfAJob(t *testing.T) {
 		return j
 	}
 	first := f.submit(job("a"), &api.RegisterOptions{Submission: &api.JobSubmission{Source: "a", Format: "hcl2"}})
-	list, meta, err := f.client.Allocations().List(&api.QueryOptions{WaitIndex: first.LastIndex, WaitTime: patience})
-	if err != nil || len(list) != 1 || list[0].EvalID != first.EvalID || meta.LastIndex <= first.LastIndex {
+	list, meta, err := f.client.Allocations().List(&api.QueryOptions{WaitIndex: first.EvalCreateIndex, WaitTime: patience})
+	if err != nil || len(list) != 1 || list[0].EvalID != first.EvalID || meta.LastIndex <= first.EvalCreateIndex {
 		t.Fatalf("allocations %+v at %d, %v", list, meta.LastIndex, err)
 	}
 	if e := get[*api.Evaluation](f, "/v1/evaluation/"+first.EvalID); e.Status != "complete" || e.Priority != 50 || e.TriggeredBy != "job-register" {
@@ -53,10 +53,10 @@ func TestLifeOfAJob(t *testing.T) {
 	}
 
 	stopped, wm, err := f.client.Jobs().Deregister("job", false, nil)
-	if err != nil || stopped == "" || wm.LastIndex <= again.LastIndex {
+	if err != nil || stopped == "" || wm.LastIndex <= again.EvalCreateIndex {
 		t.Fatalf("stopped: %q at %d, %v", stopped, wm.LastIndex, err)
 	}
-	if j := f.dead("/v1/job/job"); !*j.Stop || *j.Version != 1 || *j.CreateIndex != first.JobModifyIndex || *j.JobModifyIndex <= again.LastIndex || *j.JobModifyIndex > wm.LastIndex {
+	if j := f.dead("/v1/job/job"); !*j.Stop || *j.Version != 1 || *j.CreateIndex != first.JobModifyIndex || *j.JobModifyIndex <= again.EvalCreateIndex || *j.JobModifyIndex > wm.LastIndex {
 		t.Errorf("the dead job: version %d, stop %t, created %d, registered %d", *j.Version, *j.Stop, *j.CreateIndex, *j.JobModifyIndex)
 	}
 	if jobs, _, err := f.client.Jobs().List(nil); err != nil || len(jobs) != 1 || jobs[0].Status != "dead" || !jobs[0].Stop {
