@@ -30,6 +30,7 @@ func (r *jobRun) introduce() {
 		r.evaluateWith(event.Evaluation{Trigger: event.JobRegister, Priority: r.priority}, &c)
 	}
 	r.recorder.Commit(c)
+	r.told(&r.introduced)
 }
 
 // tellVersion adds to a change that a version is there, or is another one. The

@@ -36,6 +36,7 @@ type Registered struct {
 	Version    uint64
 	Evaluation string       // ID
 	Index      uint64       // of the evaluation or, if there is none, of the version
+	Modified   uint64       // index of the version
 	Plan       *update.Plan // nil if the job was stopped
 }
 
@@ -89,8 +90,8 @@ func (e *Engine) registerNew(order Registration) (answer Registered, err error) 
 	}
 	r.lock()
 	defer r.mu.Unlock()
-	r.told(&answer)
-	return answer, nil
+	r.introduced.Plan = answer.Plan
+	return r.introduced, nil // the job may have been purged since then
 }
 
 // registerAgain registers a version of a job that has a run.
@@ -123,11 +124,14 @@ func (r *jobRun) registerAgain(order Registration) (answer Registered, err error
 func (r *jobRun) told(answer *Registered) {
 	answer.Version = *r.newest.Load().Version
 	r.engine.state.Look(func(run *fold.Run) {
-		if answer.Evaluation == "" {
-			if v := run.Version(r.key, answer.Version); v != nil {
+		if v := run.Version(r.key, answer.Version); v != nil {
+			answer.Modified = v.Created
+			if answer.Evaluation == "" {
 				answer.Index, answer.Evaluation = v.Created, v.Evaluation
+				return
 			}
-		} else if v := run.Evaluation(answer.Evaluation); v != nil {
+		}
+		if v := run.Evaluation(answer.Evaluation); v != nil {
 			answer.Index = v.Index
 		}
 	})

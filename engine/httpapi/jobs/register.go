@@ -53,7 +53,7 @@ func (h *Handler) Register(r *rest.Request, order *api.JobRegisterRequest) (any,
 	if err != nil {
 		return nil, err
 	}
-	answer := h.registered(r, key, registered)
+	answer := h.registered(r, registered)
 	if order.Job.IsPeriodic() || order.Job.IsParameterized() { // nothing is placed that clients could wait for
 		answer.EvalID, answer.EvalCreateIndex = "", 0
 	}
@@ -63,9 +63,8 @@ func (h *Handler) Register(r *rest.Request, order *api.JobRegisterRequest) (any,
 
 // registered responds to an order that resulted in a version of a job, possibly
 // the existing one.
-func (h *Handler) registered(r *rest.Request, key string, now engine.Registered) *jobRegistered {
-	answer := &jobRegistered{EvalID: now.Evaluation, EvalCreateIndex: now.Index}
-	answer.JobModifyIndex, _ = h.run.Tracker.Version(key, now.Version)
+func (h *Handler) registered(r *rest.Request, now engine.Registered) *jobRegistered {
+	answer := &jobRegistered{EvalID: now.Evaluation, EvalCreateIndex: now.Index, JobModifyIndex: now.Modified}
 	answer.Index = now.Index
 	r.SetIndex(answer.Index)
 	return answer
@@ -74,7 +73,7 @@ func (h *Handler) registered(r *rest.Request, key string, now engine.Registered)
 // version is the effect of an order that resulted in a version.
 func (h *Handler) version(key string, number uint64) engine.Registered {
 	index, evaluation := h.run.Tracker.Version(key, number)
-	return engine.Registered{Version: number, Evaluation: evaluation, Index: index}
+	return engine.Registered{Version: number, Evaluation: evaluation, Index: index, Modified: index}
 }
 
 // preserve gives a version the counts and the resources of the newest one, if
@@ -142,5 +141,5 @@ func (h *Handler) Revert(r *rest.Request, order *api.JobRevertRequest) (any, err
 	if err != nil {
 		return nil, err
 	}
-	return h.registered(r, key, h.version(key, plan.Version)), nil
+	return h.registered(r, h.version(key, plan.Version)), nil
 }

@@ -80,7 +80,7 @@ func (h *Handler) Scale(r *rest.Request, order *api.ScalingRequest) (any, error)
 		r.SetIndex(answer.Index)
 		return answer, nil
 	}
-	return h.registered(r, key, h.version(key, plan.Version)), nil
+	return h.registered(r, h.version(key, plan.Version)), nil
 }
 
 // ScalingPolicies answers GET /v1/scaling/policies.

@@ -39,7 +39,11 @@ func (h *Handler) Stop(r *rest.Request) (any, error) {
 		h.stopRun(how == "kill")
 		return answer, nil
 	}
-	if answer.EvalID, answer.Index, err = h.stop(h.run.Key(r), order); err != nil {
+	key := h.run.Key(r)
+	if answer.EvalID, answer.Index, err = h.stop(key, order); err != nil {
+		if _, known := h.run.Engine.Job(key); !known { // it has just been purged
+			return &jobStopped{}, nil
+		}
 		return nil, err
 	}
 	if answer.JobModifyIndex = answer.Index; j.IsPeriodic() || j.IsParameterized() {
