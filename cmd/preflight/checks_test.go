@@ -132,6 +132,10 @@ func TestEntryPointsOfEachCheck(t *testing.T) {
 			says: "host volume",
 		},
 		{
+			name: "volume of an engine", job: job(plain+mount, host),
+			with: func(c *Case) { c.HostVolume = func(source string) bool { return source == "v" } }, says: "host volume",
+		},
+		{
 			name: "volume that no task mounts", job: job(plain, host),
 			says: "host volume",
 		},
