@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"net/http"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -159,12 +162,21 @@ func (a *agentRound) killRepeatedly(random *rand.Rand, stop <-chan struct{}) err
 		a.kills++
 		a.mu.Unlock()
 		if both {
+			for deadline := time.Now().Add(patience); (alive(keeper) || alive(agent)) && time.Now().Before(deadline); {
+				time.Sleep(time.Millisecond) // until both have ended, they hold the data directory
+			}
 			if err := a.start(); err != nil {
 				return fmt.Errorf("after the death of agent and keeper: %w", err)
 			}
 		}
 	}
 	return nil
+}
+
+// alive reports whether a process has not ended.
+func alive(pid int) bool {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	return err == nil && !bytes.Contains(status, []byte("\nState:\tZ"))
 }
 
 // running returns the processes of the keeper and of the agent, or 0.
@@ -202,6 +214,9 @@ func (a *agentRound) order() error {
 		now.Count = 3 - was.Count
 		body := map[string]any{"Count": now.Count, "Target": map[string]string{"Group": "g"}}
 		err = a.agent.write("PUT", "/v1/job/"+job.id+"/scale", body, nil)
+		if r := new(refusal); errors.As(err, &r) && r.code == http.StatusBadRequest {
+			return nil // a deployment is active
+		}
 	case n == 8:
 		return a.putVariable(value)
 	default:

@@ -85,6 +85,7 @@ func rounds(dir string, n int, seed uint64, program string, play playFunc) error
 			kills, err := play(filepath.Join(dir, fmt.Sprint("r", i)), i, seed, program)
 			if err != nil {
 				errs[i] = fmt.Errorf("round %d of -seed %d, after %d kills: %w", i, seed, kills, err)
+				fmt.Println("failed:", errs[i])
 				return
 			}
 			fmt.Printf("round %d: %d kills\n", i, kills)
