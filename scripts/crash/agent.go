@@ -35,6 +35,9 @@ type agentRound struct {
 
 	mu    sync.Mutex
 	kills int
+	// alone counts the deaths of agent and keeper together. Nobody sees how the
+	// tasks of that moment end, and the next agent runs them again.
+	alone int
 }
 
 // agentJob is a job and the state in which it must be.
@@ -160,6 +163,9 @@ func (a *agentRound) killRepeatedly(random *rand.Rand, stop <-chan struct{}) err
 		_ = syscall.Kill(agent, syscall.SIGKILL)
 		a.mu.Lock()
 		a.kills++
+		if both {
+			a.alone++
+		}
 		a.mu.Unlock()
 		if both {
 			for deadline := time.Now().Add(patience); (alive(keeper) || alive(agent)) && time.Now().Before(deadline); {
