@@ -49,9 +49,9 @@ second Ctrl-C leaves them; without a terminal any signal leaves them running.
 --timeout, --until and --fail-fast stop the jobs. With --detach they do not:
 --until says what --wait waits for, and --timeout how long it waits.
 
-With --agent the jobs run in the agent of the data directory, see "taskrun agent",
-and go on when taskrun has left them, as with --address. Drivers, stubs and
-limits are those of the agent.
+With --agent the jobs run in the agent of the data directory (see "taskrun help
+agent"), and go on when taskrun has left them, as with --address. Drivers, stubs
+and limits are those of the agent.
 
 Other users of the machine cannot enter the directory of an allocation. When
 root runs taskrun, an ACL lets the users of its tasks in, and each task's own

@@ -21,7 +21,7 @@ type flagGroup struct {
 // flagGroups are the groups in which help lists flags. Flags in none of them
 // are specific to a command, and come first.
 var flagGroups = []flagGroup{
-	{"Job", []string{"var", "var-file", "stubs", "strict", "driver", "no-restart", "now"}},
+	{"Job", []string{"var", "var-file", "stubs", "strict", "driver", "agent", "no-restart", "now"}},
 	{"Output", []string{"output", "time", "verbose", "report", "junit", "color", "help"}},
 	{"Ending", []string{"timeout", "until", "fail-fast", "exit-code-from", "repeat", "until-fail", "detach", "wait"}},
 	{"Cluster", append([]string{"address"}, clusterFlags...)},

@@ -17,7 +17,7 @@ var files embed.FS
 var names = []string{
 	"jobs", "exec", "output", "exit-codes", "ci", "stubs", "rehearse", "test",
 	"config", "drivers", "docker", "templates", "artifacts", "volumes", "ports",
-	"files", "updates", "api", "clusters", "security", "differences",
+	"files", "updates", "agent", "api", "clusters", "security", "differences",
 }
 
 // Topic is a page of help.
