@@ -1,6 +1,10 @@
 package fold
 
-import "taskrun/engine/leaf/event"
+import (
+	"slices"
+
+	"taskrun/engine/leaf/event"
+)
 
 // FirstIndex is the index of everything that has not changed since the run
 // began. It is not 0, because clients send it back, and 0 means not to wait.
@@ -78,11 +82,7 @@ func (x *Indexes) Of(t Topic) uint64 {
 
 // single reports whether a topic is an object with an index of its own.
 func (t Topic) single() bool {
-	switch t.Table {
-	case Jobs, Allocations, Deployments, Evaluations:
-		return t.Key != ""
-	}
-	return false
+	return t.Key != "" && slices.Contains([]Table{Jobs, Allocations, Deployments, Evaluations}, t.Table)
 }
 
 // Rise lets the indexes be no lower than the given one, except those of single

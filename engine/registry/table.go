@@ -99,7 +99,7 @@ func (t *Table[T]) Change(key string, change func(was *T) (now *T, err error)) (
 		return 0, err
 	case was == nil && now != nil && t.Len() >= MaxObjects:
 		return 0, ErrFull
-	case now == was && now == nil:
+	case was == nil && now == nil:
 		return fold.FirstIndex, nil
 	case now == was:
 		_, modified := t.indexes(was)

@@ -27,7 +27,7 @@ func TestSkipShutdownDelay(t *testing.T) {
 					s.alloc.SkipShutdownDelay()
 				}
 				s.alloc.Stop()
-				time.Sleep(before)
+				<-time.After(before)
 				s.alloc.SkipShutdownDelay()
 				<-done
 				if took := time.Since(began); took < before || took > before+time.Minute {

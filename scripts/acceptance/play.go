@@ -23,9 +23,9 @@ func nomadOnPath(ctx context.Context, opts options, scratch string) (string, err
 	}
 	file, path := filepath.Join(dir, "nomad"), dir+string(os.PathListSeparator)+os.Getenv("PATH")
 	if opts.nomad != "" {
-		real, err := filepath.Abs(opts.nomad)
+		program, err := filepath.Abs(opts.nomad)
 		if err == nil {
-			err = os.Symlink(real, file)
+			err = os.Symlink(program, file)
 		}
 		return path, err
 	}
@@ -57,14 +57,14 @@ func playAll(ctx context.Context, opts options, s suite, tests []test, scratch, 
 	results := make([]result, len(tests))
 	slots := make(chan struct{}, opts.parallel)
 	var all sync.WaitGroup
-	var print sync.Mutex
+	var printing sync.Mutex
 	for i, t := range tests {
 		slots <- struct{}{}
 		all.Go(func() {
 			defer func() { <-slots }()
 			results[i] = play(ctx, opts, s, t, filepath.Join(scratch, fmt.Sprint(s.name[:1], i)), path)
-			print.Lock()
-			defer print.Unlock()
+			printing.Lock()
+			defer printing.Unlock()
 			results[i].print(os.Stdout)
 		})
 	}

@@ -152,7 +152,7 @@ func TestMistakesHaveAPlaceAndARemedy(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"\nnaem = \"a\"\n":                                                        `f:2 unknown key "naem" | did you mean "name"?`,
-		"client {\n  node_clas = \"a\"\n}\n":                                      `f:2 unknown key "node_clas" | did you mean "node_class"?`,
+		"client {\n  node_klass = \"a\"\n}\n":                                     `f:2 unknown key "node_klass" | did you mean "node_class"?`,
 		"client {\n  qqqqqqq = 1\n}\n":                                            `f:2 unknown key "qqqqqqq" | delete it`,
 		"bind_addr = \"0.0.0.0\"\n":                                               "f:1 the agent cannot listen at 0.0.0.0 | write 127.0.0.1, or put a proxy with authentication in front of it",
 		"addresses {\n  http = \"{{ GetPrivateIP }}\"\n}":                         `f:2 invalid address "{{ GetPrivateIP }}" | write 127.0.0.1`,

@@ -59,7 +59,7 @@ func (h *Handler) Put(r *rest.Request) (uint64, error) {
 		return 0, rest.Fail(http.StatusBadRequest, "Namespace name does not match request path")
 	}
 	if wrong := check(&n); len(wrong) > 0 {
-		return 0, fmt.Errorf("Invalid namespace %q: %s", n.Name, rest.Several(wrong))
+		return 0, fmt.Errorf("Invalid namespace %q: %s", n.Name, rest.Several(wrong)) //nolint:staticcheck // Nomad's words
 	}
 	if n.Quota != "" {
 		return 0, fmt.Errorf("namespace %q using non-existent quota %q", n.Name, n.Quota)

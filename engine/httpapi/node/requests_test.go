@@ -30,12 +30,12 @@ func TestIntervals(t *testing.T) {
 		if d := q.recent(); d.mean() != 3 || math.Abs(d.deviation()-2) > 1e-9 {
 			t.Errorf("mean %v, deviation %v", d.mean(), d.deviation())
 		}
-		time.Sleep(interval)
+		<-time.After(interval)
 		took(7)
 		check("in the second one", durations{n: 3, sum: 9, min: 1, max: 5})
-		time.Sleep(interval)
+		<-time.After(interval)
 		check("in the third one", durations{n: 1, sum: 7, min: 7, max: 7})
-		time.Sleep(2 * interval)
+		<-time.After(2 * interval)
 		check("long after", durations{})
 		if n, seconds := q.sum(); n != 4 || math.Abs(seconds-0.016) > 1e-9 {
 			t.Errorf("%d requests took %v s", n, seconds)

@@ -60,7 +60,7 @@ func (h *Handler) Put(r *rest.Request) (uint64, error) {
 		return 0, rest.Fail(http.StatusBadRequest, "Node pool name does not match request path")
 	}
 	if p.SchedulerConfiguration != nil {
-		return 0, errors.New(`Feature "Node Pools Governance" is unlicensed`) // as without Nomad Enterprise
+		return 0, errors.New(`Feature "Node Pools Governance" is unlicensed`) //nolint:staticcheck // Nomad's words, without Nomad Enterprise
 	}
 	var wrong []string
 	if !rest.IsName(p.Name, maxName, "-_") {

@@ -41,7 +41,7 @@ func NewLock(order *api.VariableLock, id string) (*api.VariableLock, error) {
 	case err != nil:
 		return nil, err
 	case ttl < 0 || delay < 0:
-		return nil, errors.New("Lock delay and TTL must be positive")
+		return nil, errors.New("Lock delay and TTL must be positive") //nolint:staticcheck // Nomad's words
 	case ttl < minTTL || ttl > maxTTL:
 		return nil, errors.New("TTL must be between 10 seconds and 24 hours")
 	}

@@ -120,20 +120,20 @@ func TestLockExpires(t *testing.T) {
 		told := 0
 		s.Tell(func() { told++ })
 		index := s.Get("default", "a").ModifyIndex
-		time.Sleep(20*time.Second - 1)
+		<-time.After(20*time.Second - 1)
 		if now, err := s.Renew("default", "a", "1"); err != nil || now.ModifyIndex != index {
 			t.Errorf("a renewal in time: %+v, %v", now, err)
 		}
-		time.Sleep(20 * time.Second)
+		<-time.After(20 * time.Second)
 		if _, err := s.Renew("default", "a", "1"); !errors.Is(err, variable.ErrLocked) {
 			t.Errorf("a renewal that is late: %v", err)
 		}
-		time.Sleep(5*time.Second - 1)
+		<-time.After(5*time.Second - 1)
 		synctest.Wait()
 		if _, err := s.Acquire(with("2", "2")); !errors.Is(err, variable.ErrLocked) || !isHeld(s) || told != 0 {
 			t.Errorf("in the delay: %v, told %d times", err, told)
 		}
-		time.Sleep(1)
+		<-time.After(time.Nanosecond)
 		synctest.Wait()
 		if v := s.Get("default", "a"); v.Lock != nil || v.Items["v"] != "1" || v.ModifyIndex <= index || told != 1 {
 			t.Errorf("after the delay: %+v, told %d times", v, told)
@@ -153,12 +153,12 @@ func TestReleasedLockDoesNotExpire(t *testing.T) {
 		if _, err := s.Acquire(with("2", "2")); err != nil { // the default: 15s and 15s
 			t.Fatal(err)
 		}
-		time.Sleep(45*time.Second - 1)
+		<-time.After(45*time.Second - 1)
 		synctest.Wait()
 		if v := s.Get("default", "a"); v.Lock == nil || v.Lock.ID != "2" {
 			t.Errorf("the second lock: %+v", v.Lock)
 		}
-		time.Sleep(1)
+		<-time.After(time.Nanosecond)
 		synctest.Wait()
 		if isHeld(s) {
 			t.Error("the second lock stays")
@@ -171,10 +171,10 @@ func TestRestoredLock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		first := locked(t)
-		time.Sleep(21 * time.Second)
+		<-time.After(21 * time.Second)
 		stored := first.All()
 		first.Close()
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		synctest.Wait()
 		if !isHeld(first) {
 			t.Error("a closed store released the lock")
@@ -184,7 +184,7 @@ func TestRestoredLock(t *testing.T) {
 		if _, err := s.Renew("default", "a", "1"); err != nil {
 			t.Error(err)
 		}
-		time.Sleep(25 * time.Second)
+		<-time.After(25 * time.Second)
 		synctest.Wait()
 		if isHeld(&s) {
 			t.Error("the restored lock does not end")
@@ -212,9 +212,9 @@ func TestChangeThatCannotBeStored(t *testing.T) {
 		if v := s.Get("default", "a"); v.Items["v"] != "1" || v.Lock == nil || s.Get("default", "b") != nil || told != 0 {
 			t.Errorf("%+v has changed, told %d times", v, told)
 		}
-		time.Sleep(30 * time.Second)
+		<-time.After(30 * time.Second)
 		s.Keep(func(*api.Variable, bool) error { return nil })
-		time.Sleep(10 * time.Second)
+		<-time.After(10 * time.Second)
 		synctest.Wait()
 		if isHeld(s) {
 			t.Error("the lock does not end once there is space again")
