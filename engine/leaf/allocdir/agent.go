@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -47,7 +48,7 @@ const agentFormat = 1
 
 // OpenAgent creates or opens the directory of an agent. The lock, if not nil, was
 // inherited from an earlier agent (see Lock). The error is an *AgentError if
-// another agent has the directory.
+// another agent has the directory, also after a short wait.
 func OpenAgent(dataDir string, lock *os.File) (*Agent, error) {
 	dataDir, err := filepath.Abs(dataDir)
 	if err == nil {
@@ -94,7 +95,7 @@ func (a *Agent) take(dataDir string) (err error) {
 			return fmt.Errorf("cannot lock data directory %q: %w", dataDir, err)
 		}
 	}
-	err = runtimedir.Flock(f, unix.LOCK_EX|unix.LOCK_NB)
+	err = flockPatiently(f)
 	switch {
 	case err == nil:
 		writePID(f)
@@ -107,6 +108,24 @@ func (a *Agent) take(dataDir string) (err error) {
 	}
 	a.lock = nil
 	return errors.Join(err, f.Close())
+}
+
+// An agent that was killed holds its lock until its last thread, and a task that
+// it was forking, have let go of it. One that only looks at it holds it for a
+// moment.
+const (
+	lockPatience = time.Second
+	lockPause    = 5 * time.Millisecond
+)
+
+// flockPatiently waits for a lock for at most lockPatience.
+func flockPatiently(f *os.File) (err error) {
+	for deadline := time.Now().Add(lockPatience); ; time.Sleep(lockPause) { // flock(2) has no timeout
+		err = runtimedir.Flock(f, unix.LOCK_EX|unix.LOCK_NB)
+		if !errors.Is(err, unix.EWOULDBLOCK) || time.Now().After(deadline) {
+			return err
+		}
+	}
 }
 
 // checkFormat refuses the state of a later version of taskrun.

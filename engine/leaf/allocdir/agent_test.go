@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func TestOneAgentForADataDirectory(t *testing.T) {
@@ -43,6 +45,30 @@ func TestOneAgentForADataDirectory(t *testing.T) {
 	if err := third.Leave(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// An agent that was killed may keep the lock for a moment.
+func TestAgentWaitsForTheLock(t *testing.T) {
+	t.Parallel()
+	dataDir := filepath.Join(t.TempDir(), "data")
+	synctest.Test(t, func(t *testing.T) {
+		first, err := OpenAgent(dataDir, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(lockPatience/2, func() { _ = first.Close() })
+		second, err := OpenAgent(dataDir, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if _, err := OpenAgent(dataDir, nil); !errors.Is(err, ErrAgent) || time.Since(began) > 2*lockPatience {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		if err := second.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestAgentRefusesDirectories(t *testing.T) {
