@@ -71,7 +71,8 @@ func join() {
 }
 
 // greet reads the keeper's messages up to its welcome. A goroutine then reads
-// the later ones, and calls lost when the keeper has died.
+// the later ones, and calls lost when the keeper has died. The error is errLost if
+// it died before.
 func (l *link) greet(lost func()) error {
 	for l.welcome.Instance == 0 {
 		m, err := l.line.receive()
@@ -79,6 +80,9 @@ func (l *link) greet(lost func()) error {
 			return fmt.Errorf("cannot read from the keeper of the run: %w", err)
 		}
 		l.take(m)
+	}
+	if l.line.cut() {
+		return errLost // before this program has begun anything
 	}
 	process.InheritMark(l.mark, l.claim)
 	l.news = process.SetKeeper(l)
@@ -114,7 +118,8 @@ func (l *link) take(m message) {
 	}
 }
 
-// errLost explains why the exit status of a process is unknown.
+// errLost explains why the exit status of a process is unknown, or why this
+// program does not start.
 var errLost = errors.New("the keeper of the run was killed")
 
 // lose records that the keeper has died. Its children now have another parent,

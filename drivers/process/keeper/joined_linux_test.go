@@ -156,6 +156,22 @@ func TestKeeperThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
+// A program whose keeper died right after the start begins nothing.
+func TestKeeperThatDiedAtTheStart(t *testing.T) {
+	t.Parallel()
+	l, keeper := linked(t)
+	if err := keeper.send(message{Welcome: &welcome{Instance: 2}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := keeper.close(); err != nil {
+		t.Fatal(err)
+	}
+	w, _ := notices(l)
+	if resumed, err := w.Resumed(); resumed || !errors.Is(err, errLost) {
+		t.Errorf("resumed %t, %v", resumed, err)
+	}
+}
+
 // An instance of the program learns its number, and takes over the record with
 // the processes of earlier ones.
 func TestInheritedRecord(t *testing.T) {

@@ -134,6 +134,19 @@ func (l *line) accept(rights []byte) error {
 	return nil
 }
 
+// cut reports whether the other end was closed. There may still be messages.
+func (l *line) cut() (cut bool) {
+	raw, err := l.conn.SyscallConn()
+	if err == nil {
+		err = raw.Control(func(fd uintptr) {
+			fds := []unix.PollFd{{Fd: int32(fd)}}
+			_, _ = unix.Poll(fds, 0) // without an answer it is as if it were open
+			cut = fds[0].Revents&unix.POLLHUP != 0
+		})
+	}
+	return cut || err != nil
+}
+
 func (l *line) close() error { return l.conn.Close() }
 
 // pair returns two connected sockets.
