@@ -88,7 +88,7 @@ func (r *resident) join(opts agentOptions, set settings.Settings) error {
 			DataDir: r.dataDir, HostVolume: folders.orRegistered(running, r.dataDir), Stubs: current, Services: services,
 			Keys: keys, TaskAPI: taskAPI, Elsewhere: others.Instances, Environment: true,
 		}),
-		Node: node, HostEnv: a.environ, PortDir: portDir(r.sockets), Ports: port.Rules{First: set.Client.MinPort, Last: set.Client.MaxPort, Reserved: set.Client.Reserved.Ports}, Services: services, Variables: variables,
+		Node: node, HostEnv: a.environ, PortDir: portDir(r.sockets), Ports: port.Rules{First: set.Client.MinPort, Last: set.Client.MaxPort, Reserved: set.Client.ReservedPorts}, Services: services, Variables: variables,
 		MaxAllocs: int(opts.maxAllocs), MaxKillTimeout: set.Client.MaxKillTimeout, OnRun: r.watch.Keep,
 	})
 	for name, d := range a.drivers() {

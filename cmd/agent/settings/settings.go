@@ -43,20 +43,14 @@ type Client struct {
 	HostVolumes map[string]HostVolume
 
 	MaxKillTimeout   time.Duration
-	MinPort, MaxPort int // the range of dynamic ports
-	Reserved         Reserved
+	MinPort, MaxPort int    // the range of dynamic ports
+	ReservedPorts    string // such as 22,8000-8100
 }
 
 // HostVolume is a directory of this machine that jobs may mount.
 type HostVolume struct {
 	Path     string
 	ReadOnly bool
-}
-
-// Reserved is what jobs must not use of this machine.
-type Reserved struct {
-	Ports                 string // such as 22,8000-8100
-	CPU, MemoryMB, DiskMB int
 }
 
 // Plugin is the plugin block of a driver.

@@ -45,9 +45,6 @@ client {
   }
 
   reserved {
-    cpu            = 500
-    memory         = 512
-    disk           = 1
     reserved_ports = "22,80,8500-8600"
   }
 }
@@ -69,7 +66,7 @@ telemetry {
 		"enabled": true, "node_class": "small", "node_pool": "p", "max_kill_timeout": "90s",
 		"min_dynamic_port": 21000, "max_dynamic_port": "22000", "meta": {"rack": "r7", "size": 3},
 		"host_volume": {"data": {"path": "/srv/data", "read_only": true}},
-		"reserved": {"cpu": 500, "memory": 512, "disk": 1, "reserved_ports": "22,80,8500-8600"}
+		"reserved": {"reserved_ports": "22,80,8500-8600"}
 	}],
 	"plugin": {"raw_exec": {"config": {"enabled": true}}},
 	"telemetry": {"prometheus_metrics": true}
@@ -84,7 +81,7 @@ func TestBothSyntaxesMeanTheSame(t *testing.T) {
 			Class: "small", Pool: "p", Meta: map[string]string{"rack": "r7", "size": "3"},
 			HostVolumes:    map[string]HostVolume{"data": {"/srv/data", true}},
 			MaxKillTimeout: 90 * time.Second, MinPort: 21000, MaxPort: 22000,
-			Reserved: Reserved{"22,80,8500-8600", 500, 512, 1},
+			ReservedPorts: "22,80,8500-8600",
 		},
 	}
 	for name, text := range same {
@@ -116,6 +113,19 @@ func TestFileOfNomadsTests(t *testing.T) {
 		t.Errorf("%+v, %v", got, diags)
 	}
 	if text := names(unheeded); text != "disable_update_check:1 ports.rpc:2 ports.serf:2 server:2 client.enabled:3 client.options:3 vault:3 acl:3" {
+		t.Error(text)
+	}
+}
+
+// Resources are not reserved.
+func TestReservedResourcesHaveNoEffect(t *testing.T) {
+	t.Parallel()
+	const text = "client {\n  reserved {\n    cpu = 500\n    memory = 512\n    disk = 1\n    reserved_ports = \"22\"\n  }\n}\n"
+	got, unheeded, diags := Read([]File{{"f", []byte(text)}}, nil)
+	if len(diags) > 0 || got.Client.ReservedPorts != "22" {
+		t.Errorf("%+v, %v", got, diags)
+	}
+	if text := names(unheeded); text != "client.reserved.cpu:3 client.reserved.memory:4 client.reserved.disk:5" {
 		t.Error(text)
 	}
 }

@@ -3,7 +3,6 @@ package settings
 import (
 	"fmt"
 	"maps"
-	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -40,9 +39,6 @@ var table = map[string]setter{
 	"client.min_dynamic_port":        setPort(func(s *Settings) *int { return &s.Client.MinPort }),
 	"client.max_dynamic_port":        setPort(func(s *Settings) *int { return &s.Client.MaxPort }),
 	"client.reserved":                nil,
-	"client.reserved.cpu":            number(func(s *Settings) *int { return &s.Client.Reserved.CPU }, 0, math.MaxInt32),
-	"client.reserved.memory":         number(func(s *Settings) *int { return &s.Client.Reserved.MemoryMB }, 0, math.MaxInt32),
-	"client.reserved.disk":           number(func(s *Settings) *int { return &s.Client.Reserved.DiskMB }, 0, math.MaxInt32),
 	"client.reserved.reserved_ports": setReservedPorts,
 	"client.enabled":                 setEnabled,
 
@@ -76,7 +72,7 @@ var unheededBelow = map[string][]string{
 		"nomad_service_discovery", "options", "preferred_address_family", "reservable_cores", "server_join", "servers",
 		"state_dir", "template", "users",
 	},
-	"client.reserved": {"cores"},
+	"client.reserved": {"cores", "cpu", "disk", "memory"},
 	"telemetry": {
 		"allowed_metadata_keys_in_metrics", "circonus_api_app", "circonus_api_token", "circonus_api_url", "circonus_broker_id",
 		"circonus_broker_select_tag", "circonus_check_display_name", "circonus_check_force_metric_activation",
@@ -217,7 +213,7 @@ func setReservedPorts(r *reader, m member) {
 		r.refuse(m.expr.Range(), fmt.Sprintf("invalid ports %q", text), "", `write ports and ranges, such as "22,8000-8100"`)
 		return
 	}
-	r.settings.Client.Reserved.Ports = text
+	r.settings.Client.ReservedPorts = text
 }
 
 func isPortRange(text string) bool {
