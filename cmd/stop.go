@@ -73,7 +73,7 @@ Exit codes:
 	flags.BoolVar(&opts.kill, "kill", false, "kill the tasks at once, without grace")
 	flags.BoolVar(&opts.purge, "purge", false, "in a cluster or an agent: forget the job when it has ended")
 	flags.BoolVarP(&opts.detach, "detach", "d", false, "in a cluster or an agent: do not wait for the end")
-	flags.BoolVar(&opts.noDelay, "no-shutdown-delay", false, "in a cluster or an agent: leave out shutdown_delay")
+	flags.BoolVar(&opts.noDelay, "no-shutdown-delay", false, "do not wait for shutdown_delay")
 	bindDataDir(flags, &opts.dataDir)
 	return cmd
 }
@@ -95,7 +95,10 @@ func runStop(ctx context.Context, a *app, job string, opts stopOptions) error {
 	case remote:
 		return stopCluster(ctx, a, job, opts)
 	}
-	for _, name := range []string{"purge", "detach", "no-shutdown-delay"} {
+	if opts.kill && opts.noDelay {
+		return usageError("--kill cannot be combined with --no-shutdown-delay").withHint("leave out --no-shutdown-delay: --kill waits for nothing")
+	}
+	for _, name := range []string{"purge", "detach"} {
 		if opts.flags.Changed(name) {
 			return stopInAgent(ctx, a, job, opts, name)
 		}
@@ -105,7 +108,7 @@ func runStop(ctx context.Context, a *app, job string, opts stopOptions) error {
 		return err
 	}
 	defer d.Close()
-	d.Detail = source.End
+	d.Detail, d.NoShutdownDelay = source.End, opts.noDelay
 	jobs := d.IDs
 	if job != "" {
 		jobs = []string{job}

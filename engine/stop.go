@@ -95,6 +95,20 @@ func (e *Engine) StopAlloc(id string, order AllocStop) error {
 	return nil
 }
 
+// SkipShutdownDelays makes all present allocations wait for no shutdown_delay when
+// they stop.
+func (e *Engine) SkipShutdownDelays() {
+	for _, r := range e.runs.all() {
+		r.mu.Lock()
+		if !r.ended {
+			var c store.Change
+			r.skipShutdownDelays(&c)
+			r.recorder.Commit(c)
+		}
+		r.mu.Unlock()
+	}
+}
+
 // skipShutdownDelays makes the present allocations wait for no shutdown_delay
 // when they stop. The caller must hold the lock.
 func (r *jobRun) skipShutdownDelays(c *store.Change) {

@@ -77,20 +77,23 @@ func (s *Server) Launch(ctx context.Context, job string) error {
 	return err
 }
 
-// Stop stops a job of an engine. It returns before the job has ended.
-func (s *Server) Stop(ctx context.Context, job string) error { return s.stop(ctx, job, "") }
-
-// StopRun stops or kills the whole run of an engine that has a job.
-func (s *Server) StopRun(ctx context.Context, job string, kill bool) error {
-	if kill {
-		return s.stop(ctx, job, "?run=kill")
-	}
-	return s.stop(ctx, job, "?run=stop")
+// Stopping is how to stop a job of an engine.
+type Stopping struct {
+	Run             string // "stop" or "kill": the whole run that has the job
+	NoShutdownDelay bool   // wait for no shutdown_delay
 }
 
-func (s *Server) stop(ctx context.Context, job, query string) error {
+// Stop stops a job of an engine. It returns before the job has ended.
+func (s *Server) Stop(ctx context.Context, job string, how Stopping) error {
+	query := url.Values{}
+	if how.Run != "" {
+		query.Set("run", how.Run)
+	}
+	if how.NoShutdownDelay {
+		query.Set("no_shutdown_delay", "true")
+	}
 	_, err := repeat(ctx, s, fmt.Sprintf("stop job %q", job), func(w *api.WriteOptions) (any, *api.WriteMeta, error) {
-		meta, err := s.API.Raw().Delete("/v1/job/"+url.PathEscape(job)+query, nil, w)
+		meta, err := s.API.Raw().Delete("/v1/job/"+url.PathEscape(job)+"?"+query.Encode(), nil, w)
 		return nil, meta, err
 	})
 	return err

@@ -357,17 +357,21 @@ var everything = []struct {
 		}},
 		"GET /v1/agent/self?namespace=ops", `{"DataDir":"/data","PID":9,"Runs":{"web":"/data/web"},"Version":"1"}`, "get the status", clusterTime,
 	}, {
-		"stop a job", func(ctx context.Context, s *Server) (any, error) { return nil, s.Stop(ctx, "a/b") },
+		"stop a job", func(ctx context.Context, s *Server) (any, error) { return nil, s.Stop(ctx, "a/b", Stopping{}) },
 		"/v1/job/a/b",
 		map[string]string{},
 		"DELETE /v1/job/a%2Fb?namespace=ops", `null`, `stop job "a/b"`, clusterTime,
 	}, {
-		"stop a run", func(ctx context.Context, s *Server) (any, error) { return nil, s.StopRun(ctx, "a/b", false) },
+		"stop a run", func(ctx context.Context, s *Server) (any, error) {
+			return nil, s.Stop(ctx, "a/b", Stopping{Run: "stop", NoShutdownDelay: true})
+		},
 		"/v1/job/a/b",
 		map[string]string{},
-		"DELETE /v1/job/a%2Fb?namespace=ops&run=stop", `null`, `stop job "a/b"`, clusterTime,
+		"DELETE /v1/job/a%2Fb?namespace=ops&no_shutdown_delay=true&run=stop", `null`, `stop job "a/b"`, clusterTime,
 	}, {
-		"kill a run", func(ctx context.Context, s *Server) (any, error) { return nil, s.StopRun(ctx, "a/b", true) },
+		"kill a run", func(ctx context.Context, s *Server) (any, error) {
+			return nil, s.Stop(ctx, "a/b", Stopping{Run: "kill"})
+		},
 		"/v1/job/a/b",
 		map[string]string{},
 		"DELETE /v1/job/a%2Fb?namespace=ops&run=kill", `null`, `stop job "a/b"`, clusterTime,

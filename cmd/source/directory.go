@@ -50,6 +50,8 @@ type Directory struct {
 	// Only are the jobs that Stop stops and for whose end Follow waits while other
 	// jobs of the run continue; nil: all.
 	Only []string
+	// NoShutdownDelay makes Stop wait for no shutdown_delay.
+	NoShutdownDelay bool
 	// Want selects outputs; nil: all. Tail is the number of their last lines with
 	// which Detail Outputs begins; negative: all. Of these it leaves out those before
 	// Since.
@@ -137,12 +139,15 @@ func (d *Directory) Ended() (bool, error) {
 // Stop stops or kills the jobs, unless they have ended.
 func (d *Directory) Stop(ctx context.Context, kill bool) error {
 	for _, job := range d.concerned() {
-		var err error
-		if d.Only == nil {
-			err = d.Server.StopRun(ctx, job, kill)
-		} else {
-			err = d.Server.Stop(ctx, job)
+		how := client.Stopping{NoShutdownDelay: d.NoShutdownDelay}
+		switch {
+		case d.Only != nil:
+		case kill:
+			how.Run = "kill"
+		default:
+			how.Run = "stop"
 		}
+		err := d.Server.Stop(ctx, job, how)
 		if err == nil {
 			continue
 		}

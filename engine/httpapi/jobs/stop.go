@@ -36,6 +36,9 @@ func (h *Handler) Stop(r *rest.Request) (any, error) {
 		if h.stopRun == nil || how != "stop" && how != "kill" {
 			return nil, rest.Fail(http.StatusBadRequest, "Failed to parse value of %q (%v): it is stop or kill", "run", how)
 		}
+		if order.NoShutdownDelay {
+			h.run.Engine.SkipShutdownDelays()
+		}
 		h.stopRun(how == "kill")
 		return answer, nil
 	}
