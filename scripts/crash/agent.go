@@ -159,6 +159,9 @@ func (a *agentRound) killRepeatedly(random *rand.Rand, stop <-chan struct{}) err
 		both := kill == maxKills-1
 		if both {
 			_ = syscall.Kill(keeper, syscall.SIGKILL)
+			if newest := a.newest(strconv.Itoa(keeper)); newest != 0 {
+				agent = newest // the keeper has just started it
+			}
 		}
 		_ = syscall.Kill(agent, syscall.SIGKILL)
 		a.mu.Lock()

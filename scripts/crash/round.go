@@ -122,18 +122,23 @@ func over(runDir string) bool {
 // run, or 0. The children of the keeper cannot be told apart by looking at
 // them: a task between fork and execve looks like its engine.
 func (r *round) engine(keeper string) int {
+	pid := r.newest(keeper)
+	status, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
+	if !bytes.Contains(status, []byte("\nPPid:\t"+keeper+"\n")) {
+		return 0 // it has ended
+	}
+	return pid
+}
+
+// newest returns the latest process that the record of a run names, or 0.
+func (r *round) newest(keeper string) (pid int) {
 	records, _ := filepath.Glob(filepath.Join(r.sockets(), keeper+"-*.run")) // the pattern is valid
 	if len(records) == 0 {
 		return 0
 	}
 	text, _ := os.ReadFile(records[0]) // it may just have been removed
-	var pid int
 	if _, err := fmt.Sscanf(string(text), "program %d ", &pid); err != nil {
 		return 0
-	}
-	status, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
-	if !bytes.Contains(status, []byte("\nPPid:\t"+keeper+"\n")) {
-		return 0 // it has ended
 	}
 	return pid
 }
