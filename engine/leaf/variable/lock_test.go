@@ -2,6 +2,7 @@ package variable_test
 
 import (
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -117,8 +118,8 @@ func TestLockExpires(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := locked(t)
-		told := 0
-		s.Tell(func() { told++ })
+		var told atomic.Int32
+		s.Tell(func() { told.Add(1) })
 		index := s.Get("default", "a").ModifyIndex
 		<-time.After(20*time.Second - 1)
 		if now, err := s.Renew("default", "a", "1"); err != nil || now.ModifyIndex != index {
@@ -130,13 +131,13 @@ func TestLockExpires(t *testing.T) {
 		}
 		<-time.After(5*time.Second - 1)
 		synctest.Wait()
-		if _, err := s.Acquire(with("2", "2")); !errors.Is(err, variable.ErrLocked) || !isHeld(s) || told != 0 {
-			t.Errorf("in the delay: %v, told %d times", err, told)
+		if _, err := s.Acquire(with("2", "2")); !errors.Is(err, variable.ErrLocked) || !isHeld(s) || told.Load() != 0 {
+			t.Errorf("in the delay: %v, told %d times", err, told.Load())
 		}
 		<-time.After(time.Nanosecond)
 		synctest.Wait()
-		if v := s.Get("default", "a"); v.Lock != nil || v.Items["v"] != "1" || v.ModifyIndex <= index || told != 1 {
-			t.Errorf("after the delay: %+v, told %d times", v, told)
+		if v := s.Get("default", "a"); v.Lock != nil || v.Items["v"] != "1" || v.ModifyIndex <= index || told.Load() != 1 {
+			t.Errorf("after the delay: %+v, told %d times", v, told.Load())
 		}
 	})
 }
@@ -146,7 +147,7 @@ func TestReleasedLockDoesNotExpire(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := locked(t)
-		time.Sleep(22 * time.Second) // in the delay of the first lock
+		<-time.After(22 * time.Second) // in the delay of the first lock
 		if _, err := s.Release("default", "a", "1"); err != nil {
 			t.Fatal(err)
 		}
