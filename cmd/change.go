@@ -53,7 +53,7 @@ func bindNoWait(flags *pflag.FlagSet, detach *bool) {
 // follows the resulting deployment.
 func followChange(ctx context.Context, a *app, rollout *cluster.Rollout, what string, mode ui.Mode, detach bool) error {
 	job := rollout.Job
-	done := []answer.Done{{Origin: ui.Origin{Job: job.ID}, Label: "job " + job.ID}}
+	done := []answer.Done{{Origin: ui.Origin{Job: job.ID}, Label: "job " + job.Name()}}
 	if err := answer.WriteDone(answerTo(a, mode), what, done); err != nil || detach || rollout.Evaluation == "" && rollout.Deployment == "" {
 		return err
 	}
@@ -68,7 +68,7 @@ func followChange(ctx context.Context, a *app, rollout *cluster.Rollout, what st
 		return nil
 	}
 	d := v.Run.Deployments[0] // a later deployment may have rolled it back
-	return failed("version %d of job %q is not deployed: %s", d.Version, job.ID, d.Description)
+	return failed("version %d of job %q is not deployed: %s", d.Version, job.Name(), d.Description)
 }
 
 // rolloutScreen shows deployments and notices.

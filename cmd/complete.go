@@ -67,7 +67,7 @@ func completeJob(a *app, c *connection, wanted func(client.Job) bool) cobra.Comp
 		jobs, _ := client.ListJobs(ctx, servers)
 		for _, j := range jobs {
 			if wanted(j) {
-				names = append(names, j.ID)
+				names = append(names, j.Name())
 			}
 		}
 		return names

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 	"taskrun/cmd/source"
 	"taskrun/drivers/process"
 	"taskrun/engine/httpapi"
+	"taskrun/engine/leaf/event"
 )
 
 // targetHelp explains targets in the help of commands.
@@ -159,6 +161,11 @@ func (a *app) localServers(ctx context.Context) ([]*client.Server, error) {
 			suspended = append(suspended, pid)
 			continue
 		}
+		if strings.HasPrefix(filepath.Base(s.Socket), agentJob+"-") { // or a run of a job with this name
+			if self, err := s.Self(ctx); err == nil && self.Agent {
+				s = s.Agent()
+			}
+		}
 		running = append(running, s)
 	}
 	for _, pid := range suspended {
@@ -224,26 +231,56 @@ func targetError(err error, tasks []*client.Task, code int) error {
 	return e.withHint("see: taskrun ps")
 }
 
-// runningJob returns the running job with an ID.
-func (a *app) runningJob(ctx context.Context, c connection, id string) (*client.Job, error) {
+// runningJob returns the running job with a name.
+func (a *app) runningJob(ctx context.Context, c connection, name string) (*client.Job, error) {
+	running, err := a.runningJobs(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return findJob(running, name)
+}
+
+// runningVersion returns the running job of which a job is another version.
+func (a *app) runningVersion(ctx context.Context, c connection, of *api.Job) (*client.Job, error) {
+	running, err := a.runningJobs(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return oneJob(running, *of.ID, func(j *client.Job) bool { return j.Is(of) })
+}
+
+func (a *app) runningJobs(ctx context.Context, c connection) ([]client.Job, error) {
 	servers, err := a.servers(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	running, err := a.jobs(ctx, servers)
-	if err != nil {
-		return nil, err
-	}
-	return findJob(running, id)
+	return a.jobs(ctx, servers)
 }
 
-// findJob returns the one job with an ID.
-func findJob(jobs []client.Job, id string) (*client.Job, error) {
-	var ids []string
+// jobNames returns the names of jobs for users, given their keys.
+func jobNames(keys []string) (names []string) {
+	for _, key := range keys {
+		names = append(names, event.JobName(key))
+	}
+	return names
+}
+
+// findJob returns the one job with a name or, if there is none, with this ID.
+func findJob(jobs []client.Job, name string) (*client.Job, error) {
+	wanted := func(j *client.Job) bool { return j.Name() == name }
+	if !slices.ContainsFunc(jobs, func(j client.Job) bool { return wanted(&j) }) {
+		wanted = func(j *client.Job) bool { return j.ID == name }
+	}
+	return oneJob(jobs, name, wanted)
+}
+
+// oneJob returns the one job that is wanted.
+func oneJob(jobs []client.Job, name string, wanted func(*client.Job) bool) (*client.Job, error) {
+	var names []string
 	var found []*client.Job
-	for i, j := range jobs {
-		ids = append(ids, j.ID)
-		if j.ID == id {
+	for i := range jobs {
+		names = append(names, jobs[i].Name())
+		if wanted(&jobs[i]) {
 			found = append(found, &jobs[i])
 		}
 	}
@@ -251,9 +288,9 @@ func findJob(jobs []client.Job, id string) (*client.Job, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return nil, failed("job %q runs %d times: %v and %v", id, len(found), found[0].Server, found[1].Server)
+		return nil, failed("job %q runs %d times: %v and %v", name, len(found), found[0].Server, found[1].Server)
 	case len(jobs) == 0:
 		return nil, noRun(exitFailed)
 	}
-	return nil, failed("no job is called %q", id).withHint("jobs are: %s", strings.Join(ids, ", "))
+	return nil, failed("no job is called %q", name).withHint("jobs are: %s", strings.Join(names, ", "))
 }

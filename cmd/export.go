@@ -137,7 +137,8 @@ func (r *openedRun) secrets(ctx context.Context) (secrets []string, err error) {
 	if r.Engine == nil {
 		return nil, nil
 	}
-	job, _, err := r.Engine.Server.Info(ctx, r.Job, 0)
+	s, id := r.Engine.Server.Of(r.Job)
+	job, _, err := s.Info(ctx, id, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -24,10 +24,16 @@ func (a *app) findRun(ctx context.Context, job, dataDir string) (*source.Directo
 	var names []string
 	var found []*source.Directory
 	for _, r := range runs {
-		names = append(names, r.IDs...)
-		if job == "" || slices.Contains(r.IDs, job) {
+		for _, key := range r.IDs {
+			names = append(names, event.JobName(key))
+		}
+		if job == "" || r.Key(job) != "" {
 			found = append(found, r)
 		}
+	}
+	exact := func(r *source.Directory) bool { return event.JobName(r.Key(job)) == job }
+	if slices.ContainsFunc(found, exact) {
+		found = slices.DeleteFunc(found, func(r *source.Directory) bool { return !exact(r) })
 	}
 	if len(found) > 1 && job != "" && dataDir != "" {
 		if dataDir, err = a.dataDir(dataDir); err != nil {
@@ -75,7 +81,7 @@ func (a *app) liveRuns(ctx context.Context) (runs []*source.Directory, err error
 			failures = errors.Join(append(errs, failures)...)
 			ended := map[string]bool{}
 			for _, j := range jobs {
-				ended[event.JobKey(j.Namespace, j.ID)] = j.Status == "dead"
+				ended[j.Key()] = j.Status == "dead"
 			}
 			d.Living(ended)
 		}
@@ -131,7 +137,7 @@ func (a *app) endedTasks(ctx context.Context, dataDir, job string, targets []str
 	}
 	of := selected.Of(all)
 	runs = slices.DeleteFunc(runs, func(r *record.Run) bool {
-		return !slices.ContainsFunc(of, func(t *client.Task) bool { return t.Alloc.JobID == r.Job })
+		return !slices.ContainsFunc(of, func(t *client.Task) bool { return t.JobKey() == r.Job })
 	})
 	return all, selected, runs, nil
 }

@@ -111,7 +111,7 @@ func (l *logsSession) follow(ctx context.Context, servers []*client.Server) erro
 
 // wants reports whether an output is to be shown.
 func (l *logsSession) wants(t *client.Task, stream event.Stream) bool {
-	ofJob := l.opts.job == "" || t.Alloc.JobID == l.opts.job
+	ofJob := l.opts.job == "" || t.OfJob(l.opts.job)
 	ofRun := l.ofRun == "" || t.OfRun(l.ofRun)
 	return ofJob && ofRun && slices.Contains(l.opts.streams(), stream) && len(l.of([]*client.Task{t})) > 0
 }

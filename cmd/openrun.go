@@ -43,11 +43,11 @@ func (a *app) openRun(ctx context.Context, name, dataDir string) (*openedRun, er
 	live, err := a.findRun(ctx, name, dataDir)
 	switch {
 	case err == nil && name == "" && len(live.IDs) > 1:
-		return nil, usageError("several jobs are running: name one").withHint("running jobs: %s", strings.Join(live.IDs, ", "))
+		return nil, usageError("several jobs are running: name one").withHint("running jobs: %s", strings.Join(jobNames(live.IDs), ", "))
 	case err == nil:
-		job := name
-		if job == "" {
-			job = live.IDs[0]
+		job := live.IDs[0]
+		if name != "" {
+			job = live.Key(name)
 		}
 		r := record.At(live.Self.Runs[job], job)
 		r.Live = true
@@ -101,7 +101,7 @@ func (a *app) reopen(ctx context.Context, r *record.Run) (*openedRun, error) {
 func pickRun(all []*record.Run, name string) (*record.Run, error) {
 	var found []*record.Run
 	for _, r := range record.NewestFirst(all) {
-		if name == "" || r.Job == name || r.Name() == name {
+		if name == "" || event.JobName(r.Job) == name || r.Name() == name {
 			return r, nil
 		}
 		if r.Matches(name) {
@@ -132,7 +132,7 @@ func (a *app) namesRun(ctx context.Context, name, dataDir string) bool {
 	if _, statErr := os.Stat(name); err != nil && statErr == nil {
 		return true
 	}
-	return err == nil && r.Job != name || exitCode(err) == exitUsage
+	return err == nil && event.JobName(r.Job) != name || exitCode(err) == exitUsage
 }
 
 // isPath reports whether an argument can only be the name of a file.
@@ -159,7 +159,8 @@ func openRunFile(path string) (*openedRun, error) {
 // spec returns the job of the run as it is known now, or nil if that is not known.
 func (r *openedRun) spec(ctx context.Context) (*api.Job, error) {
 	if r.Engine != nil {
-		if j, _, err := r.Engine.Server.Info(ctx, r.Job, 0); err == nil {
+		s, id := r.Engine.Server.Of(r.Job)
+		if j, _, err := s.Info(ctx, id, 0); err == nil {
 			return j, nil
 		}
 	}

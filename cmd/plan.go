@@ -122,19 +122,20 @@ func serverFor(ctx context.Context, a *app, f jobfile.File, opts planOptions, re
 	if err != nil {
 		return nil, err
 	}
-	job, err := findJob(running, *f.Job.ID)
+	job, err := oneJob(running, *f.Job.ID, func(j *client.Job) bool { return j.Is(f.Job) })
 	switch {
-	case err != nil && exists(running, *f.Job.ID):
+	case err != nil && exists(running, f.Job):
 		return nil, err // several runs match
 	case err != nil:
 		return nil, (&exitError{code: exitInternal, err: fmt.Errorf("job %q is not running", *f.Job.ID)}).
 			withHint("start it with: taskrun up %s", f.Name)
 	}
-	return job.Server, nil
+	s, _ := job.Server.Of(job.Key())
+	return s, nil
 }
 
-func exists(jobs []client.Job, id string) bool {
-	return slices.ContainsFunc(jobs, func(j client.Job) bool { return j.ID == id })
+func exists(jobs []client.Job, of *api.Job) bool {
+	return slices.ContainsFunc(jobs, func(j client.Job) bool { return j.Is(of) })
 }
 
 // moves reports whether the plan creates or destroys allocations.

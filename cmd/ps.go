@@ -3,9 +3,7 @@ package cmd
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -106,13 +104,14 @@ func runPs(ctx context.Context, a *app, targets []string, opts psOptions) error 
 	}
 	st := statusOf(tasks, client.Labels(all), time.Now())
 	for _, j := range known {
-		asked := opts.job == "" && len(targets) == 0 || opts.job == j.ID
-		if asked || slices.ContainsFunc(tasks, func(t *client.Task) bool { return t.Server == j.Server && t.Alloc.JobID == j.ID }) {
+		asked := opts.job == "" && len(targets) == 0 || event.NamesJob(opts.job, j.Key())
+		if asked || slices.ContainsFunc(tasks, func(t *client.Task) bool { return t.Server == j.Server && t.JobKey() == j.Key() }) {
 			st.Jobs = append(st.Jobs, answer.JobStatus{
 				Job: j.ID, Namespace: unusual(j.Namespace), Status: j.Status, PID: httpapi.PID(j.Server.Socket), Socket: j.Server.Socket, Address: j.Server.Address,
 			})
 		}
 	}
+	st.Namespaces = slices.ContainsFunc(servers, func(s *client.Server) bool { return s.Namespace() == api.AllNamespacesNamespace })
 	st.Services = services(ctx, servers, st.Allocs)
 	if opts.all && opts.cluster.Address == "" && len(targets) == 0 {
 		runs, err := a.endedRuns(ctx, opts.dataDir, opts.job)
@@ -139,11 +138,8 @@ func runPs(ctx context.Context, a *app, targets []string, opts psOptions) error 
 func (a *app) remembers(ctx context.Context, servers []*client.Server) map[*client.Server]bool {
 	found := map[*client.Server]bool{}
 	for _, s := range servers {
-		if s.Socket == "" {
+		if s.Socket == "" || s.Namespace() == api.AllNamespacesNamespace {
 			found[s] = true
-		} else if strings.HasPrefix(filepath.Base(s.Socket), agentJob+"-") {
-			self, err := s.Self(ctx)
-			found[s] = err == nil && self.Agent
 		}
 	}
 	return found
@@ -154,7 +150,7 @@ func current(tasks []*client.Task, jobs []client.Job, of map[*client.Server]bool
 	jobs = slices.DeleteFunc(jobs, func(j client.Job) bool { return of[j.Server] && j.Status == "dead" })
 	tasks = slices.DeleteFunc(tasks, func(t *client.Task) bool {
 		return of[t.Server] && t.Ended() && !slices.ContainsFunc(jobs, func(j client.Job) bool {
-			return j.ID == t.Alloc.JobID && (j.Namespace == "" || j.Namespace == t.Alloc.Namespace)
+			return j.Server == t.Server && j.Key() == t.JobKey()
 		})
 	})
 	return tasks, jobs
@@ -172,7 +168,9 @@ func addEnded(a *app, st *answer.Status, all, tasks []*client.Task, runs []*reco
 		if opts.mode == ui.Plain {
 			a.say("%v", r)
 		}
-		st.Jobs = append(st.Jobs, answer.JobStatus{Job: r.Job, Status: r.Status(), RunDir: r.Dir})
+		namespace, id := event.SplitJobKey(r.Job)
+		st.Namespaces = st.Namespaces || id != r.Job
+		st.Jobs = append(st.Jobs, answer.JobStatus{Job: id, Namespace: unusual(namespace), Status: r.Status(), RunDir: r.Dir})
 	}
 }
 
@@ -226,7 +224,7 @@ func services(ctx context.Context, servers []*client.Server, allocs []answer.All
 		shown := slices.ContainsFunc(allocs, func(a answer.AllocStatus) bool { return a.AllocID == s.AllocID })
 		if shown && s.Port > 0 {
 			found = append(found, answer.ServiceStatus{
-				Origin: ui.Origin{Job: s.JobID, AllocID: s.AllocID}, ID: s.ID, Name: s.ServiceName,
+				Origin: ui.Origin{Job: s.JobID, AllocID: s.AllocID}, Namespace: unusual(s.Namespace), ID: s.ID, Name: s.ServiceName,
 				Address: s.Address, Port: s.Port, Tags: s.Tags, Registered: true,
 			})
 		}

@@ -57,7 +57,7 @@ func runRevert(ctx context.Context, a *app, args []string, opts changeOptions) e
 			}
 		}
 		if number == nil {
-			return failed("job %q has no earlier version whose deployment was successful", job.ID).withHint("name a version, of 0 to %d", *versions[0].Version)
+			return failed("job %q has no earlier version whose deployment was successful", job.Name()).withHint("name a version, of 0 to %d", *versions[0].Version)
 		}
 	}
 	evaluation, err := job.Revert(ctx, *number)

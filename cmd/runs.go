@@ -10,6 +10,7 @@ import (
 	"taskrun/cmd/record"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
+	"taskrun/engine/leaf/event"
 )
 
 type runsOptions struct {
@@ -79,7 +80,7 @@ func runRuns(ctx context.Context, a *app, job string, opts runsOptions) error {
 // keptRun describes a run.
 func keptRun(r *record.Run, now time.Time) answer.Run {
 	k := answer.Run{
-		Run: r.Name(), Job: r.Job, ID: r.ID, Began: timeOrNil(r.Began().UTC()), Status: r.Status(), Dir: r.Dir,
+		Run: r.Name(), Job: event.JobName(r.Job), ID: r.ID, Began: timeOrNil(r.Began().UTC()), Status: r.Status(), Dir: r.Dir,
 	}
 	switch {
 	case r.Err != nil:
@@ -117,7 +118,7 @@ func keptJobs(runs []*record.Run, args []string) (names []string) {
 	for _, r := range runs {
 		if !seen[r.Job] {
 			seen[r.Job] = true
-			names = append(names, r.Job)
+			names = append(names, event.JobName(r.Job))
 		}
 	}
 	return names

@@ -18,6 +18,7 @@ import (
 	"taskrun/cmd/ui/answer"
 	"taskrun/cmd/verdict"
 	"taskrun/engine/fold"
+	"taskrun/engine/leaf/event"
 )
 
 type stopOptions struct {
@@ -111,11 +112,11 @@ func runStop(ctx context.Context, a *app, job string, opts stopOptions) error {
 	d.Detail, d.NoShutdownDelay = source.End, opts.noDelay
 	jobs := d.IDs
 	if job != "" {
-		jobs = []string{job}
+		jobs = []string{d.Key(job)}
 	}
 	if len(jobs) < len(d.IDs) || d.Self.Agent {
 		if opts.kill {
-			return usageError("cannot kill only job %q: other jobs continue", jobs[0]).withHint("leave out --kill, or leave out the name to kill the whole run")
+			return usageError("cannot kill only job %q: other jobs continue", event.JobName(jobs[0])).withHint("leave out --kill, or leave out the name to kill the whole run")
 		}
 		d.Only = jobs
 	}
@@ -143,7 +144,7 @@ func runStop(ctx context.Context, a *app, job string, opts stopOptions) error {
 		return err
 	}
 	if opts.mode == ui.JSON {
-		if err := opts.done(a, jobs...); err != nil {
+		if err := opts.done(a, jobNames(jobs)...); err != nil {
 			return err
 		}
 	}
@@ -174,6 +175,17 @@ func stopInAgent(ctx context.Context, a *app, job string, opts stopOptions, flag
 		return usageError("--kill cannot be combined with --%s", flag)
 	}
 	opts.cluster.Address = "unix://" + found.server.Socket
+	if job != "" {
+		jobs, err := a.jobs(ctx, []*client.Server{found.server})
+		if err != nil {
+			return err
+		}
+		j, err := findJob(jobs, job)
+		if err != nil {
+			return err
+		}
+		job, opts.cluster.Namespace = j.ID, j.Namespace
+	}
 	return stopCluster(ctx, a, job, opts)
 }
 

@@ -72,7 +72,7 @@ func updateHere(ctx context.Context, a *app, args []string, opts upOptions) erro
 	}
 	return updateJobs(ctx, a, files, warnings, opts, func(ctx context.Context) (registered []registration, err error) {
 		for _, f := range files {
-			job, err := a.runningJob(ctx, opts.at, *f.Job.ID)
+			job, err := a.runningVersion(ctx, opts.at, f.Job)
 			if err != nil {
 				return nil, err
 			}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/leaf/event"
 )
 
 // waitTime is how long a blocking query waits for a change. The server adds up to
@@ -100,7 +102,9 @@ func (s *Server) Tasks(ctx context.Context, job string, after uint64) ([]*Task, 
 		}
 		return s.API.Allocations().List(q)
 	})
-	other := func(a *api.AllocationListStub) bool { return job != "" && a.JobID != job }
+	other := func(a *api.AllocationListStub) bool {
+		return job != "" && !event.NamesJob(job, s.Key(a.Namespace, a.JobID))
+	}
 	tasks := s.split(slices.DeleteFunc(stubs, other))
 	sortTasks(tasks)
 	return tasks, index, err
@@ -129,7 +133,7 @@ func (s *Server) VariableValues(ctx context.Context) (values []string, err error
 		return nil, err
 	}
 	for _, about := range list {
-		v, _, err := askOf(ctx, s, fmt.Sprintf("read variable %q", about.Path), 0, about.Path, s.API.Variables().Read)
+		v, _, err := askOf(ctx, s.in(about.Namespace), fmt.Sprintf("read variable %q", about.Path), 0, about.Path, s.API.Variables().Read)
 		if err != nil {
 			return nil, err
 		}

@@ -44,10 +44,10 @@ func (s *Server) Self(ctx context.Context) (*Self, error) {
 // followTime is how long a blocking query of a follower waits for a change.
 const followTime = 5 * time.Minute
 
-// eachAnswer calls seen with each new answer to a query, and at least once per
+// eachAnswer calls seen with each new answer of a server to a query, and at least once per
 // interval, until the engine does not answer or ctx ends.
-func eachAnswer[T any](ctx context.Context, often time.Duration, question func(*api.QueryOptions) (T, *api.QueryMeta, error), seen func(T)) {
-	for q := (&api.QueryOptions{WaitTime: often}).WithContext(ctx); ; {
+func eachAnswer[T any](ctx context.Context, s *Server, often time.Duration, question func(*api.QueryOptions) (T, *api.QueryMeta, error), seen func(T)) {
+	for q := (&api.QueryOptions{Namespace: s.namespace, WaitTime: often}).WithContext(ctx); ; {
 		answer, meta, err := question(q)
 		if err != nil {
 			return
@@ -60,14 +60,14 @@ func eachAnswer[T any](ctx context.Context, often time.Duration, question func(*
 // FollowTasks calls seen with the tasks of an engine, now and after each
 // change, until the engine does not answer or ctx ends.
 func (s *Server) FollowTasks(ctx context.Context, seen func([]*Task)) {
-	eachAnswer(ctx, followTime, s.API.Allocations().List, func(stubs []*api.AllocationListStub) { seen(s.split(stubs)) })
+	eachAnswer(ctx, s, followTime, s.API.Allocations().List, func(stubs []*api.AllocationListStub) { seen(s.split(stubs)) })
 }
 
 // FollowJobs is like FollowTasks for jobs, which change with their deployments
 // and versions. It also calls seen at least once per interval, unless that is
 // 0.
 func (s *Server) FollowJobs(ctx context.Context, often time.Duration, seen func([]*api.JobListStub)) {
-	eachAnswer(ctx, cmp.Or(often, followTime), s.API.Jobs().List, seen)
+	eachAnswer(ctx, s, cmp.Or(often, followTime), s.API.Jobs().List, seen)
 }
 
 // FollowOutput calls written whenever a task of an engine has written output,

@@ -65,7 +65,7 @@ func (t *Task) execEngine(ctx context.Context, s Session) (int, error) {
 
 // openExec opens the connection of a session.
 func (t *Task) openExec(ctx context.Context, s Session) (*websocket.Conn, error) {
-	q := url.Values{"task": {t.Name}, "tty": {strconv.FormatBool(s.Tty)}}
+	q := url.Values{"namespace": {t.Alloc.Namespace}, "task": {t.Name}, "tty": {strconv.FormatBool(s.Tty)}}
 	where := url.URL{Scheme: "ws", Host: "127.0.0.1", Path: "/v1/client/allocation/" + t.Alloc.ID + "/exec"}
 	if s.Action != "" {
 		q.Set("action", s.Action)

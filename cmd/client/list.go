@@ -28,7 +28,7 @@ func ListJobs(ctx context.Context, servers []*Server) (jobs []Job, errs []error)
 		}
 		return jobs, err
 	})
-	slices.SortStableFunc(jobs, func(a, b Job) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortStableFunc(jobs, func(a, b Job) int { return strings.Compare(a.Key(), b.Key()) })
 	return jobs, errs
 }
 

@@ -29,7 +29,7 @@ func repeat[T any](ctx context.Context, s *Server, doing string, give func(*api.
 
 // Plan returns what a canonical version of a job would change.
 func (s *Server) Plan(ctx context.Context, version *api.Job) (*api.JobPlanResponse, error) {
-	if s.namespace == "" {
+	if s.namespace == "" || s.namespace == api.AllNamespacesNamespace {
 		s = s.in(*version.Namespace)
 	}
 	return order(ctx, s, fmt.Sprintf("plan job %q", *version.ID), func(w *api.WriteOptions) (*api.JobPlanResponse, *api.WriteMeta, error) {
@@ -83,7 +83,7 @@ type Stopping struct {
 	NoShutdownDelay bool   // wait for no shutdown_delay
 }
 
-// Stop stops a job of an engine. It returns before the job has ended.
+// Stop stops the job of an engine with a key. It returns before the job has ended.
 func (s *Server) Stop(ctx context.Context, job string, how Stopping) error {
 	query := url.Values{}
 	if how.Run != "" {
@@ -92,6 +92,7 @@ func (s *Server) Stop(ctx context.Context, job string, how Stopping) error {
 	if how.NoShutdownDelay {
 		query.Set("no_shutdown_delay", "true")
 	}
+	s, job = s.Of(job)
 	_, err := repeat(ctx, s, fmt.Sprintf("stop job %q", job), func(w *api.WriteOptions) (any, *api.WriteMeta, error) {
 		meta, err := s.API.Raw().Delete("/v1/job/"+url.PathEscape(job)+"?"+query.Encode(), nil, w)
 		return nil, meta, err

@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/leaf/event"
 )
 
 // The time limits of requests. An engine of this machine answers within
@@ -39,6 +41,7 @@ type Server struct {
 	Back func(ctx context.Context) bool
 
 	namespace string
+	kept      bool // it stands for what is kept of a run
 }
 
 // Local returns the engine that listens at a unix socket.
@@ -116,6 +119,27 @@ func (s *Server) in(namespace string) *Server {
 	other := *s
 	other.namespace = namespace
 	return &other
+}
+
+// Agent returns an engine that obeys namespaces: its lists are those of all of them.
+func (s *Server) Agent() *Server { return s.in(api.AllNamespacesNamespace) }
+
+// Of returns the server with the namespace of a job for its requests, and the ID of
+// the job, given its key.
+func (s *Server) Of(key string) (*Server, string) {
+	if s.namespace != api.AllNamespacesNamespace {
+		return s, key
+	}
+	namespace, id := event.SplitJobKey(key)
+	return s.in(namespace), id
+}
+
+// Key returns the key of a job. In a run, and in one namespace, that is its ID.
+func (s *Server) Key(namespace, id string) string {
+	if s.kept || s.namespace == api.AllNamespacesNamespace {
+		return event.JobKey(namespace, id)
+	}
+	return id
 }
 
 // maxAsked limits the repetitions of a request to engines that die.

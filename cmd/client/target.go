@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/agext/levenshtein"
+
+	"taskrun/engine/leaf/event"
 )
 
 // A target names tasks: [JOB/][GROUP[INDEX]/]TASK or any part of it, or a
@@ -18,7 +20,8 @@ const (
 	byTask rank = iota
 	byGroup
 	byJob
-	byParent // the periodic or parameterized job that launched the job
+	byParent  // the periodic or parameterized job that launched the job
+	byBareJob // as if the job were in the default namespace
 	byID
 	notAtAll
 )
@@ -27,11 +30,14 @@ const (
 const minID = 2
 
 // taskNames returns the names of the task, shortest first.
-func (t *Task) taskNames() []string {
+func (t *Task) taskNames() []string { return t.taskNamesIn(t.Job()) }
+
+// taskNamesIn returns the names of the task with this name of its job.
+func (t *Task) taskNamesIn(job string) []string {
 	if t.Name == "" {
 		return nil
 	}
-	job, group := t.Alloc.JobID, t.Alloc.TaskGroup
+	group := t.Alloc.TaskGroup
 	instance := fmt.Sprintf("%s[%d]", group, t.Index)
 	return []string{
 		t.Name, group + "/" + t.Name, instance + "/" + t.Name,
@@ -41,8 +47,11 @@ func (t *Task) taskNames() []string {
 }
 
 // groupNames returns the names of the task's allocation.
-func (t *Task) groupNames() []string {
-	job, group := t.Alloc.JobID, t.Alloc.TaskGroup
+func (t *Task) groupNames() []string { return t.groupNamesIn(t.Job()) }
+
+// groupNamesIn returns the names of the task's allocation with this name of its job.
+func (t *Task) groupNamesIn(job string) []string {
+	group := t.Alloc.TaskGroup
 	instance := fmt.Sprintf("%s[%d]", group, t.Index)
 	return []string{group, instance, job + "/" + group, job + "/" + instance, t.Alloc.Name}
 }
@@ -54,14 +63,23 @@ func (t *Task) rank(target string) rank {
 		return byTask
 	case slices.Contains(t.groupNames(), target):
 		return byGroup
-	case t.Alloc.JobID == target:
+	case t.Job() == target:
 		return byJob
 	case t.launchedBy(target):
 		return byParent
+	case t.hasBareName(target):
+		return byBareJob
 	case t.hasID(target):
 		return byID
 	}
 	return notAtAll
+}
+
+// hasBareName reports whether a target names the task without its namespace.
+func (t *Task) hasBareName(target string) bool {
+	id := t.Alloc.JobID
+	return t.Job() != id && (id == target || launches(target, id) ||
+		slices.Contains(t.taskNamesIn(id), target) || slices.Contains(t.groupNamesIn(id), target))
 }
 
 func (t *Task) hasID(target string) bool {
@@ -127,11 +145,22 @@ func (s *Selection) ByID(t *Task) bool {
 	return slices.ContainsFunc(s.targets, func(target string) bool { return t.rank(target) == byID })
 }
 
-// OfRun reports whether the task is one of a job, or of a job that this has launched.
-func (t *Task) OfRun(job string) bool { return t.Alloc.JobID == job || t.launchedBy(job) }
+// OfJob reports whether a name of a job is that of the task's, with or without its
+// namespace.
+func (t *Task) OfJob(name string) bool { return event.NamesJob(name, t.JobKey()) }
+
+// OfRun reports whether the task is one of the job with a key, or of a job that this
+// has launched.
+func (t *Task) OfRun(key string) bool { return t.JobKey() == key || t.launchedBy(event.JobName(key)) }
 
 func (t *Task) launchedBy(job string) bool {
-	return strings.HasPrefix(t.Alloc.JobID, job+"/dispatch-") || strings.HasPrefix(t.Alloc.JobID, job+"/periodic-")
+	id, ok := strings.CutSuffix(job, strings.TrimPrefix(t.Job(), t.Alloc.JobID))
+	return ok && launches(id, t.Alloc.JobID)
+}
+
+// launches reports whether a job launched another one, given their IDs.
+func launches(job, launched string) bool {
+	return strings.HasPrefix(launched, job+"/dispatch-") || strings.HasPrefix(launched, job+"/periodic-")
 }
 
 // Running reports whether commands can run in the task.
@@ -188,7 +217,7 @@ func Labels(tasks []*Task) map[*Task]string {
 // of tasks, groups and jobs or, if none matches, all their names.
 func Targets(tasks []*Task, prefix string) []string {
 	labels := Labels(tasks)
-	short := startingWith(prefix, tasks, func(t *Task) []string { return []string{labels[t], t.Alloc.TaskGroup, t.Alloc.JobID} })
+	short := startingWith(prefix, tasks, func(t *Task) []string { return []string{labels[t], t.Alloc.TaskGroup, t.Job()} })
 	if len(short) > 0 {
 		return short
 	}
@@ -197,7 +226,7 @@ func Targets(tasks []*Task, prefix string) []string {
 
 // Jobs returns the jobs with tasks whose ID starts with a prefix.
 func Jobs(tasks []*Task, prefix string) []string {
-	return startingWith(prefix, tasks, func(t *Task) []string { return []string{t.Alloc.JobID} })
+	return startingWith(prefix, tasks, func(t *Task) []string { return []string{t.Job()} })
 }
 
 // TaskNames returns the names of tasks that start with a prefix.

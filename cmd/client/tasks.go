@@ -18,6 +18,17 @@ type Job struct {
 	Server *Server
 }
 
+// Key returns what identifies the job at its server.
+func (j *Job) Key() string { return j.Server.Key(j.Namespace, j.ID) }
+
+// Name returns the name of the job for users, which commands take.
+func (j *Job) Name() string { return event.JobName(j.Key()) }
+
+// Is reports whether a canonical job is a version of the job.
+func (j *Job) Is(version *api.Job) bool {
+	return j.Key() == j.Server.Key(*version.Namespace, *version.ID)
+}
+
 // Task is a task of an allocation.
 type Task struct {
 	Server *Server
@@ -34,7 +45,7 @@ type Task struct {
 // Kept returns a task of a run that has ended, whose outputs open opens. It has no
 // server.
 func Kept(alloc *api.AllocationListStub, name string, state *api.TaskState, open func(Log) (Output, error)) *Task {
-	return &Task{Server: &Server{}, Alloc: alloc, Name: name, State: state, Index: IndexOf(alloc.Name), kept: open}
+	return &Task{Server: &Server{kept: true}, Alloc: alloc, Name: name, State: state, Index: IndexOf(alloc.Name), kept: open}
 }
 
 // split returns the tasks of allocations.
@@ -65,7 +76,7 @@ func (s *Server) split(stubs []*api.AllocationListStub) []*Task {
 func sortTasks(tasks []*Task) {
 	slices.SortStableFunc(tasks, func(a, b *Task) int {
 		return cmp.Or(
-			strings.Compare(a.Alloc.JobID, b.Alloc.JobID), strings.Compare(a.Alloc.TaskGroup, b.Alloc.TaskGroup),
+			strings.Compare(a.JobKey(), b.JobKey()), strings.Compare(a.Alloc.TaskGroup, b.Alloc.TaskGroup),
 			a.Index-b.Index, cmp.Compare(a.Alloc.CreateTime, b.Alloc.CreateTime), strings.Compare(a.Name, b.Name),
 		)
 	})
@@ -77,9 +88,15 @@ func IndexOf(alloc string) int {
 	return index
 }
 
+// JobKey returns what identifies the task's job at its server.
+func (t *Task) JobKey() string { return t.Server.Key(t.Alloc.Namespace, t.Alloc.JobID) }
+
+// Job returns the name of the task's job for users, which commands take.
+func (t *Task) Job() string { return event.JobName(t.JobKey()) }
+
 // EventAlloc returns the allocation of the task in the form of events.
 func (t *Task) EventAlloc() *event.Alloc {
-	return &event.Alloc{Job: t.Alloc.JobID, Group: t.Alloc.TaskGroup, Name: t.Alloc.Name, ID: t.Alloc.ID}
+	return &event.Alloc{Job: t.JobKey(), Group: t.Alloc.TaskGroup, Name: t.Alloc.Name, ID: t.Alloc.ID}
 }
 
 // Outlived reports whether the task's allocation has ended and a later one has its

@@ -7,17 +7,19 @@ import (
 
 	"taskrun/cmd/source"
 	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/event"
 )
 
-// List returns the runs in a data directory, or those of one job: by job, the
-// newest first. What is known of a run that cannot be read is listed as well; the
+// List returns the runs in a data directory, or those of one job, given its
+// name or its key: by job, the newest first. What is known of a run that cannot be read is listed as well; the
 // error is about jobs whose runs cannot be listed, beside those that can.
 func List(dataDir, job string, live []*source.Directory) (runs []*Run, err error) {
-	jobs := []string{job}
-	if job == "" {
-		if jobs, err = allocdir.Jobs(dataDir); err != nil {
-			return nil, err
-		}
+	jobs, err := allocdir.Jobs(dataDir)
+	if err != nil {
+		return nil, err
+	}
+	if job != "" {
+		jobs = slices.DeleteFunc(jobs, func(key string) bool { return event.JobName(key) != event.JobName(job) })
 	}
 	for _, job := range jobs {
 		ids, failure := allocdir.Runs(dataDir, job)

@@ -24,7 +24,7 @@ import (
 // Run is what is kept of a run of a job: in a directory, also while it runs, or in
 // a file that was exported.
 type Run struct {
-	Job     string
+	Job     string        // its key
 	ID      string        // unique among the runs of the job
 	Dir     string        // its directory, or its file
 	Live    bool          // it has not ended yet
@@ -53,7 +53,7 @@ type files interface {
 const specFile = "job.json"
 
 // Name returns the name of the run, as commands take it.
-func (r *Run) Name() string { return r.Job + "/" + r.ID }
+func (r *Run) Name() string { return event.JobName(r.Job) + "/" + r.ID }
 
 // Status returns how the run ended, in the words of Nomad's allocations, or
 // "running".
@@ -188,8 +188,9 @@ func (r *Run) Tasks() (tasks []*client.Task, err error) {
 		return nil, err
 	}
 	for _, a := range state.Allocs {
+		namespace, id := event.SplitJobKey(a.Job)
 		stub := &api.AllocationListStub{
-			ID: a.ID, Name: a.Name, JobID: a.Job, TaskGroup: a.Group, Namespace: api.DefaultNamespace,
+			ID: a.ID, Name: a.Name, JobID: id, TaskGroup: a.Group, Namespace: namespace,
 			ClientStatus: a.Status, ClientDescription: a.Description,
 		}
 		if r.Summary == nil && !r.Live && a.Status != api.AllocClientStatusComplete && a.Status != api.AllocClientStatusFailed {
@@ -223,10 +224,10 @@ func (r *Run) Output(alloc, task string, part client.Log) (client.Output, error)
 // String describes in one line how the run ended.
 func (r *Run) String() string {
 	if r.Summary == nil {
-		return fmt.Sprintf("job %s is not running: its last run was killed", r.Job)
+		return fmt.Sprintf("job %s is not running: its last run was killed", event.JobName(r.Job))
 	}
 	s := r.Summary
-	text := fmt.Sprintf("job %s is not running: %s %v ago after %v, exit code %d", r.Job, s.Status,
+	text := fmt.Sprintf("job %s is not running: %s %v ago after %v, exit code %d", event.JobName(r.Job), s.Status,
 		time.Since(s.Ended()).Round(time.Second), (time.Duration(s.DurationMS) * time.Millisecond).Round(time.Millisecond), s.ExitCode)
 	if s.Cause != "" {
 		text += "; " + s.Cause
@@ -270,7 +271,7 @@ func At(dir, job string) *Run {
 // Matches reports whether a name is that of the run: JOB/ID, where the ID may
 // also be its beginning or its last part, or such an ID alone.
 func (r *Run) Matches(name string) bool {
-	id := strings.TrimPrefix(name, r.Job+"/")
+	id := strings.TrimPrefix(name, event.JobName(r.Job)+"/")
 	_, last, _ := strings.Cut(r.ID, "-")
 	return id != "" && (strings.HasPrefix(r.ID, id) || id == last)
 }

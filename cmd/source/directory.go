@@ -42,7 +42,7 @@ const (
 type Directory struct {
 	Server *client.Server
 	Self   *client.Self
-	IDs    []string // of its jobs, sorted
+	IDs    []string // keys of its jobs, sorted
 
 	Detail Detail
 	// EndedJobs are the jobs of an agent that have ended. They are not among IDs.
@@ -87,6 +87,18 @@ func (d *Directory) Living(ended map[string]bool) {
 	d.IDs = slices.DeleteFunc(d.IDs, func(job string) bool { return ended[job] })
 }
 
+// Key returns the key of the job of the run that a user names, or "". A job of the
+// default namespace comes first.
+func (d *Directory) Key(name string) string {
+	if slices.Contains(d.IDs, name) {
+		return name
+	}
+	if i := slices.IndexFunc(d.IDs, func(key string) bool { return event.NamesJob(name, key) }); i >= 0 {
+		return d.IDs[i]
+	}
+	return ""
+}
+
 // Narrow limits the run to one of its jobs, and returns it: the others may continue.
 func (d *Directory) Narrow(job string) *Directory {
 	if len(d.IDs) > 1 || d.Self.Agent {
@@ -112,8 +124,9 @@ func (d *Directory) allocDir(job, alloc string) string {
 
 // Jobs returns the jobs of the run as they were submitted.
 func (d *Directory) Jobs(ctx context.Context) (jobs []*api.Job, err error) {
-	for _, id := range d.IDs {
-		j, _, err := d.Server.Info(ctx, id, 0)
+	for _, key := range d.IDs {
+		s, id := d.Server.Of(key)
+		j, _, err := s.Info(ctx, id, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -373,7 +386,7 @@ func (d *Directory) followEngine(ctx context.Context) (ended bool) {
 func (d *Directory) onlyEnded(jobs []*api.JobListStub) bool {
 	others := false
 	for _, j := range jobs {
-		switch only := slices.Contains(d.Only, j.ID); {
+		switch only := slices.Contains(d.Only, d.Server.Key(j.Namespace, j.ID)); {
 		case only && j.Status != "dead":
 			return false
 		case !only && j.Status != "dead":

@@ -420,7 +420,7 @@ func TestOnlyEnded(t *testing.T) {
 			id, status, _ := strings.Cut(word, ":")
 			jobs = append(jobs, &api.JobListStub{ID: id, Status: status})
 		}
-		if got := (&Directory{Self: &client.Self{}, Only: tt.only}).onlyEnded(jobs); got != tt.want {
+		if got := (&Directory{Server: &client.Server{}, Self: &client.Self{}, Only: tt.only}).onlyEnded(jobs); got != tt.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

@@ -82,7 +82,7 @@ func (d *Directory) part(key outputKey, job string) tasklog.Part {
 
 // Open opens an output of a task. It is nil if there are no files of it.
 func (d *Directory) Open(t *client.Task, l client.Log) (*tasklog.Reader, error) {
-	part := d.part(outputKey{t.Alloc.ID, t.Name, l.Stream}, t.Alloc.JobID)
+	part := d.part(outputKey{t.Alloc.ID, t.Name, l.Stream}, t.JobKey())
 	part.Tail, part.Since = l.Tail, l.Since
 	r, err := part.Open()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -199,9 +199,10 @@ func (d *Directory) openMissed() error {
 
 // openWanted opens the wanted outputs of a task that are not open yet.
 func (d *Directory) openWanted(alloc *event.Alloc, task string) {
+	namespace, id := event.SplitJobKey(alloc.Job)
 	t := &client.Task{
 		Server: d.Server, Name: task, State: &api.TaskState{}, Index: client.IndexOf(alloc.Name),
-		Alloc: &api.AllocationListStub{ID: alloc.ID, Name: alloc.Name, JobID: alloc.Job, TaskGroup: alloc.Group},
+		Alloc: &api.AllocationListStub{ID: alloc.ID, Name: alloc.Name, JobID: id, Namespace: namespace, TaskGroup: alloc.Group},
 	}
 	for _, stream := range event.Streams {
 		key := outputKey{alloc.ID, task, stream}

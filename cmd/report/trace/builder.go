@@ -270,7 +270,7 @@ func name(r *row, job, index bool) string {
 		text = indexed(r.alloc) + "/" + text
 	}
 	if job {
-		text = r.alloc.Job + "/" + text
+		text = event.JobName(r.alloc.Job) + "/" + text
 	}
 	if n := r.alloc.number; n > 1 {
 		text += " #" + strconv.Itoa(n)

@@ -19,6 +19,8 @@ type Status struct {
 	Tasks  []TaskStatus
 	// Services are the services with a port.
 	Services []ServiceStatus
+	// Namespaces says that the table names each job with its namespace.
+	Namespaces bool
 }
 
 type (
@@ -57,6 +59,7 @@ type (
 	// ServiceStatus is a service of an allocation.
 	ServiceStatus struct {
 		ui.Origin
+		Namespace  string   `json:"namespace,omitempty"`
 		ID         string   `json:"id"`
 		Name       string   `json:"name"`
 		Address    string   `json:"address"`
@@ -119,9 +122,9 @@ func (st Status) table(style *ui.Style, width int) []string {
 }
 
 // jobs returns a function that names jobs: with their namespaces if there are
-// several.
+// several, or if Namespaces says so.
 func (st Status) jobs() func(namespace, job string) string {
-	several := false
+	several := st.Namespaces
 	for _, j := range st.Jobs {
 		several = several || j.Namespace != st.Jobs[0].Namespace
 	}
@@ -129,16 +132,16 @@ func (st Status) jobs() func(namespace, job string) string {
 		if namespace == "" || !several {
 			return job
 		}
-		return namespace + ":" + job
+		return job + "@" + namespace
 	}
 }
 
 // addresses returns a line for each service with a URL for a browser. Not every
 // service uses HTTP, but most of those that one wants to look at do.
 func (st Status) addresses(style *ui.Style, width int) []string {
-	table := ui.NewTable(style, 3, "JOB", "SERVICE", "ADDRESS")
+	table, named := ui.NewTable(style, 3, "JOB", "SERVICE", "ADDRESS"), st.jobs()
 	for _, s := range st.Services {
-		table.Add(style.Note, s.Job, s.Name, "http://"+net.JoinHostPort(s.Address, strconv.Itoa(s.Port)))
+		table.Add(style.Note, named(s.Namespace, s.Job), s.Name, "http://"+net.JoinHostPort(s.Address, strconv.Itoa(s.Port)))
 	}
 	return table.Fit(width, 2).Lines()
 }

@@ -114,8 +114,8 @@ func TestStatusOfSeveralNamespaces(t *testing.T) {
 		Tasks: []TaskStatus{{Origin: ui.Origin{Job: "a", Task: "t", AllocID: "1234"}, Namespace: "x", Label: "t", TaskState: event.TaskState{State: "running", Failed: true}}},
 	}
 	for width, want := range map[int]string{
-		0:  "JOB  TASK  STATE    ALLOC  EXIT  RESTARTS  DURATION\nx:a  t     running  1234      -         0         -\ny:a  -     pending  -         -         -         -\nb    -     dead     -         -         -         -\n",
-		59: "JOB  TASK  STATE    EXIT  RST  TIME\nx:a  t     running     -    0     -\ny:a  -     pending     -    -     -\nb    -     dead        -    -     -\n",
+		0:  "JOB  TASK  STATE    ALLOC  EXIT  RESTARTS  DURATION\na@x  t     running  1234      -         0         -\na@y  -     pending  -         -         -         -\nb    -     dead     -         -         -         -\n",
+		59: "JOB  TASK  STATE    EXIT  RST  TIME\na@x  t     running     -    0     -\na@y  -     pending     -    -     -\nb    -     dead        -    -     -\n",
 	} {
 		s, out, _ := ui.Test()
 		if width > 0 {

@@ -40,7 +40,7 @@ func newJSONView(c *common) *jsonView {
 // originOf returns the origin of an event.
 func originOf(e event.Event) (o ui.Origin) {
 	if e.Alloc != nil {
-		o = ui.Origin{Job: e.Alloc.Job, Group: e.Alloc.Group, Alloc: e.Alloc.Name, AllocID: e.Alloc.ID}
+		o = ui.Origin{Job: event.JobName(e.Alloc.Job), Group: e.Alloc.Group, Alloc: e.Alloc.Name, AllocID: e.Alloc.ID}
 	}
 	o.Task = e.Task
 	return o

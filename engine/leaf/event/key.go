@@ -23,3 +23,19 @@ func SplitJobKey(key string) (namespace, id string) {
 	}
 	return api.DefaultNamespace, key
 }
+
+// JobName returns the name of the job with a key for users: its ID, followed outside
+// of the default namespace by @ and the namespace.
+func JobName(key string) string {
+	if i := strings.LastIndexByte(key, ' '); i >= 0 {
+		return key[:i] + "@" + key[i+1:]
+	}
+	return key
+}
+
+// NamesJob reports whether a user can mean the job with a key: by its name, or by its
+// ID alone.
+func NamesJob(name, key string) bool {
+	_, id := SplitJobKey(key)
+	return name == JobName(key) || name == id
+}
