@@ -136,7 +136,7 @@ func (s *Server) Of(key string) (*Server, string) {
 
 // Key returns the key of a job. In a run, and in one namespace, that is its ID.
 func (s *Server) Key(namespace, id string) string {
-	if s.kept || s.namespace == api.AllNamespacesNamespace {
+	if s != nil && (s.kept || s.namespace == api.AllNamespacesNamespace) {
 		return event.JobKey(namespace, id)
 	}
 	return id
