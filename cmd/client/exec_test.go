@@ -118,22 +118,22 @@ func TestExec(t *testing.T) {
 			true,
 			Session{Command: []string{"sh", "-c", "x y"}},
 			"/v1/client/allocation/1/exec",
-			url.Values{"task": {"t"}, "tty": {"false"}, "command": {`["sh","-c","x y"]`}},
+			url.Values{"namespace": {"shop"}, "task": {"t"}, "tty": {"false"}, "command": {`["sh","-c","x y"]`}},
 		},
 		"a command with a terminal here": {
 			true,
 			Session{Command: []string{"sh"}, Tty: true, Term: "xterm"},
 			"/v1/client/allocation/1/exec",
-			url.Values{"task": {"t"}, "tty": {"true"}, "term": {"xterm"}, "command": {`["sh"]`}},
+			url.Values{"namespace": {"shop"}, "task": {"t"}, "tty": {"true"}, "term": {"xterm"}, "command": {`["sh"]`}},
 		},
 		"a terminal of no kind here": {
-			true, Session{Command: []string{"sh"}, Tty: true}, "/v1/client/allocation/1/exec", url.Values{"task": {"t"}, "tty": {"true"}, "command": {`["sh"]`}},
+			true, Session{Command: []string{"sh"}, Tty: true}, "/v1/client/allocation/1/exec", url.Values{"namespace": {"shop"}, "task": {"t"}, "tty": {"true"}, "command": {`["sh"]`}},
 		},
 		"no terminal of a kind here": {
-			true, Session{Command: []string{"sh"}, Term: "xterm"}, "/v1/client/allocation/1/exec", url.Values{"task": {"t"}, "tty": {"false"}, "command": {`["sh"]`}},
+			true, Session{Command: []string{"sh"}, Term: "xterm"}, "/v1/client/allocation/1/exec", url.Values{"namespace": {"shop"}, "task": {"t"}, "tty": {"false"}, "command": {`["sh"]`}},
 		},
 		"an action here": {
-			true, Session{Action: "greet"}, "/v1/job/web/action", url.Values{"task": {"t"}, "tty": {"false"}, "action": {"greet"}, "allocID": {"1"}},
+			true, Session{Action: "greet"}, "/v1/job/web/action", url.Values{"namespace": {"shop"}, "task": {"t"}, "tty": {"false"}, "action": {"greet"}, "allocID": {"1"}},
 		},
 		"a command in a cluster": {
 			false, Session{Command: []string{"sh"}, Tty: true}, "/v1/client/allocation/1/exec", url.Values{"task": {"t"}, "tty": {"true"}, "command": {`["sh"]`}, "namespace": {"shop"}},
