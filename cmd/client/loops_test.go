@@ -21,10 +21,10 @@ func TestFollowWaitsForChanges(t *testing.T) {
 	}{
 		"tasks": {func(ctx context.Context, s *Server, seen func(n int)) {
 			s.FollowTasks(ctx, func(all []*Task) { seen(len(all)) })
-		}, "/v1/allocations", "wait=300000ms"},
+		}, "/v1/allocations", "namespace=ops&wait=300000ms"},
 		"jobs": {func(ctx context.Context, s *Server, seen func(n int)) {
 			s.FollowJobs(ctx, 0, func(all []*api.JobListStub) { seen(len(all)) })
-		}, "/v1/jobs", "wait=300000ms"},
+		}, "/v1/jobs", "namespace=ops&wait=300000ms"},
 		"jobs, often": {func(ctx context.Context, s *Server, seen func(n int)) {
 			s.FollowJobs(ctx, time.Second, func(all []*api.JobListStub) { seen(len(all)) })
 		}, "/v1/jobs", "wait=1000ms"},
