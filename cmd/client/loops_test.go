@@ -27,7 +27,7 @@ func TestFollowWaitsForChanges(t *testing.T) {
 		}, "/v1/jobs", "namespace=ops&wait=300000ms"},
 		"jobs, often": {func(ctx context.Context, s *Server, seen func(n int)) {
 			s.FollowJobs(ctx, time.Second, func(all []*api.JobListStub) { seen(len(all)) })
-		}, "/v1/jobs", "wait=1000ms"},
+		}, "/v1/jobs", "namespace=ops&wait=1000ms"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
