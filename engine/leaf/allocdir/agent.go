@@ -120,7 +120,7 @@ const (
 
 // flockPatiently waits for a lock for at most lockPatience.
 func flockPatiently(f *os.File) (err error) {
-	for deadline := time.Now().Add(lockPatience); ; time.Sleep(lockPause) { // flock(2) has no timeout
+	for deadline := time.Now().Add(lockPatience); ; time.Sleep(lockPause) { //nolint:forbidigo // flock(2) has no timeout, and the wait is short
 		err = runtimedir.Flock(f, unix.LOCK_EX|unix.LOCK_NB)
 		if !errors.Is(err, unix.EWOULDBLOCK) || time.Now().After(deadline) {
 			return err
