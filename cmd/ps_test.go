@@ -13,7 +13,11 @@ import (
 // job exists, and that jobs of two namespaces may have the same ID.
 func TestCurrent(t *testing.T) {
 	t.Parallel()
-	cluster, run := &client.Server{}, &client.Server{}
+	run := &client.Server{}
+	cluster, err := client.Remote(client.Cluster{Address: "http://127.0.0.1:4646", Namespace: api.AllNamespacesNamespace})
+	if err != nil {
+		t.Fatal(err)
+	}
 	task := func(namespace, job, status string) *client.Task {
 		return &client.Task{Server: cluster, Alloc: &api.AllocationListStub{Namespace: namespace, JobID: job, ClientStatus: status}, State: &api.TaskState{}}
 	}
