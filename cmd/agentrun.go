@@ -32,6 +32,8 @@ const (
 	devGrace = 3 * time.Second
 	// leaveSignal makes an agent in the background end without its tasks.
 	leaveSignal = syscall.SIGUSR1
+	// killSignal makes an agent kill its tasks and end.
+	killSignal = syscall.SIGUSR2
 )
 
 // Sizes of the log of an agent in the background.
@@ -219,6 +221,9 @@ func (r *resident) greet() {
 	w.write()
 }
 
+// killed is why an agent kills its tasks.
+const killed = "as ordered"
+
 // abandon ends an agent that has not begun.
 func (r *resident) abandon(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), source.SweepTime)
@@ -231,9 +236,9 @@ func (r *resident) abandon(ctx context.Context) error {
 func (r *resident) serve(ctx context.Context) error {
 	signals, unwatch := r.a.signals()
 	defer unwatch()
-	leave := make(chan os.Signal, 1)
-	signal.Notify(leave, leaveSignal)
-	defer signal.Stop(leave)
+	orders := make(chan os.Signal, 2)
+	signal.Notify(orders, leaveSignal, killSignal)
+	defer signal.Stop(orders)
 	r.asked.Store(time.Now().UnixNano())
 	idle := time.NewTimer(max(r.idle, time.Second))
 	defer idle.Stop()
@@ -260,8 +265,13 @@ func (r *resident) serve(ctx context.Context) error {
 		select {
 		case sig := <-signals:
 			stop(sig.String())
-		case <-leave:
+		case order := <-orders:
 			switch {
+			case order == killSignal:
+				if !stopping {
+					stop(killed)
+				}
+				stop(killed)
 			case stopping || leaving:
 			case !r.watch.Detached():
 				r.log.warn("the tasks of an agent in the foreground cannot run without it: start it with --detach")

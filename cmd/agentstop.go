@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -163,17 +164,15 @@ func runAgentStop(ctx context.Context, a *app, opts agentStopOptions) error {
 	if opts.keep && !found.self.Detached {
 		return failed("the tasks of an agent in the foreground cannot run without it").withHint("start it with: taskrun agent --detach")
 	}
-	signals := []syscall.Signal{syscall.SIGTERM}
+	order := syscall.SIGTERM
 	switch {
 	case opts.keep:
-		signals = []syscall.Signal{leaveSignal}
+		order = leaveSignal
 	case opts.kill:
-		signals = append(signals, syscall.SIGTERM)
+		order = killSignal
 	}
-	for _, sig := range signals {
-		if err := syscall.Kill(agent.PID, sig); err != nil {
-			return failed("cannot reach the agent, process %d: %w", agent.PID, err)
-		}
+	if err := syscall.Kill(agent.PID, order); err != nil && !errors.Is(err, syscall.ESRCH) { // it has just ended
+		return failed("cannot reach the agent, process %d: %w", agent.PID, err)
 	}
 	return a.awaitEnd(ctx, found, agent)
 }
