@@ -127,13 +127,12 @@ func (p *parser) setFromArguments() hcl.Diagnostics {
 	for _, argument := range p.opts.Vars {
 		name, text, ok := strings.Cut(argument, "=")
 		if !ok {
-			shown := argument
+			shown, remedy := argument, fmt.Sprintf("write --var %s=VALUE", argument)
 			if p.opts.SecretVars {
 				p.conceal.keep("--var")
-				shown = hidden
+				shown, remedy = hidden, "write NAME=VALUE"
 			}
-			diags = append(diags, diagnostic.Warning(p.textRange("--var", argument), fmt.Sprintf("--var %s sets nothing", shown), "",
-				fmt.Sprintf("write --var %s=VALUE", argument)))
+			diags = append(diags, diagnostic.Warning(p.textRange("--var", argument), fmt.Sprintf("--var %s sets nothing", shown), "", remedy))
 			continue
 		}
 		if _, again := last[name]; !again {

@@ -110,6 +110,7 @@ func TestMistypedVarsAreHidden(t *testing.T) {
 		file, diagnostics := jobspec.Parse(jobspec.Source{Name: "j.nomad.hcl", Text: []byte(concealJob("default = 1", ""))}, jobspec.Options{Vars: []string{argument}, SecretVars: true})
 		said := diagnostics.Error()
 		for _, p := range diagnostics {
+			said += shownOf(p)
 			if strings.Contains(string(file.Sources[p.Range.File]), "hunter4") && !file.Secret[p.Range.File] {
 				t.Errorf("%s: %s can be shown", argument, p.Range.File)
 			}

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Values returns a function that replaces secrets in a text with a mark: those of
-// these values that have at least so many bytes, and tokens of workload identities.
-// Shorter values are parts of many words. It also hides credentials in URLs.
+// Values returns a function that replaces secrets of at least `least` bytes in a
+// text with a mark, as well as tokens of workload identities; shorter secrets are
+// parts of many words. It also hides credentials in URLs.
 func Values(secrets []string, least int, mark string) func(string) string {
 	secrets = slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return len(s) < least })
 	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) }) // one may be part of another
