@@ -58,8 +58,8 @@ nothing behind.
 
 Exit codes:
   0    the agent was stopped
-  2    the call or a configuration file is wrong, or another agent has the data
-       directory
+  2    the call or a configuration file is wrong
+  3    another agent has the data directory
   125  taskrun itself failed`,
 		Example: `  taskrun agent --http 127.0.0.1:4646
   taskrun agent --detach --idle-timeout 1h
@@ -77,6 +77,7 @@ Exit codes:
 	flags := cmd.Flags()
 	opts.flags = flags
 	opts.machineOptions.bind(flags)
+	opts.bindNeighbors(flags)
 	opts.bindMaxAllocs(flags)
 	opts.bindStubs(flags)
 	flags.StringArrayVar(&opts.configs, "config", nil, "configuration `file` or directory of a Nomad agent (may be repeated)")

@@ -76,7 +76,7 @@ func (r *resident) join(opts agentOptions, set settings.Settings) error {
 	node.DataDir, node.MemoryOversubscription = r.dataDir, opts.memoryMax
 	variables, services := &variable.Store{}, &service.Catalog{}
 	current := hookstubs.New(stubs, variables, r.log.diagnostics)
-	others := neighbors.New(r.sockets, r.pid, services.Wake)
+	others := neighbors.New(neighbors.Run{Sockets: r.sockets, PID: r.pid, DataDir: r.dataDir, Scope: opts.neighbors}, services.Wake)
 	r.closers = append(r.closers, current.Close, others.Close)
 	keys := workload.OpenKeyring(r.dir.Path("workload-identity.jwk"))
 	var taskAPI taskapi.Serve = func(l net.Listener) { r.server.ServeTask(l) }
@@ -156,7 +156,7 @@ func token(dir *allocdir.Agent) (string, error) {
 // agentError adds hints to errors of the start of an agent.
 func agentError(err error, dataDir string) error {
 	if errors.Is(err, allocdir.ErrAgent) {
-		return usageError("%w", err).withHint("stop it with taskrun agent stop, or give this one another directory with --data-dir")
+		return running("%w", err).withHint("run jobs in it with: taskrun up --agent; stop it with: taskrun agent stop; give this one another directory with: --data-dir DIR")
 	}
 	return readOnly(err, dataDir)
 }

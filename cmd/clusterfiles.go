@@ -12,7 +12,7 @@ import (
 
 // machineFlags have no effect in a cluster.
 var machineFlags = []string{
-	"rehearse", "offline", "no-restart", "driver", "stubs", "local", "enforce-memory", "host-paths", "http", "max-allocs",
+	"rehearse", "offline", "no-restart", "driver", "stubs", "local", "enforce-memory", "host-paths", "http", "max-allocs", "neighbors",
 	"memory-oversubscription",
 }
 
@@ -69,8 +69,8 @@ func lookUp(ctx context.Context, a *app, f jobfile.File, opts upOptions) (cluste
 	case err != nil:
 		return j, err
 	case !opts.update && j.runs():
-		return j, usageError("job %q runs in %v already", *f.Job.ID, j.server).
-			withHint("change it with: taskrun update%[1]s %[2]s; see what that would mean with: taskrun plan%[1]s %[2]s", words, f.Name)
+		return j, running("job %q runs in %v already", *f.Job.ID, j.server).
+			withHint("change it with: taskrun update%[1]s %[2]s; see what that would mean with: taskrun plan%[1]s %[2]s; stop it with: taskrun stop%[1]s %[3]s", words, f.Name, *f.Job.ID)
 	}
 	return j, nil
 }

@@ -15,6 +15,7 @@ const (
 	exitOK        = verdict.OK
 	exitFailed    = verdict.Failed
 	exitUsage     = verdict.Usage
+	exitRunning   = verdict.Running
 	exitTimeout   = verdict.Timeout
 	exitInternal  = verdict.Internal
 	exitHangup    = verdict.Hangup
@@ -48,6 +49,11 @@ func (e *exitError) withHint(format string, args ...any) *exitError {
 // usageError returns the error for a wrong call.
 func usageError(format string, args ...any) *exitError {
 	return &exitError{code: exitUsage, err: fmt.Errorf(format, args...)}
+}
+
+// running returns the error of a command that would start what runs already.
+func running(format string, args ...any) *exitError {
+	return &exitError{code: exitRunning, err: fmt.Errorf(format, args...)}
 }
 
 // failed returns the error of a command that was called correctly but did not

@@ -34,8 +34,8 @@ func TestExitCodeOfErrors(t *testing.T) {
 		{"closed stdout", fmt.Errorf("write: %w", syscall.EPIPE), 141, "", ""},
 		{"cancelled", context.Canceled, 130, "taskrun: context canceled\n", ""},
 		{
-			"a job that runs already", submitError(&allocdir.InUseError{JobID: "j", PID: 7}, "/data"), 2,
-			"taskrun: job \"j\" is running: process 7\nstop it, or update it with taskrun update, or run this one beside it with --data-dir\n", "",
+			"a job that runs already", submitError(&allocdir.InUseError{JobID: "j", PID: 7}, "/data"), 3,
+			"taskrun: job \"j\" is running: process 7\nchange it with: taskrun update FILE; stop it with: taskrun stop j; run another one beside it with: taskrun up --data-dir DIR\n", "",
 		},
 		{
 			"a data directory that cannot be made", submitError(fmt.Errorf("cannot make directory: %w", &fs.PathError{Op: "mkdir", Path: "/home/u/.local", Err: syscall.EROFS}), "/home/u/.local/state/taskrun"), 125,

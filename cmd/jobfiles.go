@@ -19,6 +19,7 @@ import (
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/neighbors"
 	"taskrun/cmd/preflight"
+	"taskrun/cmd/ui"
 	"taskrun/drivers"
 	"taskrun/engine/httpapi"
 	"taskrun/engine/leaf/service"
@@ -125,6 +126,7 @@ func (o *jobOptions) stubsFile() string {
 type machineOptions struct {
 	drivers   []string // A=B: tasks of driver A run with driver B
 	dataDir   string
+	neighbors neighbors.Scope // whose services jobs see
 	hostPaths bool
 	memoryMax bool // limit tasks to memory_max
 }
@@ -134,6 +136,13 @@ func (o *machineOptions) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&o.dataDir, "data-dir", "", "`directory` for allocations (default: $XDG_STATE_HOME/taskrun; for root /var/lib/taskrun)")
 	flags.BoolVar(&o.memoryMax, "memory-oversubscription", false, "allow tasks to use memory up to their memory_max")
 	flags.BoolVar(&o.hostPaths, "host-paths", false, "let docker tasks mount paths of this machine, instead of folders of the data directory")
+}
+
+// bindNeighbors adds the flag of commands whose jobs see services of other runs.
+func (o *machineOptions) bindNeighbors(flags *pflag.FlagSet) {
+	o.neighbors = neighbors.DataDir
+	flags.Var(ui.Choice[neighbors.Scope]{To: &o.neighbors, Kind: "scope", Values: neighbors.Scopes}, "neighbors",
+		"other runs whose services jobs see: those of the same data-dir, all of this user, or none")
 }
 
 func (o *machineOptions) bindDrivers(flags *pflag.FlagSet) {
@@ -167,8 +176,12 @@ func (a *app) preflight(entry preflight.Entry, files []jobfile.File, opts jobOpt
 	var elsewhere func() []*service.Instance
 	done = func() {}
 	if entry&(preflight.Strict|preflight.Up|preflight.Update) != 0 { // the other entry points do not depend on other runs
+		dataDir, err := a.dataDir(machine.dataDir)
+		if err != nil {
+			return nil, nil, err
+		}
 		dir, _ := a.sockets() // without the directory there are no other runs
-		others := neighbors.New(dir, 0, func() {})
+		others := neighbors.New(neighbors.Run{Sockets: dir, DataDir: dataDir, Scope: machine.neighbors}, func() {})
 		elsewhere, done = others.Instances, others.Close
 	}
 	return &preflight.Case{

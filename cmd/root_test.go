@@ -54,6 +54,7 @@ var samples = map[string][3]string{
 	"junit":             {"file.xml", "env.xml", "flag.xml"},
 	"max-allocs":        {"1", "2", "3"},
 	"local":             {"file.hcl", "env.hcl", "flag.hcl"},
+	"neighbors":         {"all", "none", "data-dir"},
 	"namespace":         {"file", "env", "flag"},
 	"no-output":         {"true", "false", "true"},
 	"nomad":             {"/file", "/env", "/flag"},

@@ -279,8 +279,9 @@ func (r *engineRun) writeRecords(jobs []*api.Job) error {
 
 // submitError decides the exit code when the engine refused the jobs.
 func submitError(err error, dataDir string) error {
-	if errors.Is(err, allocdir.ErrInUse) {
-		return usageError("%w", err).withHint("stop it, or update it with taskrun update, or run this one beside it with --data-dir")
+	if held, ok := errors.AsType[*allocdir.InUseError](err); ok {
+		return running("%w", err).withHint("change it with: taskrun update FILE; stop it with: taskrun stop %s; run another one beside it with: taskrun up --data-dir DIR",
+			event.JobName(held.JobID))
 	}
 	if errors.Is(err, port.ErrInUse) {
 		return usageError("%w", err).withHint("stop the program that has it, or give the port another number")

@@ -62,6 +62,7 @@ Exit codes:
   0    all allocations are complete, or the condition of --until is met
   1    a task or an allocation failed
   2    a job file or the call is wrong; nothing was started
+  3    a job is running already; nothing was started
   124  --timeout passed
   125  taskrun itself failed
   129, 130, 143  stopped by SIGHUP, SIGINT, SIGTERM

@@ -51,6 +51,7 @@ stubs file that it was started with.` + fmt.Sprintf(changeHelp, "updated") + `
 	opts.bindStrict(flags)
 	opts.bindMaxAllocs(flags)
 	opts.machineOptions.bind(flags)
+	opts.bindNeighbors(flags)
 	opts.bindTimeout(flags)
 	opts.at.bindCluster(flags)
 	bindOutput(cmd, &opts.mode, "plain, json or quiet")

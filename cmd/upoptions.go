@@ -96,6 +96,7 @@ func (o *upOptions) policy(files []jobfile.File) (verdict.Policy, error) {
 // bindEngine adds the flags that the engine of a run reads, besides its jobs.
 func (o *upOptions) bindEngine(flags *pflag.FlagSet) {
 	o.machineOptions.bind(flags)
+	o.bindNeighbors(flags)
 	o.bindMaxAllocs(flags)
 	o.bindTimeout(flags)
 	flags.Var(&o.until, "until", "stop and exit with 0 once every task has run this long without a restart, or every deployment is healthy")

@@ -25,7 +25,7 @@ var flagGroups = []flagGroup{
 	{"Output", []string{"output", "time", "verbose", "report", "junit", "color", "help"}},
 	{"Ending", []string{"timeout", "until", "fail-fast", "exit-code-from", "repeat", "until-fail", "detach", "wait"}},
 	{"Cluster", append([]string{"address"}, clusterFlags...)},
-	{"Expert", []string{"data-dir", "http", "enforce-memory", "memory-oversubscription", "host-paths", "max-allocs", "config"}},
+	{"Expert", []string{"data-dir", "neighbors", "http", "enforce-memory", "memory-oversubscription", "host-paths", "max-allocs", "config"}},
 }
 
 // printUsage prints the usage of a command.

@@ -38,6 +38,7 @@ advice are shown too; hints are never errors.
 	}
 	opts.jobOptions.bind(cmd.Flags())
 	opts.machineOptions.bind(cmd.Flags())
+	opts.bindNeighbors(cmd.Flags())
 	opts.bindStubs(cmd.Flags())
 	opts.bindStrict(cmd.Flags())
 	cmd.Flags().BoolVar(&opts.hints, "hints", false, "show advice as well, such as deprecated forms")

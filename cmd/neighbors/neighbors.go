@@ -1,4 +1,4 @@
-// Package neighbors follows the services of a user's other runs.
+// Package neighbors follows the services of other runs.
 package neighbors
 
 import (
@@ -21,11 +21,31 @@ import (
 // cannot be watched.
 const newRunTime = time.Second
 
-// Neighbors are the other runs of a user and their services. They are queried
-// from the first call of Instances on.
+// Scope says which other runs are neighbors.
+type Scope string
+
+// The scopes.
+const (
+	DataDir Scope = "data-dir" // the runs in the same data directory
+	All     Scope = "all"      // all runs of the user
+	None    Scope = "none"
+)
+
+// Scopes are all scopes, the default first.
+var Scopes = []Scope{DataDir, All, None}
+
+// Run is the run whose neighbors are wanted.
+type Run struct {
+	Sockets string // the directory of the user's sockets; empty: there are no other runs
+	PID     int    // of its engine; 0 if it has none
+	DataDir string // an absolute path
+	Scope   Scope
+}
+
+// Neighbors are the other runs that share their services with a run. They are
+// queried from the first call of Instances on.
 type Neighbors struct {
-	dir  string // of sockets
-	self int    // process ID of this run's engine
+	run  Run
 	wake func() // called when their services change
 
 	begin   sync.Once
@@ -35,14 +55,14 @@ type Neighbors struct {
 
 	mu      sync.Mutex
 	seen    []string                       // sockets
+	strange map[string]bool                // sockets of runs that are no neighbors
 	offered map[string][]*service.Instance // by socket
 }
 
-// New returns the neighbors of the run of a process, whose sockets are in dir;
-// there are none if dir is empty. It calls wake when their services change. The
-// caller must close them.
-func New(dir string, self int, wake func()) *Neighbors {
-	n := &Neighbors{dir: dir, self: self, wake: wake, offered: map[string][]*service.Instance{}}
+// New returns the neighbors of a run. It calls wake when their services change.
+// The caller must close them.
+func New(run Run, wake func()) *Neighbors {
+	n := &Neighbors{run: run, wake: wake, strange: map[string]bool{}, offered: map[string][]*service.Instance{}}
 	n.ctx, n.end = context.WithCancel(context.Background())
 	return n
 }
@@ -50,6 +70,9 @@ func New(dir string, self int, wake func()) *Neighbors {
 // Instances returns the service instances of the other runs, and follows them
 // from then on.
 func (n *Neighbors) Instances() []*service.Instance {
+	if n.run.Scope == None {
+		return nil
+	}
 	n.begin.Do(func() {
 		n.look()
 		n.running.Go(n.follow)
@@ -77,7 +100,7 @@ func (n *Neighbors) follow() {
 	watcher, err := fsnotify.NewWatcher()
 	if err == nil {
 		defer watcher.Close()
-		err = watcher.Add(n.dir)
+		err = watcher.Add(n.run.Sockets)
 	}
 	if err != nil {
 		ticker := time.NewTicker(newRunTime)
@@ -99,7 +122,7 @@ func (n *Neighbors) follow() {
 
 // look starts to follow new runs.
 func (n *Neighbors) look() {
-	entries, err := os.ReadDir(n.dir)
+	entries, err := os.ReadDir(n.run.Sockets)
 	if err != nil {
 		return // there are no runs
 	}
@@ -114,7 +137,7 @@ func (n *Neighbors) look() {
 	if same {
 		return
 	}
-	sockets, err := httpapi.Find(n.dir)
+	sockets, err := httpapi.Find(n.run.Sockets)
 	if err != nil {
 		return // commands that list runs report the error
 	}
@@ -122,8 +145,9 @@ func (n *Neighbors) look() {
 	for _, socket := range sockets {
 		n.mu.Lock()
 		_, known := n.offered[socket]
+		known = known || n.strange[socket]
 		n.mu.Unlock()
-		if known || httpapi.PID(socket) == n.self {
+		if known || httpapi.PID(socket) == n.run.PID {
 			continue
 		}
 		server, err := client.Local(socket)
@@ -135,8 +159,13 @@ func (n *Neighbors) look() {
 	asking.Wait()
 }
 
-// meet queries a new run for its services, and follows them.
+// meet queries a new run for its services, and follows them, if the run is a
+// neighbor.
 func (n *Neighbors) meet(s *client.Server) {
+	if !n.near(s) {
+		s.API.Close()
+		return
+	}
 	list, index, err := s.Services(n.ctx, 0)
 	if err != nil {
 		s.API.Close()
@@ -157,6 +186,37 @@ func (n *Neighbors) meet(s *client.Server) {
 			}
 		}
 	})
+}
+
+// near reports whether a run is a neighbor. It remembers one that is not.
+func (n *Neighbors) near(s *client.Server) bool {
+	if n.run.Scope == All {
+		return true
+	}
+	self, err := s.Self(n.ctx)
+	switch {
+	case err != nil:
+		return false
+	case sameDir(self.DataDir, n.run.DataDir):
+		return true
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.strange[s.Socket] = true
+	return false
+}
+
+// sameDir reports whether two paths name the same directory.
+func sameDir(a, b string) bool {
+	if a == b {
+		return true
+	}
+	one, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(b)
+	return err == nil && os.SameFile(one, other)
 }
 
 func (n *Neighbors) offer(socket string, list []*api.ServiceRegistration) {

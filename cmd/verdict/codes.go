@@ -6,6 +6,7 @@ const (
 	OK        = 0
 	Failed    = 1   // a task or an allocation failed
 	Usage     = 2   // the job file or the command line is wrong; nothing was started
+	Running   = 3   // the job or the agent is running already; nothing was started
 	Timeout   = 124 // --timeout passed
 	Internal  = 125 // taskrun itself failed
 	Hangup    = 129 // stopped by SIGHUP
