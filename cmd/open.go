@@ -1,0 +1,89 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"taskrun/cmd/client"
+)
+
+func newOpenCommand(a *app) *cobra.Command {
+	var at connection
+	cmd := &cobra.Command{
+		Use:   "open TARGET[:LABEL]",
+		Short: "Open the address of a task in a browser",
+		Long: `Open the address of a port of a running task in a browser: $BROWSER or that of
+the desktop. The address is printed, too. LABEL may be left out if the task has
+only one port. The scheme is https for port 443 and for a port that is labeled
+https, otherwise http.
+
+` + targetHelp + `
+
+Exit codes:
+  0    success
+  1    no task matches TARGET, it is not running or has no such port, or the
+       browser failed
+  2    the call is wrong
+  125  taskrun itself failed, or the run refused`,
+		Example: `  taskrun open web
+  taskrun open 'app[1]/web:admin'`,
+		Args:              arguments(1, 1),
+		ValidArgsFunction: completeTargets(a, &at),
+		RunE:              func(cmd *cobra.Command, args []string) error { return runOpen(cmd.Context(), a, args[0], at) },
+	}
+	at.bind(cmd.Flags())
+	completeJobs(a, cmd, &at)
+	return cmd
+}
+
+func runOpen(ctx context.Context, a *app, target string, at connection) error {
+	label := ""
+	if i := strings.LastIndexByte(target, ':'); i >= 0 {
+		target, label = target[:i], target[i+1:]
+	}
+	ports, labels, err := findPorts(ctx, a, target, label, at)
+	if err != nil {
+		return err
+	}
+	if len(ports) > 1 {
+		var names []string
+		for _, p := range ports {
+			names = append(names, labels[p.Task]+":"+p.Label)
+		}
+		return failed("%q has %d ports", target, len(ports)).withHint("open one of: %s", strings.Join(names, ", "))
+	}
+	url := urlOf(ports[0])
+	fmt.Fprintln(a.streams.Out, url)
+	browser := browserOf(a.streams.Env("BROWSER"), runtime.GOOS)
+	c := exec.CommandContext(ctx, browser[0], append(browser[1:], url)...)
+	c.Stdin, c.Stdout, c.Stderr, c.Env = a.streams.In, a.streams.Err, a.streams.Err, a.environ
+	if err := c.Run(); err != nil {
+		return failed("cannot open a browser: %w", err).withHint("set $BROWSER, or open the address by hand")
+	}
+	return nil
+}
+
+func urlOf(p client.Port) string {
+	scheme := "http"
+	if p.Label == "https" || p.Port == 443 {
+		scheme = "https"
+	}
+	return scheme + "://" + p.Address() + "/"
+}
+
+// browserOf returns the command that opens an address: that of $BROWSER, or of the
+// desktop of a system.
+func browserOf(variable, system string) []string {
+	if words := strings.Fields(variable); len(words) > 0 {
+		return words
+	}
+	if system == "darwin" {
+		return []string{"open"}
+	}
+	return []string{"xdg-open"}
+}
