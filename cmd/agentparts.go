@@ -66,7 +66,7 @@ func (r *resident) join(opts agentOptions, set settings.Settings) error {
 		if diagnostics.HasErrors() {
 			return usageError("%w", diagnostics)
 		}
-		stubs = read
+		stubs = read.Filled()
 	}
 	instead, err := opts.instead(a.drivers())
 	if err != nil {

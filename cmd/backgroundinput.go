@@ -64,7 +64,7 @@ func (d *backgroundInput) jobFiles() (files []jobfile.File, warnings jobspec.Dia
 	if d.Local != "" {
 		read, diagnostics := stub.Read(d.Local)
 		if read != nil {
-			stubs = read
+			stubs = read.Filled()
 		}
 		warnings = diagnostics
 	}

@@ -34,6 +34,7 @@ the file without defaults, unless --canonical adds them.
 
 func runInspect(ctx context.Context, a *app, args []string, opts inspectOptions) error {
 	collectRarely()
+	opts.Placeholders = true
 	files, diagnostics, err := a.read(ctx, args, opts.jobOptions)
 	if err != nil {
 		return err

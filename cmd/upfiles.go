@@ -13,6 +13,7 @@ import (
 // readToRun reads and checks job files. If they cannot run, it shows why and
 // returns a silent error. Warnings are left for the view of the run.
 func readToRun(ctx context.Context, a *app, args []string, opts upOptions, dataDir string, stage *rehearse.Rehearsal) ([]jobfile.File, jobspec.Diagnostics, error) {
+	opts.Placeholders = opts.rehearse
 	files, diagnostics, err := a.read(ctx, args, opts.jobOptions)
 	if err != nil {
 		return nil, nil, err

@@ -50,6 +50,7 @@ advice are shown too; hints are never errors.
 
 func runValidate(ctx context.Context, a *app, args []string, opts validateOptions) error {
 	collectRarely()
+	opts.Placeholders = true
 	var err error
 	if opts.dataDir, err = a.dataDir(opts.dataDir); err != nil {
 		return err
@@ -75,7 +76,7 @@ func runValidate(ctx context.Context, a *app, args []string, opts validateOption
 }
 
 // valid returns a line that says that files are valid, with the numbers of
-// warnings and hints.
+// warnings, notices and hints.
 func valid(files []jobfile.File, diagnostics jobspec.Diagnostics) string {
 	text := fmt.Sprintf("%d job files are valid", len(files))
 	if len(files) == 1 {
@@ -86,7 +87,7 @@ func valid(files []jobfile.File, diagnostics jobspec.Diagnostics) string {
 		count[d.Severity]++
 	}
 	joint := ", with "
-	for _, s := range []jobspec.Severity{jobspec.Warning, jobspec.Hint} {
+	for _, s := range []jobspec.Severity{jobspec.Warning, jobspec.Notice, jobspec.Hint} {
 		switch n := count[s]; {
 		case n == 1:
 			text += joint + "1 " + s.String()

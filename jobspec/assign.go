@@ -38,6 +38,12 @@ func (p *parser) setVariables(files []varFile) hcl.Diagnostics {
 
 	values := make(map[string]cty.Value, len(p.variables))
 	for _, v := range p.variables.inOrder() {
+		if v.placeholder != "" && !p.opts.Placeholders {
+			values[v.name], v.broken = unknown, true
+			diags = append(diags, diagnostic.Error(v.at, fmt.Sprintf("stub %q is not filled in", v.placeholder),
+				fmt.Sprintf("variable %q needs a value", v.name), fmt.Sprintf("replace TODO(…) with the value, or pass --var %s=VALUE", v.name)))
+			continue
+		}
 		if v.value == cty.NilVal {
 			values[v.name] = unknown
 			switch {
@@ -78,6 +84,12 @@ func (p *parser) setFromValues() hcl.Diagnostics {
 		}
 		if v := p.variables[name]; v != nil {
 			p.conceal.keep(value.At.File)
+			if value.Placeholder != "" {
+				if diags = append(diags, v.set(value.Value, "placeholder", value.At.hcl())...); !v.broken {
+					v.placeholder = value.Placeholder
+				}
+				continue
+			}
 			diags = append(diags, p.setOutside(v, value.Value, "value from "+value.At.File, value.At.hcl())...)
 			continue
 		}

@@ -15,15 +15,18 @@ const (
 	// Warning marks something that is probably not intended: it is ignored, or
 	// does not work as written. With --strict it keeps the job from running.
 	Warning
+	// Notice says what the user has decided, or should know, and never keeps a
+	// job from running.
+	Notice
 	// Hint is an opinion, or concerns a deprecated form. It is shown on request
 	// and never keeps a job from running.
 	Hint
 )
 
-// String returns the word used in output: "error", "warning" or "hint".
-func (s Severity) String() string { return [...]string{"error", "warning", "hint"}[s] }
+// String returns the word used in output: "error", "warning", "notice" or "hint".
+func (s Severity) String() string { return [...]string{"error", "warning", "notice", "hint"}[s] }
 
-// A Diagnostic is an error, a warning or a hint about a job file. Rules about the
+// A Diagnostic is an error, a warning, a notice or a hint about a job file. Rules about the
 // decoded job know only its Path; File.Place adds the Range.
 type Diagnostic struct {
 	Severity Severity

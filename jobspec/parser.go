@@ -33,6 +33,10 @@ type Options struct {
 	// names are ignored, because one set serves many files.
 	Values map[string]VariableValue
 
+	// Placeholders gives variables the values of placeholders among Values. Without
+	// it, a placeholder is an error.
+	Placeholders bool
+
 	// Outline allows variables without a value: everything that depends on them
 	// is omitted from the job, and they are listed in File.Unset.
 	Outline bool
@@ -46,6 +50,9 @@ type Options struct {
 type VariableValue struct {
 	Value cty.Value
 	At    Range
+	// Placeholder is the name of a value that is still to be filled in; empty: it is
+	// none.
+	Placeholder string
 }
 
 // A parser is the state of a call of Parse.
@@ -89,6 +96,7 @@ type variable struct {
 	origin      string    // description of what set the value
 	at          hcl.Range // of the value
 	broken      bool      // already reported
+	placeholder string    // name of the placeholder that is its value; empty: none
 	validations []validation
 }
 

@@ -111,7 +111,7 @@ func (v *variable) set(value cty.Value, origin string, at hcl.Range) hcl.Diagnos
 		}
 		value = converted
 	}
-	v.value, v.origin, v.at = value, origin, at
+	v.value, v.origin, v.at, v.placeholder = value, origin, at, ""
 	return nil
 }
 

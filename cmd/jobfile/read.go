@@ -32,6 +32,7 @@ type Options struct {
 	Stubbed        bool   // read stubs
 	Stubs          string // stubs file; empty: taskrun.hcl beside the job files
 	Outline        bool   // variables may lack a value
+	Placeholders   bool   // of the stubs have values: no task is started
 	// Values are of variables, and win over those of the stubs and of the
 	// environment.
 	Values map[string]jobspec.VariableValue
@@ -69,7 +70,8 @@ func Read(ctx context.Context, names []string, stdin io.Reader, environ []string
 			continue
 		}
 		file, found := jobspec.Parse(src, jobspec.Options{
-			Vars: opts.Vars, VarFiles: opts.VarFiles, SecretVars: opts.SecretVars, Environ: environ, Values: values, Outline: opts.Outline || broken,
+			Vars: opts.Vars, VarFiles: opts.VarFiles, SecretVars: opts.SecretVars, Environ: environ, Values: values,
+			Outline: opts.Outline || broken, Placeholders: opts.Placeholders,
 		})
 		files = append(files, File{file, src.Name, stubs, broken, opts.submission(src, file)})
 		diagnostics = append(diagnostics, found...)

@@ -35,6 +35,9 @@ func (o *Options) stubs(names []string) (*stub.Set, jobspec.Diagnostics, error) 
 	if p, exposed := stubs.Exposed(); exposed {
 		diagnostics = append(diagnostics, p)
 	}
+	if !o.Placeholders {
+		stubs = stubs.Filled()
+	}
 	return stubs, diagnostics, nil
 }
 

@@ -26,6 +26,7 @@ func missingKeys(c *Case) jobspec.Diagnostics {
 		_, other := c.preview(t, 1)
 		for _, lack := range template.Preview(task, [2]*taskenv.Env{env, other}, template.Config{Stubs: fixed{c.Stubs}, Services: c.Services}) {
 			switch {
+			case len(c.Stubs.Unfilled(lack.Need, false)) > 0: // reported by unfilled
 			case lack.Empty && (local(lack.Need.Label) || c.Entry&(Validate|Plan|APIValidate) != 0): // depends on what is running
 			default:
 				diagnostics = append(diagnostics, lackOf(c, t, lack))
@@ -45,6 +46,9 @@ func missingSecrets(c *Case, t taskOf) (diagnostics jobspec.Diagnostics) {
 			continue
 		}
 		need := secrets.Need(t.file.Job, s)
+		if len(c.Stubs.Unfilled(need, false)) > 0 {
+			continue // reported by unfilled
+		}
 		diagnostics = append(diagnostics, jobspec.Diagnostic{
 			Summary: fmt.Sprintf("secret %q of task %q is %s %q, which is not set: no stub defines it", s.Name, t.Name, need.Words(), need.Label),
 			Remedy:  addTo(c.Stubs, need),

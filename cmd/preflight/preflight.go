@@ -92,6 +92,7 @@ func checks() []check {
 		{"number of allocations", jobs | Cluster, perJob(size)},
 		{"another job of the same ID", files | Cluster, twins},
 		{"task blocks of the stubs", files, withStubs(stubTargets)},
+		{"stubs to fill in", jobs, withStubs(unfilled)},
 
 		// Drivers.
 		{"driver and its config", jobs, perTask(driverAndConfig)},

@@ -11,14 +11,15 @@ import (
 	"taskrun/drivers"
 	"taskrun/engine/leaf/allocdir"
 	"taskrun/jobspec"
+	"taskrun/jobspec/stub"
 )
 
 // volumes warns about volumes in other places than on a cluster.
 func volumes(c *Case) jobspec.Diagnostics {
 	told := make(map[string]bool) // sources
 	return perJob(func(c *Case, f File) (diagnostics jobspec.Diagnostics) {
-		c.eachUnknown(f.Job, func(v *api.VolumeRequest, _ string, at jobspec.Path) {
-			if !told[v.Source] {
+		c.eachUnknown(f.Job, func(v *api.VolumeRequest, source string, at jobspec.Path) {
+			if !told[v.Source] && len(c.Stubs.Unfilled(stub.Need{Kind: stub.VolumeBlock, Label: source}, false)) == 0 {
 				told[v.Source] = true
 				diagnostics = append(diagnostics, folderNotice(v, c.DataDir, at))
 			}
@@ -52,11 +53,8 @@ func (c *Case) eachUnknown(j *api.Job, f func(v *api.VolumeRequest, source strin
 	for i, g := range j.TaskGroups {
 		for _, name := range slices.Sorted(maps.Keys(g.Volumes)) {
 			v := g.Volumes[name]
-			source := v.Source
-			if v.PerAlloc {
-				source += "[0]"
-			}
-			_, _, stubbed := c.Stubs.HostVolume(source)
+			source := sourceOf(v)
+			_, stubbed := c.Stubs.HostVolumes[source]
 			registered := v.Type == "host" && c.HostVolume != nil && c.HostVolume(source)
 			if !stubbed && !registered && isMounted(g, name) {
 				f(v, source, jobspec.Root.Index("group", i).Label("volume", name))

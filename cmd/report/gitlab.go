@@ -41,7 +41,7 @@ type lines struct {
 // GitLab refuses entries without a path. A fingerprint does not depend on the line,
 // so that GitLab knows an issue again that has moved.
 func CodeQuality(diagnostics jobspec.Diagnostics, file string, relative func(string) string) []byte {
-	severities := map[jobspec.Severity]string{jobspec.Error: "critical", jobspec.Warning: "minor", jobspec.Hint: "info"}
+	severities := map[jobspec.Severity]string{jobspec.Error: "critical", jobspec.Warning: "minor", jobspec.Notice: "info", jobspec.Hint: "info"}
 	seen := map[string]int{}
 	issues := []issue{}
 	for _, d := range diagnostics {

@@ -109,6 +109,9 @@ func (s *Stubs) look() {
 		return
 	}
 	s.mu.Lock()
+	if s.set.IsFilled() {
+		set = set.Filled()
+	}
 	s.set = set
 	s.mu.Unlock()
 	s.variables.Stub(set.Variables())

@@ -42,8 +42,65 @@ func Preview(task hooks.Task, envs [2]*taskenv.Env, cfg Config) []Lack {
 	return lacks
 }
 
+// Read is a value that a template requests.
+type Read struct {
+	Template int // index of the block
+	Need     stub.Need
+	List     bool // it requests all values whose names start with the label
+}
+
+// Reads executes the templates of a task like Preview, and returns everything
+// that they request from stubs.
+func Reads(task hooks.Task, env *taskenv.Env, cfg Config) (reads []Read) {
+	executeAll(task, env, cfg, func(template int, s *set, out result) {
+		for _, d := range out.used {
+			if r, ok := readOf(d); ok {
+				r.Template = template
+				reads = append(reads, r)
+			}
+		}
+	})
+	return reads
+}
+
+// readOf returns what a dependency requests from stubs, if it does.
+func readOf(d dep.Dependency) (Read, bool) {
+	kind, _ := question(d)
+	if _, name, ok := serviceOf(d); ok {
+		return Read{Need: stub.Need{Kind: stub.ServiceBlock, Label: name}}, true
+	}
+	need := NeedOf(d)
+	switch need.Kind {
+	case stub.ConsulKey, stub.NomadVariable, stub.VaultSecret:
+		return Read{Need: need, List: strings.HasSuffix(kind, ".list")}, true
+	}
+	return Read{}, false
+}
+
 // lacksIn returns the missing values of a task's templates in one environment.
 func lacksIn(task hooks.Task, env *taskenv.Env, cfg Config) (lacks []Lack) {
+	executeAll(task, env, cfg, func(template int, s *set, out result) {
+		for _, d := range out.missing {
+			lacks = append(lacks, Lack{Template: template, Asks: d.String(), Need: NeedOf(d)})
+		}
+		for _, d := range out.used {
+			if name, ok := s.unknownService(d); ok {
+				lacks = append(lacks, Lack{Template: template, Asks: d.String(), Need: stub.Need{Kind: stub.ServiceBlock, Label: name}, Empty: true})
+			}
+		}
+	})
+	slices.SortStableFunc(lacks, func(a, b Lack) int {
+		if a.Template != b.Template {
+			return a.Template - b.Template
+		}
+		return strings.Compare(a.Asks, b.Asks)
+	})
+	return lacks
+}
+
+// executeAll executes the templates of a task that may request values of a
+// cluster, and calls f with the index and the result of each one that succeeds.
+func executeAll(task hooks.Task, env *taskenv.Env, cfg Config, f func(template int, s *set, out result)) {
 	for i, t := range task.Task.Templates {
 		if t.EmbeddedTmpl == nil || !mayAsk(*t.EmbeddedTmpl) {
 			continue
@@ -53,26 +110,10 @@ func lacksIn(task hooks.Task, env *taskenv.Env, cfg Config) (lacks []Lack) {
 			continue
 		}
 		s := newEmptySet(task, cfg, env)
-		out, err := s.executeInTime(sp)
-		if err != nil {
-			continue
-		}
-		for _, d := range out.missing {
-			lacks = append(lacks, Lack{Template: i, Asks: d.String(), Need: NeedOf(d)})
-		}
-		for _, d := range out.used {
-			if name, ok := s.unknownService(d); ok {
-				lacks = append(lacks, Lack{Template: i, Asks: d.String(), Need: stub.Need{Kind: stub.ServiceBlock, Label: name}, Empty: true})
-			}
+		if out, err := s.executeInTime(sp); err == nil {
+			f(i, s, out)
 		}
 	}
-	slices.SortStableFunc(lacks, func(a, b Lack) int {
-		if a.Template != b.Template {
-			return a.Template - b.Template
-		}
-		return strings.Compare(a.Asks, b.Asks)
-	})
-	return lacks
 }
 
 // previewTime limits the execution of a template in a preview.
@@ -97,8 +138,18 @@ func mayAsk(text string) bool {
 // unknownService returns the service that a dependency requests, if it has no
 // known instance.
 func (s *set) unknownService(d dep.Dependency) (name string, unknown bool) {
+	provider, name, ok := serviceOf(d)
+	if !ok {
+		return "", false
+	}
+	known := slices.ContainsFunc(s.answerer().instances(provider), func(i Instance) bool { return i.ServiceName == name })
+	return name, !known
+}
+
+// serviceOf returns the provider and the name of the service that a dependency
+// requests, if it does.
+func serviceOf(d dep.Dependency) (provider, name string, ok bool) {
 	kind, arg := question(d)
-	var provider string
 	switch kind {
 	case "health.service":
 		provider = "consul"
@@ -110,11 +161,10 @@ func (s *set) unknownService(d dep.Dependency) (name string, unknown bool) {
 			arg = m[1]
 		}
 	default:
-		return "", false
+		return "", "", false
 	}
 	_, name = tagAndName(arg)
-	known := slices.ContainsFunc(s.answerer().instances(provider), func(i Instance) bool { return i.ServiceName == name })
-	return name, !known
+	return provider, name, true
 }
 
 // ParseError explains why a template cannot be parsed.

@@ -17,7 +17,7 @@ type Kind int
 const (
 	// Failure is the severity and the summary of an error.
 	Failure Kind = iota
-	// Caution is the severity and the summary of a warning or a hint.
+	// Caution is the severity and the summary of a warning, a notice or a hint.
 	Caution
 	// Location is the file and line.
 	Location

@@ -23,6 +23,7 @@ func (p *parser) services(forms []*serviceForm) {
 		p.set.Services = append(p.set.Services, Service{
 			Name: f.Name, Provider: f.Provider, Namespace: f.Namespace,
 			Address: cmp.Or(f.Address, "127.0.0.1"), Port: f.Port, Tags: f.Tags, Meta: f.Meta,
+			Placeholder: p.hasTodo(f.Block.Header),
 		})
 	}
 }
@@ -35,10 +36,14 @@ func (p *parser) volumes(forms []*volumeForm) {
 			p.twice(f.Block, "host_volume", f.Name)
 		}
 		path := f.Path
+		if path == "" && f.Block.Has("path") {
+			p.refuse(f.Block.At("path"), fmt.Sprintf("the path of host volume %q is empty", f.Name),
+				"it would be the folder of this file", `write the directory, or TODO("path") for a rehearsal`)
+		}
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(p.dir, path)
 		}
-		p.set.HostVolumes[f.Name] = HostVolume{path, f.ReadOnly}
+		p.set.HostVolumes[f.Name] = HostVolume{path, f.ReadOnly, p.hasTodo(f.Block.Header)}
 	}
 }
 

@@ -114,7 +114,7 @@ EOF
 	_, secret := w.Secret("kv/s")
 	_, key := w.Key(`a"b`)
 	_, optional := w.Key("opt")
-	_, _, volume := w.HostVolume("certs")
+	_, volume := w.HostVolumes["certs"]
 	if !variable || !secret || !key || optional || !volume || len(w.Values) != 2 || len(w.Services) != 1 || len(w.Node.Meta) != 1 {
 		t.Errorf("it lacks something, or has too much:\n%s", text)
 	}

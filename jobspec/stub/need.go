@@ -21,10 +21,10 @@ var kinds = map[string]struct {
 	lines          []string
 }{
 	NomadVariable: {"Nomad variable", ` { NAME = "…" }`, nil},
-	ConsulKey:     {"Consul key", ` { value = "…" }`, []string{`  value = ""`}},
+	ConsulKey:     {"Consul key", ` { value = "…" }`, []string{`  value = TODO(%q)`}},
 	VaultSecret:   {"Vault secret", ` { NAME = "…" }`, nil},
-	ServiceBlock:  {"service", " { port = … }", []string{`  address = "127.0.0.1"`, "  port = 0"}},
-	VolumeBlock:   {"host volume", ` { path = "…" }`, []string{`  path = ""`}},
+	ServiceBlock:  {"service", " { port = … }", []string{`  address = "127.0.0.1"`, "  port = TODO(%q, 1)"}},
+	VolumeBlock:   {"host volume", ` { path = "…" }`, []string{`  path = TODO(%q)`}},
 }
 
 // Need is a block of the stubs file that a job needs.

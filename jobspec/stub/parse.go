@@ -16,7 +16,6 @@ import (
 	"taskrun/jobspec"
 	"taskrun/jobspec/decode"
 	"taskrun/jobspec/evaluate"
-	"taskrun/jobspec/function"
 	"taskrun/jobspec/syntax"
 )
 
@@ -67,12 +66,18 @@ func Parse(name string, text []byte) (*Set, jobspec.Diagnostics) {
 	}
 	p := &parser{dir: dir, set: None()}
 	p.set.File = name
-	p.scope = evaluate.NewScope(function.Table(dir), map[string][]byte{name: text})
+	native, isNative := body.(*hclsyntax.Body)
+	p.scope = evaluate.NewScope(functions(dir, isNative), map[string][]byte{name: text})
+	if isNative {
+		p.todos(native)
+	}
 	var file fileForm
 	decoder := &decode.Decoder{Scope: p.scope, Static: true}
 	p.diags = append(diags, decoder.Decode("a stubs file", hcl.Range{}, body, &file, decode.Nowhere{})...)
 	p.read(&file)
-	p.refuseReferences(body)
+	if isNative { // in JSON the end of a block is unknown
+		p.refuseReferences(native)
+	}
 	for _, diag := range p.diags {
 		hideValues(diag)
 	}
@@ -87,9 +92,16 @@ func Parse(name string, text []byte) (*Set, jobspec.Diagnostics) {
 func hideValues(diag *hcl.Diagnostic) {
 	diag.Expression, diag.EvalContext = nil, nil
 	call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallDiagExtra](diag)
-	if ok && !strings.HasPrefix(call.CalledFunctionName(), "file") { // their errors are about paths
-		diag.Summary = fmt.Sprintf("function %q cannot work with this", call.CalledFunctionName())
-		diag.Detail = ""
+	if !ok {
+		return
+	}
+	switch name := call.CalledFunctionName(); {
+	case name == todoName, name == "env": // their errors are about names
+		if err := call.FunctionCallError(); err != nil {
+			diag.Summary, diag.Detail = err.Error(), ""
+		}
+	case !strings.HasPrefix(name, "file"): // their errors are about paths
+		diag.Summary, diag.Detail = fmt.Sprintf("function %q cannot work with this", name), ""
 	}
 }
 
@@ -100,8 +112,7 @@ func (p *parser) read(file *fileForm) {
 	}
 	s.variables = map[variableKey]map[string]string{}
 	for _, f := range file.Variables {
-		path, namespace, _ := strings.Cut(f.Label, "@")
-		key := variableKey{cmp.Or(namespace, "default"), strings.Trim(path, "/")}
+		key := keyOf(f.Label)
 		if s.variables[key] != nil {
 			p.twice(f.Block, "nomad_variable", f.Label)
 		}
@@ -141,11 +152,7 @@ func (p *parser) read(file *fileForm) {
 
 // refuseReferences reports references outside of task blocks, where no values
 // are known.
-func (p *parser) refuseReferences(body hcl.Body) {
-	native, ok := body.(*hclsyntax.Body)
-	if !ok {
-		return // in JSON the end of a block is unknown
-	}
+func (p *parser) refuseReferences(native *hclsyntax.Body) {
 	for _, ref := range p.scope.Deferred() {
 		inTask := slices.ContainsFunc(native.Blocks, func(b *hclsyntax.Block) bool {
 			return b.Type == "task" && b.Range().ContainsPos(ref.Range.Start)

@@ -39,6 +39,12 @@ type Set struct {
 	// VaultToken and ConsulToken are the tokens of tasks. They are never empty.
 	VaultToken, ConsulToken string
 
+	// Todos are the placeholders, in the order of the file.
+	Todos []Todo
+
+	// filled is true for the result of Filled.
+	filled bool
+
 	// secretive is true if the file contains secrets.
 	secretive bool
 
@@ -49,6 +55,12 @@ type Set struct {
 
 type variableKey struct{ namespace, path string }
 
+// keyOf splits the label of a Nomad variable, path@namespace.
+func keyOf(label string) variableKey {
+	path, namespace, _ := strings.Cut(label, "@")
+	return variableKey{cmp.Or(namespace, "default"), strings.Trim(path, "/")}
+}
+
 // Service is an instance of a service that runs elsewhere.
 type Service struct {
 	Name      string
@@ -58,6 +70,8 @@ type Service struct {
 	Port      int
 	Tags      []string
 	Meta      map[string]string
+
+	Placeholder bool // a value is still to be filled in
 }
 
 // ID returns the unique ID of the instance.
@@ -76,6 +90,8 @@ type Node struct {
 type HostVolume struct {
 	Path     string // absolute
 	ReadOnly bool
+
+	Placeholder bool // the path is still to be filled in
 }
 
 // Task overrides parts of a task of the job file.
@@ -106,10 +122,10 @@ func (s *Set) Rehearsal(job, group, task string) (found *Rehearsal) {
 	return found
 }
 
-// HostVolume returns the directory for a host volume.
+// HostVolume returns the directory for a host volume. A placeholder names none.
 func (s *Set) HostVolume(source string) (path string, readOnly, ok bool) {
 	v, ok := s.HostVolumes[source]
-	return v.Path, v.ReadOnly, ok
+	return v.Path, v.ReadOnly, ok && !v.Placeholder
 }
 
 // Variable returns the items of a Nomad variable.

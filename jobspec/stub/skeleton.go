@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hashicorp/nomad/api"
@@ -168,9 +169,12 @@ func (b *block) write(w *bytes.Buffer) {
 	for _, p := range b.places {
 		fmt.Fprintf(w, "# %s\n", p)
 	}
-	lines := append([]string{fmt.Sprintf("%s %q {", b.Kind, b.Label)}, kinds[b.Kind].lines...)
+	lines := []string{fmt.Sprintf("%s %q {", b.Kind, b.Label)}
+	for _, l := range kinds[b.Kind].lines {
+		lines = append(lines, strings.ReplaceAll(l, "%q", strconv.Quote(b.Label)))
+	}
 	for _, item := range b.items {
-		lines = append(lines, fmt.Sprintf("  %s = \"\"", item))
+		lines = append(lines, fmt.Sprintf("  %s = TODO(%q)", item, item))
 	}
 	lines = append(lines, "}")
 	optional := b.optional && b.Kind != ServiceBlock && b.Kind != VolumeBlock

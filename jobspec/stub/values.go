@@ -30,7 +30,11 @@ func (p *parser) values(body hcl.Body) {
 			p.refuse(a.NameRange, fmt.Sprintf("variable %q is defined twice", a.Name), "", "remove one of them")
 		}
 		if v, ok := p.strict(a.Expr); ok {
-			p.set.Values[a.Name] = jobspec.VariableValue{Value: v, At: jobspec.RangeOf(a.Expr.Range())}
+			value := jobspec.VariableValue{Value: v, At: jobspec.RangeOf(a.Expr.Range())}
+			if t, ok := p.todoIn(a.Expr.Range()); ok {
+				value.Placeholder = t.Name
+			}
+			p.set.Values[a.Name] = value
 		}
 	}
 }

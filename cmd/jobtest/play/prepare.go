@@ -99,7 +99,7 @@ func (p *Prepared) artifacts() (n int) {
 // read reads and checks a job file.
 func (p *Player) read(ctx context.Context, f *jobtest.File, made *Prepared, path string) (jobfile.File, jobspec.Diagnostics, error) {
 	files, diagnostics, err := jobfile.Read(ctx, []string{path}, nil, p.Environ, jobfile.Options{
-		Vars: p.Vars, VarFiles: p.VarFiles, SecretVars: p.SecretVars, Stubbed: f.Stubs != "", Stubs: f.Stubs, Values: made.Run.Variables,
+		Vars: p.Vars, VarFiles: p.VarFiles, SecretVars: p.SecretVars, Stubbed: f.Stubs != "", Stubs: f.Stubs, Values: made.Run.Variables, Placeholders: made.Run.Mode == jobtest.Virtual,
 	})
 	if err != nil || len(files) == 0 {
 		return jobfile.File{File: &jobspec.File{}}, diagnostics, err
