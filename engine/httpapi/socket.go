@@ -20,6 +20,8 @@ import (
 
 const (
 	suffix = ".sock"
+	// unnamed is the name of a socket that does not accept connections yet.
+	unnamed = ".new"
 	// maxPath is the maximum length of a socket's path, in bytes: sun_path on
 	// macOS has 104, including the final zero.
 	maxPath = 103
@@ -80,24 +82,37 @@ func Listen(dir, name string) (net.Listener, string, error) {
 
 // listen gives the socket its name only once it accepts connections: earlier,
 // Find would take it for the socket of a dead engine.
-func listen(path string) (net.Listener, error) {
-	unnamed := filepath.Join(filepath.Dir(path), "."+strconv.Itoa(os.Getpid()))
-	if err := os.Remove(unnamed); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+func listen(path string) (own net.Listener, err error) {
+	err = whileLocked(filepath.Dir(path), func() error {
+		unnamed := filepath.Join(filepath.Dir(path), unnamed)
+		if err := removeUnnamed(unnamed); err != nil {
+			return err
+		}
+		l, err := net.Listen("unix", unnamed)
+		if err != nil {
+			return err
+		}
+		l.(*net.UnixListener).SetUnlinkOnClose(false) // it would use the temporary name
+		err = os.Chmod(unnamed, 0o600)                // until here, the directory has kept others away
+		if err == nil {
+			err = os.Rename(unnamed, path)
+		}
+		if err != nil {
+			return errors.Join(err, l.Close(), os.Remove(unnamed))
+		}
+		own = &ownListener{Listener: l, path: path}
+		return nil
+	})
+	return own, err
+}
+
+// removeUnnamed removes a socket that an engine has left that died before it gave
+// it a name. The directory must be locked.
+func removeUnnamed(path string) error {
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	l, err := net.Listen("unix", unnamed)
-	if err != nil {
-		return nil, err
-	}
-	l.(*net.UnixListener).SetUnlinkOnClose(false) // it would use the temporary name
-	err = os.Chmod(unnamed, 0o600)                // until here, the directory has kept others away
-	if err == nil {
-		err = whileLocked(filepath.Dir(path), func() error { return os.Rename(unnamed, path) })
-	}
-	if err != nil {
-		return nil, errors.Join(err, l.Close(), os.Remove(unnamed))
-	}
-	return &ownListener{Listener: l, path: path}, nil
+	return nil
 }
 
 func socketPath(dir, name string) (string, error) {
@@ -188,6 +203,9 @@ func Find(dir string) ([]string, error) {
 	var found []string
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
+		if e.Name() == unnamed && e.Type() == fs.ModeSocket {
+			_ = whileLocked(dir, func() error { return removeUnnamed(path) }) // the next engine that listens does it, too
+		}
 		if e.Type() != fs.ModeSocket || !strings.HasSuffix(path, suffix) {
 			continue
 		}

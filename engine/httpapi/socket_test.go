@@ -130,6 +130,8 @@ func TestFind(t *testing.T) {
 	_, a := listen(t, dir, "a-1")
 	dead := filepath.Join(dir, "dead-3.sock")
 	leave(t, dead)
+	unnamed := filepath.Join(dir, ".new") // its engine died before it gave it a name
+	leave(t, unnamed)
 	other := filepath.Join(dir, "notes.sock") // not a socket
 	if err := os.WriteFile(other, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -138,8 +140,10 @@ func TestFind(t *testing.T) {
 	if err != nil || !slices.Equal(found, []string{a, b}) {
 		t.Errorf("got %q, %v", found, err)
 	}
-	if _, err := os.Stat(dead); !errors.Is(err, os.ErrNotExist) {
-		t.Error("the dead one is left")
+	for _, path := range []string{dead, unnamed} {
+		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is left", path)
+		}
 	}
 	if _, err := os.Stat(other); err != nil {
 		t.Error("a file was removed that is no socket")
@@ -226,7 +230,7 @@ func TestListenReportsObstacles(t *testing.T) {
 			return syscall.Bind(fd, &syscall.SockaddrUnix{Name: path})
 		}, "wrong type", "wrong type"},
 		"a name in the way": {func(path string) error {
-			return os.MkdirAll(filepath.Join(filepath.Dir(path), "."+strconv.Itoa(os.Getpid()), "x"), 0o700)
+			return os.MkdirAll(filepath.Join(filepath.Dir(path), ".new", "x"), 0o700)
 		}, "directory not empty", ""},
 	} {
 		dir := filepath.Join(socketDir(t), "d")
