@@ -135,7 +135,7 @@ func attachCluster(ctx context.Context, a *app, id string, opts attachOptions) e
 	if err == nil && !t.runs() {
 		err = failed("job %q is not running in %v", id, t.server).withHint("see what it did with: taskrun events%s %s", opts.words(), id)
 	}
-	r := &clusterRun{a: a, words: opts.words(), alone: true, jobs: []clusterJob{t}}
+	r := &clusterRun{a: a, at: opts.connection, alone: true, jobs: []clusterJob{t}}
 	options := view.Options{Mode: opts.mode, Color: a.color, Time: opts.time, Verbose: opts.verbose}
 	var past []event.Event
 	if err == nil {

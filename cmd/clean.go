@@ -15,6 +15,7 @@ import (
 	"taskrun/cmd/ui/answer"
 	"taskrun/engine/httpapi"
 	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/event"
 	"taskrun/jobspec/visible"
 )
 
@@ -136,8 +137,12 @@ func cleanRuns(ctx context.Context, a *app, names []string, opts cleanOptions) e
 	before := allocdir.Used(dataDir)
 	for _, r := range chosen {
 		err := allocdir.CleanRun(dataDir, r.Job, r.ID, func() error { return left.removeRun(ctx, r.Job, r.Dir) })
-		if errors.Is(err, allocdir.ErrInUse) {
-			err = failed("run %s is live: %w", r.Name(), err).withHint("stop it with: taskrun stop %s", r.Job)
+		switch {
+		case errors.Is(err, allocdir.ErrInUse) && r.Kept:
+			name := event.JobName(r.Job)
+			err = failed("the agent still has job %q, which has ended", name).withHint("to forget it: taskrun stop --purge %s", name)
+		case errors.Is(err, allocdir.ErrInUse):
+			err = failed("run %s is live: %w", r.Name(), err).withHint("stop it with: taskrun stop %s", event.JobName(r.Job))
 		}
 		errs = append(errs, err)
 	}
@@ -158,15 +163,15 @@ func runsToClean(all []*record.Run, names []string) (chosen []*record.Run, err e
 			return nil, err
 		}
 		matching := []*record.Run{r}
-		if r.Job == name {
-			matching = slices.DeleteFunc(slices.Clone(all), func(r *record.Run) bool { return r.Job != name })
+		if event.JobName(r.Job) == name {
+			matching = slices.DeleteFunc(slices.Clone(all), func(r *record.Run) bool { return event.JobName(r.Job) != name })
 			if len(matching) > 1 {
 				matching = slices.DeleteFunc(matching, func(r *record.Run) bool { return r.Live })
 			}
 		}
 		for _, r := range matching {
 			if r.Live {
-				return nil, failed("run %s is live", r.Name()).withHint("stop it with: taskrun stop %s", r.Job)
+				return nil, failed("run %s is live", r.Name()).withHint("stop it with: taskrun stop %s", event.JobName(r.Job))
 			}
 			add(r)
 		}

@@ -7,6 +7,7 @@ import (
 	"taskrun/cmd/client"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/preflight"
+	"taskrun/engine/leaf/event"
 	"taskrun/jobspec"
 )
 
@@ -59,18 +60,19 @@ func lookUp(ctx context.Context, a *app, f jobfile.File, opts upOptions) (cluste
 		}
 		return j, opts.refuse(a, []jobfile.File{f}, diagnostics)
 	}
-	words := opts.at.words()
+	words, name := opts.at.words(), event.JobName(event.JobKey(*f.Job.Namespace, *f.Job.ID))
 	j.before, _, err = j.server.Info(ctx, *f.Job.ID, 0)
 	switch {
 	case client.Missing(err) && opts.update:
-		return j, failed("job %q is not in %v", *f.Job.ID, j.server).withHint("run it with: taskrun up%s %s", words, f.Name)
+		return j, failed("job %q is not in %v", name, j.server).withHint("run it with: taskrun up%s %s", words, f.Name)
 	case client.Missing(err):
 		j.before = nil
 	case err != nil:
 		return j, err
 	case !opts.update && j.runs():
-		return j, running("job %q runs in %v already", *f.Job.ID, j.server).
-			withHint("change it with: taskrun update%[1]s %[2]s; see what that would mean with: taskrun plan%[1]s %[2]s; stop it with: taskrun stop%[1]s %[3]s", words, f.Name, *f.Job.ID)
+		where := clusterRun{at: opts.at, agent: opts.agent, jobs: []clusterJob{j}}
+		return j, running("job %q runs in %v already", name, j.server).
+			withHint("change it with: taskrun update%[1]s %[2]s; see what that would mean with: taskrun plan%[1]s %[2]s; stop it with: %[3]s", words, f.Name, where.stopWords())
 	}
 	return j, nil
 }

@@ -27,17 +27,44 @@ type clusterRun struct {
 	a       *app
 	run     *cluster.Run
 	jobs    []clusterJob
-	where   string // what runs the jobs, in words
-	words   string // flags with which another command finds the cluster
-	alone   bool   // only show the jobs, never stop them
+	at      connection
+	agent   bool // the cluster is an agent of this machine
+	alone   bool // only show the jobs, never stop them
 	reports *reporter
 }
 
-func (r *clusterRun) ids() (ids []string) {
-	for _, j := range r.jobs {
-		ids = append(ids, *j.job.ID)
+// nameOf returns the name with which commands find a job.
+func (r *clusterRun) nameOf(j clusterJob) string {
+	if r.agent {
+		return event.JobName(event.JobKey(*j.job.Namespace, *j.job.ID))
 	}
-	return ids
+	return *j.job.ID
+}
+
+// flagsOf returns the flags with which commands find a job.
+func (r *clusterRun) flagsOf(j clusterJob) string {
+	switch {
+	case !r.agent:
+		return r.at.wordsFor(j.job)
+	case r.at.flags.Changed("data-dir"):
+		return " --data-dir=" + shellWord(r.at.flags.Lookup("data-dir").Value.String())
+	}
+	return ""
+}
+
+func (r *clusterRun) names() (names []string) {
+	for _, j := range r.jobs {
+		names = append(names, r.nameOf(j))
+	}
+	return names
+}
+
+// where says what runs the jobs.
+func (r *clusterRun) where() string {
+	if r.agent {
+		return "the agent"
+	}
+	return "the cluster"
 }
 
 func (r *clusterRun) apiJobs() (jobs []*api.Job) {
@@ -49,7 +76,11 @@ func (r *clusterRun) apiJobs() (jobs []*api.Job) {
 
 // stopWords returns the commands that stop the jobs.
 func (r *clusterRun) stopWords() string {
-	return "taskrun stop" + r.words + " " + strings.Join(r.ids(), " && taskrun stop"+r.words+" ")
+	var commands []string
+	for _, j := range r.jobs {
+		commands = append(commands, "taskrun stop"+r.flagsOf(j)+" "+r.nameOf(j))
+	}
+	return strings.Join(commands, " && ")
 }
 
 func (r *clusterRun) goesOn() string {
@@ -77,7 +108,7 @@ func (r *clusterRun) show(ctx context.Context, past []event.Event, p verdict.Pol
 	display := view.New(streams, options)
 	loop := &source.Loop{Source: r.run, Screen: display, Output: true, Signals: signals, Codes: stopSignals}
 	if !r.alone && streams.InTerm && streams.ErrTerm {
-		p.First, loop.Question = verdict.Ask, &stopQuestion{streams: streams, run: r.run, jobs: r.ids(), where: r.where}
+		p.First, loop.Question = verdict.Ask, &stopQuestion{streams: streams, run: r.run, jobs: r.names(), where: r.where()}
 	}
 	v := verdict.New(p, options.Jobs, past...)
 	loop.Decider = v
@@ -128,8 +159,8 @@ func (r *clusterRun) unplaced(v *verdict.Verdict) error {
 	}
 	for _, j := range r.jobs {
 		if j.before != nil && *j.job.Type == api.JobTypeBatch {
-			return failed("%s did not run job %q: the same job has already ended there", cmp.Or(r.where, "the cluster"), *j.job.ID).
-				withHint("to run it again, purge it first: taskrun stop%s --purge %s", r.words, *j.job.ID)
+			return failed("%s did not run job %q: the same job has already ended there", r.where(), r.nameOf(j)).
+				withHint("to run it again, purge it first: taskrun stop%s --purge %s", r.flagsOf(j), r.nameOf(j))
 		}
 	}
 	return nil
@@ -188,7 +219,7 @@ type stopQuestion struct {
 func (q *stopQuestion) Ask() {
 	q.open = true
 	q.run.Hold()
-	text := fmt.Sprintf("stop %s in %s (s), leave it running (l), or continue watching (Enter)? ", strings.Join(q.jobs, ", "), cmp.Or(q.where, "the cluster"))
+	text := fmt.Sprintf("stop %s in %s (s), leave it running (l), or continue watching (Enter)? ", strings.Join(q.jobs, ", "), q.where)
 	fmt.Fprintf(q.streams.Err, "\r%s", visible.String(text))
 	if q.answers == nil {
 		q.answers = make(chan string)

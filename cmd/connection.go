@@ -102,16 +102,36 @@ func (c *connection) words() string {
 	return text
 }
 
+// wordsFor returns the flags with which another command finds a job of the cluster,
+// whose file may name the region and the namespace.
+func (c *connection) wordsFor(j *api.Job) string {
+	text := c.words()
+	at := c.cluster
+	for _, own := range settingsOf(j, &at) {
+		if own.value != own.usual && !c.flags.Changed(own.flag) {
+			text += fmt.Sprintf(" --%s=%s", own.flag, own.value)
+		}
+	}
+	return text
+}
+
+// ownSetting is a flag whose value a job file may have.
+type ownSetting struct {
+	flag, value, usual string
+	to                 *string
+}
+
+func settingsOf(j *api.Job, at *client.Cluster) []ownSetting {
+	return []ownSetting{
+		{"namespace", *j.Namespace, api.DefaultNamespace, &at.Namespace},
+		{"region", *j.Region, api.GlobalRegion, &at.Region},
+	}
+}
+
 // serverOf returns the cluster, with the region and the namespace of a job.
 func (c *connection) serverOf(j *api.Job) (*client.Server, error) {
 	at := c.cluster
-	for _, own := range []struct {
-		flag, value, usual string
-		to                 *string
-	}{
-		{"namespace", *j.Namespace, api.DefaultNamespace, &at.Namespace},
-		{"region", *j.Region, api.GlobalRegion, &at.Region},
-	} {
+	for _, own := range settingsOf(j, &at) {
 		switch {
 		case own.value == own.usual:
 		case c.flags.Changed(own.flag) && *own.to != own.value:
@@ -246,7 +266,7 @@ func (a *app) runningVersion(ctx context.Context, c connection, of *api.Job) (*c
 	if err != nil {
 		return nil, err
 	}
-	return oneJob(running, *of.ID, func(j *client.Job) bool { return j.Is(of) })
+	return oneJob(running, event.JobName(event.JobKey(*of.Namespace, *of.ID)), func(j *client.Job) bool { return j.Is(of) })
 }
 
 func (a *app) runningJobs(ctx context.Context, c connection) ([]client.Job, error) {
@@ -287,6 +307,8 @@ func oneJob(jobs []client.Job, name string, wanted func(*client.Job) bool) (*cli
 	switch {
 	case len(found) == 1:
 		return found[0], nil
+	case len(found) > 1 && found[0].Name() != found[1].Name():
+		return nil, failed("job %q is ambiguous", name).withHint("jobs are: %s", strings.Join(names, ", "))
 	case len(found) > 1:
 		return nil, failed("job %q runs %d times: %v and %v", name, len(found), found[0].Server, found[1].Server)
 	case len(jobs) == 0:

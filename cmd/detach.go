@@ -127,19 +127,19 @@ func reportDetached(ctx context.Context, a *app, jobs []*api.Job, opts upOptions
 	}
 	d := source.NewDirectory(server, &run.Self)
 	ports := portsOf(ctx, server, jobs)
-	var runs []ui.Run
+	var runs []answer.Detached
 	for _, j := range jobs {
-		runs = append(runs, ui.Run{
+		runs = append(runs, answer.Detached{Name: *j.ID, Run: ui.Run{
 			Job: *j.ID, Version: currentVersion().Version, PID: d.Self.PID, Socket: d.Server.Socket, DataDir: d.Self.DataDir,
 			RunDir: d.Self.Runs[*j.ID], Log: d.Log(*jobs[0].ID), Ports: ports[*j.ID],
-		})
+		}})
 	}
 	if opts.wait {
 		if err := waitReady(ctx, a, d, opts); err != nil {
 			return err
 		}
 	}
-	return answer.WriteDetached(answerTo(a, opts.mode), "", runs)
+	return answer.WriteDetached(answerTo(a, opts.mode), runs)
 }
 
 // portsTime limits how long reportDetached waits until all allocations have

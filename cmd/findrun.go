@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,26 +15,32 @@ import (
 )
 
 // findRun returns the run of a job or, without one, the only run. If the same
-// job runs several times, the data directory decides.
+// job runs several times, the data directory decides. The name of a job outside of
+// the default namespace may be its ID, if no other job is meant.
 func (a *app) findRun(ctx context.Context, job, dataDir string) (*source.Directory, error) {
 	runs, err := a.liveRuns(ctx)
 	if err != nil {
 		return nil, err
 	}
 	runs = slices.DeleteFunc(runs, func(r *source.Directory) bool { return r.Self.Agent && len(r.IDs) == 0 })
-	var names []string
+	var names, ended []string
 	var found []*source.Directory
 	for _, r := range runs {
-		for _, key := range r.IDs {
-			names = append(names, event.JobName(key))
-		}
+		names = append(names, jobNames(r.IDs)...)
+		ended = append(ended, jobNames(slices.Sorted(maps.Keys(r.EndedJobs)))...)
 		if job == "" || r.Key(job) != "" {
 			found = append(found, r)
 		}
 	}
-	exact := func(r *source.Directory) bool { return event.JobName(r.Key(job)) == job }
-	if slices.ContainsFunc(found, exact) {
+	slices.Sort(names)
+	running := "running jobs: " + strings.Join(names, ", ")
+	switch exact := func(r *source.Directory) bool { return event.JobName(r.Key(job)) == job }; {
+	case slices.ContainsFunc(found, exact):
 		found = slices.DeleteFunc(found, func(r *source.Directory) bool { return !exact(r) })
+	case slices.Contains(ended, job):
+		found = nil // the jobs with this ID in other namespaces are others
+	case slices.ContainsFunc(found, func(r *source.Directory) bool { return len(r.Keys(job)) > 1 }):
+		return nil, usageError("job %q is ambiguous", job).withHint("%s", running)
 	}
 	if len(found) > 1 && job != "" && dataDir != "" {
 		if dataDir, err = a.dataDir(dataDir); err != nil {
@@ -41,8 +48,6 @@ func (a *app) findRun(ctx context.Context, job, dataDir string) (*source.Directo
 		}
 		found = slices.DeleteFunc(found, func(r *source.Directory) bool { return r.Self.DataDir != dataDir })
 	}
-	slices.Sort(names)
-	running := "running jobs: " + strings.Join(names, ", ")
 	switch {
 	case len(runs) == 0:
 		return nil, noRun(exitFailed)
@@ -81,7 +86,9 @@ func (a *app) liveRuns(ctx context.Context) (runs []*source.Directory, err error
 			failures = errors.Join(append(errs, failures)...)
 			ended := map[string]bool{}
 			for _, j := range jobs {
-				ended[j.Key()] = j.Status == "dead"
+				if j.Status == "dead" {
+					ended[j.Key()] = true
+				}
 			}
 			d.Living(ended)
 		}

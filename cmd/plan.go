@@ -15,6 +15,7 @@ import (
 	"taskrun/cmd/preflight"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
+	"taskrun/engine/leaf/event"
 )
 
 type planOptions struct {
@@ -122,12 +123,13 @@ func serverFor(ctx context.Context, a *app, f jobfile.File, opts planOptions, re
 	if err != nil {
 		return nil, err
 	}
-	job, err := oneJob(running, *f.Job.ID, func(j *client.Job) bool { return j.Is(f.Job) })
+	name := event.JobName(event.JobKey(*f.Job.Namespace, *f.Job.ID))
+	job, err := oneJob(running, name, func(j *client.Job) bool { return j.Is(f.Job) })
 	switch {
 	case err != nil && exists(running, f.Job):
 		return nil, err // several runs match
 	case err != nil:
-		return nil, (&exitError{code: exitInternal, err: fmt.Errorf("job %q is not running", *f.Job.ID)}).
+		return nil, (&exitError{code: exitInternal, err: fmt.Errorf("job %q is not running", name)}).
 			withHint("start it with: taskrun up %s", f.Name)
 	}
 	s, _ := job.Server.Of(job.Key())

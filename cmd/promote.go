@@ -39,7 +39,7 @@ func runPromote(ctx context.Context, a *app, id string, groups []string, opts ch
 	case err != nil:
 		return err
 	case d == nil:
-		return failed("job %q has no deployment", id)
+		return failed("job %q has no deployment", job.Name())
 	}
 	if err := job.Promote(ctx, d.ID, groups); err != nil {
 		return err

@@ -56,9 +56,9 @@ func runScale(ctx context.Context, a *app, id, group, text string, opts changeOp
 	case group == "" && len(names) == 1:
 		group = names[0]
 	case group == "":
-		return usageError("job %q has several groups: name one", id).withHint("groups are: %s", strings.Join(names, ", "))
+		return usageError("job %q has several groups: name one", job.Name()).withHint("groups are: %s", strings.Join(names, ", "))
 	case !known:
-		return usageError("job %q has no group %q", id, group).withHint("groups are: %s", strings.Join(names, ", "))
+		return usageError("job %q has no group %q", job.Name(), group).withHint("groups are: %s", strings.Join(names, ", "))
 	}
 	evaluation, err := job.Scale(ctx, group, int(count))
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 )
 
 // jobapi ORDER WHAT sends an order to the only run of the script, like Nomad's
-// tools, and prints the response. WHAT is a job in JSON, the ID of a job or the
-// path of a variable.
+// tools, and prints the response. WHAT is a job in JSON, the ID of a job, the path
+// of a variable or a new namespace.
 func jobapi() {
 	answer, err := order(os.Args[1], os.Args[2])
 	if err != nil {
@@ -76,6 +76,9 @@ func order(order, what string) (answer string, err error) {
 		return r.DispatchedJobID, nil
 	case "forget":
 		_, err := s.API.Variables().Delete(what, nil)
+		return "", err
+	case "namespace":
+		_, err := s.API.Namespaces().Register(&api.Namespace{Name: what}, nil)
 		return "", err
 	}
 	return "", fmt.Errorf("unknown order %q", order)

@@ -186,7 +186,7 @@ func stopInAgent(ctx context.Context, a *app, job string, opts stopOptions, flag
 		}
 		job, opts.cluster.Namespace = j.ID, j.Namespace
 	}
-	return stopCluster(ctx, a, job, opts)
+	return stopNamed(ctx, a, job, event.JobName(event.JobKey(opts.cluster.Namespace, job)), opts)
 }
 
 // waitTime is how long a command waits for tasks before it says so.
@@ -221,6 +221,11 @@ func (a *app) sayWaiting(ctx context.Context, s *client.Server, job string, mode
 // stopCluster stops a job of a cluster and waits until it has ended. A signal
 // ends only the wait.
 func stopCluster(ctx context.Context, a *app, id string, opts stopOptions) error {
+	return stopNamed(ctx, a, id, id, opts)
+}
+
+// stopNamed is stopCluster for a job that has another name for users.
+func stopNamed(ctx context.Context, a *app, id, name string, opts stopOptions) error {
 	ctx, stop := a.stoppable(ctx)
 	defer stop()
 	t, err := findClusterJob(ctx, a, opts.connection, id)
@@ -238,7 +243,7 @@ func stopCluster(ctx context.Context, a *app, id string, opts stopOptions) error
 		return stopped(ctx, err)
 	}
 	if opts.detach || j.Launches() { // its launched jobs go on
-		return opts.done(a, id)
+		return opts.done(a, name)
 	}
 	v := verdict.New(verdict.Policy{Outlives: true}, nil)
 	tell := a.sayWaiting(ctx, t.server, id, opts.mode)
@@ -251,7 +256,7 @@ func stopCluster(ctx context.Context, a *app, id string, opts stopOptions) error
 	case err != nil:
 		return err
 	}
-	if err := opts.done(a, id); err != nil {
+	if err := opts.done(a, name); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(v.Run.Allocs, func(a *fold.Alloc) bool { return a.Status == api.AllocClientStatusFailed }) {

@@ -32,10 +32,7 @@ func upCluster(ctx context.Context, a *app, args []string, opts upOptions) error
 	if opts.update {
 		p.Since = began
 	}
-	r := &clusterRun{a: a, words: opts.at.words(), reports: opts.reports}
-	if opts.agent {
-		r.where = "the agent"
-	}
+	r := &clusterRun{a: a, at: opts.at, agent: opts.agent, reports: opts.reports}
 	asking, stop := a.stoppable(ctx)
 	var past []event.Event
 	var warnings []ui.Diagnostic
@@ -129,7 +126,7 @@ func (r *clusterRun) halfway(err error) error {
 		return err
 	}
 	e := &exitError{code: exitCode(err), err: err}
-	return e.withHint("already registered: %s; stop it with: %s", strings.Join(r.ids(), ", "), r.stopWords())
+	return e.withHint("already registered: %s; stop it with: %s", strings.Join(r.names(), ", "), r.stopWords())
 }
 
 // detachCluster reports where the jobs run, after waiting until they are ready
@@ -144,9 +141,12 @@ func detachCluster(ctx context.Context, r *clusterRun, warnings []ui.Diagnostic,
 			return err
 		}
 	}
-	var runs []ui.Run
+	var runs []answer.Detached
 	for _, j := range r.jobs {
-		runs = append(runs, ui.Run{Job: *j.job.ID, Version: currentVersion().Version, Address: j.server.Address})
+		runs = append(runs, answer.Detached{
+			Run:  ui.Run{Job: *j.job.ID, Version: currentVersion().Version, Address: j.server.Address},
+			Name: r.nameOf(j), Flags: r.flagsOf(j),
+		})
 	}
-	return answer.WriteDetached(answerTo(a, opts.mode), r.words, runs)
+	return answer.WriteDetached(answerTo(a, opts.mode), runs)
 }

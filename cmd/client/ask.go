@@ -64,29 +64,29 @@ func (s *Server) inTime(ctx context.Context, limit time.Duration, doing string, 
 // Info returns a job. Like the methods below, it waits for a change after an
 // index other than 0.
 func (s *Server) Info(ctx context.Context, job string, after uint64) (*api.Job, uint64, error) {
-	return askOf(ctx, s, fmt.Sprintf("get job %q", job), after, job, s.API.Jobs().Info)
+	return askOf(ctx, s, "get job "+s.quoted(job), after, job, s.API.Jobs().Info)
 }
 
 // Allocations returns the allocations of a job that the server still knows.
 func (s *Server) Allocations(ctx context.Context, job string, after uint64) ([]*api.AllocationListStub, uint64, error) {
-	return ask(ctx, s, fmt.Sprintf("list the allocations of job %q", job), after, func(q *api.QueryOptions) ([]*api.AllocationListStub, *api.QueryMeta, error) {
+	return ask(ctx, s, "list the allocations of job "+s.quoted(job), after, func(q *api.QueryOptions) ([]*api.AllocationListStub, *api.QueryMeta, error) {
 		return s.API.Jobs().Allocations(job, false, q)
 	})
 }
 
 // Evaluations returns the evaluations of a job.
 func (s *Server) Evaluations(ctx context.Context, job string, after uint64) ([]*api.Evaluation, uint64, error) {
-	return askOf(ctx, s, fmt.Sprintf("list the evaluations of job %q", job), after, job, s.API.Jobs().Evaluations)
+	return askOf(ctx, s, "list the evaluations of job "+s.quoted(job), after, job, s.API.Jobs().Evaluations)
 }
 
 // Deployment returns the latest deployment of a job, nil when it has none.
 func (s *Server) Deployment(ctx context.Context, job string, after uint64) (*api.Deployment, uint64, error) {
-	return askOf(ctx, s, fmt.Sprintf("get the deployment of job %q", job), after, job, s.API.Jobs().LatestDeployment)
+	return askOf(ctx, s, "get the deployment of job "+s.quoted(job), after, job, s.API.Jobs().LatestDeployment)
 }
 
 // Children returns the jobs that a periodic or parameterized job has launched.
 func (s *Server) Children(ctx context.Context, job string, after uint64) ([]*api.JobListStub, uint64, error) {
-	list, index, err := ask(ctx, s, fmt.Sprintf("list the jobs of %q", job), after, func(q *api.QueryOptions) ([]*api.JobListStub, *api.QueryMeta, error) {
+	list, index, err := ask(ctx, s, "list the jobs of "+s.quoted(job), after, func(q *api.QueryOptions) ([]*api.JobListStub, *api.QueryMeta, error) {
 		q.Prefix = job + "/"
 		return s.API.Jobs().List(q)
 	})

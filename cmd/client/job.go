@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/hashicorp/nomad/api"
 )
@@ -10,7 +9,8 @@ import (
 // at returns the server in the namespace of the job, and the description of a
 // request.
 func (j *Job) at(doing string) (s *Server, what string) {
-	return j.Server.in(j.Namespace), fmt.Sprintf("%s job %q", doing, j.ID)
+	s = j.Server.in(j.Namespace)
+	return s, doing + " job " + s.quoted(j.ID)
 }
 
 // Groups returns the desired count of each group of the job.

@@ -32,14 +32,14 @@ func (s *Server) Plan(ctx context.Context, version *api.Job) (*api.JobPlanRespon
 	if s.namespace == "" || s.namespace == api.AllNamespacesNamespace {
 		s = s.in(*version.Namespace)
 	}
-	return order(ctx, s, fmt.Sprintf("plan job %q", *version.ID), func(w *api.WriteOptions) (*api.JobPlanResponse, *api.WriteMeta, error) {
+	return order(ctx, s, "plan job "+s.quoted(*version.ID), func(w *api.WriteOptions) (*api.JobPlanResponse, *api.WriteMeta, error) {
 		return s.API.Jobs().Plan(version, true, w)
 	})
 }
 
 // Validate returns the errors that a cluster finds in a job.
 func (s *Server) Validate(ctx context.Context, job *api.Job) (errors []string, err error) {
-	answer, err := order(ctx, s, fmt.Sprintf("validate job %q", *job.ID), func(w *api.WriteOptions) (*api.JobValidateResponse, *api.WriteMeta, error) {
+	answer, err := order(ctx, s, "validate job "+s.quoted(*job.ID), func(w *api.WriteOptions) (*api.JobValidateResponse, *api.WriteMeta, error) {
 		return s.API.Jobs().Validate(job, w)
 	})
 	switch {
@@ -56,14 +56,14 @@ func (s *Server) Validate(ctx context.Context, job *api.Job) (errors []string, e
 // parameterized job has no evaluation.
 func (s *Server) RegisterAt(ctx context.Context, job *api.Job, source *api.JobSubmission, index uint64) (*api.JobRegisterResponse, error) {
 	how := &api.RegisterOptions{EnforceIndex: true, ModifyIndex: index, Submission: source}
-	return order(ctx, s, fmt.Sprintf("register job %q", *job.ID), func(w *api.WriteOptions) (*api.JobRegisterResponse, *api.WriteMeta, error) {
+	return order(ctx, s, "register job "+s.quoted(*job.ID), func(w *api.WriteOptions) (*api.JobRegisterResponse, *api.WriteMeta, error) {
 		return s.API.Jobs().RegisterOpts(job, how, w)
 	})
 }
 
 // Deregister stops a job of a cluster. It returns before the job has ended.
 func (s *Server) Deregister(ctx context.Context, job string, how api.DeregisterOptions) error {
-	_, err := order(ctx, s, fmt.Sprintf("stop job %q", job), func(w *api.WriteOptions) (string, *api.WriteMeta, error) {
+	_, err := order(ctx, s, "stop job "+s.quoted(job), func(w *api.WriteOptions) (string, *api.WriteMeta, error) {
 		return s.API.Jobs().DeregisterOpts(job, &how, w)
 	})
 	return err
@@ -71,7 +71,7 @@ func (s *Server) Deregister(ctx context.Context, job string, how api.DeregisterO
 
 // Launch runs a periodic job at once.
 func (s *Server) Launch(ctx context.Context, job string) error {
-	_, err := order(ctx, s, fmt.Sprintf("launch job %q", job), func(w *api.WriteOptions) (string, *api.WriteMeta, error) {
+	_, err := order(ctx, s, "launch job "+s.quoted(job), func(w *api.WriteOptions) (string, *api.WriteMeta, error) {
 		return s.API.Jobs().PeriodicForce(job, w)
 	})
 	return err
@@ -93,7 +93,7 @@ func (s *Server) Stop(ctx context.Context, job string, how Stopping) error {
 		query.Set("no_shutdown_delay", "true")
 	}
 	s, job = s.Of(job)
-	_, err := repeat(ctx, s, fmt.Sprintf("stop job %q", job), func(w *api.WriteOptions) (any, *api.WriteMeta, error) {
+	_, err := repeat(ctx, s, "stop job "+s.quoted(job), func(w *api.WriteOptions) (any, *api.WriteMeta, error) {
 		meta, err := s.API.Raw().Delete("/v1/job/"+url.PathEscape(job)+"?"+query.Encode(), nil, w)
 		return nil, meta, err
 	})

@@ -156,53 +156,53 @@ var everything = []struct {
 		"a job", func(ctx context.Context, s *Server) (any, error) { return answered(s.Info(ctx, "web", 0)) },
 		"/v1/job/web",
 		api.Job{ID: new("web")},
-		"GET /v1/job/web?namespace=ops", `[{"ID":"web"},7]`, `get job "web"`, clusterTime,
+		"GET /v1/job/web?namespace=ops", `[{"ID":"web"},7]`, `get job "web@ops"`, clusterTime,
 	}, {
 		"a job that changes", func(ctx context.Context, s *Server) (any, error) { return answered(s.Info(ctx, "web", 5)) },
 		"/v1/job/web",
 		api.Job{ID: new("web")},
-		"GET /v1/job/web?index=5&namespace=ops&wait=45000ms", `[{"ID":"web"},7]`, `get job "web"`, time.Minute,
+		"GET /v1/job/web?index=5&namespace=ops&wait=45000ms", `[{"ID":"web"},7]`, `get job "web@ops"`, time.Minute,
 	}, {
 		"allocations", func(ctx context.Context, s *Server) (any, error) { return answered(s.Allocations(ctx, "web", 5)) },
 		"/v1/job/web/allocations",
 		[]any{map[string]string{"ID": "1"}},
 		"GET /v1/job/web/allocations?all=false&index=5&namespace=ops&wait=45000ms",
-		`[[{"ID":"1"}],7]`, `list the allocations of job "web"`, time.Minute,
+		`[[{"ID":"1"}],7]`, `list the allocations of job "web@ops"`, time.Minute,
 	}, {
 		"evaluations", func(ctx context.Context, s *Server) (any, error) { return answered(s.Evaluations(ctx, "web", 5)) },
 		"/v1/job/web/evaluations",
 		[]any{map[string]string{"ID": "1"}},
 		"GET /v1/job/web/evaluations?index=5&namespace=ops&wait=45000ms",
-		`[[{"ID":"1"}],7]`, `list the evaluations of job "web"`, time.Minute,
+		`[[{"ID":"1"}],7]`, `list the evaluations of job "web@ops"`, time.Minute,
 	}, {
 		"a deployment", func(ctx context.Context, s *Server) (any, error) { return answered(s.Deployment(ctx, "web", 5)) },
 		"/v1/job/web/deployment",
 		api.Deployment{ID: "d"},
 		"GET /v1/job/web/deployment?index=5&namespace=ops&wait=45000ms",
-		`[{"ID":"d"},7]`, `get the deployment of job "web"`, time.Minute,
+		`[{"ID":"d"},7]`, `get the deployment of job "web@ops"`, time.Minute,
 	}, {
 		"an evaluation", func(ctx context.Context, s *Server) (any, error) { return answered(onJob(s).Evaluation(ctx, "e", 5)) },
 		"/v1/evaluation/e",
 		api.Evaluation{ID: "e"},
 		"GET /v1/evaluation/e?index=5&namespace=shop&related=true&wait=45000ms",
-		`[{"ID":"e"},7]`, `follow the evaluation of job "web"`, time.Minute,
+		`[{"ID":"e"},7]`, `follow the evaluation of job "web@shop"`, time.Minute,
 	}, {
 		"deployments", func(ctx context.Context, s *Server) (any, error) { return answered(onJob(s).Deployments(ctx, 5)) },
 		"/v1/job/web/deployments",
 		[]any{map[string]string{"ID": "d"}},
 		"GET /v1/job/web/deployments?all=false&index=5&namespace=shop&wait=45000ms",
-		`[[{"ID":"d"}],7]`, `follow the deployment of job "web"`, time.Minute,
+		`[[{"ID":"d"}],7]`, `follow the deployment of job "web@shop"`, time.Minute,
 	}, {
 		"the job of a job", func(ctx context.Context, s *Server) (any, error) { return onJob(s).Info(ctx) },
 		"/v1/job/web",
 		api.Job{ID: new("web")},
-		"GET /v1/job/web?namespace=shop", `{"ID":"web"}`, `get job "web"`, clusterTime,
+		"GET /v1/job/web?namespace=shop", `{"ID":"web"}`, `get job "web@shop"`, clusterTime,
 	}, {
 		"children", func(ctx context.Context, s *Server) (any, error) { return answered(s.Children(ctx, "web", 5)) },
 		"/v1/jobs",
 		[]api.JobListStub{{ID: "web/1", ParentID: "web"}, {ID: "web/other"}},
 		"GET /v1/jobs?index=5&namespace=ops&prefix=web%2F&wait=45000ms",
-		`[[{"ID":"web/1","ParentID":"web"}],7]`, `list the jobs of "web"`, time.Minute,
+		`[[{"ID":"web/1","ParentID":"web"}],7]`, `list the jobs of "web@ops"`, time.Minute,
 	}, {
 		"tasks", func(ctx context.Context, s *Server) (any, error) {
 			tasks, index, err := s.Tasks(ctx, "web", 5)
@@ -219,82 +219,82 @@ var everything = []struct {
 		},
 		"/v1/job/web",
 		api.Job{ID: new("web"), TaskGroups: []*api.TaskGroup{{Name: new("g"), Tasks: []*api.Task{{Name: "t", Actions: []*api.Action{{}, {}}}}}}},
-		"GET /v1/job/web?namespace=shop", `4`, `get job "web"`, clusterTime,
+		"GET /v1/job/web?namespace=shop", `4`, `get job "web@shop"`, clusterTime,
 	}, {
 		"scale", func(ctx context.Context, s *Server) (any, error) { return onJob(s).Scale(ctx, "g", 3) },
 		"/v1/job/web/scale",
 		map[string]string{"EvalID": "e"},
 		`PUT /v1/job/web/scale?namespace=shop {"Count":3,"Message":"scaled by taskrun","Target":{"Group":"g","Job":"web"}}`,
-		`"e"`, `scale job "web"`, clusterTime,
+		`"e"`, `scale job "web@shop"`, clusterTime,
 	}, {
 		"groups", func(ctx context.Context, s *Server) (any, error) { return onJob(s).Groups(ctx) },
 		"/v1/job/web/scale",
 		api.JobScaleStatusResponse{TaskGroups: map[string]api.TaskGroupScaleStatus{"g": {Desired: 3}}},
-		"GET /v1/job/web/scale?namespace=shop", `{"g":3}`, `get the groups of job "web"`, clusterTime,
+		"GET /v1/job/web/scale?namespace=shop", `{"g":3}`, `get the groups of job "web@shop"`, clusterTime,
 	}, {
 		"revert", func(ctx context.Context, s *Server) (any, error) { return onJob(s).Revert(ctx, 2) },
 		"/v1/job/web/revert",
 		map[string]string{"EvalID": "e"},
-		`PUT /v1/job/web/revert?namespace=shop {"JobID":"web","JobVersion":2}`, `"e"`, `revert job "web"`, clusterTime,
+		`PUT /v1/job/web/revert?namespace=shop {"JobID":"web","JobVersion":2}`, `"e"`, `revert job "web@shop"`, clusterTime,
 	}, {
 		"versions", func(ctx context.Context, s *Server) (any, error) { return onJob(s).Versions(ctx) },
 		"/v1/job/web/versions",
 		map[string]any{"Versions": []api.Job{{ID: new("web")}}},
 		"GET /v1/job/web/versions?diffs=false&namespace=shop",
-		`[{"ID":"web"}]`, `get the versions of job "web"`, clusterTime,
+		`[{"ID":"web"}]`, `get the versions of job "web@shop"`, clusterTime,
 	}, {
 		"the deployment of a job", func(ctx context.Context, s *Server) (any, error) { return onJob(s).Deployment(ctx) },
 		"/v1/job/web/deployment",
 		api.Deployment{ID: "d"},
-		"GET /v1/job/web/deployment?namespace=shop", `{"ID":"d"}`, `get the deployment of job "web"`, clusterTime,
+		"GET /v1/job/web/deployment?namespace=shop", `{"ID":"d"}`, `get the deployment of job "web@shop"`, clusterTime,
 	}, {
 		"promote all", func(ctx context.Context, s *Server) (any, error) { return nil, onJob(s).Promote(ctx, "d", nil) },
 		"/v1/deployment/promote/d",
 		map[string]string{},
-		`PUT /v1/deployment/promote/d?namespace=shop {"All":true,"DeploymentID":"d"}`, `null`, `promote the deployment of job "web"`, clusterTime,
+		`PUT /v1/deployment/promote/d?namespace=shop {"All":true,"DeploymentID":"d"}`, `null`, `promote the deployment of job "web@shop"`, clusterTime,
 	}, {
 		"promote groups", func(ctx context.Context, s *Server) (any, error) {
 			return nil, onJob(s).Promote(ctx, "d", []string{"g"})
 		},
 		"/v1/deployment/promote/d",
 		map[string]string{},
-		`PUT /v1/deployment/promote/d?namespace=shop {"DeploymentID":"d","Groups":["g"]}`, `null`, `promote the deployment of job "web"`, clusterTime,
+		`PUT /v1/deployment/promote/d?namespace=shop {"DeploymentID":"d","Groups":["g"]}`, `null`, `promote the deployment of job "web@shop"`, clusterTime,
 	}, {
 		"update", func(ctx context.Context, s *Server) (any, error) {
 			return onJob(s).Register(ctx, &api.Job{ID: new("web")}, &api.JobSubmission{Source: "text"})
 		},
 		"/v1/jobs",
 		map[string]string{"EvalID": "e"},
-		`PUT /v1/jobs?namespace=shop {"Job":{"ID":"web"},"Submission":{"Source":"text"}}`, `"e"`, `update job "web"`, clusterTime,
+		`PUT /v1/jobs?namespace=shop {"Job":{"ID":"web"},"Submission":{"Source":"text"}}`, `"e"`, `update job "web@shop"`, clusterTime,
 	}, {
 		"plan", func(ctx context.Context, s *Server) (any, error) {
 			return s.Plan(ctx, &api.Job{ID: new("web"), Namespace: new("its")})
 		},
 		"/v1/job/web/plan",
 		map[string]string{"Warnings": "w"},
-		`PUT /v1/job/web/plan?namespace=ops {"Diff":true,"Job":{"ID":"web","Namespace":"its"}}`, `{"Warnings":"w"}`, `plan job "web"`, clusterTime,
+		`PUT /v1/job/web/plan?namespace=ops {"Diff":true,"Job":{"ID":"web","Namespace":"its"}}`, `{"Warnings":"w"}`, `plan job "web@ops"`, clusterTime,
 	}, {
 		"plan in the job's namespace", func(ctx context.Context, s *Server) (any, error) {
 			return (&Server{API: s.API, Address: s.Address}).Plan(ctx, &api.Job{ID: new("web"), Namespace: new("its")})
 		},
 		"/v1/job/web/plan",
 		map[string]string{"Warnings": "w"},
-		`PUT /v1/job/web/plan?namespace=its {"Diff":true,"Job":{"ID":"web","Namespace":"its"}}`, `{"Warnings":"w"}`, `plan job "web"`, clusterTime,
+		`PUT /v1/job/web/plan?namespace=its {"Diff":true,"Job":{"ID":"web","Namespace":"its"}}`, `{"Warnings":"w"}`, `plan job "web@its"`, clusterTime,
 	}, {
 		"validate", func(ctx context.Context, s *Server) (any, error) { return s.Validate(ctx, &api.Job{ID: new("web")}) },
 		"/v1/validate/job",
 		api.JobValidateResponse{ValidationErrors: []string{"a", "b"}, Error: "a and b"},
-		`PUT /v1/validate/job?namespace=ops {"Job":{"ID":"web"}}`, `["a","b"]`, `validate job "web"`, clusterTime,
+		`PUT /v1/validate/job?namespace=ops {"Job":{"ID":"web"}}`, `["a","b"]`, `validate job "web@ops"`, clusterTime,
 	}, {
 		"validate, with one fault", func(ctx context.Context, s *Server) (any, error) { return s.Validate(ctx, &api.Job{ID: new("web")}) },
 		"/v1/validate/job",
 		api.JobValidateResponse{Error: "a"},
-		`PUT /v1/validate/job?namespace=ops {"Job":{"ID":"web"}}`, `["a"]`, `validate job "web"`, clusterTime,
+		`PUT /v1/validate/job?namespace=ops {"Job":{"ID":"web"}}`, `["a"]`, `validate job "web@ops"`, clusterTime,
 	}, {
 		"validate, without a fault", func(ctx context.Context, s *Server) (any, error) { return s.Validate(ctx, &api.Job{ID: new("web")}) },
 		"/v1/validate/job",
 		api.JobValidateResponse{},
-		`PUT /v1/validate/job?namespace=ops {"Job":{"ID":"web"}}`, `null`, `validate job "web"`, clusterTime,
+		`PUT /v1/validate/job?namespace=ops {"Job":{"ID":"web"}}`, `null`, `validate job "web@ops"`, clusterTime,
 	}, {
 		"register", func(ctx context.Context, s *Server) (any, error) {
 			return s.RegisterAt(ctx, &api.Job{ID: new("web")}, &api.JobSubmission{Source: "text"}, 9)
@@ -302,26 +302,26 @@ var everything = []struct {
 		"/v1/jobs",
 		map[string]string{"EvalID": "e", "Warnings": "w"},
 		`PUT /v1/jobs?namespace=ops {"EnforceIndex":true,"Job":{"ID":"web"},"JobModifyIndex":9,"Submission":{"Source":"text"}}`,
-		`{"EvalID":"e","Warnings":"w"}`, `register job "web"`, clusterTime,
+		`{"EvalID":"e","Warnings":"w"}`, `register job "web@ops"`, clusterTime,
 	}, {
 		"deregister", func(ctx context.Context, s *Server) (any, error) {
 			return nil, s.Deregister(ctx, "web", api.DeregisterOptions{})
 		},
 		"/v1/job/web",
 		map[string]string{},
-		"DELETE /v1/job/web?eval_priority=0&global=false&namespace=ops&no_shutdown_delay=false&purge=false", `null`, `stop job "web"`, clusterTime,
+		"DELETE /v1/job/web?eval_priority=0&global=false&namespace=ops&no_shutdown_delay=false&purge=false", `null`, `stop job "web@ops"`, clusterTime,
 	}, {
 		"purge at once", func(ctx context.Context, s *Server) (any, error) {
 			return nil, s.Deregister(ctx, "web", api.DeregisterOptions{Purge: true, NoShutdownDelay: true})
 		},
 		"/v1/job/web",
 		map[string]string{},
-		"DELETE /v1/job/web?eval_priority=0&global=false&namespace=ops&no_shutdown_delay=true&purge=true", `null`, `stop job "web"`, clusterTime,
+		"DELETE /v1/job/web?eval_priority=0&global=false&namespace=ops&no_shutdown_delay=true&purge=true", `null`, `stop job "web@ops"`, clusterTime,
 	}, {
 		"launch", func(ctx context.Context, s *Server) (any, error) { return nil, s.Launch(ctx, "web") },
 		"/v1/job/web/periodic/force",
 		map[string]string{},
-		"PUT /v1/job/web/periodic/force?namespace=ops", `null`, `launch job "web"`, clusterTime,
+		"PUT /v1/job/web/periodic/force?namespace=ops", `null`, `launch job "web@ops"`, clusterTime,
 	}, {
 		"restart a task", func(ctx context.Context, s *Server) (any, error) { return nil, onTask(s).Restart(ctx) },
 		"/v1/client/allocation/1/restart",
@@ -348,7 +348,7 @@ var everything = []struct {
 		},
 		"/v1/job/web/dispatch",
 		map[string]string{"DispatchedJobID": "web/1"},
-		`PUT /v1/job/web/dispatch?namespace=shop {"JobID":"web","Meta":{"a":"b"},"Payload":"eA=="}`, `"web/1"`, `dispatch job "web"`, clusterTime,
+		`PUT /v1/job/web/dispatch?namespace=shop {"JobID":"web","Meta":{"a":"b"},"Payload":"eA=="}`, `"web/1"`, `dispatch job "web@shop"`, clusterTime,
 	}, {
 		"who an engine is", func(ctx context.Context, s *Server) (any, error) { return s.Self(ctx) },
 		"/v1/agent/self",
@@ -360,21 +360,21 @@ var everything = []struct {
 		"stop a job", func(ctx context.Context, s *Server) (any, error) { return nil, s.Stop(ctx, "a/b", Stopping{}) },
 		"/v1/job/a/b",
 		map[string]string{},
-		"DELETE /v1/job/a%2Fb?namespace=ops", `null`, `stop job "a/b"`, clusterTime,
+		"DELETE /v1/job/a%2Fb?namespace=ops", `null`, `stop job "a/b@ops"`, clusterTime,
 	}, {
 		"stop a run", func(ctx context.Context, s *Server) (any, error) {
 			return nil, s.Stop(ctx, "a/b", Stopping{Run: "stop", NoShutdownDelay: true})
 		},
 		"/v1/job/a/b",
 		map[string]string{},
-		"DELETE /v1/job/a%2Fb?namespace=ops&no_shutdown_delay=true&run=stop", `null`, `stop job "a/b"`, clusterTime,
+		"DELETE /v1/job/a%2Fb?namespace=ops&no_shutdown_delay=true&run=stop", `null`, `stop job "a/b@ops"`, clusterTime,
 	}, {
 		"kill a run", func(ctx context.Context, s *Server) (any, error) {
 			return nil, s.Stop(ctx, "a/b", Stopping{Run: "kill"})
 		},
 		"/v1/job/a/b",
 		map[string]string{},
-		"DELETE /v1/job/a%2Fb?namespace=ops&run=kill", `null`, `stop job "a/b"`, clusterTime,
+		"DELETE /v1/job/a%2Fb?namespace=ops&run=kill", `null`, `stop job "a/b@ops"`, clusterTime,
 	},
 }
 

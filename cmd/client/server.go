@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -140,6 +141,14 @@ func (s *Server) Key(namespace, id string) string {
 		return event.JobKey(namespace, id)
 	}
 	return id
+}
+
+// quoted returns the name of a job of the server for errors, in quotes.
+func (s *Server) quoted(id string) string {
+	if s.namespace != api.AllNamespacesNamespace {
+		id = event.JobName(event.JobKey(s.namespace, id))
+	}
+	return strconv.Quote(id)
 }
 
 // maxAsked limits the repetitions of a request to engines that die.

@@ -87,16 +87,26 @@ func (d *Directory) Living(ended map[string]bool) {
 	d.IDs = slices.DeleteFunc(d.IDs, func(job string) bool { return ended[job] })
 }
 
-// Key returns the key of the job of the run that a user names, or "". A job of the
-// default namespace comes first.
+// Key returns the key of the job of the run that a user names, or "".
 func (d *Directory) Key(name string) string {
-	if slices.Contains(d.IDs, name) {
-		return name
-	}
-	if i := slices.IndexFunc(d.IDs, func(key string) bool { return event.NamesJob(name, key) }); i >= 0 {
-		return d.IDs[i]
+	if keys := d.Keys(name); len(keys) > 0 {
+		return keys[0]
 	}
 	return ""
+}
+
+// Keys returns the keys of the jobs of the run that a user can mean: the one with this
+// name or, if there is none, those with this ID.
+func (d *Directory) Keys(name string) (keys []string) {
+	for _, key := range d.IDs {
+		switch {
+		case event.JobName(key) == name:
+			return []string{key}
+		case event.NamesJob(name, key):
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
 
 // Narrow limits the run to one of its jobs, and returns it: the others may continue.

@@ -8,10 +8,16 @@ import (
 	"taskrun/jobspec/visible"
 )
 
+// Detached is a job in the background.
+type Detached struct {
+	ui.Run
+	Name  string `json:"-"` // of the job for other commands
+	Flags string `json:"-"` // with which other commands find it
+}
+
 // WriteDetached writes how to reach jobs in the background: lines on stderr, or
-// an object of type "run" on stdout for each job. Words are the flags with
-// which other commands find them.
-func WriteDetached(to To, words string, jobs []ui.Run) error {
+// an object of type "run" on stdout for each job.
+func WriteDetached(to To, jobs []Detached) error {
 	if to.Mode == ui.JSON {
 		return write(to, "run", jobs, nil, nil)
 	}
@@ -19,9 +25,9 @@ func WriteDetached(to To, words string, jobs []ui.Run) error {
 		return nil
 	}
 	var out strings.Builder
-	style, words := to.Streams.ErrStyle(to.Color), visible.String(words)
+	style := to.Streams.ErrStyle(to.Color)
 	for _, j := range jobs {
-		job := visible.String(j.Job)
+		job, flags := visible.String(j.Name), visible.String(j.Flags)
 		where := "runs in the background"
 		if j.Address != "" {
 			where = "is registered in " + visible.String(j.Address)
@@ -30,11 +36,11 @@ func WriteDetached(to To, words string, jobs []ui.Run) error {
 		for _, p := range j.Ports {
 			fmt.Fprintf(&out, "  %s  %s\n", p.Address, style.Quiet(visible.String("port "+p.Label+" of "+p.Alloc)))
 		}
-		follow := "taskrun logs" + words + " -f --job " + job
+		follow := "taskrun logs" + flags + " -f --job " + job
 		for _, c := range []struct{ command, does string }{
-			{"taskrun attach" + words + " " + job, "shows it"},
+			{"taskrun attach" + flags + " " + job, "shows it"},
 			{follow, "follows its output"},
-			{"taskrun stop" + words + " " + job, "stops it"},
+			{"taskrun stop" + flags + " " + job, "stops it"},
 		} {
 			fill := strings.Repeat(" ", ui.Width(follow)-ui.Width(c.command))
 			fmt.Fprintf(&out, "  %s%s  %s\n", c.command, fill, style.Quiet(c.does))

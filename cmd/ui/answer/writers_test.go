@@ -70,13 +70,13 @@ func TestWriters(t *testing.T) {
 			})
 		},
 		"detached": func(to To) error {
-			return WriteDetached(to, "", []ui.Run{
-				{Job: "web", Version: "1.2.3", PID: 4711, Socket: "/s", DataDir: "/d", RunDir: "/run/web", Log: "/d/log"},
-				{Job: "\x1bdb", Version: "1.2.3", PID: 4711, Socket: "/s", DataDir: "/d", Log: "/d/log"},
+			return WriteDetached(to, []Detached{
+				{Run: ui.Run{Job: "web", Version: "1.2.3", PID: 4711, Socket: "/s", DataDir: "/d", RunDir: "/run/web", Log: "/d/log"}, Name: "web"},
+				{Run: ui.Run{Job: "\x1bdb", Version: "1.2.3", PID: 4711, Socket: "/s", DataDir: "/d", Log: "/d/log"}, Name: "\x1bdb"},
 			})
 		},
 		"registered": func(to To) error {
-			return WriteDetached(to, " --address http://c", []ui.Run{{Job: "web", Address: "http://c"}})
+			return WriteDetached(to, []Detached{{ui.Run{Job: "web", Address: "http://c"}, "web", " --address http://c"}})
 		},
 	}
 	for _, c := range []struct {

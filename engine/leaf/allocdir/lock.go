@@ -24,10 +24,11 @@ type InUseError struct {
 }
 
 func (e *InUseError) Error() string {
+	text := fmt.Sprintf("job %q is running", strings.Replace(e.JobID, " ", "@", 1)) // a key, as users name the job
 	if e.PID == 0 {
-		return fmt.Sprintf("job %q is running", e.JobID)
+		return text
 	}
-	return fmt.Sprintf("job %q is running: process %d", e.JobID, e.PID)
+	return fmt.Sprintf("%s: process %d", text, e.PID)
 }
 
 // Is implements errors.Is for ErrInUse.

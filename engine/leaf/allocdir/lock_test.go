@@ -61,8 +61,8 @@ func TestHolderOfTheLock(t *testing.T) {
 // The message names the holder of a lock, if known.
 func TestWordsOfTheLock(t *testing.T) {
 	t.Parallel()
-	for pid, want := range map[int]string{0: `job "web" is running`, 7: `job "web" is running: process 7`} {
-		if got := (&InUseError{"web", pid}).Error(); got != want {
+	for pid, want := range map[int]string{0: `job "web@prod" is running`, 7: `job "web@prod" is running: process 7`} {
+		if got := (&InUseError{"web prod", pid}).Error(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
