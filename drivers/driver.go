@@ -7,6 +7,7 @@
 //
 //	Configurable    has options of its own, for all its tasks
 //	Unheeder        knows options of Nomad's driver that have no effect here
+//	ConfigUnheeder  knows options of config blocks that have no effect here
 //	Recoverer       finds the tasks of an earlier process
 //	Signaler        sends signals to a task
 //	Execer          runs a command in a task and captures its output
@@ -129,6 +130,7 @@ type Fingerprint struct {
 	Health            HealthState
 	HealthDescription string // "Healthy" or "disabled" as in Nomad, or the problem
 	Disabled          bool   // by the config file
+	Notice            string // what users of a healthy driver should know; empty: nothing
 	// Attributes is empty if the driver is undetected. Otherwise it contains at
 	// least "driver.<name>": "1".
 	Attributes map[string]string

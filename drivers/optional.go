@@ -25,6 +25,14 @@ type Unheeder interface {
 	Unheeded(config cty.Value) []Unheeded
 }
 
+// ConfigUnheeder is a driver with options in config blocks that have no effect
+// here.
+type ConfigUnheeder interface {
+	// UnheededInConfig returns such options of a config block that is not
+	// evaluated yet.
+	UnheededInConfig(config map[string]any) []Unheeded
+}
+
 // Unheeded is an option that has no effect.
 type Unheeded struct {
 	Option  string // such as "gc.image"

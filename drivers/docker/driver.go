@@ -6,6 +6,8 @@
 // package daemon, by which they are found and removed if the process that made
 // them has died.
 //
+// Other drivers whose tasks are containers share the engine client; see Front.
+//
 //	daemon    where the engine is, its errors, the containers of taskrun
 //	settings  options and config block → container; talks to no engine
 //	image     images: pull, load, credentials, progress
@@ -17,7 +19,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,6 +42,8 @@ type Config struct {
 	Host string
 	// Run is the value of the label that names the run; empty: a random one.
 	Run string
+	// Front is the driver of Nomad that this is; nil: docker.
+	Front *Front
 	// Absence is how long an engine may be away, for a restart, before its
 	// containers count as lost; 0: a minute.
 	Absence time.Duration
@@ -52,11 +55,13 @@ type Driver struct {
 	eventer.Eventer
 
 	config    Config
+	front     *Front
 	options   settings.Options
-	connect   func() (*client.Client, error) // the first call creates the client
-	connected atomic.Bool                    // connect was called
-	used      atomic.Bool                    // the engine may have containers of this run
-	onUse     func()                         // called before that; may be nil
+	engine    func() (daemon.Endpoint, error) // the first call finds the engine
+	connect   func() (*client.Client, error)  // the first call creates the client
+	connected atomic.Bool                     // connect was called
+	used      atomic.Bool                     // the engine may have containers of this run
+	onUse     func()                          // called before that; may be nil
 	tasks     taskstore.Store[*task]
 
 	mu   sync.Mutex
@@ -76,23 +81,27 @@ var (
 // New returns a driver without tasks. It does not look for an engine.
 func New(config Config) *Driver {
 	config.Absence, config.Run = cmp.Or(config.Absence, time.Minute), cmp.Or(config.Run, rand.Text())
-	d := &Driver{config: config, options: settings.Defaults(), runs: map[string]bool{config.Run: true}}
+	d := &Driver{
+		config: config, front: cmp.Or(config.Front, dockerFront), options: settings.Defaults(), runs: map[string]bool{config.Run: true},
+	}
 	d.images = image.Store{Options: &d.options, Events: &d.Eventer}
 	d.builder = settings.Builder{Options: &d.options, Run: config.Run}
+	d.engine = sync.OnceValues(func() (daemon.Endpoint, error) {
+		return d.front.Find(cmp.Or(d.config.Host, d.options.Endpoint), &d.options)
+	})
 	d.connect = sync.OnceValues(func() (*client.Client, error) {
+		engine, err := d.engine()
+		if err != nil {
+			return nil, err
+		}
 		d.connected.Store(true)
-		return d.engine().Client()
+		return engine.Client()
 	})
 	return d
 }
 
-// engine returns the address of the engine.
-func (d *Driver) engine() daemon.Endpoint {
-	return daemon.Find(cmp.Or(d.config.Host, d.options.Endpoint), d.options.TLS, os.Getenv)
-}
-
 func (d *Driver) newTask(cli *client.Client, cfg *drivers.TaskConfig, id string) *task {
-	t := &task{cli: cli, events: &d.Eventer, absence: d.config.Absence, cfg: cfg, container: id, exit: taskstore.NewExit()}
+	t := &task{cli: cli, front: d.front, events: &d.Eventer, absence: d.config.Absence, cfg: cfg, container: id, exit: taskstore.NewExit()}
 	t.interest, t.forget = context.WithCancel(context.Background())
 	return t
 }
@@ -101,7 +110,7 @@ func (d *Driver) newTask(cli *client.Client, cfg *drivers.TaskConfig, id string)
 var taskSchema = sync.OnceValue(schema.Of[settings.Config])
 
 // Info names the driver.
-func (d *Driver) Info() drivers.Info { return drivers.Info{Name: "docker"} }
+func (d *Driver) Info() drivers.Info { return drivers.Info{Name: d.front.Name} }
 
 // TaskConfigSchema describes the config block.
 func (d *Driver) TaskConfigSchema() hcldec.Spec { return taskSchema() }

@@ -62,25 +62,21 @@ func (d *Driver) look(ctx context.Context) drivers.Fingerprint {
 	ctx, cancel := context.WithTimeout(ctx, pingTime)
 	defer cancel()
 	if _, err := cli.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true}); err != nil {
-		return absent(fmt.Errorf("no Docker engine answers at %s (%w): start Docker or set DOCKER_HOST", cli.DaemonHost(), reason(err)))
+		return absent(fmt.Errorf("no %s engine answers at %s (%w): %s", d.front.Engine, cli.DaemonHost(), reason(err), d.front.Remedy))
 	}
 	version, err := cli.ServerVersion(ctx, client.ServerVersionOptions{})
 	if err != nil {
-		return absent(fmt.Errorf("cannot ask the Docker engine at %s for its version: %w", cli.DaemonHost(), err))
+		return absent(fmt.Errorf("cannot ask the %s engine at %s for its version: %w", d.front.Engine, cli.DaemonHost(), err))
 	}
 	if version.Os != "linux" {
-		return absent(fmt.Errorf("the Docker engine at %s runs containers of %q, not of Linux", cli.DaemonHost(), version.Os))
+		return absent(fmt.Errorf("the %s engine at %s runs containers of %q, not of Linux", d.front.Engine, cli.DaemonHost(), version.Os))
 	}
-	return drivers.Fingerprint{
-		Health:            drivers.HealthHealthy,
-		HealthDescription: "Healthy",
-		Attributes: map[string]string{
-			"driver.docker":                    "1",
-			"driver.docker.version":            version.Version,
-			"driver.docker.privileged.enabled": "true",
-			"driver.docker.volumes.enabled":    "true",
-		},
+	f := drivers.Healthy(d.front.Name)
+	f.Attributes["driver."+d.front.Name+".version"] = version.Version
+	if err := d.front.Describe(ctx, cli, version, &f); err != nil {
+		return absent(err)
 	}
+	return f
 }
 
 // reason returns why the engine cannot be reached, without the advice of its

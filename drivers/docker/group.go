@@ -6,7 +6,6 @@ import (
 
 	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/types/container"
-	"github.com/moby/moby/api/types/network"
 	"github.com/moby/moby/client"
 
 	"taskrun/drivers"
@@ -30,7 +29,7 @@ func (d *Driver) CreateNetwork(ctx context.Context, req *drivers.NetworkRequest)
 	if info, err := cli.ContainerInspect(ctx, name, client.ContainerInspectOptions{}); err == nil {
 		if info.Container.State.Running {
 			d.adopt(info.Container.Config.Labels[daemon.LabelRun])
-			return isolation(req, info.Container), nil
+			return d.isolation(req, info.Container), nil
 		}
 		if err := daemon.Remove(ctx, cli, name); err != nil {
 			return nil, err
@@ -53,7 +52,7 @@ func (d *Driver) CreateNetwork(ctx context.Context, req *drivers.NetworkRequest)
 	if _, err = cli.ContainerStart(ctx, made.ID, client.ContainerStartOptions{}); err == nil {
 		var info client.ContainerInspectResult
 		if info, err = cli.ContainerInspect(ctx, made.ID, client.ContainerInspectOptions{}); err == nil {
-			return isolation(req, info.Container), nil
+			return d.isolation(req, info.Container), nil
 		}
 	}
 	_ = daemon.Remove(context.WithoutCancel(ctx), cli, made.ID) // the first error counts
@@ -61,10 +60,12 @@ func (d *Driver) CreateNetwork(ctx context.Context, req *drivers.NetworkRequest)
 }
 
 // isolation describes the network of a container.
-func isolation(req *drivers.NetworkRequest, info container.InspectResponse) *drivers.NetworkIsolation {
-	n := &drivers.NetworkIsolation{Driver: "docker", ID: info.ID, Hostname: info.Config.Hostname}
-	if e := info.NetworkSettings.Networks[network.NetworkBridge]; e != nil && req.Mode == "bridge" && e.IPAddress.IsValid() {
-		n.Interface, n.IP, n.Gateway = groupInterface, e.IPAddress.String(), e.Gateway.String()
+func (d *Driver) isolation(req *drivers.NetworkRequest, info container.InspectResponse) *drivers.NetworkIsolation {
+	n := &drivers.NetworkIsolation{Driver: d.front.Name, ID: info.ID, Hostname: info.Config.Hostname}
+	for _, e := range info.NetworkSettings.Networks { // one, whose name depends on the engine
+		if e != nil && req.Mode == "bridge" && e.IPAddress.IsValid() {
+			n.Interface, n.IP, n.Gateway = groupInterface, e.IPAddress.String(), e.Gateway.String()
+		}
 	}
 	return n
 }

@@ -22,7 +22,11 @@ type ref struct {
 // OnUse makes the driver call tell before it creates anything in the engine.
 func (d *Driver) OnUse(tell func(ref string)) {
 	d.onUse = sync.OnceFunc(func() {
-		line, err := json.Marshal(ref{d.config.Run, d.engine()})
+		engine, err := d.engine()
+		if err != nil {
+			return // nothing is created in an engine that was not found
+		}
+		line, err := json.Marshal(ref{d.config.Run, engine})
 		if err == nil { // strings can always be marshaled
 			tell(string(line))
 		}

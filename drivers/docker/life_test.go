@@ -482,7 +482,7 @@ func TestResultOf(t *testing.T) {
 		{container.State{ExitCode: 2, Error: "no such file"}, "docker: no such file", false},
 		{container.State{ExitCode: 137, OOMKilled: true, Error: "x"}, "OOM Killed", true},
 	} {
-		if r := resultOf(&c.state); fmt.Sprint(r.Err) != c.want || r.ExitCode != c.state.ExitCode || r.OOMKilled != c.oom {
+		if r := (&task{front: dockerFront}).resultOf(&c.state); fmt.Sprint(r.Err) != c.want || r.ExitCode != c.state.ExitCode || r.OOMKilled != c.oom {
 			t.Errorf("%+v: %+v", c.state, r)
 		}
 	}

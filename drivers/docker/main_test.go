@@ -12,9 +12,7 @@ import (
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if cli, err := dockertest.Engine(); err == nil {
-		cli.Close() // closes idle connections
-	}
+	dockertest.Close()
 	if err := goleak.Find(); code == 0 && err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1

@@ -27,9 +27,12 @@ func (d *Driver) SetConfig(config cty.Value) error {
 	if err != nil {
 		return fmt.Errorf("cannot configure docker: %w", err)
 	}
-	d.options = o
+	d.SetOptions(o)
 	return nil
 }
+
+// SetOptions sets the options, which are valid.
+func (d *Driver) SetOptions(o settings.Options) { d.options = o }
 
 // Unheeded returns the options that have no effect.
 func (d *Driver) Unheeded(config cty.Value) []drivers.Unheeded { return settings.Unheeded(config) }

@@ -1,7 +1,6 @@
 package docker
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -12,8 +11,6 @@ import (
 
 	"taskrun/drivers"
 )
-
-var errOOM = errors.New("OOM Killed")
 
 // output copies the output of a container to the task's.
 type output struct {

@@ -32,13 +32,18 @@ func (d *Driver) StartTask(ctx context.Context, cfg *drivers.TaskConfig) (*drive
 
 // start starts the container of a task. On error nothing is left behind.
 func (d *Driver) start(ctx context.Context, cfg *drivers.TaskConfig) (*task, error) {
-	c, err := d.options.Decode(cfg.Config)
-	if err != nil {
-		return nil, err
-	}
 	cli, err := d.connect()
 	if err != nil {
 		return nil, err
+	}
+	c, err := d.front.Decode(&d.options, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if c.Archive != "" && d.builder.HostPath != nil {
+		if c.Archive, err = d.builder.HostPath(c.Archive); err != nil {
+			return nil, err
+		}
 	}
 	if err := d.images.Provide(ctx, cli, cfg, c); err != nil {
 		return nil, err
@@ -73,7 +78,7 @@ func (d *Driver) create(ctx context.Context, cli *client.Client, c *settings.Con
 		switch {
 		case err == nil:
 			return made.ID, nil
-		case !errdefs.IsConflict(err) || attempt > c.ContainerExistsAttempts:
+		case !daemon.NameIsTaken(err) || attempt > c.ContainerExistsAttempts:
 			return "", daemon.Error("failed to create container", err)
 		}
 		// The name contains the allocation's ID, so the other container is left
@@ -115,6 +120,11 @@ func (t *task) launch(ctx context.Context, c *settings.Config) (err error) {
 	}
 	if !t.mute {
 		if err := t.attach(ctx); err != nil {
+			// Podman prepares the container here. The client hides why that
+			// failed, but the start fails for the same reason.
+			if _, failed := t.cli.ContainerStart(ctx, t.container, client.ContainerStartOptions{}); failed != nil {
+				return startError(t.container, failed)
+			}
 			return daemon.Error("cannot attach to container "+daemon.ShortID(t.container), err)
 		}
 	}

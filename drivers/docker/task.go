@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
@@ -27,6 +26,7 @@ const killTime = 15 * time.Second
 // task is the container of one start of a task.
 type task struct {
 	cli       *client.Client
+	front     *Front
 	events    *eventer.Eventer
 	absence   time.Duration // see Config
 	cfg       *drivers.TaskConfig
@@ -71,7 +71,7 @@ func (t *task) stop(ctx context.Context, timeout time.Duration, signal string) e
 		switch {
 		case err == nil:
 			t.exit.Await(ctx, timeout-time.Since(begin))
-		case !errdefs.IsConflict(err) && !errdefs.IsNotFound(err): // it has ended meanwhile
+		case !daemon.HasEnded(err):
 			return err
 		}
 	}
@@ -103,7 +103,7 @@ func (t *task) kill() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), killTime)
 	defer cancel()
-	if err := t.signal(ctx, "SIGKILL"); err != nil && !errdefs.IsConflict(err) && !errdefs.IsNotFound(err) {
+	if err := t.signal(ctx, "SIGKILL"); err != nil && !daemon.HasEnded(err) {
 		return err
 	}
 	if !t.exit.Await(ctx, killTime) {

@@ -59,10 +59,10 @@ func (t *task) findAgain(lost error) (*container.State, error) {
 		}
 		if !told && daemon.Unreachable(err) {
 			told = true
-			t.events.Tell(t.cfg, drivers.TaskEvent{Message: fmt.Sprintf("The Docker engine does not answer any more, waiting %v for it", t.absence)})
+			t.events.Tell(t.cfg, drivers.TaskEvent{Message: fmt.Sprintf("The %s engine does not answer any more, waiting %v for it", t.front.Engine, t.absence)})
 		}
 		if time.Now().After(deadline) {
-			return nil, fmt.Errorf("the Docker engine is gone, and with it container %s: %w", daemon.ShortID(t.container), lost)
+			return nil, fmt.Errorf("the %s engine is gone, and with it container %s: %w", t.front.Engine, daemon.ShortID(t.container), lost)
 		}
 		select {
 		case <-time.After(pause):
@@ -76,12 +76,12 @@ func (t *task) findAgain(lost error) (*container.State, error) {
 // more.
 func (t *task) ended(code int, failure *container.WaitExitError) {
 	at := time.Now()
-	result := drivers.ExitResult{ExitCode: code, Err: codeError(code)}
+	result := drivers.ExitResult{ExitCode: code, Err: t.front.CodeError(code)}
 	if failure != nil && failure.Message != "" {
-		result.Err = fmt.Errorf("docker: %s", failure.Message) //nolint:err113 // the engine's words
+		result.Err = fmt.Errorf("%s: %s", t.front.Name, failure.Message) //nolint:err113 // the engine's words
 	}
 	if info, err := t.inspect(); err == nil && info.State != nil {
-		result = resultOf(info.State)
+		result = t.resultOf(info.State)
 	}
 	t.over(result, at)
 }
@@ -93,28 +93,20 @@ func (t *task) endedAs(state *container.State) {
 		at = time.Now()
 	}
 	t.resume() // for the output in the meantime
-	t.over(resultOf(state), at)
+	t.over(t.resultOf(state), at)
 }
 
-// resultOf returns how a container ended, in Nomad's words.
-func resultOf(state *container.State) drivers.ExitResult {
-	result := drivers.ExitResult{ExitCode: state.ExitCode, Err: codeError(state.ExitCode)}
+// resultOf returns how a container ended, in the words of Nomad's driver.
+func (t *task) resultOf(state *container.State) drivers.ExitResult {
+	result := drivers.ExitResult{ExitCode: state.ExitCode, Err: t.front.CodeError(state.ExitCode)}
 	switch {
 	case state.OOMKilled:
 		result.OOMKilled = true
-		result.Err = errOOM
+		result.Err = t.front.OutOfMemory
 	case state.Error != "":
-		result.Err = fmt.Errorf("docker: %s", state.Error) //nolint:err113 // the engine's words
+		result.Err = fmt.Errorf("%s: %s", t.front.Name, state.Error) //nolint:err113 // the engine's words
 	}
 	return result
-}
-
-// codeError returns Nomad's error for an exit code.
-func codeError(code int) error {
-	if code == 0 {
-		return nil
-	}
-	return fmt.Errorf("Docker container exited with non-zero exit code: %d", code) //nolint:staticcheck,err113 // Nomad's words
 }
 
 // over records the end once all output has arrived.

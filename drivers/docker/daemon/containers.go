@@ -1,9 +1,12 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/types/container"
@@ -44,15 +47,33 @@ func RemoveRun(ctx context.Context, cli *client.Client, run string) (removed int
 }
 
 // List returns the containers with a label ("name" or "name=value"), running or
-// stopped.
+// stopped. Those that hold a network come last, because Podman does not remove a
+// container that others depend on.
 func List(ctx context.Context, cli *client.Client, label string) ([]container.Summary, error) {
 	list, err := cli.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: client.Filters{}.Add("label", label)})
+	slices.SortStableFunc(list.Items, func(a, b container.Summary) int {
+		return cmp.Compare(len(b.Labels[LabelTask]), len(a.Labels[LabelTask]))
+	})
 	return list.Items, err
 }
 
 // Remove kills a container and removes it. A container that does not exist is
 // no error. If the engine is already removing it, Remove waits for that.
 func Remove(ctx context.Context, cli *client.Client, id string) error {
+	for pause := 50 * time.Millisecond; ; pause *= 2 {
+		err := remove(ctx, cli, id)
+		if !says(err, stateImproper) || pause > time.Second {
+			return err
+		}
+		select { // Podman refuses while a container is ending
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+func remove(ctx context.Context, cli *client.Client, id string) error {
 	_, err := cli.ContainerRemove(ctx, id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
 	if errdefs.IsConflict(err) {
 		wait := cli.ContainerWait(ctx, id, client.ContainerWaitOptions{Condition: container.WaitConditionRemoved})

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 
+	"github.com/containerd/errdefs"
 	"github.com/moby/moby/client"
 
 	"taskrun/drivers"
@@ -21,6 +23,24 @@ func Error(failed string, err error) error {
 	}
 	return wrapped
 }
+
+// stateImproper are Podman's words for a container in the wrong state. It
+// reports them as internal errors.
+const stateImproper = "container state improper"
+
+// HasEnded reports whether an error says that a container is not running, or
+// does not exist.
+func HasEnded(err error) bool {
+	return errdefs.IsConflict(err) || errdefs.IsNotFound(err) || says(err, stateImproper) || says(err, "no such container")
+}
+
+// NameIsTaken reports whether an error says that a container has the name of a
+// new one.
+func NameIsTaken(err error) bool {
+	return errdefs.IsConflict(err) || says(err, "name is already in use")
+}
+
+func says(err error, words string) bool { return err != nil && strings.Contains(err.Error(), words) }
 
 // Unreachable reports whether the engine did not answer, or only in part.
 func Unreachable(err error) bool {

@@ -38,6 +38,26 @@ func Need(t testing.TB) *client.Client {
 	return cli
 }
 
+// NeedPodman returns a client of the Podman at CONTAINER_HOST, which has the
+// Image. Without one it skips the test.
+func NeedPodman(t testing.TB) *client.Client {
+	t.Helper()
+	cli, err := Podman()
+	if err != nil {
+		t.Skipf("podman: %v", err)
+	}
+	return cli
+}
+
+// Podman returns a client of the Podman at CONTAINER_HOST, which has the image.
+var Podman = sync.OnceValues(func() (*client.Client, error) {
+	host := os.Getenv("CONTAINER_HOST")
+	if host == "" {
+		return nil, errors.New("CONTAINER_HOST is not set")
+	}
+	return withImage(client.WithHost(host))
+})
+
 // CgroupVersion returns the version of the engine's cgroups.
 func CgroupVersion(t testing.TB) string {
 	t.Helper()
@@ -49,10 +69,22 @@ func CgroupVersion(t testing.TB) string {
 }
 
 // Engine returns a client of the engine at DOCKER_HOST, which has the image.
-var Engine = sync.OnceValues(func() (*client.Client, error) {
+var Engine = sync.OnceValues(func() (*client.Client, error) { return withImage(client.FromEnv) })
+
+// Close closes the idle connections of both clients.
+func Close() {
+	for _, engine := range []func() (*client.Client, error){Engine, Podman} {
+		if cli, err := engine(); err == nil {
+			_ = cli.Close()
+		}
+	}
+}
+
+// withImage returns a client of an engine that has the image.
+func withImage(opt client.Opt) (*client.Client, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	cli, err := client.New(client.FromEnv)
+	cli, err := client.New(opt)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +95,7 @@ var Engine = sync.OnceValues(func() (*client.Client, error) {
 		return cli, nil
 	}
 	return cli, importBusybox(ctx, cli)
-})
+}
 
 // busyboxLayer returns the tar of a root directory with the machine's own
 // busybox and little else. The mark makes its content unique.
@@ -153,15 +185,19 @@ func TimeOf(t testing.TB, logs io.Reader, line string) string {
 }
 
 // Left returns the names of the containers that belong to allocations below a
-// directory.
-func Left(dir string) ([]string, error) {
-	cli, err := Engine()
-	if err != nil {
-		return nil, err
-	}
+// directory, in all engines for tests.
+func Left(dir string) (names []string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	return namesOf(ctx, cli, dir+"/")
+	for _, engine := range []func() (*client.Client, error){Engine, Podman} {
+		cli, none := engine()
+		if none != nil {
+			continue
+		}
+		found, failed := namesOf(ctx, cli, dir+"/")
+		names, err = append(names, found...), errors.Join(err, failed)
+	}
+	return names, err
 }
 
 // namesOf returns the names of the containers with an allocation directory that

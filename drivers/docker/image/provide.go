@@ -1,6 +1,7 @@
 package image
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,23 +39,23 @@ func (s *Store) Provide(ctx context.Context, cli *client.Client, cfg *drivers.Ta
 }
 
 func (s *Store) find(ctx context.Context, cli *client.Client, cfg *drivers.TaskConfig, c *settings.Config) error {
-	latest, err := isLatest(c.Image)
-	if err != nil {
-		return err
-	}
-	unlock, err := s.lock(ctx, c.Image)
+	unlock, err := s.lock(ctx, cmp.Or(c.Image, c.Archive, c.Load))
 	if err != nil {
 		return err
 	}
 	defer unlock()
+	if c.Image == "" { // an archive has the name
+		return loadImage(ctx, cli, cfg, c)
+	}
+	latest, err := isLatest(c.Image)
+	if err != nil {
+		return err
+	}
 	here := false
-	if !c.ForcePull {
-		_, err := cli.ImageInspect(ctx, c.Image)
-		if err != nil && !errdefs.IsNotFound(err) {
-			return daemon.Error(fmt.Sprintf("cannot look for image %q", c.Image), err)
-		}
-		if here = err == nil; here && !latest {
-			return nil
+	if !c.ForcePull && c.Platform == "" {
+		here, err = isHere(ctx, cli, c)
+		if err != nil || here && (!latest || c.PreferLocal) {
+			return err
 		}
 	}
 	if c.Load != "" {
@@ -66,6 +67,22 @@ func (s *Store) find(ctx context.Context, cli *client.Client, cfg *drivers.TaskC
 		return nil
 	}
 	return err
+}
+
+// isHere reports whether the engine has the task's image, under one of its names.
+// It sets that name.
+func isHere(ctx context.Context, cli *client.Client, c *settings.Config) (bool, error) {
+	for _, name := range append([]string{c.Image}, c.LocalNames...) {
+		_, err := cli.ImageInspect(ctx, name)
+		switch {
+		case err == nil:
+			c.Image = name
+			return true, nil
+		case !errdefs.IsNotFound(err):
+			return false, daemon.Error(fmt.Sprintf("cannot look for image %q", name), err)
+		}
+	}
+	return false, nil
 }
 
 // isLatest reports whether the name of an image can refer to another image
@@ -82,34 +99,47 @@ func isLatest(image string) (bool, error) {
 	return ok && tagged.Tag() == "latest", nil
 }
 
-// loadImage loads the archive that the option load names.
+// loadImage loads the task's archive. A task without the name of an image gets
+// that of the archive.
 func loadImage(ctx context.Context, cli *client.Client, cfg *drivers.TaskConfig, c *settings.Config) error {
-	root, err := os.OpenRoot(cfg.TaskDir())
-	if err != nil {
-		return fmt.Errorf("cannot load image %q: %w", c.Image, err)
-	}
-	defer root.Close()
-	// The task may have put anything there in an earlier run: a FIFO must not
-	// block.
-	archive, err := root.OpenFile("local/"+strings.TrimPrefix(c.Load, "/"), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	name := cmp.Or(c.Archive, c.Load)
+	archive, err := openArchive(cfg, c)
 	if err != nil {
 		return fmt.Errorf("cannot load image %q: %w", c.Image, err)
 	}
 	defer archive.Close()
 	if info, err := archive.Stat(); err != nil || !info.Mode().IsRegular() {
-		return errors.Join(fmt.Errorf("cannot load image %q: %q is not a regular file", c.Image, c.Load), err)
+		return errors.Join(fmt.Errorf("cannot load image %q: %q is not a regular file", c.Image, name), err)
 	}
 	loaded, err := cli.ImageLoad(ctx, archive, client.ImageLoadWithQuiet(true))
 	if err != nil {
-		return daemon.Error(fmt.Sprintf("cannot load image %q from %q", c.Image, c.Load), err)
+		return daemon.Error(fmt.Sprintf("cannot load image %q from %q", c.Image, name), err)
 	}
-	err = drainMessages(loaded)
+	image, err := loadedImage(loaded)
 	_ = loaded.Close()
 	if err != nil {
-		return fmt.Errorf("cannot load image %q from %q: %w", c.Image, c.Load, err)
+		return fmt.Errorf("cannot load image %q from %q: %w", c.Image, name, err)
+	}
+	if c.Image == "" {
+		c.Image = image
 	}
 	if _, err := cli.ImageInspect(ctx, c.Image); err != nil {
-		return daemon.Error(fmt.Sprintf("image %q is not in %q", c.Image, c.Load), err)
+		return daemon.Error(fmt.Sprintf("image %q is not in %q", c.Image, name), err)
 	}
 	return nil
+}
+
+// openArchive opens an archive without waiting for its writer: a task may have
+// put a FIFO there in an earlier run.
+func openArchive(cfg *drivers.TaskConfig, c *settings.Config) (*os.File, error) {
+	const mode = os.O_RDONLY | syscall.O_NONBLOCK
+	if c.Archive != "" {
+		return os.OpenFile(c.Archive, mode, 0)
+	}
+	root, err := os.OpenRoot(cfg.TaskDir())
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	return root.OpenFile("local/"+strings.TrimPrefix(c.Load, "/"), mode, 0)
 }

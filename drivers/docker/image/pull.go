@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/moby/moby/api/types/jsonstream"
 	"github.com/moby/moby/client"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"taskrun/drivers"
 	"taskrun/drivers/docker/settings"
@@ -33,7 +35,7 @@ func (s *Store) pull(ctx context.Context, cli *client.Client, cfg *drivers.TaskC
 	stall := time.AfterFunc(patience, func() { stalled(fmt.Errorf("nothing arrived for the pull_activity_timeout of %v", patience)) })
 	defer stall.Stop()
 
-	stream, err := cli.ImagePull(pullCtx, c.Image, client.ImagePullOptions{RegistryAuth: auth})
+	stream, err := cli.ImagePull(pullCtx, c.Image, client.ImagePullOptions{RegistryAuth: auth, Platforms: platforms(c.Platform)})
 	if err != nil {
 		return failed(causeOr(pullCtx, err))
 	}
@@ -56,6 +58,15 @@ func (s *Store) pull(ctx context.Context, cli *client.Client, cfg *drivers.TaskC
 	return nil
 }
 
+// platforms returns the platform to pull an image for; none: that of the engine.
+func platforms(text string) []ocispec.Platform {
+	if text == "" {
+		return nil
+	}
+	part := append(strings.SplitN(text, "/", 3), "", "")
+	return []ocispec.Platform{{OS: part[0], Architecture: part[1], Variant: part[2]}}
+}
+
 // causeOr returns the cause if ctx has ended, otherwise err.
 func causeOr(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
@@ -66,15 +77,28 @@ func causeOr(ctx context.Context, err error) error {
 
 // drainMessages reads messages of the engine until their end or an error.
 func drainMessages(r io.Reader) error {
+	_, err := loadedImage(r)
+	return err
+}
+
+// loadedImage reads messages of the engine until their end or an error, and
+// returns the name of the last image that they say was loaded.
+func loadedImage(r io.Reader) (name string, err error) {
 	for decoder := json.NewDecoder(r); ; {
 		var m jsonstream.Message
 		switch err := decoder.Decode(&m); {
 		case errors.Is(err, io.EOF):
-			return nil
+			return name, nil
 		case err != nil:
-			return err
+			return "", err
 		case m.Error != nil:
-			return m.Error
+			return "", m.Error
+		}
+		for line := range strings.Lines(m.Stream) {
+			if text, ok := strings.CutPrefix(line, "Loaded image"); ok {
+				_, name, _ = strings.Cut(text, ": ") // "Loaded image: NAME" or "Loaded image ID: ID"
+				name = strings.TrimSpace(name)
+			}
 		}
 	}
 }

@@ -77,6 +77,22 @@ type Config struct {
 	} `cty:"healthchecks"`
 
 	ContainerExistsAttempts int `cty:"container_exists_attempts"`
+
+	Extra
+}
+
+// Extra are settings that the docker driver has no option for. Other drivers
+// have.
+type Extra struct {
+	Platform    string   // of the image, "os/arch/variant"; empty: that of the engine
+	PreferLocal bool     // use the engine's image, even if its tag is latest
+	LocalNames  []string // other names under which the engine may have the image
+	Archive     string   // path on this machine of an archive that has the image
+	Tmpfs       map[string]string
+
+	MemoryReservation int64 // bytes; 0: that of the job
+	MemorySwap        int64 // bytes, with the memory; 0: no swap, -1: any
+	MemorySwappiness  *int64
 }
 
 // Auth is the block auth: credentials for the image's registry.

@@ -16,9 +16,9 @@ import (
 	"taskrun/drivers/docker/daemon"
 )
 
-// containerName returns Nomad's name of a container: the task and the
+// ContainerName returns Nomad's name of a container: the task and the
 // allocation's ID.
-func containerName(task, alloc string) string {
+func ContainerName(task, alloc string) string {
 	name := strings.Map(func(r rune) rune {
 		switch {
 		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '.', r == '-', r == '_':
@@ -47,7 +47,7 @@ func (b *Builder) Container(cfg *drivers.TaskConfig, c *Config) (client.Containe
 		return client.ContainerCreateOptions{}, err
 	}
 	return client.ContainerCreateOptions{
-		Config: config, HostConfig: host, NetworkingConfig: endpoints, Name: containerName(cfg.Name, cfg.AllocID),
+		Config: config, HostConfig: host, NetworkingConfig: endpoints, Name: ContainerName(cfg.Name, cfg.AllocID),
 	}, nil
 }
 
@@ -102,6 +102,7 @@ func (b *Builder) hostConfig(cfg *drivers.TaskConfig, c *Config) (*container.Hos
 		ReadonlyRootfs: c.ReadonlyRootfs,
 		ShmSize:        c.ShmSize,
 		StorageOpt:     c.StorageOpt,
+		Tmpfs:          c.Tmpfs,
 		Sysctls:        merge(c.Sysctl),
 		LogConfig:      b.logConfig(c.Logging),
 	}

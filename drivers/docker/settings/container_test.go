@@ -41,7 +41,7 @@ func TestContainerConfig(t *testing.T) {
 func TestContainerName(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"a.b-c_D9": "a.b-c_D9-x", "_.-web": "web-x", "azAZ09 b/ü": "azAZ09_b__-x"} {
-		if got := containerName(name, "x"); got != want {
+		if got := ContainerName(name, "x"); got != want {
 			t.Errorf("task %q has container %q", name, got)
 		}
 	}

@@ -87,7 +87,7 @@ func (o *Options) deniedCaps(added []string) (denied []string) {
 	for _, name := range ordinaryCaps {
 		allowed := o.allowsCap(name)
 		if o.AllowCaps == nil {
-			allowed = name != "NET_RAW" || includesCap(added, name)
+			allowed = name != "NET_RAW" || IncludesCap(added, name)
 		}
 		if !allowed {
 			denied = append(denied, name)
@@ -96,10 +96,10 @@ func (o *Options) deniedCaps(added []string) (denied []string) {
 	return denied
 }
 
-func (o *Options) allowsCap(name string) bool { return includesCap(o.AllowCaps, name) }
+func (o *Options) allowsCap(name string) bool { return IncludesCap(o.AllowCaps, name) }
 
-// includesCap reports whether a list of capabilities names one, or all of them.
-func includesCap(list []string, name string) bool {
+// IncludesCap reports whether a list of capabilities names one, or all of them.
+func IncludesCap(list []string, name string) bool {
 	return slices.ContainsFunc(list, func(listed string) bool {
 		return plainCap(listed) == "ALL" || plainCap(listed) == plainCap(name)
 	})

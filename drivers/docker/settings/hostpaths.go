@@ -16,14 +16,14 @@ func HostPaths(config map[string]any) (found []drivers.HostPath) {
 		}
 	}
 	if config["volume_driver"] == nil {
-		for _, v := range elements(config["volumes"]) {
+		for _, v := range Elements(config["volumes"]) {
 			text, _ := v.(string)
 			source, _, _ := strings.Cut(text, ":")
 			add("volumes", source)
 		}
 	}
 	for _, option := range []string{"mount", "mounts"} {
-		for _, v := range elements(config[option]) {
+		for _, v := range Elements(config[option]) {
 			block, _ := v.(map[string]any)
 			if block["type"] == "bind" {
 				source, _ := block["source"].(string)
@@ -47,8 +47,8 @@ func isHostPath(path string) bool {
 	return filepath.IsAbs(path) || strings.HasPrefix(path, "${") || strings.HasPrefix(filepath.Clean(path), "../..")
 }
 
-// elements returns the elements of a list, or a single value as a list.
-func elements(v any) []any {
+// Elements returns the elements of a list, or a single value as a list.
+func Elements(v any) []any {
 	switch v := v.(type) {
 	case []any:
 		return v

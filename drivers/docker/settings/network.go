@@ -140,6 +140,9 @@ func (c *Config) endpoint() (*network.NetworkingConfig, error) {
 	return &network.NetworkingConfig{EndpointsConfig: map[string]*network.EndpointSettings{name: settings}}, nil
 }
 
+// podmanBridge is Podman's name of the network that containers have by default.
+const podmanBridge = "podman"
+
 // NetworkOf returns how to reach a running container; nil if it has no address of
 // its own.
 func (c *Config) NetworkOf(cfg *drivers.TaskConfig, info container.InspectResponse) *drivers.Network {
@@ -162,7 +165,7 @@ func (c *Config) NetworkOf(cfg *drivers.TaskConfig, info container.InspectRespon
 		}
 		out.IP = ip.String()
 		// An address in a network that the user created should be advertised.
-		out.AutoAdvertise = name != network.NetworkBridge && name != network.NetworkHost
+		out.AutoAdvertise = name != network.NetworkBridge && name != podmanBridge && name != network.NetworkHost
 		return out
 	}
 	return nil

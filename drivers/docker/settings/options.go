@@ -90,12 +90,13 @@ func DecodeOptions(config cty.Value) (Options, error) {
 	o := Defaults()
 	err := taskenv.Decode(config, &o)
 	if err == nil {
-		err = o.validate()
+		err = o.Validate()
 	}
 	return o, err
 }
 
-func (o *Options) validate() error {
+// Validate returns an error for an option with an impossible value.
+func (o *Options) Validate() error {
 	switch {
 	case o.ImagePullTimeout <= 0:
 		return errors.New("image_pull_timeout must be more than 0")

@@ -25,11 +25,21 @@ const (
 // resources returns the limits of a container and its devices.
 func resources(cfg *drivers.TaskConfig, c *Config) (container.Resources, error) {
 	limit, reservation := memory(cfg.Resources, c.MemoryHardLimit)
+	if own := c.MemoryReservation; own > 0 && (reservation == 0 || own < reservation) {
+		reservation = own
+	}
 	r := container.Resources{
 		Memory:            limit,
 		MemoryReservation: reservation,
 		MemorySwap:        limit, // memory and swap together: no swap
+		MemorySwappiness:  c.MemorySwappiness,
 		CpusetCpus:        c.CpusetCPUs,
+	}
+	if limit > 0 && c.MemorySwap != 0 {
+		r.MemorySwap = c.MemorySwap
+	}
+	if limit > 0 && c.MemoryReservation > limit {
+		return r, fmt.Errorf("memory_reservation is more than the task's memory of %d MiB", limit>>20)
 	}
 	if limit > 0 && reservation > limit {
 		return r, fmt.Errorf("task memory requirements exceed driver hard limit of %d MB", c.MemoryHardLimit)
