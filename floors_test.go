@@ -126,6 +126,7 @@ var floors = []floor{
 	{"drivers/docker/settings", "drivers drivers/docker/daemon jobspec/... " + leaves, "drivers/drivertest drivers/schema", "pure: options and config blocks in, containers out; talks to no engine"},
 	{"drivers/docker/image", "drivers drivers/docker/daemon drivers/docker/settings drivers/eventer " + leaves, "", "images, from registries and archives"},
 	{"drivers/docker", "drivers drivers/docker/... drivers/schema drivers/taskstore drivers/eventer jobspec/... " + leaves, "drivers/drivertest", "an implementation: tasks are containers"},
+	{"drivers/podman", "drivers drivers/docker drivers/docker/daemon drivers/docker/settings drivers/schema jobspec/...", "drivers/docker/dockertest drivers/drivertest", "an implementation: options of its own for the containers of docker"},
 	{"drivers/*", "drivers drivers/schema drivers/process drivers/procstats drivers/cgroup drivers/taskstore drivers/eventer jobspec/... " + leaves, "drivers/drivertest drivers/docker/dockertest", "an implementation: its contract and the leaves"},
 	{"drivers", "jobspec/...", "", "a contract; knows nothing of hooks"},
 
@@ -159,7 +160,8 @@ var homes = []home{
 	{"github.com/shirou/gopsutil/v4", "drivers/procstats", "", "what processes use, on macOS; Linux tells it in two small files, with what the library leaves out, and saves its initialization"},
 	{"golang.org/x/sys", "cmd/... engine/... drivers/... hooks/artifact jobspec/taskenv", "", "what package syscall lacks"},
 
-	{"github.com/moby/moby", "drivers/docker/...", "", "the Docker engine's API"},
+	{"github.com/moby/moby", "drivers/docker/... drivers/podman", "", "the Docker engine's API"},
+	{"github.com/opencontainers/image-spec", "drivers/docker/...", "", "platforms of images, as that API has them"},
 	{"github.com/containerd/errdefs", "drivers/docker/...", "", "the kinds of errors of that API"},
 	{"github.com/distribution/reference", "drivers/docker/...", "", "names of images, as that API's client takes them apart"},
 	{"github.com/docker/go-connections", "drivers/docker/...", "", "certificates of engines, as that API's client reads them"},

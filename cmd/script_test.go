@@ -70,9 +70,7 @@ func (t leakTest) Run() int {
 	for _, f := range cleanups {
 		f()
 	}
-	if cli, err := dockertest.Engine(); err == nil {
-		cli.Close() // closes idle connections
-	}
+	dockertest.Close()
 	if err := goleak.Find(); code == 0 && err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -99,8 +97,8 @@ func (t leakTest) Run() int {
 //	cluster                 starts a cluster, see startCluster
 //
 // and those for terminals, registries and daemons. The conditions are
-// [exists:PATH], [docker]: there is an engine, [dockerd]: one can be started, and
-// [mount]: a disk can be mounted.
+// [exists:PATH], [docker] and [podman]: there is an engine, [dockerd]: one can be
+// started, [root], and [mount]: a disk can be mounted.
 func TestJourneys(t *testing.T) {
 	t.Parallel()
 	jobs, err := filepath.Abs("../testdata/jobs")
@@ -136,6 +134,8 @@ func TestJourneys(t *testing.T) {
 			// Only scripts that need Docker use it: it is at $ENGINE then.
 			env.Setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
 			env.Setenv("ENGINE", os.Getenv("DOCKER_HOST"))
+			env.Setenv("CONTAINER_HOST", "unix:///nowhere/podman.sock") // Podman's is at $PODMAN
+			env.Setenv("PODMAN", os.Getenv("CONTAINER_HOST"))
 			// A socket's path must be short.
 			sockets, err := os.MkdirTemp("", "tr") //nolint:usetesting // t.TempDir is too long
 			if err != nil {
@@ -151,6 +151,11 @@ func TestJourneys(t *testing.T) {
 			case "docker":
 				_, err := dockertest.Engine()
 				return err == nil, nil
+			case "podman":
+				_, err := dockertest.Podman()
+				return err == nil, nil
+			case "root":
+				return os.Geteuid() == 0, nil
 			case "dockerd":
 				return dockertest.CanStart() == nil, nil
 			case "mount":

@@ -106,8 +106,8 @@ func TestEntryPointsOfEachCheck(t *testing.T) {
 		},
 		{name: "driver with a slip", job: job(`driver = "raw_exce"`, ""), says: `there is no driver "raw_exce"`, errors: jobs},
 		{
-			name: "driver of Nomad", job: job(`driver = "podman"`, ""),
-			says: `taskrun does not have Nomad's driver "podman"`, errors: jobs &^ lookOnly, warnings: Strict,
+			name: "driver of Nomad", job: job(`driver = "nspawn"`, ""),
+			says: `taskrun does not have Nomad's driver "nspawn"`, errors: jobs &^ lookOnly, warnings: Strict,
 		},
 		{name: "config", job: job("driver = \"raw_exec\"\nconfig {}", ""), says: `"command"`, errors: jobs},
 		{

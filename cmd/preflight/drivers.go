@@ -110,9 +110,9 @@ func unknownDriver(known map[string]drivers.Driver, name string, at jobspec.Path
 	return jobspec.Diagnostics{p}
 }
 
-// unusableDrivers finds drivers that cannot be used on this machine. It reports
-// each of them once for each job.
-func unusableDrivers(c *Case, f File) (found jobspec.Diagnostics) {
+// driverHealth finds drivers that cannot be used on this machine, or differently
+// than one would think. It reports each of them once for each job.
+func driverHealth(c *Case, f File) (found jobspec.Diagnostics) {
 	var names []string             // of these drivers
 	tasks := map[string][]string{} // by driver
 	forTasks(f.Job, func(t *api.Task, at jobspec.Path) {
@@ -120,23 +120,26 @@ func unusableDrivers(c *Case, f File) (found jobspec.Diagnostics) {
 			return // another check reports it
 		}
 		is := c.Health.Of(t.Driver)
-		if is.Health == drivers.HealthHealthy {
+		if is.Health == drivers.HealthHealthy && is.Notice == "" {
 			return
 		}
 		if tasks[t.Driver] == nil {
-			names, found = append(names, t.Driver), append(found, unusableDriver(t.Driver, is, at))
+			names, found = append(names, t.Driver), append(found, ofHealth(t.Driver, is, at))
 		}
 		tasks[t.Driver] = append(tasks[t.Driver], strconv.Quote(t.Name))
 	})
 	for i, name := range names {
-		if users := tasks[name]; len(users) > 1 {
+		if users := tasks[name]; len(users) > 1 && found[i].Severity == jobspec.Error {
 			found[i].Detail += fmt.Sprintf("; %d tasks need it: %s", len(users), strings.Join(users, ", "))
 		}
 	}
 	return found
 }
 
-func unusableDriver(name string, f drivers.Fingerprint, at jobspec.Path) jobspec.Diagnostic {
+func ofHealth(name string, f drivers.Fingerprint, at jobspec.Path) jobspec.Diagnostic {
+	if f.Health == drivers.HealthHealthy {
+		return jobspec.Diagnostic{Severity: jobspec.Warning, Summary: f.Notice, Path: at.Attr("driver")}
+	}
 	p := jobspec.Diagnostic{
 		Summary: fmt.Sprintf("driver %q cannot be used on this machine", name),
 		Detail:  f.HealthDescription,
@@ -150,6 +153,36 @@ func unusableDriver(name string, f drivers.Fingerprint, at jobspec.Path) jobspec
 		p.Remedy = fmt.Sprintf("or run it with another one: --driver %s=%s, or rehearse the job: taskrun rehearse", name, other)
 	}
 	return p
+}
+
+// unheededInConfig warns once for each driver about options of config blocks that
+// have no effect.
+func unheededInConfig(c *Case, f File) (found jobspec.Diagnostics) {
+	index := map[string]int{} // in found, by driver
+	forTasks(f.Job, func(t *api.Task, at jobspec.Path) {
+		d, ok := c.Drivers[t.Driver].(drivers.ConfigUnheeder)
+		if !ok {
+			return
+		}
+		for _, o := range d.UnheededInConfig(t.Config) {
+			i, ok := index[t.Driver]
+			if !ok {
+				i = len(found)
+				index[t.Driver] = i
+				option, _, _ := strings.Cut(o.Option, ".")
+				found = append(found, jobspec.Diagnostic{
+					Severity: jobspec.Warning,
+					Summary:  fmt.Sprintf("options of driver %q have no effect", t.Driver),
+					Path:     at.Attr("config").Attr(option),
+				})
+			}
+			said := fmt.Sprintf("%s: %s", o.Option, o.Instead)
+			if !slices.Contains(strings.Split(found[i].Detail, "; "), said) {
+				found[i].Detail = strings.TrimPrefix(found[i].Detail+"; "+said, "; ")
+			}
+		}
+	})
+	return found
 }
 
 // unheeded returns a warning for each option in the config file that has no effect

@@ -82,7 +82,7 @@ func TestHealthOnce(t *testing.T) {
 		cs.Health.known[driver] = drivers.Fingerprint{Health: drivers.HealthUnhealthy, HealthDescription: "ill"}
 	}
 	var got []string
-	for _, d := range unusableDrivers(cs, cs.Files[0]) {
+	for _, d := range driverHealth(cs, cs.Files[0]) {
 		got = append(got, d.Summary+": "+d.Detail)
 	}
 	want := []string{
@@ -106,7 +106,7 @@ func TestUnusableDriver(t *testing.T) {
 		{"raw_exec", drivers.Fingerprint{Health: drivers.HealthUndetected, HealthDescription: "disabled"}, "disabled", ""},
 		{"docker", drivers.Fingerprint{Health: drivers.HealthUndetected, HealthDescription: "no daemon"}, "no daemon", "or run it with another one: --driver docker=mock_driver, or rehearse the job: taskrun rehearse"},
 	} {
-		got := unusableDriver(c.name, c.is, jobspec.Root)
+		got := ofHealth(c.name, c.is, jobspec.Root)
 		if got.Detail != c.detail || got.Remedy != c.remedy || got.Path != jobspec.Root.Attr("driver") || got.Severity != jobspec.Error {
 			t.Errorf("%s, %+v: %+v", c.name, c.is, got)
 		}
@@ -119,7 +119,7 @@ func TestUnusableDriver(t *testing.T) {
 func TestNode(t *testing.T) {
 	t.Parallel()
 	asks := job(plain+withConstraint("${attr.driver.exec}"), "")
-	all := map[string]string{"driver.raw_exec": "1", "driver.exec": "1", "driver.java": "1", "driver.docker": "1", "driver.mock_driver": "1"}
+	all := map[string]string{"driver.raw_exec": "1", "driver.exec": "1", "driver.java": "1", "driver.docker": "1", "driver.podman": "1", "driver.mock_driver": "1"}
 	for name, c := range map[string]struct {
 		entry Entry
 		job   string

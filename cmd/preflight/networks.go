@@ -33,17 +33,17 @@ func networkNotice(g *api.TaskGroup, known map[string]drivers.Driver, at jobspec
 		return p, false
 	case len(inside) == 0:
 		p.Summary = "there is no network of the group's own: the tasks use that of this machine"
-		p.Detail = "only docker tasks can share one"
+		p.Detail = "only docker and podman tasks can share one"
 		if isHost {
 			p.Summary = "dns has no effect: the tasks resolve names as this machine does"
-			p.Detail = "only docker tasks can do otherwise"
+			p.Detail = "only docker and podman tasks can do otherwise"
 		}
 	case len(outside) > 0:
 		p.Summary = fmt.Sprintf("task %q stays on the network of this machine", outside[0])
 		if len(outside) > 1 {
 			p.Summary = fmt.Sprintf("tasks %s stay on the network of this machine", strings.Join(outside, ", "))
 		}
-		p.Detail = fmt.Sprintf("the group's own is that of its docker tasks (%s); reach them by NOMAD_ADDR_LABEL", strings.Join(inside, ", "))
+		p.Detail = fmt.Sprintf("the group's own is that of its containers (%s); reach them by NOMAD_ADDR_LABEL", strings.Join(inside, ", "))
 	case strings.HasPrefix(n.Mode, "cni/"):
 		p.Summary = fmt.Sprintf("CNI is not supported: the group gets a Docker bridge instead of %q", n.Mode)
 	default:
@@ -53,10 +53,12 @@ func networkNotice(g *api.TaskGroup, known map[string]drivers.Driver, at jobspec
 }
 
 // byNetwork splits the tasks of a group into those that can share a network of
-// their own and the others.
+// their own, which are of one driver, and the others.
 func byNetwork(g *api.TaskGroup, known map[string]drivers.Driver) (inside, outside []string) {
+	first := ""
 	for _, t := range g.Tasks {
-		if d := known[t.Driver]; d != nil && d.Capabilities().MustInitiateNetwork {
+		if d := known[t.Driver]; d != nil && d.Capabilities().MustInitiateNetwork && (first == "" || first == t.Driver) {
+			first = t.Driver
 			inside = append(inside, t.Name)
 		} else {
 			outside = append(outside, t.Name)

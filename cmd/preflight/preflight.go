@@ -96,7 +96,8 @@ func checks() []check {
 
 		// Drivers.
 		{"driver and its config", jobs, perTask(driverAndConfig)},
-		{"health of the driver", runs | Dispatch, withStubs(perJob(unusableDrivers))},
+		{"health of the driver", runs | Dispatch, withStubs(perJob(driverHealth))},
+		{"options without effect", notices, perJob(unheededInConfig)},
 		{"blocks without effect", notices, perJob(gaps)},
 		{"network of a group", notices &^ Rehearse, perJob(networks)},
 		{"folders in place of volumes", notices &^ Rehearse, withStubs(volumes)},

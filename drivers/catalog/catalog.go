@@ -8,6 +8,7 @@ import (
 	"taskrun/drivers/exec"
 	"taskrun/drivers/java"
 	"taskrun/drivers/mock"
+	"taskrun/drivers/podman"
 	"taskrun/drivers/rawexec"
 )
 
@@ -19,6 +20,7 @@ func New() map[string]drivers.Driver {
 		exec.New(),
 		java.New(),
 		docker.New(docker.Config{}),
+		podman.New(docker.Config{}),
 		mock.New(),
 	} {
 		byName[d.Info().Name] = d

@@ -1,0 +1,97 @@
+// Package podman is the podman driver: a task is a container of Podman; see
+// https://developer.hashicorp.com/nomad/plugins/drivers/podman. It has the
+// options of that plugin, and is otherwise the docker driver on Podman's socket
+// for Docker's API. Without Podman it uses the Docker engine.
+package podman
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"github.com/hashicorp/hcl/v2/hcldec"
+	"github.com/moby/moby/api/types/system"
+	"github.com/moby/moby/client"
+
+	"taskrun/drivers"
+	"taskrun/drivers/docker"
+	"taskrun/drivers/docker/daemon"
+	"taskrun/drivers/docker/settings"
+)
+
+// Driver is the podman driver.
+type Driver struct {
+	*docker.Driver
+
+	options options
+	instead atomic.Bool // the engine is Docker's, since there is no Podman
+}
+
+// New returns a driver without tasks. It does not look for an engine.
+func New(config docker.Config) *Driver {
+	d := &Driver{options: defaults()}
+	config.Front = &docker.Front{
+		Name: "podman", Engine: "Podman",
+		Remedy:      `start its service (systemctl --user start podman.socket, or podman system service) or set CONTAINER_HOST`,
+		Find:        d.find,
+		Decode:      d.decode,
+		Describe:    d.describe,
+		CodeError:   func(int) error { return nil },                      // the plugin adds nothing to the code
+		OutOfMemory: errors.New("Podman container killed by OOM killer"), //nolint:staticcheck // Nomad's words
+	}
+	d.Driver = docker.New(config)
+	return d
+}
+
+// TaskConfigSchema describes the config block.
+func (d *Driver) TaskConfigSchema() hcldec.Spec { return taskSchema() }
+
+// find returns the engine at a host, or where Podman has its socket, or that of
+// the docker command.
+func (d *Driver) find(host string, _ *settings.Options) (daemon.Endpoint, error) {
+	engine, err := find(host, os.Getenv, os.Geteuid())
+	if errors.Is(err, errNoPodman) {
+		d.instead.Store(true)
+		return daemon.Find("", nil, os.Getenv), nil
+	}
+	return engine, err
+}
+
+// Leftovers returns the containers of all runs. Those in a Docker engine are
+// found by the docker driver.
+func (d *Driver) Leftovers(ctx context.Context) ([]drivers.Leftover, error) {
+	if d.instead.Load() {
+		return nil, nil
+	}
+	return d.Driver.Leftovers(ctx)
+}
+
+// describe completes the fingerprint with the plugin's attributes.
+func (d *Driver) describe(ctx context.Context, cli *client.Client, version client.ServerVersionResult, f *drivers.Fingerprint) error {
+	info, err := cli.Info(ctx, client.InfoOptions{})
+	if err != nil {
+		return fmt.Errorf("cannot ask the engine at %s what it is: %w", cli.DaemonHost(), err)
+	}
+	isPodman := slices.ContainsFunc(version.Components, func(c system.ComponentVersion) bool { return c.Name == "Podman Engine" })
+	d.instead.Store(!isPodman)
+	if !isPodman {
+		f.Notice = fmt.Sprintf("podman tasks run on the Docker engine at %s: no Podman was found; userns, slirp4netns and pasta have no effect there", cli.DaemonHost())
+	}
+	has := func(option string) string {
+		return strconv.FormatBool(slices.ContainsFunc(info.Info.SecurityOptions, func(o string) bool {
+			return strings.HasPrefix(o, "name="+option)
+		}))
+	}
+	for name, value := range map[string]string{
+		"rootless": has("rootless"), "seccompEnabled": has("seccomp"), "selinuxEnabled": has("selinux"), "appArmor": has("apparmor"),
+		"cgroupVersion": "v" + info.Info.CgroupVersion,
+	} {
+		f.Attributes["driver.podman."+name] = value
+	}
+	return nil
+}
