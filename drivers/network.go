@@ -28,6 +28,7 @@ type NetworkRequest struct {
 	AllocID  string
 	AllocDir string
 	Mode     string         // bridge or none
+	Name     string         // of the network with bridge, which groups of a run share; empty: the usual one
 	Hostname string         // empty: any
 	DNS      *DNS           // nil: as the host
 	Ports    []taskenv.Port // forwarded by the host

@@ -38,14 +38,18 @@ func networkNotice(g *api.TaskGroup, known map[string]drivers.Driver, at jobspec
 			p.Summary = "dns has no effect: the tasks resolve names as this machine does"
 			p.Detail = "only docker and podman tasks can do otherwise"
 		}
+	case strings.HasPrefix(n.Mode, "cni/"):
+		p.Summary = fmt.Sprintf("CNI network %q is a network of the container engine, which only this run has", strings.TrimPrefix(n.Mode, "cni/"))
+		p.Detail = "the plugins of its CNI configuration have no effect"
+		if len(outside) > 0 {
+			p.Detail += "; on the network of this machine: " + strings.Join(outside, ", ")
+		}
 	case len(outside) > 0:
 		p.Summary = fmt.Sprintf("task %q stays on the network of this machine", outside[0])
 		if len(outside) > 1 {
 			p.Summary = fmt.Sprintf("tasks %s stay on the network of this machine", strings.Join(outside, ", "))
 		}
 		p.Detail = fmt.Sprintf("the group's own is that of its containers (%s); reach them by NOMAD_ADDR_LABEL", strings.Join(inside, ", "))
-	case strings.HasPrefix(n.Mode, "cni/"):
-		p.Summary = fmt.Sprintf("CNI is not supported: the group gets a Docker bridge instead of %q", n.Mode)
 	default:
 		return p, false
 	}

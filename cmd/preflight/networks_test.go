@@ -27,7 +27,7 @@ func TestUnsupportedNetworks(t *testing.T) {
 		{"bridge for containers", &api.NetworkResource{Mode: "bridge"}, []string{"docker", "docker"}, ""},
 		{"bridge for both", &api.NetworkResource{Mode: "bridge"}, []string{"docker", "raw_exec"}, `task "t1" stays on the network of this machine`},
 		{"bridge for more", &api.NetworkResource{Mode: "bridge"}, []string{"docker", "raw_exec", "exec"}, "tasks t1, t2 stay"},
-		{"cni", &api.NetworkResource{Mode: "cni/mine"}, []string{"docker"}, "CNI is not supported"},
+		{"cni", &api.NetworkResource{Mode: "cni/mine"}, []string{"docker"}, `CNI network "mine" is a network of the container engine, which only this run has`},
 	} {
 		g := &api.TaskGroup{Name: new("g")}
 		if c.network != nil {

@@ -67,6 +67,8 @@ type Driver struct {
 	mu   sync.Mutex
 	runs map[string]bool // Shutdown removes their containers
 
+	networking sync.Mutex // held while a group enters or leaves a shared network
+
 	images  image.Store
 	builder settings.Builder
 }

@@ -41,6 +41,7 @@ type fakeEngine struct {
 	mu         sync.Mutex
 	change     chan struct{} // closed and replaced with every change of the following fields
 	images     map[string]bool
+	networks   map[string]network.Inspect
 	containers map[string]*fakeContainer
 	execs      map[string]*fakeExec
 	died       []string // execs
@@ -118,6 +119,7 @@ func newFakeEngine(t *testing.T) *fakeEngine {
 	} {
 		e.mux.HandleFunc(pattern, handle)
 	}
+	e.fakeNetworks()
 	e.server = httptest.NewServer(http.HandlerFunc(e.serve))
 	t.Cleanup(e.close)
 	return e

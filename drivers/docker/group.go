@@ -3,8 +3,8 @@ package docker
 import (
 	"context"
 	"fmt"
+	"strings"
 
-	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
@@ -45,6 +45,15 @@ func (d *Driver) CreateNetwork(ctx context.Context, req *drivers.NetworkRequest)
 	}
 	opts.Config.Image, opts.Config.Entrypoint = image, program
 	d.use()
+	if shared := settings.NetworkName(req); shared != "" {
+		d.networking.Lock()
+		defer d.networking.Unlock()
+		run, err := daemon.MakeNetwork(ctx, cli, shared, d.config.Run, settings.RunDir(req))
+		if err != nil {
+			return nil, err
+		}
+		d.adopt(run)
+	}
 	made, err := cli.ContainerCreate(ctx, opts)
 	if err != nil {
 		return nil, daemon.Error("cannot make the network of the group", err)
@@ -87,8 +96,25 @@ func (d *Driver) DestroyNetwork(ctx context.Context, n *drivers.NetworkIsolation
 	if err != nil {
 		return err
 	}
-	if err := daemon.Remove(ctx, cli, n.ID); err != nil && !errdefs.IsNotFound(err) {
+	if err := d.remove(ctx, cli, n.ID); err != nil {
 		return fmt.Errorf("cannot remove the network of the group: %w", err)
 	}
 	return nil
+}
+
+// remove removes a container, and the network that it shared if it was the last
+// one there.
+func (d *Driver) remove(ctx context.Context, cli *client.Client, id string) error {
+	shared := ""
+	if info, err := cli.ContainerInspect(ctx, id, client.ContainerInspectOptions{}); err == nil && info.Container.HostConfig != nil {
+		shared = string(info.Container.HostConfig.NetworkMode)
+	}
+	if !strings.HasPrefix(shared, settings.NetworkPrefix) {
+		return daemon.Remove(ctx, cli, id)
+	}
+	d.networking.Lock()
+	defer d.networking.Unlock()
+	err := daemon.Remove(ctx, cli, id)
+	_ = daemon.RemoveUnused(ctx, cli, shared) // the end of the run does so as well
+	return err
 }

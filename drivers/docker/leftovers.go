@@ -31,11 +31,12 @@ func (d *Driver) Leftovers(ctx context.Context) ([]drivers.Leftover, error) {
 	return left, nil
 }
 
-// RemoveLeftover removes a container, with its anonymous volumes.
+// RemoveLeftover removes a container, with its anonymous volumes and the network
+// that it was the last one to share.
 func (d *Driver) RemoveLeftover(ctx context.Context, l drivers.Leftover) error {
 	cli, err := d.connect()
 	if err != nil {
 		return err
 	}
-	return daemon.Remove(ctx, cli, l.ID)
+	return d.remove(ctx, cli, l.ID)
 }

@@ -47,8 +47,8 @@ func (h *hook) Prerun(ctx context.Context) error {
 		AllocID: h.alloc.Alloc.ID, AllocDir: h.alloc.AllocDir, Mode: spec.Mode, Hostname: env.Replace(spec.Hostname),
 		Ports: h.alloc.Ports,
 	}
-	if strings.HasPrefix(spec.Mode, "cni/") {
-		req.Mode = "bridge" // there are no CNI plugins
+	if name, ok := strings.CutPrefix(spec.Mode, "cni/"); ok {
+		req.Mode, req.Name = "bridge", name // there are no CNI plugins
 	}
 	if dns := spec.DNS; dns != nil {
 		req.DNS = &drivers.DNS{Servers: dns.Servers, Searches: dns.Searches, Options: dns.Options}

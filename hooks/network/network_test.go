@@ -44,7 +44,7 @@ func TestNetworkIsMadeAndRemoved(t *testing.T) {
 		Alloc: &event.Alloc{ID: "id"}, AllocDir: "/dir", Network: m, Ports: ports,
 		SetNetwork: func(n *drivers.NetworkIsolation) { told = n },
 	}
-	for mode, want := range map[string]string{"bridge": "bridge", "none": "none", "cni/mine": "bridge"} {
+	for mode, want := range map[string][2]string{"bridge": {"bridge"}, "none": {"none"}, "cni/mine": {"bridge", "mine"}} {
 		info.Group = group(mode)
 		info.Env = func() *taskenv.Env {
 			return taskenv.NewBuilder(nil, taskenv.AllocInfo{}, nil, info.Group, nil).Build()
@@ -57,7 +57,7 @@ func TestNetworkIsMadeAndRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 		asked := &drivers.NetworkRequest{
-			AllocID: "id", AllocDir: "/dir", Mode: want, Hostname: "g-box", Ports: ports,
+			AllocID: "id", AllocDir: "/dir", Mode: want[0], Name: want[1], Hostname: "g-box", Ports: ports,
 			DNS: &drivers.DNS{Servers: []string{"10.0.0.1"}},
 		}
 		if diff := cmp.Diff(asked, m.asked); diff != "" {

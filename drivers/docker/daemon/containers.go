@@ -18,10 +18,11 @@ const (
 	LabelAlloc = "com.hashicorp.nomad.alloc_id"
 	LabelRun   = "taskrun.run"
 	LabelTask  = "taskrun.task"      // drivers.TaskConfig.ID
-	LabelDir   = "taskrun.alloc_dir" // directory of the allocation
+	LabelDir   = "taskrun.alloc_dir" // directory of the allocation; of a network that of the run
 )
 
-// RemoveRun removes the containers of a run. It looks again until it finds
+// RemoveRun removes the containers and networks of a run. It returns the number
+// of containers. It looks again until it finds
 // none, since a start may be in progress.
 func RemoveRun(ctx context.Context, cli *client.Client, run string) (removed int, err error) {
 	for {
@@ -30,7 +31,7 @@ func RemoveRun(ctx context.Context, cli *client.Client, run string) (removed int
 			return removed, fmt.Errorf("cannot list the containers of run %s: %w", run, err)
 		}
 		if len(list) == 0 {
-			return removed, nil
+			return removed, removeNetworks(ctx, cli, run)
 		}
 		var failures []error
 		for _, c := range list {

@@ -184,8 +184,8 @@ func TimeOf(t testing.TB, logs io.Reader, line string) string {
 	return ""
 }
 
-// Left returns the names of the containers that belong to allocations below a
-// directory, in all engines for tests.
+// Left returns the names of the containers and networks that belong to runs below
+// a directory, in all engines for tests.
 func Left(dir string) (names []string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
@@ -196,6 +196,13 @@ func Left(dir string) (names []string, err error) {
 		}
 		found, failed := namesOf(ctx, cli, dir+"/")
 		names, err = append(names, found...), errors.Join(err, failed)
+		networks, failed := cli.NetworkList(ctx, client.NetworkListOptions{Filters: client.Filters{}.Add("label", "taskrun.alloc_dir")})
+		err = errors.Join(err, failed)
+		for _, n := range networks.Items {
+			if strings.HasPrefix(n.Labels["taskrun.alloc_dir"], dir+"/") {
+				names = append(names, "network "+n.Name)
+			}
+		}
 	}
 	return names, err
 }

@@ -19,14 +19,18 @@ import (
 // ContainerName returns Nomad's name of a container: the task and the
 // allocation's ID.
 func ContainerName(task, alloc string) string {
-	name := strings.Map(func(r rune) rune {
+	return strings.TrimLeft(plain(task), "._-") + "-" + alloc
+}
+
+// plain replaces the characters of a name that engines refuse.
+func plain(name string) string {
+	return strings.Map(func(r rune) rune {
 		switch {
 		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '.', r == '-', r == '_':
 			return r
 		}
 		return '_'
-	}, task)
-	return strings.TrimLeft(name, "._-") + "-" + alloc
+	}, name)
 }
 
 // Container describes the container of a task.

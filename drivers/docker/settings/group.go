@@ -1,6 +1,11 @@
 package settings
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"path/filepath"
+
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
@@ -19,7 +24,7 @@ func (b *Builder) Group(req *drivers.NetworkRequest) (client.ContainerCreateOpti
 		Labels: map[string]string{daemon.LabelAlloc: req.AllocID, daemon.LabelRun: b.Run, daemon.LabelDir: req.AllocDir},
 	}
 	host := &container.HostConfig{
-		NetworkMode: container.NetworkMode(req.Mode),
+		NetworkMode: container.NetworkMode(cmp.Or(NetworkName(req), req.Mode)),
 		LogConfig:   container.LogConfig{Type: "none"},
 		Resources:   container.Resources{Memory: pauseMemory, MemorySwap: pauseMemory},
 	}
@@ -39,6 +44,22 @@ func (b *Builder) Group(req *drivers.NetworkRequest) (client.ContainerCreateOpti
 	}
 	return client.ContainerCreateOptions{Config: config, HostConfig: host, Name: GroupName(req.AllocID)}, nil
 }
+
+// NetworkName returns the name of a network that the groups of a run share, or
+// "". It depends on the directory of the run, so that runs are isolated.
+func NetworkName(req *drivers.NetworkRequest) string {
+	if req.Name == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(RunDir(req)))
+	return fmt.Sprintf("%s%s-%x", NetworkPrefix, plain(req.Name), sum[:4])
+}
+
+// NetworkPrefix is what the names of networks of runs begin with.
+const NetworkPrefix = "taskrun-"
+
+// RunDir returns the directory of a run: its allocations are two levels below.
+func RunDir(req *drivers.NetworkRequest) string { return filepath.Dir(filepath.Dir(req.AllocDir)) }
 
 // GroupName returns Nomad's name of the container that holds the network of a
 // group.
