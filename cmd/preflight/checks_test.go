@@ -68,13 +68,13 @@ func TestEntryPointsOfEachCheck(t *testing.T) {
 		mount    = "volume_mount {\n  volume      = \"v\"\n  destination = \"/v\"\n}\n"
 	)
 	for _, row := range []struct {
-		name             string
-		job, other       string
-		stubs            string
-		with             func(*Case)
-		says             string // part of the summary
-		errors, warnings Entry
-		needsStubs       bool // not reported if the stubs are broken
+		name                   string
+		job, other             string
+		stubs                  string
+		with                   func(*Case)
+		says                   string // part of the summary
+		errors, warnings, told Entry
+		needsStubs             bool // not reported if the stubs are broken
 	}{
 		{name: "rule of Nomad", job: job(plain, "count = -1"), says: "count is negative", errors: jobs | Cluster},
 		{name: "allocations", job: job(plain, "count = 4"), says: "job has too many allocations", errors: jobs | Cluster},
@@ -112,7 +112,7 @@ func TestEntryPointsOfEachCheck(t *testing.T) {
 		{name: "config", job: job("driver = \"raw_exec\"\nconfig {}", ""), says: `"command"`, errors: jobs},
 		{
 			name: "driver that is replaced", job: job(docker, ""), with: func(c *Case) { c.Instead = map[string]string{"docker": "mock_driver"} },
-			says: `runs with "mock_driver", which does not have all its options`, warnings: jobs,
+			says: `task "t" of driver "docker" starts nothing: with mock_driver it runs until it is stopped`, told: jobs,
 		},
 		{
 			name: "driver that cannot be used", job: job(plain, ""), with: unusable,
@@ -267,6 +267,8 @@ func TestEntryPointsOfEachCheck(t *testing.T) {
 						want = []string{jobspec.Error.String()}
 					case row.warnings&entry != 0:
 						want = []string{jobspec.Warning.String()}
+					case row.told&entry != 0:
+						want = []string{jobspec.Notice.String()}
 					}
 					if !slices.Equal(got, want) {
 						t.Errorf("%s, stubs broken %t: %q, want %q of %v", name, broken, got, want, c.Check())

@@ -49,7 +49,7 @@ func driverAndConfig(c *Case, t taskOf) jobspec.Diagnostics {
 
 // replace replaces the driver of a task, and removes the options that the new
 // driver does not have.
-func (c *Case) replace(t *api.Task) {
+func (c *Case) replace(j *api.Job, t *api.Task) {
 	to, ok := c.Instead[t.Driver]
 	if !ok {
 		return
@@ -63,10 +63,16 @@ func (c *Case) replace(t *api.Task) {
 			delete(t.Config, name)
 		}
 	}
+	if to == mockDriver {
+		mockTask(j, t)
+	}
 	c.replaced[t] = was
 }
 
 func (r replaced) leftOut(t taskOf) jobspec.Diagnostics {
+	if t.Driver == mockDriver {
+		return jobspec.Diagnostics{r.mockNotice(t)}
+	}
 	if len(r.left) == 0 {
 		return nil
 	}

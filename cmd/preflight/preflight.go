@@ -60,7 +60,7 @@ func (c *Case) Prepare() {
 		}
 		f.Job.Canonicalize()
 		jobspec.Register(f.Job)
-		forTasks(f.Job, func(t *api.Task, _ jobspec.Path) { c.replace(t) })
+		forTasks(f.Job, func(t *api.Task, _ jobspec.Path) { c.replace(f.Job, t) })
 	}
 }
 
