@@ -55,6 +55,7 @@ var samples = map[string][3]string{
 	"max-allocs":        {"1", "2", "3"},
 	"local":             {"file.hcl", "env.hcl", "flag.hcl"},
 	"neighbors":         {"all", "none", "data-dir"},
+	"merge":             {"true", "false", "true"},
 	"namespace":         {"file", "env", "flag"},
 	"no-output":         {"true", "false", "true"},
 	"nomad":             {"/file", "/env", "/flag"},

@@ -71,6 +71,7 @@ func (v *variable) unset() Unset {
 	if v.typ != cty.NilType {
 		u.Type = typeexpr.TypeString(v.typ)
 	}
+	u.Samples = v.samples()
 	return u
 }
 

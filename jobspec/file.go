@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/nomad/api"
+	"github.com/zclconf/go-cty/cty"
 
 	"taskrun/jobspec/redact"
 )
@@ -41,6 +42,8 @@ type Unset struct {
 	Name string
 	Type string // as in the job file; "any" without one
 	At   Range
+	// Samples are values that may suit, at least one; see Fit.
+	Samples []cty.Value
 }
 
 // concealment hides values from outside of the job file in diagnostics: values

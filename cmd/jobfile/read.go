@@ -33,6 +33,9 @@ type Options struct {
 	Stubs          string // stubs file; empty: taskrun.hcl beside the job files
 	Outline        bool   // variables may lack a value
 	Placeholders   bool   // of the stubs have values: no task is started
+	// Fit returns the number of errors of a file. If it is set, variables without a
+	// value get samples with which there are few; see jobspec.Fit.
+	Fit func(File) int
 	// Values are of variables, and win over those of the stubs and of the
 	// environment.
 	Values map[string]jobspec.VariableValue
@@ -69,10 +72,14 @@ func Read(ctx context.Context, names []string, stdin io.Reader, environ []string
 			diagnostics = append(diagnostics, unread(err))
 			continue
 		}
-		file, found := jobspec.Parse(src, jobspec.Options{
+		parsing := jobspec.Options{
 			Vars: opts.Vars, VarFiles: opts.VarFiles, SecretVars: opts.SecretVars, Environ: environ, Values: values,
 			Outline: opts.Outline || broken, Placeholders: opts.Placeholders,
-		})
+		}
+		file, found := jobspec.Parse(src, parsing)
+		if opts.Fit != nil && file.Job != nil && len(file.Unset) > 0 {
+			file = jobspec.Fit(src, parsing, file, func(f *jobspec.File) int { return opts.Fit(File{File: f, Name: src.Name}) })
+		}
 		files = append(files, File{file, src.Name, stubs, broken, opts.submission(src, file)})
 		diagnostics = append(diagnostics, found...)
 	}

@@ -29,6 +29,7 @@ const (
 	APIPlan
 	APIValidate
 	Dispatch
+	Outline
 )
 
 // Sets of entry points.

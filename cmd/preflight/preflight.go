@@ -17,6 +17,7 @@
 //	Cluster     up and plan with --address: the cluster checks the rest
 //	Register    the API's register, with APIPlan and APIValidate
 //	Dispatch    the API's dispatch, for the jobs that it creates
+//	Outline     taskrun stubs: whether values of variables fit
 //
 // So Validate refuses everything that Up refuses, except for rows that depend on
 // this machine: its drivers, its attributes, and what is running on it now.
@@ -88,14 +89,14 @@ type check struct {
 func checks() []check {
 	return []check{
 		// The job alone.
-		{"rules of Nomad", jobs | Cluster, perJob(rules)},
+		{"rules of Nomad", jobs | Cluster | Outline, perJob(rules)},
 		{"number of allocations", jobs | Cluster, perJob(size)},
 		{"another job of the same ID", files | Cluster, twins},
 		{"task blocks of the stubs", files, withStubs(stubTargets)},
 		{"stubs to fill in", jobs, withStubs(unfilled)},
 
 		// Drivers.
-		{"driver and its config", jobs, perTask(driverAndConfig)},
+		{"driver and its config", jobs | Outline, perTask(driverAndConfig)},
 		{"health of the driver", runs | Dispatch, withStubs(perJob(driverHealth))},
 		{"options without effect", notices, perJob(unheededInConfig)},
 		{"blocks without effect", notices, perJob(gaps)},

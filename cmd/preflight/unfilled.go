@@ -67,7 +67,7 @@ func unfilled(c *Case) (diagnostics jobspec.Diagnostics) {
 			return nil
 		}
 		task, env := c.preview(t, 0)
-		for _, r := range template.Reads(task, env, template.Config{Stubs: fixed{c.Stubs}, Services: c.Services}) {
+		for _, r := range template.Requests(task, env, template.Config{Stubs: fixed{c.Stubs}, Services: c.Services}) {
 			need(c.Stubs.Unfilled(r.Need, r.List), fmt.Sprintf("template %q of task %q reads it", *t.Templates[r.Template].DestPath, t.Name))
 		}
 		return nil

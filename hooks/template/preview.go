@@ -42,39 +42,32 @@ func Preview(task hooks.Task, envs [2]*taskenv.Env, cfg Config) []Lack {
 	return lacks
 }
 
-// Read is a value that a template requests.
-type Read struct {
-	Template int // index of the block
-	Need     stub.Need
-	List     bool // it requests all values whose names start with the label
-}
-
-// Reads executes the templates of a task like Preview, and returns everything
+// Requests executes the templates of a task like Preview, and returns everything
 // that they request from stubs.
-func Reads(task hooks.Task, env *taskenv.Env, cfg Config) (reads []Read) {
+func Requests(task hooks.Task, env *taskenv.Env, cfg Config) (requests []stub.Request) {
 	executeAll(task, env, cfg, func(template int, s *set, out result) {
 		for _, d := range out.used {
-			if r, ok := readOf(d); ok {
+			if r, ok := requestOf(d); ok {
 				r.Template = template
-				reads = append(reads, r)
+				requests = append(requests, r)
 			}
 		}
 	})
-	return reads
+	return requests
 }
 
-// readOf returns what a dependency requests from stubs, if it does.
-func readOf(d dep.Dependency) (Read, bool) {
+// requestOf returns what a dependency requests from stubs, if it does.
+func requestOf(d dep.Dependency) (stub.Request, bool) {
 	kind, _ := question(d)
 	if _, name, ok := serviceOf(d); ok {
-		return Read{Need: stub.Need{Kind: stub.ServiceBlock, Label: name}}, true
+		return stub.Request{Need: stub.Need{Kind: stub.ServiceBlock, Label: name}}, true
 	}
 	need := NeedOf(d)
 	switch need.Kind {
 	case stub.ConsulKey, stub.NomadVariable, stub.VaultSecret:
-		return Read{Need: need, List: strings.HasSuffix(kind, ".list")}, true
+		return stub.Request{Need: need, List: strings.HasSuffix(kind, ".list")}, true
 	}
-	return Read{}, false
+	return stub.Request{}, false
 }
 
 // lacksIn returns the missing values of a task's templates in one environment.

@@ -64,19 +64,26 @@ func nodeStub(target string) string {
 
 // failed calls f with each constraint that the node fails.
 func failed(job *api.Job, node *taskenv.Node, f func(c *api.Constraint, reason string, at jobspec.Path)) {
-	check := func(constraints []*api.Constraint, at jobspec.Path) {
+	eachConstraint(job, func(c *api.Constraint, at jobspec.Path) {
+		if reason := failure(c, node); reason != "" {
+			f(c, reason, at)
+		}
+	})
+}
+
+// eachConstraint calls f with each constraint of a job, its groups and its tasks.
+func eachConstraint(job *api.Job, f func(c *api.Constraint, at jobspec.Path)) {
+	each := func(constraints []*api.Constraint, at jobspec.Path) {
 		for i, c := range constraints {
-			if reason := failure(c, node); reason != "" {
-				f(c, reason, at.Index("constraint", i))
-			}
+			f(c, at.Index("constraint", i))
 		}
 	}
-	check(job.Constraints, jobspec.Root)
+	each(job.Constraints, jobspec.Root)
 	for i, g := range job.TaskGroups {
 		group := jobspec.Root.Index("group", i)
-		check(g.Constraints, group)
+		each(g.Constraints, group)
 		for j, t := range g.Tasks {
-			check(t.Constraints, group.Index("task", j))
+			each(t.Constraints, group.Index("task", j))
 		}
 	}
 }

@@ -15,9 +15,27 @@ type Call struct {
 	Line     int // in the text, from 1
 	// Items are the keys that the template uses from the result.
 	Items []string
+	// Samples are values that the template can use, by key, where it converts the
+	// text; "" is the key of the result itself.
+	Samples map[string]string
+	// List is true if the template requests all names that start with Label.
+	List bool
 	// Optional is true if the template works without a result.
 	Optional bool
 }
+
+// samples has a value for each function that converts a text.
+var samples = map[string]string{
+	"parseInt": "1", "parseUint": "1", "parseFloat": "1", "parseBool": "false", "parseJSON": "{}", "parseYAML": "{}",
+	"base64Decode": "VE9ETw==", "base64URLDecode": "VE9ETw==", "timestamp": "0",
+	"sprig_atoi": "1", "sprig_int": "1", "sprig_b64dec": "VE9ETw==", "sprig_fromJson": "{}",
+}
+
+// lists are the functions that request names.
+var lists = []string{"nomadVarList", "nomadVarListSafe", "ls", "tree", "safeLs", "safeTree", "secrets"}
+
+// certificates are the keys that the function pkiCert uses.
+var certificates = []string{"certificate", "private_key", "issuing_ca"}
 
 // asked lists the functions whose results stubs provide.
 var asked = map[string]struct {
@@ -61,6 +79,26 @@ func Calls(text, left, right string) []Call {
 type scanner struct {
 	text  string
 	calls []*Call
+	last  value // of the latest command
+}
+
+// value is a text that a template uses: the result of a call, or a key of it.
+type value struct {
+	*Call
+
+	key string
+}
+
+// converts notes that a function converts the value.
+func (v value) converts(function string) {
+	sample, ok := samples[function]
+	if v.Call == nil || !ok || v.Samples[v.key] != "" {
+		return
+	}
+	if v.Samples == nil {
+		v.Samples = map[string]string{}
+	}
+	v.Samples[v.key] = sample
 }
 
 func (s *scanner) list(list *parse.ListNode, dot *Call) {
@@ -93,12 +131,21 @@ func (s *scanner) list(list *parse.ListNode, dot *Call) {
 // pipe returns the call whose result a pipe has.
 func (s *scanner) pipe(p *parse.PipeNode, dot *Call) (answer *Call) {
 	for i, cmd := range p.Cmds {
+		if f, ok := cmd.Args[0].(*parse.IdentifierNode); ok && i > 0 {
+			s.last.converts(f.Ident)
+		}
 		answer = s.command(cmd, dot, i > 0)
 	}
 	return answer
 }
 
 func (s *scanner) command(cmd *parse.CommandNode, dot *Call, piped bool) (answer *Call) {
+	s.last = value{}
+	defer func() {
+		if f, ok := cmd.Args[0].(*parse.IdentifierNode); ok && len(cmd.Args) > 1 {
+			s.last.converts(f.Ident)
+		}
+	}()
 	for i, arg := range cmd.Args {
 		switch arg := arg.(type) {
 		case *parse.IdentifierNode:
@@ -108,13 +155,15 @@ func (s *scanner) command(cmd *parse.CommandNode, dot *Call, piped bool) (answer
 				s.call(arg, nil, false)
 			}
 		case *parse.PipeNode:
-			answer = s.pipe(arg, dot)
+			if inner := s.pipe(arg, dot); i == 0 {
+				answer = inner
+			}
 		case *parse.ChainNode:
 			if inner, ok := arg.Node.(*parse.PipeNode); ok {
-				s.pipe(inner, dot).takes(arg.Field)
+				s.last = s.pipe(inner, dot).takes(arg.Field)
 			}
 		case *parse.FieldNode:
-			dot.takes(arg.Ident)
+			s.last = dot.takes(arg.Ident)
 		}
 	}
 	if len(cmd.Args) > 1 {
@@ -133,6 +182,7 @@ func (s *scanner) call(f *parse.IdentifierNode, args []parse.Node, piped bool) *
 	}
 	c := &Call{
 		Need: Need{Kind: a.kind}, Function: f.Ident, Optional: a.optional,
+		List: slices.Contains(lists, f.Ident),
 		Line: 1 + strings.Count(s.text[:min(int(f.Position()), len(s.text))], "\n"),
 	}
 	if f.Ident == "nomadService" && len(args) == 3 { // count, key, name
@@ -150,24 +200,28 @@ func (s *scanner) call(f *parse.IdentifierNode, args []parse.Node, piped bool) *
 			c.Argument = args[0].String()
 		}
 	}
+	if f.Ident == "pkiCert" {
+		c.Items = slices.Clone(certificates)
+	}
 	s.calls = append(s.calls, c)
+	s.last = value{c, ""}
 	return c
 }
 
-// takes records the keys that a template uses from the result.
-func (c *Call) takes(fields []string) {
+// takes records the key that a template uses from the result.
+func (c *Call) takes(fields []string) value {
 	if c == nil || len(fields) == 0 {
-		return
+		return value{}
 	}
 	switch c.Kind {
 	case NomadVariable:
 		switch fields[0] {
 		case "Keys", "Values", "Tuples", "ItemsMap", "Metadata", "Parent":
-			return
+			return value{}
 		}
 	case VaultSecret:
 		if fields[0] != "Data" {
-			return
+			return value{}
 		}
 		fields = fields[1:]
 		if len(fields) > 1 && fields[0] == "data" {
@@ -177,11 +231,15 @@ func (c *Call) takes(fields []string) {
 			}
 		}
 	default:
-		return
+		return value{}
 	}
-	if len(fields) > 0 && fields[0] != "metadata" && !slices.Contains(c.Items, fields[0]) {
+	if len(fields) == 0 || fields[0] == "metadata" {
+		return value{}
+	}
+	if !slices.Contains(c.Items, fields[0]) {
 		c.Items = append(c.Items, fields[0])
 	}
+	return value{c, fields[0]}
 }
 
 // labelOf returns the label of the block for an argument.

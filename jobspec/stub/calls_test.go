@@ -7,6 +7,7 @@ import (
 
 	"taskrun/jobspec"
 	"taskrun/jobspec/stub"
+	"taskrun/jobspec/taskenv"
 )
 
 func TestCalls(t *testing.T) {
@@ -35,6 +36,7 @@ func TestCalls(t *testing.T) {
 		},
 		{`{{ define "x" }}{{ key "in/define" }}{{ end }}{{ template "x" (key "arg") }}`, []string{"key in/define  1 [] false", "key arg  1 [] false"}},
 		{`{{ printf "%s" (key "a") | toUpper }}`, []string{"key a  1 [] false"}},
+		{`{{ with nomadVar (printf "a/%s" (key "b")) }}{{ .x }}{{ end }}`, []string{`nomadVar  printf "a/%s" (key "b") 1 [x] false`, "key b  1 [] false"}},
 		{`{{ nomadVarList }}{{ file "x" }}`, nil},
 		{`{{ key "a"`, nil},
 	} {
@@ -47,6 +49,18 @@ func TestCalls(t *testing.T) {
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s:\ngot  %q\nwant %q", c.text, got, c.want)
 		}
+	}
+	for text, want := range map[string]string{
+		`{{ key "a" | parseInt }}`: "1", `{{ parseJSON (key "a") }}`: "{}", `{{ with $x := key "a" | parseBool }}{{ end }}`: "false",
+		`{{ key "a" | toUpper }}`: "",
+	} {
+		if got := stub.Calls(text, "{{", "}}"); len(got) != 1 || got[0].Samples[""] != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+	got := stub.Calls(`{{ with secret "kv/x" }}{{ .Data.port | parseInt }}{{ .Data.name }}{{ end }}`, "{{", "}}")
+	if len(got) != 1 || got[0].Samples["port"] != "1" || got[0].Samples["name"] != "" {
+		t.Errorf("with keys: %v", got)
 	}
 	if got := stub.Calls(`<< key "a" >> {{ key "b" }}`, "<<", ">>"); len(got) != 1 || got[0].Label != "a" {
 		t.Errorf("with other delimiters: %v", got)
@@ -105,7 +119,11 @@ EOF
 		t.Fatal(diagnostics)
 	}
 	file.Job.Canonicalize()
-	text := stub.Skeleton(file, "x.nomad.hcl")
+	node := taskenv.Fingerprint()
+	text, _, diagnostics := stub.Merge(nil, "taskrun.hcl", stub.Outline{File: file, Name: "x.nomad.hcl", Node: &node})
+	if len(diagnostics) > 0 {
+		t.Fatal(diagnostics)
+	}
 	w, diagnostics := stub.Parse("taskrun.hcl", text)
 	if len(diagnostics) > 0 {
 		t.Fatalf("%v\n%s", diagnostics, text)

@@ -46,3 +46,12 @@ func VariableLabel(path, namespace string) string {
 	}
 	return path + "@" + namespace
 }
+
+// Request is what a template requests, as its execution shows it.
+type Request struct {
+	Need
+
+	Template int  // index of the block
+	List     bool // it requests all values whose names start with the label
+	Varies   bool // the name differs in every run
+}
