@@ -83,13 +83,15 @@ const defaultMaxKillTimeout = 30 * time.Second
 // same: nothing of it depends on the machine.
 func (c *Config) repeats() bool { return c.Chance.Seeded() && c.LogicalPorts }
 
-// checkSize refuses a job with more allocations than a job may have. It comes
-// before anything that is done for each allocation of a job.
-func (c *Config) checkSize(job *api.Job) error {
-	if found := validate.Allocations(job, c.MaxAllocs); found.HasErrors() {
+// checkSize refuses a job with more allocations than a job may have, or with more
+// than this process can run besides the others. It comes before anything that is
+// done for each allocation of a job. now is the version that the job replaces, or
+// nil.
+func (e *Engine) checkSize(job, now *api.Job) error {
+	if found := validate.Allocations(job, e.cfg.MaxAllocs); found.HasErrors() {
 		return found[0]
 	}
-	return nil
+	return e.files.check(job, now)
 }
 
 // Engine runs jobs. Its methods are safe for concurrent use.
@@ -99,6 +101,7 @@ type Engine struct {
 	state *State
 	ports *port.Claims
 	cores *coreClaims
+	files openFiles
 
 	stopping context.Context // done: every job stops
 	stop     context.CancelFunc
@@ -221,6 +224,7 @@ type slot struct {
 	// Guarded by the job's mu.
 	slotRecord
 	living  bool          // the slot's goroutine is running
+	files   int           // descriptors that are counted for it
 	present *runner.Alloc // nil between two allocations
 	again   bool          // place another allocation, however this one ends
 }

@@ -19,7 +19,7 @@ import (
 func (e *Engine) Plan(job *api.Job) (*update.Plan, error) {
 	r, err := e.runs.find(e.keyOf(job))
 	if err != nil { // the job is not running
-		if err := e.cfg.checkSize(job); err != nil {
+		if err := e.checkSize(job, nil); err != nil {
 			return nil, err
 		}
 		return update.New(nil, job, nil, nil), nil

@@ -15,7 +15,7 @@ func (r *jobRun) plan(job *api.Job) (*update.Plan, error) {
 	if err := checkKind(r.newest.Load(), job); err != nil {
 		return nil, err
 	}
-	if err := r.engine.cfg.checkSize(job); err != nil {
+	if err := r.engine.checkSize(job, r.newest.Load()); err != nil {
 		return nil, err
 	}
 	places, _ := r.places()

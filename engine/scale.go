@@ -55,7 +55,7 @@ func (e *Engine) Scale(id string, order Scaling) (*update.Plan, error) {
 		group.Count = new(int(*order.Count))
 		next.TaskGroups = slices.Clone(job.TaskGroups)
 		next.TaskGroups[slices.Index(job.TaskGroups, g)] = &group
-		if err := r.engine.cfg.checkSize(&next); err != nil {
+		if err := r.engine.checkSize(&next, job); err != nil {
 			return nil, badScale("%v", err)
 		}
 		plan, err := r.update(&next, registration{trigger: event.JobScaling, submission: r.submission(*job.Version)})

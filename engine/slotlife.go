@@ -18,7 +18,7 @@ func (s *slot) begin() {
 	}
 	s.living = true
 	s.revive()
-	s.jobRun.living++
+	s.hold()
 	s.lives.Add(1)
 	placed := func() {}
 	if !s.turned {
@@ -69,7 +69,7 @@ func (s *slot) mayPlace() bool {
 // retire ends the slot's life. The lock is held.
 func (s *slot) retire() {
 	s.living = false
-	s.jobRun.living--
+	s.release()
 	s.look()
 }
 

@@ -43,6 +43,7 @@ func New(cfg Config) *Engine {
 	}
 	ports.Obey(cfg.Ports)
 	e := &Engine{cfg: cfg, state: newState(), ports: ports, cores: newCoreClaims(cfg.Node)}
+	e.files.limit = cfg.fileLimit()
 	e.cores.apart = cfg.repeats()
 	e.runs = jobRuns{done: make(chan struct{}), byKey: map[string]*jobRun{}, opening: map[string]chan struct{}{}}
 	e.notice = func(format string, args ...any) {
@@ -176,7 +177,7 @@ func (e *Engine) Submit(jobs ...*api.Job) error {
 
 // open checks whether a job can run, and opens its directory.
 func open(e *Engine, job *api.Job, source *api.JobSubmission) (*jobRun, error) {
-	if err := e.cfg.checkSize(job); err != nil {
+	if err := e.checkSize(job, nil); err != nil {
 		return nil, err
 	}
 	if err := e.watch.follow(job); err != nil {
