@@ -39,7 +39,7 @@ var floors = []floor{
 	{"cmd/client", "engine/execwire engine/leaf/event", "", "speaks Nomad's API to whatever serves it, and never imports a server"},
 	{"cmd/cluster", "cmd/client engine/health engine/leaf/event", "", "what a cluster says becomes events; the client asks it"},
 	{"cmd/verify", "cmd/client cmd/cluster cmd/report/compare cmd/report/scrub cmd/source cmd/verdict drivers/process engine/leaf/event jobspec/redact jobspec/stub jobspec/visible", "", "a Nomad agent, and what a job does there and here, asked through the same API"},
-	{"cmd/preflight", "engine/leaf/allocdir drivers drivers/catalog hooks hooks/secrets hooks/template jobspec/...", "", "checks jobs against the contracts and what implements them, and starts nothing"},
+	{"cmd/preflight", "engine/leaf/allocdir drivers drivers/catalog hooks hooks/mesh hooks/secrets hooks/template jobspec/...", "", "checks jobs against the contracts and what implements them, and starts nothing"},
 	{"cmd/jobfile", "jobspec/...", "", "job files, and the stubs beside them"},
 	{"cmd/neighbors", "cmd/client engine/httpapi engine/leaf/service", "", "asks the other runs of a user for their services"},
 	{"cmd/textfile", "jobspec", "", "files that are formatted"},

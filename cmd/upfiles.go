@@ -6,7 +6,9 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/jobfile"
+	"taskrun/cmd/preflight"
 	"taskrun/cmd/rehearse"
+	"taskrun/engine/port"
 	"taskrun/jobspec"
 )
 
@@ -25,6 +27,9 @@ func readToRun(ctx context.Context, a *app, args []string, opts upOptions, dataD
 	}
 	defer done()
 	c.EnforceMemory = opts.enforce
+	if c.Entry == preflight.Up {
+		c.Taken = func(number int) error { return a.takenPort(ctx, files, dataDir, number) }
+	}
 	c.Prepare()
 	if stage != nil {
 		stage.Admit(c.Files)
@@ -40,6 +45,27 @@ func readToRun(ctx context.Context, a *app, args []string, opts upOptions, dataD
 		neverRestart(jobfile.Jobs(files))
 	}
 	return files, diagnostics, nil
+}
+
+// takenPort returns an error that says who uses a port of this machine, unless
+// that may be one of the jobs itself: running it a second time is another error.
+func (a *app) takenPort(ctx context.Context, files []jobfile.File, dataDir string, number int) error {
+	dir, _ := a.sockets() // without the directory, there are no other runs
+	claims := port.NewClaims(portDir(dir))
+	err := claims.Static(number, "taskrun")
+	if err == nil {
+		claims.Release(number)
+		return nil
+	}
+	live, _ := a.liveRuns(ctx)
+	for _, r := range live {
+		for _, j := range jobfile.Jobs(files) {
+			if r.Self.DataDir == dataDir && r.Key(*j.ID) != "" {
+				return nil
+			}
+		}
+	}
+	return err
 }
 
 // refuse shows and reports diagnostics. It returns a silent error if there are

@@ -31,6 +31,9 @@ type Alloc struct {
 	// machine's network.
 	Isolation func() *drivers.NetworkIsolation
 
+	// Capabilities returns those of a driver, by name.
+	Capabilities func(driver string) drivers.Capabilities
+
 	Node  *taskenv.Node
 	Ports []taskenv.Port
 	// TaskPorts are the ports of tasks with their own (deprecated) networks.

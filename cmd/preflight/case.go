@@ -53,6 +53,7 @@ type Case struct {
 	Unheeded    map[string][]Unheeded     // options in the config file, by driver
 	Services    template.Services         // that run now; nil for none
 	HostVolume  func(source string) bool  // whether an engine has a host volume; nil: it has none
+	Taken       func(port int) error      // says who uses a port of this machine; nil: not checked
 	Environ     []string                  // inherited by tasks
 	DataDir     string
 	MaxAllocs   int // of a job; 0: left to a cluster

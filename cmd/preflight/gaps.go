@@ -13,7 +13,6 @@ import (
 // notDone lists features of job files that a run does not support yet, with the
 // effect. The list shrinks as features arrive.
 var notDone = []gap{
-	{"service.connect", connects, "the service is registered without a mesh: there is no sidecar"},
 	{"host_network", hostNetworks, "every port is one of 127.0.0.1"},
 
 	{"secret", pluginSecrets, "there are no plugins: only those of Nomad and Vault are fetched"},
@@ -72,21 +71,6 @@ func ofTasks(has func(*api.Task) bool) func(*api.Job, string) []jobspec.Path {
 		})
 		return paths
 	}
-}
-
-func connects(j *api.Job, _ string) (paths []jobspec.Path) {
-	add := func(services []*api.Service, at jobspec.Path) {
-		for n, s := range services {
-			if s.Connect != nil {
-				paths = append(paths, at.Index("service", n).Attr("connect"))
-			}
-		}
-	}
-	for i, g := range j.TaskGroups {
-		add(g.Services, jobspec.Root.Index("group", i))
-	}
-	forTasks(j, func(t *api.Task, at jobspec.Path) { add(t.Services, at) })
-	return paths
 }
 
 func hostNetworks(j *api.Job, block string) (paths []jobspec.Path) {

@@ -61,6 +61,9 @@ func (c *Case) Prepare() {
 		}
 		f.Job.Canonicalize()
 		jobspec.Register(f.Job)
+		if c.Entry != Cluster { // whose servers do that
+			addGateways(f.Job)
+		}
 		forTasks(f.Job, func(t *api.Task, _ jobspec.Path) { c.replace(f.Job, t) })
 	}
 }
@@ -112,6 +115,7 @@ func checks() []check {
 		{"constraints", runs | Update, withStubs(perJob(constraints))},
 		{"unknown constraints", Rehearse, withStubs(perJob(unknownConstraints))},
 		{"static ports", jobs, staticPorts},
+		{"service mesh", jobs, connects},
 		{"volumes without a stub", Rehearse, withStubs(perJob(stubbedVolumes))},
 		{"memory_max", notices, perJob(memoryMax)},
 		{"secrets", jobs | Dispatch, withStubs(perTask(missingSecrets))},

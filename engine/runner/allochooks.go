@@ -20,6 +20,12 @@ func newAllocHooks(a *Alloc) []hooks.AllocHook {
 		Network:    networkManager(a.tasks),
 		SetNetwork: func(n *drivers.NetworkIsolation) { a.network = n },
 		Isolation:  func() *drivers.NetworkIsolation { return a.network },
+		Capabilities: func(driver string) drivers.Capabilities {
+			if d := cfg.Drivers[driver]; d != nil {
+				return d.Capabilities()
+			}
+			return drivers.Capabilities{}
+		},
 		Env:        func() *taskenv.Env { cfg := a.Config(); return cfg.env() },
 		Publish:    func(at time.Time, body event.Body) { a.publishNow(at, "", body) },
 		ChecksPass: func(pass bool) { a.post(func() { a.health.unchecked = !pass }) },

@@ -13,6 +13,7 @@ import (
 	"taskrun/hooks/environment"
 	"taskrun/hooks/identity"
 	"taskrun/hooks/logmon"
+	"taskrun/hooks/mesh"
 	"taskrun/hooks/migratedisk"
 	"taskrun/hooks/network"
 	"taskrun/hooks/secrets"
@@ -87,8 +88,15 @@ func New(opts Options) hooks.Catalog {
 	if opts.Environment {
 		kept = environment.New(opts.Given)
 	}
+	all := known{opts.Services, opts.Elsewhere}
+	forwards := mesh.New(mesh.Config{
+		Catalog: opts.Services, Idle: opts.Unprobed || opts.Answer != nil,
+		Healthy: func(namespace, name string) []*service.Instance {
+			return all.healthy(opts.Stubs.Set(), namespace, name)
+		},
+	})
 	return hooks.Catalog{
-		Alloc: []hooks.AllocFactory{allocdir.New, migratedisk.New, network.New, offered.Alloc},
+		Alloc: []hooks.AllocFactory{allocdir.New, migratedisk.New, network.New, forwards.Alloc, offered.Alloc},
 		Task: []hooks.TaskFactory{
 			taskdir.New,
 			identity.New(opts.Keys).Task,
@@ -100,7 +108,7 @@ func New(opts Options) hooks.Catalog {
 			volumes.New(volumes.Config{DataDir: opts.DataDir, Stub: opts.HostVolume}),
 			download,
 			api,
-			template.New(template.Config{Stubs: opts.Stubs, Services: Known(opts.Services, opts.Elsewhere)}),
+			template.New(template.Config{Stubs: opts.Stubs, Services: all}),
 			offered.Task,
 			kept,
 		},

@@ -1,8 +1,13 @@
 package catalog
 
 import (
+	"slices"
+
+	"github.com/hashicorp/nomad/api"
+
 	"taskrun/engine/leaf/service"
 	"taskrun/hooks/template"
+	"taskrun/jobspec/stub"
 )
 
 // Known gives templates the services of a catalog and those that elsewhere
@@ -33,4 +38,22 @@ func (k known) Instances() []template.Instance {
 		}
 	}
 	return list
+}
+
+// healthy returns the healthy instances of a service that Consul would know in
+// a namespace: those here, in other engines, and in the stubs.
+func (k known) healthy(stubs *stub.Set, namespace, name string) (list []*service.Instance) {
+	list = k.Services(service.Named(name))
+	list = slices.DeleteFunc(list, func(i *service.Instance) bool { return !k.Passes(i) })
+	if k.elsewhere != nil {
+		list = append(list, k.elsewhere()...)
+	}
+	for _, s := range stubs.Services {
+		list = append(list, &service.Instance{Provider: s.Provider, Meta: s.Meta, ServiceRegistration: api.ServiceRegistration{
+			ID: s.ID(), ServiceName: s.Name, Namespace: s.Namespace, Address: s.Address, Port: s.Port, Tags: s.Tags,
+		}})
+	}
+	return slices.DeleteFunc(list, func(i *service.Instance) bool {
+		return i.ServiceName != name || i.Provider != "" && i.Provider != "consul" || i.Namespace != "" && i.Namespace != namespace
+	})
 }

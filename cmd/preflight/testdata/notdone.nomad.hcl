@@ -1,11 +1,5 @@
 job "notdone" {
   group "g" {
-    service {
-      name = "one"
-      connect { # service.connect
-        native = true
-      }
-    }
     scaling {
       max = 3
     }

@@ -1,0 +1,268 @@
+package preflight
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/hooks/mesh"
+	"taskrun/jobspec"
+	"taskrun/jobspec/stub"
+)
+
+// connects checks the connect blocks of all jobs, whose upstreams may share the
+// network of this machine.
+func connects(c *Case) jobspec.Diagnostics {
+	m := meshes{Case: c, local: localServices(c.Files), led: map[string]lead{}}
+	for _, f := range c.Files {
+		if f.Job != nil {
+			m.listeners(f)
+		}
+	}
+	return perJob(func(_ *Case, f File) jobspec.Diagnostics { return m.check(f) })(c)
+}
+
+// meshes checks the connect blocks of a case.
+type meshes struct {
+	*Case
+
+	local func(service string) bool // whether one of the jobs has a service
+	led   map[string]lead           // addresses of this machine that are in use
+}
+
+// lead is the use of an address of this machine.
+type lead struct {
+	service string // that is reached there
+	by      string // words for the user of the address
+}
+
+// connect is a connect block with its surroundings.
+type connect struct {
+	*api.ConsulConnect
+
+	service *api.Service
+	group   *api.TaskGroup
+	outside bool // tasks of the group use the network of this machine
+	at      jobspec.Path
+}
+
+func (m *meshes) connects(f File) (list []connect) {
+	for i, g := range f.Job.TaskGroups {
+		_, outside := byNetwork(g, m.Drivers)
+		for n, s := range g.Services {
+			if s.Connect != nil {
+				at := jobspec.Root.Index("group", i).Index("service", n).Attr("connect")
+				list = append(list, connect{s.Connect, s, g, len(outside) > 0, at})
+			}
+		}
+	}
+	return list
+}
+
+// listeners records where tasks listen on this machine themselves: a forward can
+// have no such address.
+func (m *meshes) listeners(f File) {
+	for _, g := range f.Job.TaskGroups {
+		if _, outside := byNetwork(g, m.Drivers); len(outside) == 0 {
+			continue
+		}
+		for _, n := range g.Networks {
+			for _, p := range n.ReservedPorts {
+				m.led[local(p.Value)] = lead{"", fmt.Sprintf("port %q of group %q", p.Label, *g.Name)}
+			}
+		}
+		for _, s := range g.Services {
+			if port := mesh.FixedPort(s, g); port > 0 && (s.Connect == nil || s.Connect.Gateway == nil) {
+				m.led[local(port)] = lead{s.Name, fmt.Sprintf("service %q of group %q", s.Name, *g.Name)}
+			}
+		}
+	}
+}
+
+// local returns the address of a port of this machine.
+func local(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+
+func (m *meshes) check(f File) (diagnostics jobspec.Diagnostics) {
+	plain := 0
+	for _, k := range m.connects(f) {
+		switch {
+		case k.Gateway != nil && k.Gateway.Ingress != nil:
+			plain++
+			diagnostics = append(diagnostics, m.ingress(k)...)
+		case k.Gateway != nil:
+			diagnostics = append(diagnostics, foreignGateway(k))
+		case k.SidecarService != nil:
+			plain++
+			diagnostics = append(diagnostics, m.sidecar(k)...)
+		}
+		if plain == 1 && m.Entry&notices != 0 && !k.Native {
+			plain++ // one notice is enough
+			diagnostics = append(diagnostics, jobspec.Diagnostic{
+				Severity: jobspec.Warning, Summary: "there is no service mesh: upstreams are plain TCP connections", Path: k.at,
+				Detail: "without mTLS and intentions; there are no proxy tasks",
+			})
+		}
+	}
+	return diagnostics
+}
+
+// foreignGateway refuses the gateways to other networks.
+func foreignGateway(k connect) jobspec.Diagnostic {
+	kind := "mesh"
+	if k.Gateway.Terminating != nil {
+		kind = "terminating"
+	}
+	return jobspec.Diagnostic{
+		Summary: fmt.Sprintf("%s gateways are not supported", kind), Path: k.at.Attr("gateway").Attr(kind),
+		Detail: "there is one machine and no mesh to leave or to join",
+		Remedy: `remove the group; upstreams find services outside of it in the stubs: service "NAME" { address = … port = … }`,
+	}
+}
+
+func (m *meshes) sidecar(k connect) (diagnostics jobspec.Diagnostics) {
+	p := cmp.Or(k.SidecarService.Proxy, &api.ConsulProxy{})
+	at := k.at.Attr("sidecar_service").Attr("proxy")
+	if p.TransparentProxy != nil && m.Entry&notices != 0 {
+		diagnostics = append(diagnostics, jobspec.Diagnostic{
+			Severity: jobspec.Warning, Summary: "transparent_proxy has no effect: connections to virtual addresses are not redirected",
+			Path: at.Attr("transparent_proxy"), Remedy: "name the services in upstreams",
+		})
+	}
+	for i, u := range p.Upstreams {
+		diagnostics = append(diagnostics, m.upstream(k, u, at.Index("upstreams", i))...)
+	}
+	return diagnostics
+}
+
+func (m *meshes) upstream(k connect, u *api.ConsulUpstream, at jobspec.Path) (diagnostics jobspec.Diagnostics) {
+	add := func(severity jobspec.Severity, path jobspec.Path, summary, detail, remedy string) {
+		diagnostics = append(diagnostics, jobspec.Diagnostic{Severity: severity, Path: path, Summary: summary, Detail: detail, Remedy: remedy})
+	}
+	host := cmp.Or(u.LocalBindAddress, "127.0.0.1")
+	ip, err := netip.ParseAddr(host)
+	switch {
+	case u.LocalBindSocketPath != "":
+		if m.Entry&notices != 0 {
+			add(jobspec.Warning, at.Attr("local_bind_socket_path"), "local_bind_socket_path has no effect: there is no socket", "", "use local_bind_port")
+		}
+		return diagnostics
+	case u.LocalBindPort < 1 || u.LocalBindPort > 65535:
+		add(jobspec.Error, at, fmt.Sprintf("upstream %q has no local_bind_port", u.DestinationName), fmt.Sprintf("it is %d", u.LocalBindPort), "write 1 to 65535")
+		return diagnostics
+	case strings.Contains(host, "$"):
+	case err != nil:
+		add(jobspec.Error, at.Attr("local_bind_address"), "local_bind_address is not an IP address", fmt.Sprintf("%q", host), "remove it: the default is 127.0.0.1")
+		return diagnostics
+	case k.outside:
+		diagnostics = append(diagnostics, m.claim(k, u.DestinationName, ip, u.LocalBindPort, at, "choose another local_bind_port")...)
+	}
+	return append(diagnostics, m.unknown(u.DestinationName, fmt.Sprintf("upstream %q", u.DestinationName), at)...)
+}
+
+// claim refuses an address of this machine that leads somewhere else already.
+func (m *meshes) claim(k connect, service string, ip netip.Addr, port int, at jobspec.Path, remedy string) (diagnostics jobspec.Diagnostics) {
+	if ip.IsUnspecified() {
+		ip = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	}
+	address := netip.AddrPortFrom(ip, uint16(port)).String()
+	refuse := func(summary, detail string) jobspec.Diagnostics {
+		return jobspec.Diagnostics{{Summary: summary, Detail: detail, Path: at, Remedy: remedy}}
+	}
+	used, ok := m.led[address]
+	switch {
+	case ok && used.service != service:
+		return refuse(fmt.Sprintf("%s cannot lead to service %q", address, service), "it is the address of "+used.by+", in the same network: that of this machine")
+	case ok:
+		return nil
+	}
+	m.led[address] = lead{service, fmt.Sprintf("an upstream of group %q, which leads to service %q", *k.group.Name, service)}
+	for _, s := range m.Stubs.Services {
+		if s.Name == service && net.JoinHostPort(s.Address, strconv.Itoa(s.Port)) == address {
+			return nil // no forward is needed
+		}
+	}
+	if m.Taken == nil {
+		return nil
+	}
+	if err := m.Taken(port); err != nil {
+		return refuse(fmt.Sprintf("%s cannot lead to service %q", address, service), err.Error())
+	}
+	return nil
+}
+
+// unknown finds destinations that neither a job nor a stub offers, nor anything
+// that runs now.
+func (m *meshes) unknown(service, words string, at jobspec.Path) jobspec.Diagnostics {
+	if m.StubsBroken || m.Entry&(Validate|Plan|APIValidate) != 0 || m.local(service) || strings.Contains(service, "$") ||
+		slices.ContainsFunc(m.Stubs.Services, func(s stub.Service) bool { return s.Name == service }) {
+		return nil
+	}
+	if m.Services != nil {
+		for _, i := range m.Services.Instances() {
+			if i.ServiceName == service {
+				return nil
+			}
+		}
+	}
+	p := jobspec.Diagnostic{
+		Severity: jobspec.Warning, Path: at, Summary: fmt.Sprintf("%s needs service %q, which is not running here: no stub defines it", words, service),
+		Detail: "its connections are closed", Remedy: addTo(m.Stubs, stub.Need{Kind: stub.ServiceBlock, Label: service}),
+	}
+	if m.Entry == Rehearse {
+		p.Severity = jobspec.Error
+	}
+	return jobspec.Diagnostics{p}
+}
+
+func (m *meshes) ingress(k connect) (diagnostics jobspec.Diagnostics) {
+	for i, l := range k.Gateway.Ingress.Listeners {
+		at := k.at.Attr("gateway").Attr("ingress").Index("listener", i)
+		if len(l.Services) == 0 || l.Port < 1 || l.Port > 65535 {
+			continue // refused already
+		}
+		name := l.Services[0].Name
+		if name == "*" {
+			diagnostics = append(diagnostics, jobspec.Diagnostic{
+				Summary: "a listener for all services is not supported", Path: at, Detail: "a forward leads to one service", Remedy: "name the service",
+			})
+			continue
+		}
+		if len(l.Services) > 1 && m.Entry&notices != 0 {
+			diagnostics = append(diagnostics, jobspec.Diagnostic{
+				Severity: jobspec.Warning, Path: at, Summary: fmt.Sprintf("the listener at port %d leads to service %q only", l.Port, name),
+				Detail: "requests are not read, so their host decides nothing", Remedy: "add a listener for each service",
+			})
+		}
+		port := mesh.IngressPort(l.Port, k.group)
+		if port > 0 {
+			diagnostics = append(diagnostics, m.claim(k, name, netip.AddrFrom4([4]byte{127, 0, 0, 1}), port, at, "choose another port")...)
+		}
+		diagnostics = append(diagnostics, m.unknown(name, fmt.Sprintf("the listener at port %d", l.Port), at)...)
+	}
+	return diagnostics
+}
+
+// addGateways adds a task to the group of each ingress gateway, as a Nomad server
+// does. It only keeps the allocation running: a forward carries the connections.
+func addGateways(j *api.Job) {
+	for _, g := range j.TaskGroups {
+		for _, s := range g.Services {
+			kind := "connect-ingress:" + s.Name
+			if s.Connect == nil || s.Connect.Gateway == nil || s.Connect.Gateway.Ingress == nil ||
+				slices.ContainsFunc(g.Tasks, func(t *api.Task) bool { return t.Kind == kind }) {
+				continue
+			}
+			t := &api.Task{
+				Name: "connect-ingress-" + s.Name, Kind: kind, Driver: "mock_driver", Config: map[string]any{"run_for": "87600h"},
+			}
+			t.Canonicalize(g, j)
+			g.Tasks = append(g.Tasks, t)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+// Package mesh carries out the connect blocks of services without a service
+// mesh: plain TCP forwards take the place of proxies. There is no TLS between
+// them, and there are no intentions.
+//
+//	upstreams         an address of a task's network leads to a service
+//	sidecar_service   an address of this machine leads to the service, which may
+//	                  listen in a network of its own; registered as
+//	                  NAME-sidecar-proxy, as in Consul
+//	expose            a port of the group leads to a port of a task
+//	ingress gateway   a port of this machine leads to a service
+//
+// A forward resolves its service at each connection, so that it follows
+// instances that come and go, and takes the healthy ones in turn. Without one it
+// closes the connection.
+package mesh
+
+import (
+	"context"
+	"net"
+	"sync"
+
+	"taskrun/engine/leaf/service"
+	"taskrun/hooks"
+)
+
+// Config is what the hook needs to know about services.
+type Config struct {
+	// Catalog is where sidecars are registered.
+	Catalog *service.Catalog
+	// Healthy returns the healthy instances of a service of the provider consul
+	// in a namespace, wherever they are.
+	Healthy func(namespace, name string) []*service.Instance
+	// Idle makes forwards that never open a socket, for tasks that do not run.
+	Idle bool
+}
+
+// Mesh makes the hooks of one engine.
+type Mesh struct {
+	cfg     Config
+	machine machine
+
+	mu       sync.Mutex
+	sidecars map[sidecarKey]dialer // of this engine
+}
+
+// sidecarKey identifies the sidecar of a service.
+type sidecarKey struct{ alloc, service string }
+
+// dialer opens a connection to where a forward leads.
+type dialer func(context.Context) (net.Conn, error)
+
+// New returns the hooks of an engine.
+func New(cfg Config) *Mesh {
+	return &Mesh{cfg: cfg, machine: machine{shared: map[endpoint]*shared{}}, sidecars: map[sidecarKey]dialer{}}
+}
+
+// Alloc makes the hook of an allocation, or returns nil if its group is in no
+// mesh. It is a hooks.AllocFactory.
+func (m *Mesh) Alloc(info hooks.Alloc) hooks.AllocHook {
+	for _, s := range info.Group.Services {
+		if s.Connect != nil && !s.Connect.Native {
+			return &alloc{mesh: m, info: info, group: info.Group}
+		}
+	}
+	return nil
+}
+
+func (m *Mesh) setSidecar(key sidecarKey, dial dialer) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if dial == nil {
+		delete(m.sidecars, key)
+	} else {
+		m.sidecars[key] = dial
+	}
+}
+
+func (m *Mesh) sidecar(key sidecarKey) dialer {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.sidecars[key]
+}
