@@ -29,6 +29,7 @@ func findLeftovers(ctx context.Context, a *app, dataDir string) (*leftovers, err
 	left := &leftovers{byJob: map[string][]leftover{}}
 	dataDir, err := filepath.Abs(dataDir) // as OpenRun does
 	errs := []error{err}
+	found := map[drivers.Leftover]bool{} // two drivers may use the same engine
 	for _, name := range slices.Sorted(maps.Keys(a.drivers())) {
 		finder, ok := a.drivers()[name].(drivers.Finder)
 		if !ok || a.health().Of(name).Health != drivers.HealthHealthy {
@@ -38,7 +39,8 @@ func findLeftovers(ctx context.Context, a *app, dataDir string) (*leftovers, err
 		errs = append(errs, err)
 		for _, l := range all {
 			runDir := filepath.Dir(filepath.Dir(l.AllocDir))
-			if job := allocdir.JobOf(runDir); runDir == allocdir.RunDir(dataDir, job, filepath.Base(runDir)) {
+			if job := allocdir.JobOf(runDir); !found[l] && runDir == allocdir.RunDir(dataDir, job, filepath.Base(runDir)) {
+				found[l] = true
 				left.byJob[job] = append(left.byJob[job], leftover{l, finder})
 			}
 		}

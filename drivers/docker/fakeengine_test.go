@@ -334,8 +334,12 @@ func (e *fakeEngine) create(w http.ResponseWriter, r *http.Request) {
 		c.ID, c.Name = fmt.Sprintf("%064d", e.ids), name
 		c.Config, c.HostConfig = &body.Config, body.HostConfig
 		c.State = &container.State{Status: container.StateCreated}
+		in := "bridge"
+		if _, ok := e.networks[string(body.HostConfig.NetworkMode)]; ok {
+			in = string(body.HostConfig.NetworkMode)
+		}
 		c.NetworkSettings = &container.NetworkSettings{Networks: map[string]*network.EndpointSettings{
-			"bridge": {IPAddress: netip.MustParseAddr("172.17.0.2"), Gateway: netip.MustParseAddr("172.17.0.1")},
+			in: {IPAddress: netip.MustParseAddr("172.17.0.2"), Gateway: netip.MustParseAddr("172.17.0.1")},
 		}}
 		e.containers[c.ID] = c
 	})

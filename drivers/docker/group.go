@@ -106,10 +106,14 @@ func (d *Driver) DestroyNetwork(ctx context.Context, n *drivers.NetworkIsolation
 // one there.
 func (d *Driver) remove(ctx context.Context, cli *client.Client, id string) error {
 	shared := ""
-	if info, err := cli.ContainerInspect(ctx, id, client.ContainerInspectOptions{}); err == nil && info.Container.HostConfig != nil {
-		shared = string(info.Container.HostConfig.NetworkMode)
+	if info, err := cli.ContainerInspect(ctx, id, client.ContainerInspectOptions{}); err == nil && info.Container.NetworkSettings != nil {
+		for name := range info.Container.NetworkSettings.Networks {
+			if strings.HasPrefix(name, settings.NetworkPrefix) {
+				shared = name
+			}
+		}
 	}
-	if !strings.HasPrefix(shared, settings.NetworkPrefix) {
+	if shared == "" {
 		return daemon.Remove(ctx, cli, id)
 	}
 	d.networking.Lock()

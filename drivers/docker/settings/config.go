@@ -90,6 +90,8 @@ type Extra struct {
 	Archive     string   // path on this machine of an archive that has the image
 	Tmpfs       map[string]string
 
+	KeepHostname bool // even in the network of another container, which Docker refuses
+
 	MemoryReservation int64 // bytes; 0: that of the job
 	MemorySwap        int64 // bytes, with the memory; 0: no swap, -1: any
 	MemorySwappiness  *int64

@@ -28,7 +28,9 @@ func (c *Config) Joins(cfg *drivers.TaskConfig) bool {
 func (c *Config) connect(cfg *drivers.TaskConfig, config *container.Config, host *container.HostConfig) (*network.NetworkingConfig, error) {
 	if c.Joins(cfg) {
 		host.NetworkMode = container.NetworkMode("container:" + cfg.Network.ID)
-		config.Hostname = "" // it belongs to the network
+		if !c.KeepHostname {
+			config.Hostname = "" // it belongs to the network
+		}
 		return nil, c.resolveInGroup(cfg, host)
 	}
 	host.NetworkMode = container.NetworkMode(c.NetworkMode)
