@@ -64,6 +64,8 @@ type Case struct {
 
 	replaced   map[*api.Task]replaced
 	overridden map[int]bool // task blocks of the stubs that matched a task
+	regrouped  map[int]bool // group blocks that matched a group
+	changes    jobspec.Diagnostics
 	began      time.Time
 	node       func() *taskenv.Node
 	configs    *catalog.Checker

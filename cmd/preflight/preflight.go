@@ -32,6 +32,7 @@
 package preflight
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -48,7 +49,7 @@ func (c *Case) Prepare() {
 	c.began = time.Now()
 	c.node = sync.OnceValue(c.describeNode)
 	c.configs = catalog.NewChecker(c.Drivers)
-	c.replaced, c.overridden = map[*api.Task]replaced{}, map[int]bool{}
+	c.replaced, c.overridden, c.regrouped = map[*api.Task]replaced{}, map[int]bool{}, map[int]bool{}
 	for _, f := range c.Files {
 		if f.Job == nil {
 			continue
@@ -59,6 +60,9 @@ func (c *Case) Prepare() {
 		for used := range c.Stubs.Override(f.Job, f.Positions) {
 			c.overridden[used] = true
 		}
+		used, changes := c.Stubs.OverrideGroups(f.Job)
+		maps.Copy(c.regrouped, used)
+		c.changes = append(c.changes, changes...)
 		f.Job.Canonicalize()
 		jobspec.Register(f.Job)
 		if c.Entry != Cluster { // whose servers do that
@@ -96,6 +100,7 @@ func checks() []check {
 		{"number of allocations", jobs | Cluster, perJob(size)},
 		{"another job of the same ID", files | Cluster, twins},
 		{"task blocks of the stubs", files, withStubs(stubTargets)},
+		{"group blocks of the stubs", files, withStubs(groupTargets)},
 		{"stubs to fill in", jobs, withStubs(unfilled)},
 
 		// Drivers.

@@ -2,6 +2,7 @@ package preflight
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"taskrun/jobspec"
@@ -39,6 +40,23 @@ func stubTargets(c *Case) (diagnostics jobspec.Diagnostics) {
 		case near != "":
 			p.Severity = jobspec.Warning
 			diagnostics = append(diagnostics, p)
+		}
+	}
+	return diagnostics
+}
+
+// groupTargets reports what group blocks in the stubs change, and those that
+// name one of the jobs, but none of its groups.
+func groupTargets(c *Case) jobspec.Diagnostics {
+	diagnostics := slices.Clone(c.changes)
+	for i, g := range c.Stubs.Groups {
+		if c.regrouped[i] {
+			continue
+		}
+		for _, f := range c.Files {
+			if f.Job != nil && g.IsFor(*f.Job.ID) {
+				diagnostics = append(diagnostics, jobspec.Diagnostic{Summary: fmt.Sprintf("there is no group %q", g.Target), Range: g.At})
+			}
 		}
 	}
 	return diagnostics

@@ -77,6 +77,11 @@ func unfilled(c *Case) (diagnostics jobspec.Diagnostics) {
 			need(c.Stubs.Unfilled(stub.Need{Kind: "task", Label: t.Target}, false), fmt.Sprintf("task %q is changed by it", t.Target))
 		}
 	}
+	for i, g := range c.Stubs.Groups {
+		if c.regrouped[i] {
+			need(c.Stubs.Unfilled(stub.Need{Kind: "group", Label: g.Target}, false), fmt.Sprintf("group %q is changed by it", g.Target))
+		}
+	}
 	return diagnostics
 }
 

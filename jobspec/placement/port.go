@@ -52,7 +52,8 @@ func (s *StaticPorts) network(job *api.Job, g *api.TaskGroup, n *api.NetworkReso
 		s.taken[p.Value] = fmt.Sprintf("port %q of group %q of job %q", p.Label, *g.Name, *job.ID)
 		if count := *g.Count; count > 1 && *job.Type != api.JobTypeSystem && *job.Type != api.JobTypeSysbatch {
 			refuse(p, fmt.Sprintf("%d allocations cannot all have static port %d", count, p.Value),
-				"on a cluster each would need a node of its own", "write count = 1, or remove static for ports that are free")
+				"on a cluster each would need a node of its own",
+				fmt.Sprintf("write count = 1, or remove static for ports that are free; or add to taskrun.hcl: group %q { count = 1 }", *job.ID+"/"+*g.Name))
 		}
 	}
 	return diagnostics

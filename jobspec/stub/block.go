@@ -52,6 +52,7 @@ func (p *parser) overrides(forms []*taskForm) {
 	for _, f := range forms {
 		p.set.Tasks = append(p.set.Tasks, Task{
 			Target: f.Target, Driver: f.Driver, User: f.User, Config: f.Config, Env: f.Env, Rehearsal: p.rehearsal(f.Rehearse),
+			Resources: f.Resources,
 			At: jobspec.RangeOf(f.Block.Header),
 		})
 	}

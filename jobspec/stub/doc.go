@@ -27,6 +27,10 @@
 //	}
 //	vault  { token = "local" }               # for tasks with a vault block
 //	consul { token = "local" }
+//	group "web/app" {                        # or "app"
+//	  count = 1
+//	  port "http" { static = 0 }             # any free one; also: constraint, resources
+//	}
 //	task "web/app/server" {                  # or a shorter suffix: "app/server", "server"
 //	  driver = "raw_exec"
 //	  config {
@@ -42,6 +46,8 @@
 //	}
 //
 // Values may call the functions of job files; relative paths start in the folder
-// of the file. Only a task block may contain references: it is part of a job file,
+// of the file. There are two more functions: env("NAME"), and TODO("name") for a
+// value that is still to be filled in. Only a group or a task block may contain
+// references: it is part of a job file,
 // so it may use everything that is known when the task runs.
 package stub

@@ -17,6 +17,7 @@ type fileForm struct {
 	Node        *nodeForm      `hcl:"node,block"`
 	Vault       *tokenForm     `hcl:"vault,block"`
 	Consul      *tokenForm     `hcl:"consul,block"`
+	Groups      []*groupForm   `hcl:"group,block"`
 	Tasks       []*taskForm    `hcl:"task,block"`
 }
 
@@ -75,6 +76,30 @@ type taskForm struct {
 	Config   map[string]any    `hcl:"config,block"`
 	Env      map[string]string `hcl:"env,either"`
 	Rehearse *rehearseForm     `hcl:"rehearse,block"`
+
+	Resources *Resources `hcl:"resources,block"`
+	decode.Placed
+}
+
+type groupForm struct {
+	Target      string            `hcl:",label"`
+	Count       *int              `hcl:"count,optional"`
+	Constraints []*constraintForm `hcl:"constraint,block"`
+	Ports       []*portForm       `hcl:"port,block"`
+	Resources   *Resources        `hcl:"resources,block"`
+	decode.Placed
+}
+
+type constraintForm struct {
+	Attribute string `hcl:"attribute"`
+	Operator  string `hcl:"operator,optional"`
+	Value     string `hcl:"value,optional"`
+}
+
+type portForm struct {
+	Label  string `hcl:",label"`
+	Static *int   `hcl:"static,optional"`
+	To     *int   `hcl:"to,optional"`
 	decode.Placed
 }
 

@@ -42,6 +42,9 @@ func (o Task) apply(t *api.Task, at jobspec.Positions, path jobspec.Path) {
 		t.Driver = o.Driver
 		at[path.Attr("driver")] = o.At
 	}
+	if o.Resources != nil {
+		o.Resources.apply(t)
+	}
 	if o.User != nil {
 		t.User = *o.User
 	}

@@ -147,15 +147,16 @@ func (p *parser) read(file *fileForm) {
 	if file.Consul != nil {
 		s.ConsulToken = cmp.Or(file.Consul.Token, localToken)
 	}
+	p.groups(file.Groups)
 	p.overrides(file.Tasks)
 }
 
-// refuseReferences reports references outside of task blocks, where no values
+// refuseReferences reports references outside of group and task blocks, where no values
 // are known.
 func (p *parser) refuseReferences(native *hclsyntax.Body) {
 	for _, ref := range p.scope.Deferred() {
 		inTask := slices.ContainsFunc(native.Blocks, func(b *hclsyntax.Block) bool {
-			return b.Type == "task" && b.Range().ContainsPos(ref.Range.Start)
+			return (b.Type == "task" || b.Type == "group") && b.Range().ContainsPos(ref.Range.Start)
 		})
 		if !inTask {
 			p.refuse(ref.Range, noReferences, fmt.Sprintf("%s is not known here", ref.Text), instead)

@@ -33,6 +33,9 @@ type Set struct {
 	// HostVolumes are the directories of host volumes, by name.
 	HostVolumes map[string]HostVolume
 
+	// Groups are changes to groups of job files.
+	Groups []Group
+
 	// Tasks are changes to tasks of job files.
 	Tasks []Task
 
@@ -102,6 +105,7 @@ type Task struct {
 	Env       map[string]string // added
 	User      *string           // nil: unchanged
 	Rehearsal *Rehearsal        // nil: depends on the lifecycle of the task
+	Resources *Resources        // nil: unchanged
 	At        jobspec.Range
 }
 
