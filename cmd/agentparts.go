@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hashicorp/nomad/api"
+
 	hooks "taskrun/hooks/catalog"
 	hookstubs "taskrun/hooks/stubs"
 
@@ -111,6 +113,10 @@ func (r *resident) join(opts agentOptions, set settings.Settings) error {
 	}
 	// Nothing listens at these ports, which clients show; they are Nomad's.
 	r.api.Ports.RPC, r.api.Ports.Serf = 4647, 4648
+	r.api.HostVolumes = map[string]*api.HostVolumeInfo{}
+	for name, v := range set.Client.HostVolumes {
+		r.api.HostVolumes[name] = &api.HostVolumeInfo{Path: v.Path, ReadOnly: v.ReadOnly}
+	}
 	if r.port != nil {
 		r.api.Facts["address"], r.api.Facts["open"] = r.port.Addr().String(), strconv.FormatBool(r.token == "")
 		if at, ok := r.port.Addr().(*net.TCPAddr); ok {

@@ -37,6 +37,8 @@ type Config struct {
 	Keys *workload.Keyring
 	// Sources are the sources of the jobs, by ID, if known.
 	Sources map[string]*api.JobSubmission
+	// HostVolumes are the static host volumes of the node, by name.
+	HostVolumes map[string]*api.HostVolumeInfo
 	// StopRun, if set, stops or kills everything that the engine runs.
 	StopRun func(kill bool)
 	// Facts describe the engine to clients of taskrun, in agent/self.

@@ -4,7 +4,23 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/httpapi"
 )
+
+func TestNodeShowsTheHostVolumesOfItsConfiguration(t *testing.T) {
+	t.Parallel()
+	want := map[string]*api.HostVolumeInfo{"data": {Path: "/srv/data", ReadOnly: true}}
+	f := serveWith(t, func(cfg *httpapi.Config) { cfg.HostVolumes = want })
+	node, _, err := f.client.Nodes().Info(nodeID, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, node.HostVolumes); diff != "" {
+		t.Errorf("host volumes (-want +got):\n%s", diff)
+	}
+}
 
 func TestNodeShowsItsDrivers(t *testing.T) {
 	t.Parallel()

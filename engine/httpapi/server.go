@@ -69,7 +69,7 @@ func New(e *engine.Engine, cfg Config) *Server {
 		e.Registry().AddPool(cfg.Node.Pool, "")
 	}
 	s := &Server{engine: e, cfg: cfg, answers: rest.NewAnswers(), tracker: tracker.New(e, cfg.Node.ID)}
-	run := &render.Run{Engine: e, Tracker: s.tracker, Machine: cfg.Node, Keys: cfg.Keys, Began: time.Now(), Resident: e.Resident()}
+	run := &render.Run{Engine: e, Tracker: s.tracker, Machine: cfg.Node, Keys: cfg.Keys, Began: time.Now(), Resident: e.Resident(), HostVolumes: cfg.HostVolumes}
 	s.routes = routes(run, &s.cfg, &s.requests)
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	s.http = http.Server{

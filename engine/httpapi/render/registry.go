@@ -1,6 +1,8 @@
 package render
 
 import (
+	"maps"
+
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/fold"
@@ -12,6 +14,7 @@ func (run *Run) addChanges(node *api.Node) {
 	kept := run.Engine.Registry()
 	node.Meta = kept.MetaOf(node.ID, run.Machine.Meta)
 	node.HostVolumes = map[string]*api.HostVolumeInfo{}
+	maps.Copy(node.HostVolumes, run.HostVolumes)
 	for _, v := range kept.HostVolumes.All() {
 		node.HostVolumes[v.Name] = &api.HostVolumeInfo{Path: v.HostPath, ReadOnly: registry.ReadOnly(v), ID: v.ID}
 	}

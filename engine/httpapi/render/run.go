@@ -21,6 +21,8 @@ type Run struct {
 	Keys     *workload.Keyring // of workload identities
 	Began    time.Time
 	Resident bool // the engine takes any job, and keeps namespaces apart
+	// HostVolumes are the static host volumes of the node, by name; read only.
+	HostVolumes map[string]*api.HostVolumeInfo
 }
 
 // Key returns the key of the job that the path and the namespace of a request
