@@ -39,7 +39,7 @@ type Builder struct {
 	vaultToken, vaultNamespace string
 	identities                 map[string]string // tokens by identity, "" for the default identity
 
-	host     map[string]string
+	host     []string // "K=V"
 	secrets  map[string]string
 	hooks    []hookEnv
 	template map[string]string
@@ -100,7 +100,7 @@ func (b *Builder) SetCores(cores Cores) *Builder {
 // with credentials of Nomad, Consul, Vault and clouds are omitted. Tasks whose
 // file system comes from an image inherit none.
 func (b *Builder) SetHostEnv(environ []string) *Builder {
-	b.host = allowed(environ)
+	b.host = environ
 	return b
 }
 

@@ -1,6 +1,10 @@
 package taskenv
 
-import "strings"
+import (
+	"iter"
+	"slices"
+	"strings"
+)
 
 // denied lists the variables of the host that no task inherits: Nomad's default
 // for the client option env.denylist, and taskrun's own variables for clusters.
@@ -18,14 +22,14 @@ var denied = map[string]bool{
 }
 
 // allowed returns the variables of environ, in the form of os.Environ, that a
-// task may inherit.
-func allowed(environ []string) map[string]string {
-	host := make(map[string]string, len(environ))
-	for _, entry := range environ {
-		name, value, ok := strings.Cut(entry, "=")
-		if ok && name != "" && !denied[name] {
-			host[name] = value
+// task may inherit. The last one of a name comes first.
+func allowed(environ []string) iter.Seq2[string, string] {
+	return func(yield func(name, value string) bool) {
+		for _, entry := range slices.Backward(environ) {
+			name, value, ok := strings.Cut(entry, "=")
+			if ok && name != "" && !denied[name] && !yield(name, value) {
+				return
+			}
 		}
 	}
-	return host
 }

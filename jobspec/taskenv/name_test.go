@@ -46,11 +46,11 @@ func TestCleanNamesSettlesClashes(t *testing.T) {
 
 func TestAllowed(t *testing.T) {
 	t.Parallel()
-	got := allowed([]string{
+	got := maps.Collect(allowed([]string{
 		"PATH=/bin", "EQ=a=b", "EMPTY=", "junk", "=C:=x",
 		"NOMAD_TOKEN=s", "VAULT_TOKEN=s", "AWS_SECRET_ACCESS_KEY=s", "CONSUL_HTTP_TOKEN_FILE=s",
 		"NOMAD_TOKEN_FILE=kept", "aws_secret_access_key=kept",
-	})
+	}))
 	want := map[string]string{
 		"PATH": "/bin", "EQ": "a=b", "EMPTY": "",
 		"NOMAD_TOKEN_FILE": "kept", "aws_secret_access_key": "kept",

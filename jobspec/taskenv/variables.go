@@ -44,11 +44,14 @@ func (v *variables) lookup(name string) (string, bool) {
 }
 
 // setHost adds the variables of the host that are not set yet.
-func (v *variables) setHost(host map[string]string) {
+func (v *variables) setHost(environ []string) {
 	referring := map[string]string{}
-	for name, value := range host {
+	for name, value := range allowed(environ) {
 		name = CleanName(name)
 		if _, taken := v.values[name]; taken {
+			continue
+		}
+		if _, taken := referring[name]; taken {
 			continue
 		}
 		if strings.Contains(value, "${") {
