@@ -64,9 +64,10 @@ func (d *Driver) runningTask(id string) (*task, error) {
 // killed alone.
 func (t *task) command(argv []string) (spec process.Spec, code int, err error) {
 	spec = t.spec
+	spec.Env = t.environ()
 	spec.Path, code, err = findCommand(argv[0], spec.Dir, spec.Env)
 	spec.Args = argv[1:]
-	spec.Env = append(slices.Clip(spec.Env), process.SessionVar+"="+rand.Text())
+	spec.Env = append(spec.Env, process.SessionVar+"="+rand.Text())
 	return spec, code, err
 }
 

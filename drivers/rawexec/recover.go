@@ -76,6 +76,7 @@ func (d *Driver) recover(handle *drivers.TaskHandle) (*task, error) {
 		return nil, err
 	}
 	t := d.newTask(cfg, c, as)
+	environ := t.environ()
 	s := state{StartedAt: time.Now()}
 	if len(handle.DriverState) > 0 {
 		if handle.Version != handleVersion {
@@ -84,7 +85,7 @@ func (d *Driver) recover(handle *drivers.TaskHandle) (*task, error) {
 		if err := json.Unmarshal(handle.DriverState, &s); err != nil {
 			return nil, fmt.Errorf("its state cannot be read: %w", err)
 		}
-	} else if s.ID, err = process.Find(t.spec.Env); err != nil {
+	} else if s.ID, err = process.Find(environ); err != nil {
 		return nil, err
 	}
 	if len(s.Cgroups) > 0 {
@@ -93,6 +94,6 @@ func (d *Driver) recover(handle *drivers.TaskHandle) (*task, error) {
 		}
 	}
 	t.startedAt = s.StartedAt
-	t.process, err = d.run.Adopt(process.Adoption{ID: s.ID, Env: t.spec.Env, OnExit: t.ended, Kept: true})
+	t.process, err = d.run.Adopt(process.Adoption{ID: s.ID, Env: environ, OnExit: t.ended, Kept: true})
 	return t, err
 }

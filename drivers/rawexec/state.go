@@ -61,7 +61,8 @@ func NewOf(kind Kind) *Driver { return &Driver{kind: kind, run: process.NewRun()
 // task is a command that was started.
 type task struct {
 	name      string
-	spec      process.Spec // without files, for commands in the task
+	spec      process.Spec // without files and variables, for commands in the task
+	environ   func() []string
 	process   *process.Process
 	startedAt time.Time
 	exit      *taskstore.Exit
@@ -88,9 +89,9 @@ func closeFiles(files ...*os.File) {
 // newTask returns a task without a process.
 func (d *Driver) newTask(cfg *drivers.TaskConfig, c *TaskConfig, as *account) *task {
 	t := &task{name: cfg.Name, exit: taskstore.NewExit(), config: c, commands: map[*process.Process]bool{}}
-	t.spec = process.Spec{
-		Dir: cfg.TaskDir(),
-		Env: environment(cfg.Env, as, slices.Concat(d.config.DeniedEnvvars, c.DeniedEnvvars)),
+	t.spec.Dir = cfg.TaskDir()
+	t.environ = func() []string {
+		return environment(cfg.Env, as, slices.Concat(d.config.DeniedEnvvars, c.DeniedEnvvars))
 	}
 	if as != nil {
 		t.spec.Credential = as.credential

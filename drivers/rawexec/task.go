@@ -40,7 +40,7 @@ func (d *Driver) start(cfg *drivers.TaskConfig) (*task, error) {
 func (d *Driver) launch(cfg *drivers.TaskConfig, c *TaskConfig, as *account) (t *task, err error) {
 	t = d.newTask(cfg, c, as)
 	spec := t.spec
-	spec.Kept = true
+	spec.Env, spec.Kept = t.environ(), true
 	spec.Args, spec.OnExit = c.Args, t.ended
 	if err := checkDir(spec.Dir); err != nil {
 		return nil, &drivers.NoCommandError{Err: err}
