@@ -176,7 +176,7 @@ type jobRun struct {
 	deployments deployments // of these versions
 	scalings    map[string][]api.ScalingEvent
 	priority    int                           // of the evaluation with which the job begins; 0: that of the job
-	introduced  Registered                    // the effect of the first version
+	introduced  Registered                    // the effect of the first version, without its plan
 	submissions map[uint64]*api.JobSubmission // by version, unless they are stored
 	slots       []*slot
 	living      int  // number of running slots

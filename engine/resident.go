@@ -90,8 +90,10 @@ func (e *Engine) registerNew(order Registration) (answer Registered, err error) 
 	}
 	r.lock()
 	defer r.mu.Unlock()
-	r.introduced.Plan = answer.Plan
-	return r.introduced, nil // the job may have been purged since then
+	plan := answer.Plan
+	answer = r.introduced // the job may have been purged since then
+	answer.Plan = plan
+	return answer, nil
 }
 
 // registerAgain registers a version of a job that has a run.

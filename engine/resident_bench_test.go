@@ -35,7 +35,7 @@ func benchResident(b *testing.B, dataDir string) (*engine.Engine, *event.Subscri
 }
 
 // await returns once so many tasks have become running.
-func await(b *testing.B, sub *event.Subscription, n int) {
+func await(b testing.TB, sub *event.Subscription, n int) {
 	b.Helper()
 	for n > 0 {
 		e, ok := sub.Next(b.Context())
@@ -48,7 +48,7 @@ func await(b *testing.B, sub *event.Subscription, n int) {
 	}
 }
 
-func registerMany(b *testing.B, e *engine.Engine, from, to int) {
+func registerMany(b testing.TB, e *engine.Engine, from, to int) {
 	b.Helper()
 	for i := from; i < to; i++ {
 		job := named(fmt.Sprint("job", i), newJob("service", newTask("t", "run_for", "10h")))

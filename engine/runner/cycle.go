@@ -51,6 +51,7 @@ func (t *task) awaitGate() bool {
 // be started again.
 func (t *task) follow() bool {
 	t.hooks.poststart()
+	t.env.built = nil // a task may run for years
 	end := t.wait()
 	if end.left {
 		return false
