@@ -67,8 +67,9 @@ func (l *agentLog) diagnostics(list jobspec.Diagnostics) {
 	}
 }
 
-// follow writes what happens in an engine, until its end or the end of ctx.
-func (l *agentLog) follow(ctx context.Context, e *engine.Engine) {
+// follow writes what happens in an engine, until its end or the end of ctx. It
+// calls seen with each event.
+func (l *agentLog) follow(ctx context.Context, e *engine.Engine, seen func()) {
 	sub := e.SubscribeTo(func(e event.Event) bool {
 		switch e.Body.(type) {
 		case event.Notice, event.Version, event.AllocStatus, event.TaskEvent:
@@ -79,6 +80,7 @@ func (l *agentLog) follow(ctx context.Context, e *engine.Engine) {
 	defer sub.Close()
 	began := time.Now()
 	for e, ok := sub.Next(ctx); ok; e, ok = sub.Next(ctx) {
+		seen()
 		if !e.Time.Before(began) { // otherwise an earlier agent has written it
 			l.event(e)
 		}

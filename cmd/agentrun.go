@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -61,6 +60,7 @@ type resident struct {
 	server *httpapi.Server
 	socket string
 	asked  atomic.Int64 // when a client asked last, in ns
+	tidier *tidier
 	// closers are called at the end, the last one first.
 	closers []func()
 }
@@ -168,11 +168,12 @@ func (r *resident) run(ctx context.Context) error {
 	}
 	r.watch.Begin(r.sockets, func(text string) { r.log.warn("%s", text) })
 	r.watch.Socket(socket)
-	defer time.AfterFunc(quietTime, collectAsUsual).Stop()
-	defer time.AfterFunc(quietTime, debug.FreeOSMemory).Stop()
+	collectAsUsual() // the first jobs may come at once
+	r.tidier = newTidier()
+	defer r.tidier.stop()
 	following, unfollow := context.WithCancel(context.WithoutCancel(ctx))
 	var logging sync.WaitGroup
-	logging.Go(func() { r.log.follow(following, r.engine) })
+	logging.Go(func() { r.log.follow(following, r.engine, r.tidier.busy) })
 	defer logging.Wait()
 	defer unfollow()
 	if err := r.begin(begin); err != nil {
