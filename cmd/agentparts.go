@@ -87,7 +87,7 @@ func (r *resident) join(opts agentOptions, set settings.Settings) error {
 		DataDir: r.dataDir, StateDir: r.dir.Dir, Resident: true,
 		Drivers: a.drivers(),
 		Hooks: hooks.New(hooks.Options{
-			DataDir: r.dataDir, HostVolume: folders.orRegistered(running, r.dataDir), Stubs: current, Services: services,
+			Drivers: a.drivers(), DataDir: r.dataDir, HostVolume: folders.orRegistered(running, r.dataDir), Stubs: current, Services: services,
 			Keys: keys, TaskAPI: taskAPI, Elsewhere: others.Instances, Environment: true,
 		}),
 		Node: node, HostEnv: a.environ, PortDir: portDir(r.sockets), Ports: port.Rules{First: set.Client.MinPort, Last: set.Client.MaxPort, Reserved: set.Client.ReservedPorts}, Services: services, Variables: variables,

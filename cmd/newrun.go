@@ -89,7 +89,7 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 		DataDir: b.dataDir,
 		Drivers: a.drivers(),
 		Hooks: hooks.New(hooks.Options{
-			DataDir: b.dataDir, HostVolume: folders.orRegistered(running, b.dataDir), Stubs: stubs, Services: services,
+			Drivers: a.drivers(), DataDir: b.dataDir, HostVolume: folders.orRegistered(running, b.dataDir), Stubs: stubs, Services: services,
 			Keys: keys, TaskAPI: taskAPI, Elsewhere: elsewhere, Unprobed: opts.rehearse, Offline: opts.offline,
 			Environment: !opts.rehearse && b.virtual == nil, Given: append(jobfile.Given(files), b.given...),
 		}),

@@ -149,6 +149,8 @@ type PrestartResponse struct {
 	Done bool
 	// Output, if set, receives the task's output.
 	Output Output
+	// View, if set, is where the task sees addresses of this machine.
+	View taskenv.View
 	// VaultToken, if set, is the task's token.
 	VaultToken string
 	// IdentityTokens are the tokens of workload identities for the environment,

@@ -64,6 +64,10 @@ type Driver struct {
 	onUse     func()                          // called before that; may be nil
 	tasks     taskstore.Store[*task]
 
+	machineMu  sync.Mutex
+	machine    *drivers.Machine // nil until the engine was asked
+	machineErr error
+
 	mu   sync.Mutex
 	runs map[string]bool // Shutdown removes their containers
 

@@ -44,6 +44,7 @@ func (d *Driver) CreateNetwork(ctx context.Context, req *drivers.NetworkRequest)
 		return nil, err
 	}
 	opts.Config.Image, opts.Config.Entrypoint = image, program
+	d.publish(ctx, opts.HostConfig)
 	d.use()
 	if shared := settings.NetworkName(req); shared != "" {
 		d.networking.Lock()

@@ -53,6 +53,7 @@ func (d *Driver) start(ctx context.Context, cfg *drivers.TaskConfig) (*task, err
 		info, _ := cli.ImageInspect(ctx, c.Image)                                                                       // without an answer the ID is empty
 		return nil, fmt.Errorf("Failed to create container configuration for image %q (%q): %w", c.Image, info.ID, err) //nolint:staticcheck // Nomad's words
 	}
+	d.publish(ctx, opts.HostConfig)
 	id, err := d.create(ctx, cli, c, opts)
 	if err != nil {
 		return nil, err

@@ -86,6 +86,9 @@ func (hs *taskHooks) take(h *taskHook, resp *hooks.PrestartResponse) {
 		h.Secrets = resp.Secrets
 		t.env.change().SetSecrets(h.Secrets)
 	}
+	if resp.View != nil {
+		t.env.change().SetView(resp.View)
+	}
 	tokens := hs.addTokens(resp.VaultToken, resp.IdentityTokens)
 	if resp.Output != nil {
 		t.output = resp.Output

@@ -3,6 +3,7 @@
 package catalog
 
 import (
+	"taskrun/drivers"
 	"taskrun/engine/leaf/service"
 	"taskrun/engine/leaf/workload"
 	"taskrun/hooks"
@@ -16,6 +17,7 @@ import (
 	"taskrun/hooks/mesh"
 	"taskrun/hooks/migratedisk"
 	"taskrun/hooks/network"
+	"taskrun/hooks/reach"
 	"taskrun/hooks/secrets"
 	"taskrun/hooks/services"
 	"taskrun/hooks/stubs"
@@ -52,6 +54,9 @@ type Options struct {
 	Answer services.Answer
 	// Offline: no artifact is downloaded.
 	Offline bool
+	// Drivers tell where tasks in networks of their own reach this machine. nil:
+	// there are no such tasks.
+	Drivers map[string]drivers.Driver
 	// Environment: the environments of tasks are kept with the run.
 	Environment bool
 	// Given are values from outside of the job file, which may be secrets.
@@ -73,6 +78,7 @@ func New(opts Options) hooks.Catalog {
 	case opts.Answer != nil:
 		offered = services.NewAnswered(opts.Services, opts.Answer)
 	}
+	views := reach.New(reach.Of(opts.Drivers))
 	download := artifact.New(artifact.Config{})
 	if opts.Offline {
 		download = none
@@ -96,9 +102,10 @@ func New(opts Options) hooks.Catalog {
 		},
 	})
 	return hooks.Catalog{
-		Alloc: []hooks.AllocFactory{allocdir.New, migratedisk.New, network.New, forwards.Alloc, offered.Alloc},
+		Alloc: []hooks.AllocFactory{allocdir.New, migratedisk.New, network.New, views.Alloc, forwards.Alloc, offered.Alloc},
 		Task: []hooks.TaskFactory{
 			taskdir.New,
+			views.Task,
 			identity.New(opts.Keys).Task,
 			consul.New(func() string { return opts.Stubs.Set().ConsulToken }),
 			vault.New(func() string { return opts.Stubs.Set().VaultToken }),
@@ -108,7 +115,7 @@ func New(opts Options) hooks.Catalog {
 			volumes.New(volumes.Config{DataDir: opts.DataDir, Stub: opts.HostVolume}),
 			download,
 			api,
-			template.New(template.Config{Stubs: opts.Stubs, Services: all}),
+			template.New(template.Config{Stubs: opts.Stubs, Services: all, View: views.View}),
 			offered.Task,
 			kept,
 		},

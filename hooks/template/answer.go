@@ -31,6 +31,7 @@ type surroundings struct {
 	cfg       Config
 	env       *taskenv.Env
 	namespace string
+	view      taskenv.View // nil: the task sees the machine's addresses
 }
 
 // answerer answers the questions of one execution of a template, all from the

@@ -2,13 +2,18 @@ package template
 
 import (
 	"taskrun/engine/leaf/service"
+	"taskrun/hooks"
 	"taskrun/jobspec/stub"
+	"taskrun/jobspec/taskenv"
 )
 
 // Config is what templates can read outside of their task.
 type Config struct {
 	Stubs    Stubs
 	Services Services // nil: there are none
+	// View returns where a task sees addresses of this machine; nil, for the
+	// function or its result: where the machine does.
+	View func(hooks.Task) taskenv.View
 }
 
 // Stubs are local values that replace those of a cluster.

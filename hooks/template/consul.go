@@ -6,6 +6,8 @@ import (
 
 	dep "github.com/hashicorp/consul-template/dependency"
 	consul "github.com/hashicorp/consul/api"
+
+	"taskrun/jobspec/taskenv"
 )
 
 // consul answers a question for Consul. Data centers, partitions and namespaces
@@ -61,7 +63,10 @@ func (a *answerer) node() *dep.Node {
 		value, _ := a.env.LookupOpen(name)
 		return value
 	}
-	const address = "127.0.0.1"
+	address := "127.0.0.1"
+	if a.view != nil {
+		address = a.view(taskenv.Endpoint{Host: address}).Host
+	}
 	return &dep.Node{
 		ID: get("node.unique.id"), Node: get("node.unique.name"), Address: address, Datacenter: get("node.datacenter"),
 		TaggedAddresses: map[string]string{"lan": address, "wan": address}, Meta: map[string]string{},
@@ -71,8 +76,9 @@ func (a *answerer) node() *dep.Node {
 func (a *answerer) nodeServices() (list []*dep.CatalogNodeService) {
 	for _, i := range a.instances("consul") {
 		if i.AllocID != "" {
+			at := a.seen(i)
 			list = append(list, &dep.CatalogNodeService{
-				ID: i.ID, Service: i.ServiceName, Tags: tags(i), Meta: i.Meta, Port: i.Port, Address: i.Address,
+				ID: i.ID, Service: i.ServiceName, Tags: tags(i), Meta: i.Meta, Port: at.Port, Address: at.Host,
 			})
 		}
 	}
@@ -101,10 +107,11 @@ func (a *answerer) healthServices(arg string) []*dep.HealthService {
 			!slices.Contains(wanted, i.Status) && !slices.Contains(wanted, dep.HealthAny) {
 			continue
 		}
+		at := a.seen(i)
 		list = append(list, &dep.HealthService{
 			Node: node.Node, NodeID: node.ID, NodeAddress: node.Address, NodeTaggedAddresses: node.TaggedAddresses,
-			NodeMeta: node.Meta, ServiceMeta: i.Meta, Address: i.Address,
-			ID: i.ID, Name: i.ServiceName, Tags: tags(i), Port: i.Port, Status: i.Status,
+			NodeMeta: node.Meta, ServiceMeta: i.Meta, Address: at.Host,
+			ID: i.ID, Name: i.ServiceName, Tags: tags(i), Port: at.Port, Status: i.Status,
 			Checks:  consul.HealthChecks{{Node: node.Node, ServiceID: i.ID, ServiceName: i.ServiceName, Status: i.Status}},
 			Weights: consul.AgentWeights{Passing: 1, Warning: 1},
 		})

@@ -67,9 +67,9 @@ func (a *answerer) nomadService(arg string) []*dep.NomadService {
 		if i.ServiceName != name || tag != "" && !slices.Contains(i.Tags, tag) {
 			continue
 		}
-		node := a.node()
+		node, at := a.node(), a.seen(i)
 		list = append(list, &dep.NomadService{
-			ID: i.ID, Name: i.ServiceName, Node: node.ID, Address: i.Address, Port: i.Port,
+			ID: i.ID, Name: i.ServiceName, Node: node.ID, Address: at.Host, Port: at.Port,
 			Datacenter: node.Datacenter, Tags: tags(i), JobID: i.JobID, AllocID: i.AllocID,
 		})
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/leaf/service"
+	"taskrun/jobspec/taskenv"
 )
 
 // instances returns the services of a provider in the namespace of the job:
@@ -33,6 +34,15 @@ func (a *answerer) instances(provider string) (list []Instance) {
 		}
 	}
 	return list
+}
+
+// seen returns where the task reaches an instance.
+func (a *answerer) seen(i Instance) taskenv.Endpoint {
+	at := taskenv.Endpoint{Host: i.Address, Port: i.Port}
+	if a.view != nil {
+		at = a.view(at)
+	}
+	return at
 }
 
 func tags(i Instance) dep.ServiceTags { return slices.Sorted(slices.Values(i.Tags)) }

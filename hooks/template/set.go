@@ -46,8 +46,12 @@ func newEmptySet(task hooks.Task, cfg Config, env *taskenv.Env) *set {
 	if task.Job.Namespace != nil && *task.Job.Namespace != "" {
 		namespace = *task.Job.Namespace
 	}
+	var view taskenv.View
+	if cfg.View != nil {
+		view = cfg.View(task)
+	}
 	return &set{
-		surroundings: surroundings{task.AllocDir, task.Task.Name, cfg, env, namespace},
+		surroundings: surroundings{task.AllocDir, task.Task.Name, cfg, env, namespace, view},
 		config:       &config.Config{Nomad: &config.NomadConfig{Namespace: &namespace}},
 	}
 }

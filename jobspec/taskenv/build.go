@@ -26,6 +26,7 @@ func (b *Builder) build(d dirs) (vars map[string]string, warnings []Warning) {
 	v := &variables{
 		values: make(map[string]string, 48+len(b.host)+8*len(b.ports)),
 		node:   b.node,
+		view:   b.networkView,
 	}
 	v.setDirs(d)
 	v.setIdentity(b)

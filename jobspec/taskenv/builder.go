@@ -35,6 +35,7 @@ type Builder struct {
 	ports       []Port
 	legacyPorts map[string][]Port // by task
 	network     networkStatus
+	networkView View // nil: the task sees the machine's addresses
 
 	vaultToken, vaultNamespace string
 	identities                 map[string]string // tokens by identity, "" for the default identity
@@ -124,6 +125,12 @@ func (b *Builder) SetTaskPorts(task string, ports []Port) *Builder {
 // own network namespace.
 func (b *Builder) SetNetworkStatus(iface, address string) *Builder {
 	b.network = networkStatus{iface, address}
+	return b
+}
+
+// SetView sets where the task sees the ports of this machine.
+func (b *Builder) SetView(view View) *Builder {
+	b.networkView = view
 	return b
 }
 

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/nomad/api"
 )
 
 func TestSnapshotHasCleanNamesOnly(t *testing.T) {
@@ -97,6 +98,26 @@ func TestClientPath(t *testing.T) {
 						tc.in, i == 0, isolated, got, escapes, want, tc.escapes[i])
 				}
 			}
+		}
+	}
+}
+
+// A task with a network of its own sees the machine's ports elsewhere. Which
+// port it binds itself stays.
+func TestView(t *testing.T) {
+	t.Parallel()
+	ports := []Port{{Label: "http", Value: 20001, To: 80, HostIP: "127.0.0.1"}, {Label: "raw", Value: 20002, HostIP: "127.0.0.1"}}
+	env := NewBuilder(nil, AllocInfo{}, nil, nil, &api.Task{Name: "t", Env: map[string]string{"AT": "${NOMAD_ADDR_http}"}}).SetPorts(ports).
+		SetTaskPorts("t", []Port{{Label: "own", Value: 20003, HostIP: "127.0.0.1"}}).
+		SetView(func(e Endpoint) Endpoint { return Endpoint{"172.17.0.1", e.Port + 1000} }).Build().Map()
+	for name, want := range map[string]string{
+		"NOMAD_ADDR_http": "172.17.0.1:21001", "NOMAD_IP_http": "172.17.0.1", "NOMAD_PORT_http": "80",
+		"NOMAD_HOST_PORT_http": "21001", "NOMAD_HOST_ADDR_http": "172.17.0.1:21001", "NOMAD_ALLOC_PORT_http": "80",
+		"NOMAD_PORT_raw": "20002", "NOMAD_ADDR_raw": "172.17.0.1:21002",
+		"NOMAD_PORT_own": "20003", "NOMAD_ADDR_own": "172.17.0.1:21003", "AT": "172.17.0.1:21001",
+	} {
+		if env[name] != want {
+			t.Errorf("%s is %q, want %q", name, env[name], want)
 		}
 	}
 }

@@ -17,6 +17,25 @@ type Port struct {
 	HostIP string // address of Value
 }
 
+// Endpoint is where something listens.
+type Endpoint struct {
+	Host string // an IP address, or a name
+	Port int    // 0 for none
+}
+
+// View returns where a task sees an endpoint of this machine.
+type View func(Endpoint) Endpoint
+
+// seen returns the port as a task sees it.
+func (p Port) seen(view View) Port {
+	if view == nil {
+		return p
+	}
+	at := view(Endpoint{p.HostIP, p.Value})
+	p.To, p.HostIP, p.Value = p.Bind(), at.Host, at.Port
+	return p
+}
+
 // Bind returns the port that the task must bind.
 func (p Port) Bind() int {
 	if p.To > 0 {
@@ -36,6 +55,7 @@ type networkStatus struct{ iface, address string }
 // setPorts sets the variables of the group's ports.
 func (v *variables) setPorts(ports []Port, network networkStatus) {
 	for _, p := range ports {
+		p = p.seen(v.view)
 		v.set("NOMAD_PORT_"+p.Label, p.bind())
 		v.set("NOMAD_ALLOC_PORT_"+p.Label, p.bind())
 		v.set("NOMAD_HOST_PORT_"+p.Label, strconv.Itoa(p.Value))
@@ -54,11 +74,12 @@ func (v *variables) setPorts(ports []Port, network networkStatus) {
 // setOwnPorts sets the variables of the task's own legacy ports.
 func (v *variables) setOwnPorts(ports []Port) {
 	for _, p := range ports {
+		v.set("NOMAD_PORT_"+p.Label, strconv.Itoa(p.Value))
+		p = p.seen(v.view)
 		family := "NOMAD_IPv4_"
 		if strings.Contains(p.HostIP, ":") {
 			family = "NOMAD_IPv6_"
 		}
-		v.set("NOMAD_PORT_"+p.Label, strconv.Itoa(p.Value))
 		v.set("NOMAD_HOST_PORT_"+p.Label, strconv.Itoa(p.Value))
 		v.set("NOMAD_IP_"+p.Label, p.HostIP)
 		v.set(family+p.Label, p.HostIP)
@@ -69,6 +90,7 @@ func (v *variables) setOwnPorts(ports []Port) {
 // setTaskPorts sets the variables of another task's legacy ports.
 func (v *variables) setTaskPorts(task string, ports []Port) {
 	for _, p := range ports {
+		p = p.seen(v.view)
 		v.set("NOMAD_PORT_"+task+"_"+p.Label, strconv.Itoa(p.Value))
 		v.set("NOMAD_IP_"+task+"_"+p.Label, p.HostIP)
 		v.set("NOMAD_ADDR_"+task+"_"+p.Label, p.addr())

@@ -9,6 +9,7 @@ import (
 
 // variables is an environment under construction.
 type variables struct {
+	view   View              // where the task sees ports; nil: where the machine does
 	values map[string]string // by cleaned name
 	// unwritten are cleaned names of meta keys with characters that a reference
 	// cannot contain. In Nomad, which cleans names last, references to them

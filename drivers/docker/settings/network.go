@@ -110,6 +110,19 @@ func publish(list []mapping, config *container.Config, host *container.HostConfi
 	return nil
 }
 
+// PublishAlso has the engine forward ports of the loopback address from another
+// address of this machine as well.
+func PublishAlso(host *container.HostConfig, at netip.Addr) {
+	for inside, list := range host.PortBindings {
+		for _, b := range list {
+			if b.HostIP.IsLoopback() {
+				b.HostIP = at
+				host.PortBindings[inside] = append(host.PortBindings[inside], b)
+			}
+		}
+	}
+}
+
 // endpoint returns the task's settings in a network of the engine; nil for the
 // engine's own.
 func (c *Config) endpoint() (*network.NetworkingConfig, error) {

@@ -1,0 +1,119 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/network"
+	"github.com/moby/moby/client"
+
+	"taskrun/drivers"
+	"taskrun/drivers/docker/daemon"
+	"taskrun/drivers/docker/settings"
+)
+
+var _ drivers.Outsider = (*Driver)(nil)
+
+// machineName is the name of this machine in the containers of an engine that
+// runs in a virtual machine of Docker Desktop or a tool like it; see
+// https://docs.docker.com/desktop/features/networking/#i-want-to-connect-from-a-container-to-a-service-on-the-host.
+const machineName = "host.docker.internal"
+
+var errRootless = errors.New("containers of a rootless engine cannot reach the loopback address of this machine")
+
+// Machine returns where containers reach this machine: at its address in the
+// engine's own network.
+func (d *Driver) Machine(ctx context.Context) (drivers.Machine, error) {
+	d.machineMu.Lock()
+	defer d.machineMu.Unlock()
+	if d.machine != nil {
+		return *d.machine, d.machineErr
+	}
+	cli, err := d.connect()
+	if err != nil {
+		return drivers.Machine{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, daemon.ReplyTime)
+	defer cancel()
+	m, err := findMachine(ctx, cli, ownAddresses())
+	if !daemon.Unreachable(err) {
+		d.machine, d.machineErr = &m, err
+	}
+	return m, err
+}
+
+// findMachine asks an engine for its own network. If the engine runs elsewhere,
+// such as in a virtual machine, this machine has no address in that network.
+func findMachine(ctx context.Context, cli *client.Client, own []netip.Addr) (drivers.Machine, error) {
+	bridge, err := cli.NetworkInspect(ctx, network.NetworkBridge, client.NetworkInspectOptions{})
+	if err != nil {
+		return drivers.Machine{}, daemon.Error("cannot ask the engine for its network", err)
+	}
+	for _, c := range bridge.Network.IPAM.Config {
+		for _, ip := range own {
+			if ip == c.Gateway || !c.Gateway.IsValid() && c.Subnet.Contains(ip) {
+				return drivers.Machine{Address: ip.String(), Here: true}, nil
+			}
+		}
+	}
+	info, err := cli.Info(ctx, client.InfoOptions{})
+	switch {
+	case err != nil:
+		return drivers.Machine{}, daemon.Error("cannot ask the engine where it runs", err)
+	case slices.ContainsFunc(info.Info.SecurityOptions, func(o string) bool { return strings.HasPrefix(o, "name=rootless") }):
+		return drivers.Machine{}, errRootless
+	case runtime.GOOS == "darwin" || info.Info.OperatingSystem == "Docker Desktop":
+		return drivers.Machine{Address: machineName}, nil
+	}
+	return drivers.Machine{}, errors.New("this machine has no address in the engine's own network")
+}
+
+// ownAddresses returns the IPv4 addresses of this machine.
+func ownAddresses() (list []netip.Addr) {
+	all, _ := net.InterfaceAddrs() // without them the engine counts as one that runs elsewhere
+	for _, a := range all {
+		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil {
+			ip, _ := netip.AddrFromSlice(n.IP.To4())
+			list = append(list, ip)
+		}
+	}
+	return list
+}
+
+// Outside implements drivers.Outsider.
+func (d *Driver) Outside(config map[string]any) (outside bool, ports []string) {
+	mode, _ := config["network_mode"].(string)
+	m := container.NetworkMode(mode)
+	if m.IsHost() || m.IsNone() || m.IsContainer() {
+		return false, nil
+	}
+	list, _ := config["ports"].([]any)
+	for _, label := range list {
+		if text, ok := label.(string); ok {
+			ports = append(ports, text)
+		}
+	}
+	return true, ports
+}
+
+// publish makes containers reach the published ports of another one, too: the
+// engine forwards those of the loopback address also from this machine's
+// address in its network.
+func (d *Driver) publish(ctx context.Context, host *container.HostConfig) {
+	if len(host.PortBindings) == 0 {
+		return
+	}
+	m, err := d.Machine(ctx)
+	if err != nil || !m.Here {
+		return // they are reached at the loopback address only
+	}
+	if at, err := netip.ParseAddr(m.Address); err == nil {
+		settings.PublishAlso(host, at)
+	}
+}

@@ -1,0 +1,170 @@
+package reach_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+	"go.uber.org/goleak"
+
+	"taskrun/drivers"
+	"taskrun/engine/leaf/event"
+	"taskrun/hooks"
+	"taskrun/hooks/reach"
+	"taskrun/jobspec/taskenv"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// outsider has tasks that reach this machine at an address, which is one of the
+// loopback interface here.
+type outsider struct {
+	drivers.Driver
+	machine drivers.Machine
+	err     error
+}
+
+func (o outsider) Machine(context.Context) (drivers.Machine, error) { return o.machine, o.err }
+
+func (outsider) Outside(config map[string]any) (outside bool, ports []string) {
+	labels, _ := config["ports"].([]string)
+	return config["network_mode"] != "host", labels
+}
+
+func hooksOf(o outsider) *reach.Hooks {
+	return reach.New(reach.Of(map[string]drivers.Driver{"docker": o, "raw_exec": nil}))
+}
+
+func group(tasks ...*api.Task) *api.TaskGroup { return &api.TaskGroup{Name: new("g"), Tasks: tasks} }
+
+func allocOf(g *api.TaskGroup, id string, ports ...taskenv.Port) hooks.Alloc {
+	return hooks.Alloc{Alloc: &event.Alloc{ID: id}, Group: g, Ports: ports}
+}
+
+func taskOf(t *api.Task, alloc string) hooks.Task {
+	return hooks.Task{Alloc: &event.Alloc{ID: alloc}, Task: t}
+}
+
+var here = drivers.Machine{Address: "127.0.0.2", Here: true}
+
+func TestForward(t *testing.T) {
+	t.Parallel()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		for range 2 {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(conn, "hello")
+			_ = conn.Close()
+		}
+	}()
+	if probe, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.2:0"); err != nil {
+		t.Skipf("no second loopback address: %v", err)
+	} else {
+		_ = probe.Close()
+	}
+	h := hooksOf(outsider{machine: here})
+	reader := &api.Task{Name: "reader", Driver: "docker"}
+	first, second := h.Alloc(allocOf(group(reader), "1")), h.Alloc(allocOf(group(reader), "2"))
+	from := taskenv.Endpoint{Host: "127.0.0.1", Port: l.Addr().(*net.TCPAddr).Port}
+	at := h.View(taskOf(reader, "1"))(from)
+	if again := h.View(taskOf(reader, "2"))(from); again != at || at.Host != "127.0.0.2" || at.Port == from.Port {
+		t.Fatalf("it is at %v, then at %v", at, again)
+	}
+	fetch := func() (string, error) {
+		conn, err := (&net.Dialer{Timeout: 20 * time.Second}).DialContext(t.Context(), "tcp", (&net.TCPAddr{IP: net.ParseIP(at.Host), Port: at.Port}).String())
+		if err != nil {
+			return "", err
+		}
+		defer conn.Close()
+		text, err := io.ReadAll(conn)
+		return string(text), err
+	}
+	if got, err := fetch(); got != "hello" || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+	first.(hooks.AllocShutdown).Shutdown()
+	if got, err := fetch(); got != "hello" || err != nil {
+		t.Errorf("for the second allocation: got %q, %v", got, err)
+	}
+	if err := second.(hooks.AllocPostrun).Postrun(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fetch(); err == nil {
+		t.Error("the forward outlives its allocations")
+	}
+	<-served
+}
+
+// Ports that a container publishes, and addresses that are not this machine's,
+// need no forward.
+func TestNoForward(t *testing.T) {
+	t.Parallel()
+	h := hooksOf(outsider{machine: here})
+	server := &api.Task{Name: "server", Driver: "docker", Config: map[string]any{"ports": []string{"http"}}}
+	a := h.Alloc(allocOf(group(server), "1", taskenv.Port{Label: "http", Value: 25000, HostIP: "127.0.0.1"}))
+	defer a.(hooks.AllocShutdown).Shutdown()
+	view := h.View(taskOf(server, "1"))
+	for from, want := range map[taskenv.Endpoint]taskenv.Endpoint{
+		{Host: "127.0.0.1", Port: 25000}:      {Host: "127.0.0.2", Port: 25000},
+		{Host: "127.0.0.1"}:                   {Host: "127.0.0.2"},
+		{Host: "10.1.2.3", Port: 25000}:       {Host: "10.1.2.3", Port: 25000},
+		{Host: "db.example.com", Port: 25000}: {Host: "db.example.com", Port: 25000},
+	} {
+		if got := view(from); got != want {
+			t.Errorf("%v is at %v, want %v", from, got, want)
+		}
+	}
+	inside := hooksOf(outsider{machine: drivers.Machine{Address: "host.docker.internal"}})
+	if got := inside.View(taskOf(server, "1"))(taskenv.Endpoint{Host: "::1", Port: 5432}); got != (taskenv.Endpoint{Host: "host.docker.internal", Port: 5432}) {
+		t.Errorf("from a virtual machine it is at %v", got)
+	}
+}
+
+func TestTasksOfTheMachine(t *testing.T) {
+	t.Parallel()
+	h := hooksOf(outsider{machine: here})
+	for _, task := range []*api.Task{
+		{Driver: "raw_exec"},
+		{Driver: "mock_driver"},
+		{Driver: "docker", Config: map[string]any{"network_mode": "host"}},
+	} {
+		if h.View(taskOf(task, "1")) != nil || h.Task(taskOf(task, "1")) != nil {
+			t.Errorf("a task of %s with %v has a view", task.Driver, task.Config)
+		}
+	}
+	if h.Alloc(allocOf(group(&api.Task{Driver: "raw_exec"}), "1")) != nil {
+		t.Error("there is a hook without need")
+	}
+}
+
+// If the machine cannot be reached, addresses stay, and one notice says so.
+func TestUnreachable(t *testing.T) {
+	t.Parallel()
+	h := hooksOf(outsider{err: errors.New("rootless")})
+	var notices []string
+	task := taskOf(&api.Task{Driver: "docker"}, "1")
+	task.Publish = func(_ time.Time, body event.Body) { notices = append(notices, body.(event.Notice).Text) }
+	view, from := h.View(task), taskenv.Endpoint{Host: "127.0.0.1", Port: 5432}
+	for range 2 {
+		if got := view(from); got != from {
+			t.Errorf("it is at %v", got)
+		}
+	}
+	if want := "docker tasks cannot reach what listens at 127.0.0.1: rootless"; strings.Join(notices, "\n") != want {
+		t.Errorf("notices: %q", notices)
+	}
+}
