@@ -134,6 +134,14 @@ func (m *meshes) sidecar(k connect) (diagnostics jobspec.Diagnostics) {
 			Path: at.Attr("transparent_proxy"), Remedy: "name the services in upstreams",
 		})
 	}
+	if inside, _ := byNetwork(k.group, m.Drivers); len(p.Upstreams) > 0 && len(inside) > 0 && m.Entry&notices != 0 {
+		diagnostics = append(diagnostics, jobspec.Diagnostic{
+			Severity: jobspec.Warning, Path: at.Index("upstreams", 0),
+			Summary: fmt.Sprintf("upstreams do not reach the network of group %q", *k.group.Name),
+			Detail:  fmt.Sprintf("nothing listens at their addresses in containers (%s)", strings.Join(inside, ", ")),
+			Remedy:  "use the addresses of the services, from a template",
+		})
+	}
 	for i, u := range p.Upstreams {
 		diagnostics = append(diagnostics, m.upstream(k, u, at.Index("upstreams", i))...)
 	}

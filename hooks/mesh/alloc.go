@@ -71,7 +71,10 @@ func (a *alloc) start(ctx context.Context, p plan) (err error) {
 		}
 	}
 	for _, u := range p.upstreams {
-		if err = a.startUpstream(ctx, u); err != nil {
+		if !a.outside(a.group) { // nothing can listen in the network of the group
+			break
+		}
+		if err = a.listen(ctx, u); err != nil {
 			return fmt.Errorf("upstream %q of service %q: %w", u.destination, u.of, err)
 		}
 	}
@@ -147,12 +150,15 @@ func (a *alloc) Update(ctx context.Context, _ *api.Job, group *api.TaskGroup) er
 // startSidecar leads a port of this machine to a service of the group, and
 // registers it.
 func (a *alloc) startSidecar(ctx context.Context, s sidecar) error {
-	at, dial := endpoint{host: localhost}, dialAt(s.local)
-	if own, ok := labeled(s.port, a.info.Ports); ok {
+	at, local := endpoint{host: localhost}, s.local
+	if ip := a.inside(s.task); ip != "" { // where the driver has forwarded the ports of the group
+		local.host = ip
+	} else if own, ok := labeled(s.port, a.info.Ports); ok {
 		at = endpoint{own.HostIP, own.Value}
 	} else if s.port != "" {
 		return fmt.Errorf("the group has no port %q", s.port)
 	}
+	dial := dialAt(local)
 	if a.mesh.cfg.Idle {
 		at.port = cmp.Or(at.port, s.local.port)
 	} else {
@@ -184,7 +190,7 @@ func (a *alloc) startSidecar(ctx context.Context, s sidecar) error {
 // expose leads a port of the group to one of a task.
 func (a *alloc) expose(ctx context.Context, e exposed) error {
 	at := endpoint{e.port.HostIP, e.port.Value}
-	if at == e.local { // the task listens there itself
+	if at == e.local || a.inside(e.task) != "" { // the task listens there itself, or the driver has the port
 		return nil
 	}
 	f, err := newForward(ctx, listenAt(at), dialAt(e.local))
@@ -193,9 +199,6 @@ func (a *alloc) expose(ctx context.Context, e exposed) error {
 	}
 	return err
 }
-
-// startUpstream leads an address of the tasks' network to a service.
-func (a *alloc) startUpstream(ctx context.Context, u upstream) error { return a.listen(ctx, u) }
 
 // listen leads an address of this machine to a service.
 func (a *alloc) listen(ctx context.Context, u upstream) error {
@@ -226,6 +229,22 @@ func (a *alloc) direct(to target, at endpoint) bool {
 		}
 	}
 	return false
+}
+
+// inside returns the address of a task in the network of its group, or "" if it
+// uses the network of this machine. A service without a task is one of those in
+// the network.
+func (a *alloc) inside(task string) string {
+	n := a.info.Isolation()
+	if n == nil {
+		return ""
+	}
+	for _, t := range a.group.Tasks {
+		if t.Name == task && t.Driver != n.Driver {
+			return ""
+		}
+	}
+	return n.IP
 }
 
 // outside reports whether tasks of a group use the network of this machine.

@@ -232,6 +232,26 @@ func TestSidecar(t *testing.T) {
 	}
 }
 
+// A service in a network of its own is reached there; its upstreams are not on
+// this machine.
+func TestInside(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	app := f.serve(func(conn net.Conn) { _, _ = io.WriteString(conn, "app") })
+	s := needs("db", 1) // a port that an ordinary user cannot have
+	s.PortLabel = fmt.Sprint(app.port)
+	s.Connect.SidecarService.Proxy.LocalServiceAddress = "192.0.2.1" // cannot be reached from here
+	s.Connect.SidecarService.Port = "http"
+	a := f.alloc("a", s)
+	a.info.Isolation = func() *drivers.NetworkIsolation { return &drivers.NetworkIsolation{Driver: "docker", IP: app.host} }
+	a.info.Capabilities = func(string) drivers.Capabilities { return drivers.Capabilities{MustInitiateNetwork: true} }
+	f.start(a)
+	i := f.catalog.Services(service.Named("client-sidecar-proxy"))[0]
+	if got := f.read(endpoint{i.Address, i.Port}); got != "app" {
+		t.Errorf("the sidecar says %q", got)
+	}
+}
+
 // Allocations share an address that leads to the same service, until the last
 // one has ended; another service cannot have it.
 func TestSharedAddress(t *testing.T) {
