@@ -183,12 +183,19 @@ func (a *app) awaitEnd(ctx context.Context, found *liveAgent, agent process.ID) 
 	defer stop()
 	tell := a.sayWaiting(ctx, found.server, "", ui.Plain)
 	defer tell()
+	ended := agent.Ended()
 	for agent.Running() {
+		var again <-chan time.Time
+		if ended == nil { // the system does not report it
+			again = time.After(agentPause)
+		}
 		select {
 		case <-ctx.Done():
 			a.say("the agent is stopping; not waiting for its end")
 			return stopped(ctx, context.Cause(ctx))
-		case <-time.After(agentPause):
+		case <-ended:
+			return nil
+		case <-again:
 		}
 	}
 	return nil

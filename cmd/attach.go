@@ -70,6 +70,7 @@ Exit codes:
 }
 
 func runAttach(ctx context.Context, a *app, job string, opts attachOptions) error {
+	a.guardInWorkflow(opts.mode)
 	remote, err := opts.remote()
 	switch {
 	case err != nil:
@@ -79,28 +80,30 @@ func runAttach(ctx context.Context, a *app, job string, opts attachOptions) erro
 	}
 	ctx, stop := a.stoppable(ctx)
 	defer stop()
-	summary, err := attachHere(ctx, a, job, opts)
+	code, err := attachHere(ctx, a, job, opts)
 	if err != nil {
 		return stopped(ctx, err)
 	}
-	return silent(summary.ExitCode)
+	return silent(code)
 }
 
-// attachHere shows a run of this machine until it ends, and returns its
-// summary.
-func attachHere(ctx context.Context, a *app, job string, opts attachOptions) (*view.Summary, error) {
+// attachHere shows a run of this machine until it ends, and returns its exit code.
+func attachHere(ctx context.Context, a *app, job string, opts attachOptions) (code int, err error) {
 	d, err := a.findRun(ctx, job, opts.dataDir)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
 	defer d.Close()
+	if err := oneOfAgent(d, job); err != nil {
+		return 0, err
+	}
 	jobs, err := d.Jobs(ctx)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
 	began, err := d.Began() // perhaps under an earlier engine
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
 	if submitted := time.Unix(0, *jobs[0].SubmitTime); submitted.Before(began) {
 		began = submitted
@@ -111,21 +114,28 @@ func attachHere(ctx context.Context, a *app, job string, opts attachOptions) (*v
 	}
 	if !opts.history && opts.mode != ui.JSON {
 		if options.Past, err = d.Past(ctx); err != nil {
-			return nil, err
+			return 0, err
 		}
 		options.Said = soFar(options.Past, jobs, time.Since(began))
 	}
 	display := view.New(a.streams, options)
-	if err := follow(ctx, outside(d, display, true)); err != nil {
+	loop := outside(d, display, true)
+	v := verdict.New(verdict.Policy{Outlives: true}, jobs, options.Past...)
+	loop.Decider = v
+	if err := follow(ctx, loop); err != nil {
 		a.goesOn(ctx, d)
-		return nil, err
+		return 0, err
+	}
+	if d.Self.Agent { // which writes no summaries
+		display.End(resultOf(v))
+		return v.Code(), nil
 	}
 	summary, err := record.Read(d.Self.Runs[d.IDs[0]])
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
 	display.End(view.Result{ExitCode: summary.ExitCode, Cause: summary.Cause, User: summary.User, Time: summary.Ended()})
-	return summary, nil
+	return summary.ExitCode, nil
 }
 
 // attachCluster shows a job of a cluster until the job has ended.

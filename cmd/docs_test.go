@@ -39,6 +39,10 @@ func visibleFlags(c *cobra.Command) (names []string) {
 func ran(t *testing.T, args ...string) string {
 	t.Helper()
 	streams, out, errs := ui.Test()
+	dir := t.TempDir()
+	streams.Env = func(name string) string { // completion looks for runs
+		return map[string]string{"XDG_RUNTIME_DIR": dir, "HOME": dir}[name]
+	}
 	a := &app{streams: streams, color: ui.ColorAuto}
 	if code := a.run(t.Context(), args); code != exitOK {
 		t.Fatalf("exit code %d: %s", code, errs)

@@ -116,6 +116,9 @@ func eventsHere(ctx context.Context, a *app, name string, opts eventsOptions) er
 		}
 	}
 	defer d.Close()
+	if err := oneOfAgent(d, name); err != nil {
+		return err
+	}
 	d.Detail = source.Events
 	jobs, err := d.Jobs(ctx)
 	if err != nil {

@@ -64,6 +64,21 @@ func (a *app) findRun(ctx context.Context, job, dataDir string) (*source.Directo
 	return found[0], nil
 }
 
+// oneOfAgent limits the run of an agent to the job that a user names: the jobs of an
+// agent have nothing to do with each other.
+func oneOfAgent(d *source.Directory, name string) error {
+	switch {
+	case !d.Self.Agent:
+	case name != "":
+		d.Narrow(d.Key(name))
+	case len(d.IDs) > 1:
+		return usageError("several jobs are running: name one").withHint("running jobs: %s", strings.Join(jobNames(d.IDs), ", "))
+	default:
+		d.Narrow(d.IDs[0])
+	}
+	return nil
+}
+
 // liveRuns asks every engine of this user for its runs.
 func (a *app) liveRuns(ctx context.Context) (runs []*source.Directory, err error) {
 	servers, err := a.localServers(ctx)

@@ -86,6 +86,7 @@ func runLogs(ctx context.Context, a *app, targets []string, opts logsOptions) er
 	if err := opts.checkTimes(); err != nil {
 		return err
 	}
+	a.guardInWorkflow(opts.mode)
 	if opts.cluster.Address == "" && isPath(first(targets)) {
 		return logsOfRun(ctx, a, targets, opts)
 	}

@@ -148,6 +148,9 @@ func runStop(ctx context.Context, a *app, job string, opts stopOptions) error {
 			return err
 		}
 	}
+	if d.Self.Agent {
+		return agentJobEnded(ctx, d, jobs[0])
+	}
 	if ended, err := d.Ended(); err != nil || !ended { // other jobs go on
 		return err
 	}
@@ -156,6 +159,25 @@ func runStop(ctx context.Context, a *app, job string, opts stopOptions) error {
 		return err
 	}
 	return silent(summary.ExitCode)
+}
+
+// agentJobEnded returns the exit code of a job of an agent that has ended, as an error.
+// An allocation that another one has replaced does not count.
+func agentJobEnded(ctx context.Context, d *source.Directory, job string) error {
+	s, id := d.Server.Of(job)
+	tasks, _, err := s.Tasks(ctx, id, 0)
+	switch {
+	case client.Missing(err): // it was purged meanwhile
+		return nil
+	case err != nil:
+		return err
+	}
+	if slices.ContainsFunc(tasks, func(t *client.Task) bool {
+		return !t.Replaced() && t.Alloc.ClientStatus == api.AllocClientStatusFailed
+	}) {
+		return silent(exitFailed)
+	}
+	return nil
 }
 
 // stopInAgent stops a job of the agent of the data directory in the way that a flag

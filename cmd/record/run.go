@@ -71,16 +71,25 @@ func (r *Run) Status() string {
 
 // lastStatus returns how the last allocations of the run ended.
 func (r *Run) lastStatus() string {
-	tasks, err := r.Tasks()
+	state, err := r.State()
 	if err != nil {
 		return api.AllocClientStatusLost
 	}
-	for _, t := range tasks {
-		if !t.Replaced() && t.Alloc.ClientStatus != api.AllocClientStatusComplete {
-			return t.Alloc.ClientStatus
+	last := map[string]*fold.Alloc{} // by name
+	for _, a := range state.Allocs {
+		last[a.Name] = a
+	}
+	status := api.AllocClientStatusComplete
+	for _, a := range state.Allocs {
+		switch {
+		case last[a.Name] != a:
+		case a.Status != api.AllocClientStatusComplete:
+			return a.Status
+		case a.Stopped():
+			status = "stopped"
 		}
 	}
-	return api.AllocClientStatusComplete
+	return status
 }
 
 // Began returns when the run began; zero if that is not known.
