@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"taskrun/cmd/client"
 )
 
 // scriptTime limits every wait of a journey.
@@ -173,10 +175,12 @@ func (p *engineProcess) cut() error {
 	}
 }
 
-// endRuns ends the background runs that a script, for example a failed one, has
-// left.
+// endRuns ends the background runs and agents that a script, for example a failed
+// one, has left. An agent may have left its tasks to its keeper.
 func endRuns(taskrun, sockets string, env []string) {
-	if left, _ := filepath.Glob(filepath.Join(sockets, "taskrun", "*.sock")); len(left) == 0 {
+	left, _ := filepath.Glob(filepath.Join(sockets, "taskrun", "*.sock")) // the pattern is valid
+	records, _ := filepath.Glob(filepath.Join(sockets, "taskrun", "*-*.run"))
+	if len(left)+len(records) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), scriptTime)
@@ -186,6 +190,17 @@ func endRuns(taskrun, sockets string, env []string) {
 		cmd.Env = env
 		out, _ := cmd.Output()
 		return out
+	}
+	for _, socket := range left {
+		if s, err := client.Local(socket); err == nil {
+			if self, err := s.Self(ctx); err == nil && self.Agent {
+				run("agent", "stop", "--kill", "--data-dir", self.DataDir)
+			}
+		}
+	}
+	if len(left) == 0 { // a keeper waits for the next agent
+		run("agent", "--detach")
+		run("agent", "stop", "--kill")
 	}
 	for _, r := range runsIn(run("ps", "--output", "json")) {
 		run("stop", r.Job)

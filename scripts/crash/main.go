@@ -17,8 +17,11 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -54,6 +57,15 @@ func crash(n, output, rate int, seed uint64, program string, play playFunc) erro
 		return err
 	}
 	defer os.RemoveAll(dir)
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, syscall.SIGINT, syscall.SIGTERM)
+	go func() {
+		<-stop
+		interrupted.Store(true)
+		killBelow(dir)
+		os.RemoveAll(dir)
+		os.Exit(130)
+	}()
 	if program == "" {
 		program = filepath.Join(dir, "taskrun")
 		if out, err := exec.Command("go", "build", "-o", program, "taskrun").CombinedOutput(); err != nil {
@@ -64,6 +76,22 @@ func crash(n, output, rate int, seed uint64, program string, play playFunc) erro
 		return largeOutput(dir, program, output, rate, rand.New(rand.NewPCG(seed, 0)))
 	}
 	return rounds(dir, n, seed, program, play)
+}
+
+// interrupted is set once a signal ends the program: no further round begins.
+var interrupted atomic.Bool
+
+// killBelow kills all processes of the rounds in a folder, again and again until none
+// comes back: keepers start engines, and rounds start commands.
+func killBelow(dir string) {
+	for quiet := 0; quiet < 5; quiet++ {
+		pids := processesWith("CRASH_ROUND=" + dir + "/")
+		for _, pid := range pids {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may just have ended
+			quiet = 0
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
 }
 
 // playFunc plays one round in a folder, and returns how many times it killed an
@@ -80,6 +108,9 @@ func rounds(dir string, n int, seed uint64, program string, play playFunc) error
 	errs, free := make([]error, n), make(chan struct{}, atOnce)
 	for i := range n {
 		free <- struct{}{}
+		if interrupted.Load() {
+			select {} // until the program exits
+		}
 		group.Go(func() {
 			defer func() { <-free }()
 			kills, err := play(filepath.Join(dir, fmt.Sprint("r", i)), i, seed, program)

@@ -204,7 +204,10 @@ func (r *round) noFIFOs() error {
 }
 
 // processes returns the processes of the round.
-func (r *round) processes() (pids []int) {
+func (r *round) processes() []int { return processesWith(r.mark() + "\x00") }
+
+// processesWith returns the processes with a text in their environment.
+func processesWith(text string) (pids []int) {
 	entries, _ := os.ReadDir("/proc")
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
@@ -212,7 +215,7 @@ func (r *round) processes() (pids []int) {
 			continue
 		}
 		env, err := os.ReadFile(filepath.Join("/proc", e.Name(), "environ"))
-		if err == nil && bytes.Contains(env, []byte(r.mark()+"\x00")) {
+		if err == nil && bytes.Contains(env, []byte(text)) {
 			pids = append(pids, pid)
 		}
 	}
