@@ -137,8 +137,13 @@ func (j *journal) repairHistory() error {
 
 // setAside renames an unusable state file, and returns its new name.
 func setAside(path string) (aside string, err error) {
-	aside = path + "." + time.Now().UTC().Format("20060102T150405.000Z")
+	aside = asideOf(path)
 	return aside, os.Rename(path, aside)
+}
+
+// asideOf returns a new name for an unusable state file.
+func asideOf(path string) string {
+	return path + "." + time.Now().UTC().Format("20060102T150405.000Z")
 }
 
 // write stores a record. If that fails, the record stays in memory, and the

@@ -61,12 +61,16 @@ func (l *Ledger) open(dir string) error {
 		return fmt.Errorf("%q %w: use the taskrun that wrote it, or another data directory", l.path, err)
 	}
 	if len(l.lost) > 0 {
-		aside, err := setAside(l.path)
+		aside := asideOf(l.path)
+		err := os.WriteFile(aside, text, 0o600)
+		if err == nil {
+			err = l.compact() // until then, the file stays in its place
+		}
 		if err != nil {
-			return err
+			return errors.Join(err, os.Remove(aside))
 		}
 		l.lost = append(l.lost, fmt.Sprintf("the file was set aside as %q", aside))
-		return l.compact()
+		return nil
 	}
 	if l.file, err = os.OpenFile(l.path, os.O_WRONLY|os.O_APPEND, 0); err != nil {
 		return err
@@ -207,8 +211,9 @@ func (l *Ledger) Close() error {
 }
 
 // salvage returns the state in the text of a ledger's file, the length of the
-// part of it that can be continued, and what is lost. A file of another version
-// is an error.
+// part of it that can be continued, and what is lost. A last line without an end is
+// not lost, as in readState: nobody was told that it is stored. A file of another
+// version is an error.
 func salvage(text []byte) (s *state, length int, lost []string, err error) {
 	s = newState()
 	var h header
@@ -224,7 +229,6 @@ func salvage(text []byte) (s *state, length int, lost []string, err error) {
 	for number := 2; len(rest) > 0; number++ {
 		line, after, whole := bytes.Cut(rest, []byte("\n"))
 		if !whole {
-			lost = append(lost, fmt.Sprintf("line %d, the last one, was not written to its end", number))
 			break
 		}
 		var r record
