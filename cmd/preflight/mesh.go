@@ -208,7 +208,8 @@ func (m *meshes) claim(k connect, service string, ip netip.Addr, port int, at jo
 // that runs now.
 func (m *meshes) unknown(service, words string, at jobspec.Path) jobspec.Diagnostics {
 	if m.StubsBroken || m.Entry&(Validate|Plan|APIValidate) != 0 || m.local(service) || strings.Contains(service, "$") ||
-		slices.ContainsFunc(m.Stubs.Services, func(s stub.Service) bool { return s.Name == service }) {
+		slices.ContainsFunc(m.Stubs.Services, func(s stub.Service) bool { return s.Name == service }) ||
+		len(m.Stubs.Unfilled(stub.Need{Kind: stub.ServiceBlock, Label: service}, false)) > 0 { // reported by unfilled
 		return nil
 	}
 	if m.Services != nil {

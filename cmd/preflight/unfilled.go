@@ -46,8 +46,10 @@ func unfilled(c *Case) (diagnostics jobspec.Diagnostics) {
 					need(c.Stubs.Unfilled(stub.Need{Kind: stub.VolumeBlock, Label: sourceOf(v)}, false), fmt.Sprintf("group %q mounts it", *g.Name))
 				}
 			}
-			for _, name := range upstreams(g) {
-				need(c.Stubs.Unfilled(stub.Need{Kind: stub.ServiceBlock, Label: name}, false), fmt.Sprintf("it is an upstream of group %q", *g.Name))
+			for _, s := range g.Services {
+				for _, name := range stub.Upstreams(s) {
+					need(c.Stubs.Unfilled(stub.Need{Kind: stub.ServiceBlock, Label: name}, false), fmt.Sprintf("it is an upstream of group %q", *g.Name))
+				}
 			}
 		}
 	}
@@ -110,18 +112,4 @@ func sourceOf(v *api.VolumeRequest) string {
 		return v.Source + "[0]"
 	}
 	return v.Source
-}
-
-// upstreams returns the names of the services that a group reaches through its
-// sidecars.
-func upstreams(g *api.TaskGroup) (names []string) {
-	for _, s := range g.Services {
-		if s.Connect == nil || s.Connect.SidecarService == nil || s.Connect.SidecarService.Proxy == nil {
-			continue
-		}
-		for _, u := range s.Connect.SidecarService.Proxy.Upstreams {
-			names = append(names, u.DestinationName)
-		}
-	}
-	return names
 }

@@ -53,7 +53,7 @@ func (p *parser) overrides(forms []*taskForm) {
 		p.set.Tasks = append(p.set.Tasks, Task{
 			Target: f.Target, Driver: f.Driver, User: f.User, Config: f.Config, Env: f.Env, Rehearsal: p.rehearsal(f.Rehearse),
 			Resources: f.Resources,
-			At: jobspec.RangeOf(f.Block.Header),
+			At:        jobspec.RangeOf(f.Block.Header),
 		})
 	}
 }

@@ -198,14 +198,25 @@ func (k *needs) upstreams(g *api.TaskGroup, at jobspec.Path) {
 	}
 }
 
-// Upstreams returns the names of the services that the sidecar of a service
-// reaches.
+// Upstreams returns the names of the services that the sidecar or the ingress
+// gateway of a service reaches.
 func Upstreams(s *api.Service) (names []string) {
-	if s.Connect == nil || s.Connect.SidecarService == nil || s.Connect.SidecarService.Proxy == nil {
+	if s.Connect == nil {
 		return nil
 	}
-	for _, u := range s.Connect.SidecarService.Proxy.Upstreams {
-		names = append(names, u.DestinationName)
+	if sidecar := s.Connect.SidecarService; sidecar != nil && sidecar.Proxy != nil {
+		for _, u := range sidecar.Proxy.Upstreams {
+			names = append(names, u.DestinationName)
+		}
+	}
+	if gateway := s.Connect.Gateway; gateway != nil && gateway.Ingress != nil {
+		for _, l := range gateway.Ingress.Listeners {
+			for _, to := range l.Services {
+				if to.Name != "*" {
+					names = append(names, to.Name)
+				}
+			}
+		}
 	}
 	return names
 }
