@@ -145,3 +145,33 @@ func TestBadHostVolumes(t *testing.T) {
 		t.Errorf("%+v, %v", response, err)
 	}
 }
+
+// TestHostVolumeStaysIfItsFolderDoes deletes a volume whose folder cannot be
+// removed at first.
+func TestHostVolumeStaysIfItsFolderDoes(t *testing.T) {
+	t.Parallel()
+	dataDir := t.TempDir()
+	f := serveWith(t, func(cfg *httpapi.Config) { cfg.DataDir = dataDir })
+	volumes := f.client.HostVolumes()
+	created, _, err := volumes.Create(&api.HostVolumeCreateRequest{Volume: &api.HostVolume{Name: "data", PluginID: "mkdir"}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, away := filepath.Join(dataDir, "host_volumes"), filepath.Join(dataDir, "away")
+	if err := errors.Join(os.Rename(all, away), os.WriteFile(all, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	order := &api.HostVolumeDeleteRequest{ID: created.Volume.ID}
+	if _, _, err := volumes.Delete(order, nil); err == nil {
+		t.Error("a volume was deleted whose folder stays")
+	}
+	if err := errors.Join(os.Remove(all), os.Rename(away, all)); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := volumes.Delete(order, nil); err != nil {
+		t.Errorf("another try: %v", err)
+	}
+	if _, err := os.Stat(created.Volume.HostPath); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder: %v", err)
+	}
+}

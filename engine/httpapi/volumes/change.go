@@ -155,10 +155,12 @@ func (h *Handler) Delete(r *rest.Request) error {
 	if used := h.claims(v); len(used) > 0 {
 		return fmt.Errorf("volume %s in use by allocations: %v", v.ID, used)
 	}
-	index, err := h.run.Engine.Registry().HostVolumes.Delete(v.ID)
-	if err == nil && v.HostPath == allocdir.VolumeDir(h.dataDir, v.Name) {
-		err = allocdir.RemoveVolume(h.dataDir, v.Name)
+	if v.HostPath == allocdir.VolumeDir(h.dataDir, v.Name) {
+		if err := allocdir.RemoveVolume(h.dataDir, v.Name); err != nil {
+			return err // the volume stays known, so that clients can try again
+		}
 	}
+	index, err := h.run.Engine.Registry().HostVolumes.Delete(v.ID)
 	if err != nil {
 		return err
 	}
