@@ -39,6 +39,8 @@ func (h *Handler) Scheduler(*rest.Request) (any, error) {
 
 // SetScheduler answers PUT /v1/operator/scheduler/configuration. With cas, the
 // configuration must not have changed since that index.
+// RejectJobRegistration has no effect here: in Nomad it concerns tokens without
+// management rights, and without ACLs everybody has those.
 func (h *Handler) SetScheduler(r *rest.Request) error {
 	var config api.SchedulerConfiguration
 	if err := r.Decode(&config); err != nil {
