@@ -162,7 +162,7 @@ func (a *alloc) startSidecar(ctx context.Context, s sidecar) error {
 	if a.mesh.cfg.Idle {
 		at.port = cmp.Or(at.port, s.local.port)
 	} else {
-		f, err := newForward(ctx, listenAt(at), dial)
+		f, err := start(ctx, at, dial)
 		if err != nil {
 			return err
 		}
@@ -170,9 +170,9 @@ func (a *alloc) startSidecar(ctx context.Context, s sidecar) error {
 		a.mesh.setSidecar(key, dial)
 		a.stops = append(a.stops, func() {
 			a.mesh.setSidecar(key, nil)
-			f.stop()
+			f.Stop()
 		})
-		at.port = f.addr.(*net.TCPAddr).Port
+		at.port = f.Addr().(*net.TCPAddr).Port
 	}
 	i := &service.Instance{
 		ServiceRegistration: api.ServiceRegistration{
@@ -193,9 +193,9 @@ func (a *alloc) expose(ctx context.Context, e exposed) error {
 	if at == e.local || a.inside(e.task) != "" { // the task listens there itself, or the driver has the port
 		return nil
 	}
-	f, err := newForward(ctx, listenAt(at), dialAt(e.local))
+	f, err := start(ctx, at, dialAt(e.local))
 	if err == nil {
-		a.stops = append(a.stops, f.stop)
+		a.stops = append(a.stops, f.Stop)
 	}
 	return err
 }

@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"taskrun/engine/leaf/forward"
 )
 
 // dialTimeout is how long connecting to an instance may take, as in Envoy.
@@ -22,7 +24,7 @@ type machine struct {
 
 // shared is a forward that several allocations use.
 type shared struct {
-	*forward
+	*forward.Forward
 
 	target target
 	owner  string
@@ -34,17 +36,17 @@ type target struct{ namespace, service string }
 
 // share starts a forward at an address, or joins the one that leads to the same
 // service. The owner is for messages. Call release once it is not needed.
-func (m *machine) share(ctx context.Context, at endpoint, to target, owner string, dial dialer) (release func(), err error) {
+func (m *machine) share(ctx context.Context, at endpoint, to target, owner string, dial forward.Dial) (release func(), err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := m.shared[at]
 	switch {
 	case s == nil:
-		f, err := newForward(ctx, listenAt(at), dial)
+		f, err := start(ctx, at, dial)
 		if err != nil {
 			return nil, err
 		}
-		s = &shared{forward: f, target: to, owner: owner}
+		s = &shared{Forward: f, target: to, owner: owner}
 		m.shared[at] = s
 	case s.target != to:
 		return nil, fmt.Errorf("%s leads to service %q for %s: choose another local_bind_port", at, s.target.service, s.owner)
@@ -58,19 +60,21 @@ func (m *machine) release(at endpoint, s *shared) {
 	defer m.mu.Unlock()
 	if s.users--; s.users == 0 {
 		delete(m.shared, at)
-		s.stop()
+		s.Stop()
 	}
 }
 
-// listenAt opens a listener on this machine.
-func listenAt(at endpoint) opener {
-	return func(ctx context.Context) (net.Listener, error) {
-		return new(net.ListenConfig).Listen(ctx, "tcp", at.String())
+// start starts a forward at an address of this machine.
+func start(ctx context.Context, at endpoint, dial forward.Dial) (*forward.Forward, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", at.String())
+	if err != nil {
+		return nil, err
 	}
+	return forward.Start(l, dial), nil
 }
 
 // dialAt opens connections on this machine.
-func dialAt(at endpoint) dialer {
+func dialAt(at endpoint) forward.Dial {
 	d := net.Dialer{Timeout: dialTimeout}
 	return func(ctx context.Context) (net.Conn, error) { return d.DialContext(ctx, "tcp", at.String()) }
 }

@@ -15,10 +15,9 @@
 package mesh
 
 import (
-	"context"
-	"net"
 	"sync"
 
+	"taskrun/engine/leaf/forward"
 	"taskrun/engine/leaf/service"
 	"taskrun/hooks"
 )
@@ -40,18 +39,15 @@ type Mesh struct {
 	machine machine
 
 	mu       sync.Mutex
-	sidecars map[sidecarKey]dialer // of this engine
+	sidecars map[sidecarKey]forward.Dial // of this engine
 }
 
 // sidecarKey identifies the sidecar of a service.
 type sidecarKey struct{ alloc, service string }
 
-// dialer opens a connection to where a forward leads.
-type dialer func(context.Context) (net.Conn, error)
-
 // New returns the hooks of an engine.
 func New(cfg Config) *Mesh {
-	return &Mesh{cfg: cfg, machine: machine{shared: map[endpoint]*shared{}}, sidecars: map[sidecarKey]dialer{}}
+	return &Mesh{cfg: cfg, machine: machine{shared: map[endpoint]*shared{}}, sidecars: map[sidecarKey]forward.Dial{}}
 }
 
 // Alloc makes the hook of an allocation, or returns nil if its group is in no
@@ -65,7 +61,7 @@ func (m *Mesh) Alloc(info hooks.Alloc) hooks.AllocHook {
 	return nil
 }
 
-func (m *Mesh) setSidecar(key sidecarKey, dial dialer) {
+func (m *Mesh) setSidecar(key sidecarKey, dial forward.Dial) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if dial == nil {
@@ -75,7 +71,7 @@ func (m *Mesh) setSidecar(key sidecarKey, dial dialer) {
 	}
 }
 
-func (m *Mesh) sidecar(key sidecarKey) dialer {
+func (m *Mesh) sidecar(key sidecarKey) forward.Dial {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.sidecars[key]

@@ -7,6 +7,7 @@ import (
 	"net"
 	"sync/atomic"
 
+	"taskrun/engine/leaf/forward"
 	"taskrun/engine/leaf/service"
 )
 
@@ -58,7 +59,7 @@ func (r *resolver) try(ctx context.Context) (net.Conn, error) {
 // dialerOf returns the way to an instance: directly to what its sidecar leads
 // to, if that is one of this engine; otherwise to its sidecar, which knows the
 // way; or to itself if it has none.
-func (m *Mesh) dialerOf(i, proxy *service.Instance) dialer {
+func (m *Mesh) dialerOf(i, proxy *service.Instance) forward.Dial {
 	if i.AllocID != "" {
 		if dial := m.sidecar(sidecarKey{i.AllocID, i.ServiceName}); dial != nil {
 			return dial
