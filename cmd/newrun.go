@@ -90,7 +90,7 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 		Drivers: a.drivers(),
 		Hooks: hooks.New(hooks.Options{
 			Drivers: a.drivers(), DataDir: b.dataDir, HostVolume: folders.orRegistered(running, b.dataDir), Stubs: stubs, Services: services,
-			Keys: keys, TaskAPI: taskAPI, Elsewhere: elsewhere, Unprobed: opts.rehearse, Offline: opts.offline,
+			Keys: keys, TaskAPI: taskAPI, Elsewhere: elsewhere, Unprobed: opts.rehearse, Offline: opts.offline, Unsourced: opts.rehearse,
 			Environment: !opts.rehearse && b.virtual == nil, Given: append(jobfile.Given(files), b.given...),
 		}),
 		Node:         node,
@@ -141,7 +141,7 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 	default:
 		r.display = view.New(a.streams, view.Options{
 			Mode: opts.mode, Color: a.color, Time: opts.time, Verbose: opts.verbose,
-			Jobs: jobfile.Jobs(files), Warnings: asDiagnostics(warnings),
+			Jobs: jobfile.Jobs(files), Warnings: asDiagnostics(warnings), Untested: asDiagnostics(opts.untested),
 			Begin: b.began, Version: currentVersion().Version, DataDir: b.dataDir, Socket: r.socket, Virtual: b.virtual != nil,
 		})
 	}

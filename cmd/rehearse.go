@@ -12,18 +12,20 @@ func newRehearseCommand(a *app) *cobra.Command {
 		Use:   "rehearse [FILE...]",
 		Short: "Dry run: do everything except start tasks",
 		Long: `Do a dry run of job files: do everything that "taskrun up" does, except start
-tasks. Variables, ports, templates, artifacts, services and the order of the
-tasks are as in a run. Checks pass, and no driver has to be installed. The
-rehearsal ends by itself and leaves nothing behind, unless --data-dir is given.
-It fails if any step fails or a stub is missing. It always runs on this machine.
+tasks. Variables, ports, templates, services and the order of the tasks are as
+in a run. Checks pass, and no driver has to be installed. The rehearsal ends by
+itself and leaves nothing behind, unless --data-dir is given. It fails if any
+step fails or a stub is missing. What only a certain machine has, such as users,
+devices and networks, is listed at the end as not tested.
 
 ` + fileHelp + `
 
 A rehearse block in the stubs file decides how long a task runs and how it ends.
 
-With --virtual the clock jumps to whatever happens next, so that hours of
-restarts take no time. It begins on 2026-01-01, and --timeout (default 168h)
-counts on it. The same files and the same --seed always give the same output.
+The clock jumps to whatever happens next, so that hours of restarts take no
+time. It begins on 2026-01-01, and --timeout (default 168h) counts on it. The
+same files and the same --seed always give the same output. With --download,
+artifacts are downloaded and the time is real.
 
 Exit codes:
   0    everything works
@@ -34,14 +36,13 @@ Exit codes:
   129, 130, 143  stopped by SIGHUP, SIGINT, SIGTERM
   141  stdout was closed`,
 		Example: `  taskrun rehearse web.nomad.hcl
-  taskrun rehearse --strict --offline --stubs ci/taskrun.hcl web.nomad.hcl`,
+  taskrun rehearse --strict --stubs ci/taskrun.hcl web.nomad.hcl`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			// The data directory of the environment and the config file is for runs.
 			opts.ownData = !cmd.Flags().Changed("data-dir")
-			if cmd.Flags().Changed("seed") && !opts.virtual {
-				return usageError("--seed is for rehearsals in virtual time").withHint("add --virtual")
+			if opts.download && (cmd.Flags().Changed("seed") || opts.offline || opts.virtual) {
+				return usageError("--download cannot be combined with --seed, --offline or --virtual: it takes place in real time")
 			}
-			opts.offline = opts.offline || opts.virtual
 			if err := opts.startReports(a, "taskrun rehearse"); err != nil {
 				return err
 			}
@@ -56,8 +57,11 @@ Exit codes:
 	opts.machineOptions.bind(flags)
 	opts.bindOffline(flags)
 	opts.bindTimeout(flags)
-	flags.BoolVar(&opts.virtual, "virtual", false, "use a clock that jumps, so that days take no time; downloads no artifacts")
-	flags.Uint64Var(&opts.seed, "seed", 1, "with --virtual: `number` from which all random numbers derive")
+	flags.BoolVar(&opts.download, "download", false, "download artifacts, in real time")
+	flags.Uint64Var(&opts.seed, "seed", 1, "`number` from which all random numbers derive")
+	// What is the default now.
+	flags.BoolVar(&opts.virtual, "virtual", false, "use a clock that jumps: the default")
+	hide(flags, "virtual", "offline")
 	bindOutput(cmd, &opts.mode, "plain, json or quiet")
 	bindTime(cmd, &opts.time)
 	bindVerbose(flags, &opts.verbose)

@@ -68,7 +68,7 @@ func upRepeatedly(ctx context.Context, a *app, args []string, opts upOptions) er
 	if err != nil {
 		return err
 	}
-	files, warnings, err := readToRun(ctx, a, args, opts, dataDir, nil)
+	files, warnings, err := readToRun(ctx, a, args, &opts, dataDir, nil)
 	if err != nil {
 		return err
 	}

@@ -102,6 +102,7 @@ var samples = map[string][3]string{
 	"meta":              {"[a=file]", "[b=env]", "[c=flag]"},
 	"rehearse":          {"true", "false", "true"},
 	"offline":           {"true", "false", "true"},
+	"download":          {"true", "false", "true"},
 	"purge":             {"true", "false", "true"},
 	"http-auth":         {"file:1", "env:2", "flag:3"},
 	"http":              {"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"},

@@ -67,7 +67,7 @@ func updateHere(ctx context.Context, a *app, args []string, opts upOptions) erro
 	if err != nil {
 		return err
 	}
-	files, warnings, err := readToRun(ctx, a, args, opts, dataDir, nil)
+	files, warnings, err := readToRun(ctx, a, args, &opts, dataDir, nil)
 	if err != nil {
 		return err
 	}

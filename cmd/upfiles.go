@@ -14,7 +14,7 @@ import (
 
 // readToRun reads and checks job files. If they cannot run, it shows why and
 // returns a silent error. Warnings are left for the view of the run.
-func readToRun(ctx context.Context, a *app, args []string, opts upOptions, dataDir string, stage *rehearse.Rehearsal) ([]jobfile.File, jobspec.Diagnostics, error) {
+func readToRun(ctx context.Context, a *app, args []string, opts *upOptions, dataDir string, stage *rehearse.Rehearsal) ([]jobfile.File, jobspec.Diagnostics, error) {
 	opts.Placeholders = opts.rehearse
 	files, diagnostics, err := a.read(ctx, args, opts.jobOptions)
 	if err != nil {
@@ -26,7 +26,7 @@ func readToRun(ctx context.Context, a *app, args []string, opts upOptions, dataD
 		return nil, nil, err
 	}
 	defer done()
-	c.EnforceMemory = opts.enforce
+	c.EnforceMemory, c.Download = opts.enforce, opts.download
 	if c.Entry == preflight.Up {
 		c.Taken = func(number int) error { return a.takenPort(ctx, files, dataDir, number) }
 	}
@@ -35,6 +35,9 @@ func readToRun(ctx context.Context, a *app, args []string, opts upOptions, dataD
 		stage.Admit(c.Files)
 	}
 	diagnostics = opts.wanted(sorted(diagnostics, c.Check()))
+	if stage != nil {
+		opts.untested = c.Untested()
+	}
 	if err := opts.refuse(a, files, diagnostics); err != nil {
 		return nil, nil, err
 	}

@@ -26,12 +26,13 @@ func upHere(ctx context.Context, a *app, args []string, opts upOptions) error {
 	defer removeData()
 	var stage *rehearse.Rehearsal
 	if opts.rehearse {
-		stage = rehearse.New(a.drivers(), opts.offline)
+		opts.virtual, opts.offline = !opts.download, !opts.download
+		stage = rehearse.New(a.drivers())
 		stage.Lagged = opts.virtual
 		a.drivers = func() map[string]drivers.Driver { return stage.Drivers }
 		a.healthOf = nil
 	}
-	files, warnings, err := readToRun(ctx, a, args, opts, dataDir, stage)
+	files, warnings, err := readToRun(ctx, a, args, &opts, dataDir, stage)
 	if err != nil {
 		return err
 	}
@@ -41,7 +42,7 @@ func upHere(ctx context.Context, a *app, args []string, opts upOptions) error {
 	}
 	if stage != nil {
 		p.Stage = stage
-		warnings = append(warnings, stage.Notice())
+		warnings = append(warnings, rehearse.Notice())
 	}
 	if opts.detach {
 		return runDetach(ctx, a, files, warnings, opts, dataDir)

@@ -12,6 +12,7 @@ import (
 	"taskrun/cmd/ui"
 	"taskrun/cmd/verdict"
 	"taskrun/engine/health"
+	"taskrun/jobspec"
 )
 
 type upOptions struct {
@@ -32,7 +33,9 @@ type upOptions struct {
 	virtual  bool // in virtual time, with chance from the seed
 	seed     uint64
 	offline  bool
-	ownData  bool // use a data directory of its own
+	download bool                // of a rehearsal: artifacts, in real time
+	untested jobspec.Diagnostics // by a rehearsal
+	ownData  bool                // use a data directory of its own
 	update   bool
 	agent    bool // run the jobs in an agent
 	detach   bool
@@ -107,7 +110,7 @@ func (o *upOptions) bindEngine(flags *pflag.FlagSet) {
 }
 
 func (o *upOptions) bindOffline(flags *pflag.FlagSet) {
-	flags.BoolVar(&o.offline, "offline", false, "download no artifacts")
+	flags.BoolVar(&o.offline, "offline", false, "download no artifacts: the default of a rehearsal")
 }
 
 // startReports checks the flags for reports, before anything starts.

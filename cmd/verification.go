@@ -76,7 +76,7 @@ func (v *verification) run(ctx context.Context, args []string) (err error) {
 // read reads and checks the job file, and lists what the sides cannot do.
 func (v *verification) read(ctx context.Context, args []string) error {
 	up := upOptions{jobOptions: v.opts.jobOptions, machineOptions: v.opts.machineOptions, mode: v.opts.mode}
-	files, warnings, err := readToRun(ctx, v.a, args, up, v.scratch, nil)
+	files, warnings, err := readToRun(ctx, v.a, args, &up, v.scratch, nil)
 	if err != nil {
 		return err
 	}

@@ -58,6 +58,7 @@ type Case struct {
 	DataDir     string
 	MaxAllocs   int // of a job; 0: left to a cluster
 
+	Download      bool // artifacts, in a rehearsal
 	HostPaths     bool // tasks get the paths of this machine
 	EnforceMemory bool // limits are enforced
 	MemoryMax     bool // memory_max has an effect

@@ -43,22 +43,10 @@ func unknownConstraints(c *Case, f File) jobspec.Diagnostics {
 	return placement.Unknown(f.Job, c.node())
 }
 
-// staticPorts refuses static ports that need several machines. In a rehearsal,
-// which opens no ports, it warns.
+// staticPorts refuses static ports that need several machines.
 func staticPorts(c *Case) jobspec.Diagnostics {
 	var taken placement.StaticPorts
-	diagnostics := perJob(func(_ *Case, f File) jobspec.Diagnostics { return taken.Check(f.Job) })(c)
-	if c.Entry == Rehearse {
-		diagnostics = withSeverity(diagnostics, jobspec.Warning)
-	}
-	return diagnostics
-}
-
-func withSeverity(diagnostics jobspec.Diagnostics, s jobspec.Severity) jobspec.Diagnostics {
-	for i := range diagnostics {
-		diagnostics[i].Severity = s
-	}
-	return diagnostics
+	return perJob(func(_ *Case, f File) jobspec.Diagnostics { return taken.Check(f.Job) })(c)
 }
 
 // memoryMax warns about each memory_max without effect.

@@ -3,9 +3,7 @@
 package rehearse
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -29,9 +27,7 @@ type Rehearsal struct {
 	Lagged bool
 
 	jobs    []*api.Job
-	offline bool
 	scripts map[role]rehearsal.Script
-	left    []string // tasks and downloads that are left out
 	acts    map[act]bool
 	offered map[string]int // services that were registered, by allocation
 	expect  map[string]int // and those that are to be, by job and group
@@ -43,12 +39,11 @@ type (
 	act  struct{ alloc, task string }
 )
 
-// New returns a rehearsal with a mock in the role of each driver. An offline one
-// downloads no artifacts.
-func New(known map[string]drivers.Driver, offline bool) *Rehearsal {
+// New returns a rehearsal with a mock in the role of each driver.
+func New(known map[string]drivers.Driver) *Rehearsal {
 	r := &Rehearsal{
-		offline: offline, scripts: map[role]rehearsal.Script{},
-		acts: map[act]bool{}, offered: map[string]int{}, expect: map[string]int{},
+		scripts: map[role]rehearsal.Script{},
+		acts:    map[act]bool{}, offered: map[string]int{}, expect: map[string]int{},
 	}
 	r.Drivers = Mocks(known, r.script)
 	return r
@@ -82,15 +77,22 @@ func (r *Rehearsal) Admit(files []preflight.File) {
 	}
 }
 
-// Admit adds mocks of the drivers of a job that taskrun does not have but knows.
+// Admit adds mocks of the drivers of a job that taskrun does not have: those that it
+// knows, and plugins, which may have any options.
 func Admit(mocks map[string]drivers.Driver, job *api.Job, script func(*drivers.TaskConfig) rehearsal.Script) {
 	for _, g := range job.TaskGroups {
 		for _, t := range g.Tasks {
-			schema := catalog.Schema(t.Driver)
-			if mocks[t.Driver] != nil || schema == nil {
+			if mocks[t.Driver] != nil || t.Driver == "" {
 				continue
 			}
-			seen := rehearsal.Role{Name: t.Driver, Schema: schema, FS: drivers.FSIsolationImage}
+			options := catalog.Schema(t.Driver)
+			if options == nil && preflight.IsPlugin(mocks, t.Driver) {
+				options = catalog.AnyOptions(job, t.Driver)
+			}
+			if options == nil {
+				continue
+			}
+			seen := rehearsal.Role{Name: t.Driver, Schema: options, FS: drivers.FSIsolationImage}
 			if t.Driver == "exec2" {
 				seen.FS = drivers.FSIsolationUnveil
 			}
@@ -118,6 +120,7 @@ func (r *Rehearsal) Cast(files []jobfile.File) {
 
 func (r *Rehearsal) castGroup(f jobfile.File, g *api.TaskGroup) {
 	g.ShutdownDelay = nil
+	substitute(g)
 	r.expect[*f.Job.ID+"/"+*g.Name] = len(g.Services)
 	for _, t := range g.Tasks {
 		t.ShutdownDelay = 0
@@ -129,9 +132,16 @@ func (r *Rehearsal) castGroup(f jobfile.File, g *api.TaskGroup) {
 		if !isHook(t, api.TaskLifecycleHookPoststop) {
 			r.expect[*f.Job.ID+"/"+*g.Name] += len(t.Services)
 		}
-		r.left = append(r.left, fmt.Sprintf("%s of %s (%s)", command(t), t.Name, t.Driver))
-		if r.offline && len(t.Artifacts) > 0 {
-			r.left = append(r.left, fmt.Sprintf("the download of %d artifacts of %s", len(t.Artifacts), t.Name))
+	}
+}
+
+// substitute removes what only a certain machine has: users, who may not exist
+// here or may not own files.
+func substitute(g *api.TaskGroup) {
+	for _, t := range g.Tasks {
+		t.User = ""
+		for _, tmpl := range t.Templates {
+			tmpl.Uid, tmpl.Gid = nil, nil
 		}
 	}
 }
@@ -153,26 +163,10 @@ func runFor(j *api.Job, g *api.TaskGroup, t *api.Task) time.Duration {
 	return rehearsal.Forever
 }
 
-// command is what a task would run, as far as its config says.
-func command(t *api.Task) string {
-	for _, option := range []string{"image", "command", "jar_path", "class", "image_path"} {
-		if text, ok := t.Config[option].(string); ok && text != "" {
-			return text
-		}
-	}
-	return "what there is to run"
-}
-
-// Notice lists what the rehearsal leaves out.
-func (r *Rehearsal) Notice() jobspec.Diagnostic {
-	const shown = 20
-	left := r.left
-	if len(left) > shown {
-		left = append(slices.Clone(left[:shown]), fmt.Sprintf("and %d more", len(left)-shown))
-	}
+// Notice says what a rehearsal is.
+func Notice() jobspec.Diagnostic {
 	return jobspec.Diagnostic{
-		Severity: jobspec.Warning,
+		Severity: jobspec.Notice,
 		Summary:  "this is a rehearsal: no command is run, no service is probed, no port is opened",
-		Detail:   "not run: " + strings.Join(left, ", "),
 	}
 }

@@ -28,6 +28,9 @@ func New() map[string]drivers.Driver {
 	return byName
 }
 
+// Has reports whether taskrun has a driver.
+func Has(name string) bool { return New()[name] != nil }
+
 // Unisolated reports whether a driver isolates its tasks in Nomad but not here,
 // and returns the options that therefore have no effect.
 func Unisolated(d drivers.Driver) (options []string, ok bool) {

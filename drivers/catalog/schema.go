@@ -1,7 +1,11 @@
 package catalog
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/hashicorp/hcl/v2/hcldec"
+	"github.com/hashicorp/nomad/api"
 	"github.com/zclconf/go-cty/cty"
 
 	"taskrun/drivers/schema"
@@ -27,4 +31,18 @@ func qemu() hcldec.Spec {
 		schema.Optional(schema.Texts, "args"),
 		schema.Optional(schema.PortMap, "port_map"),
 	)
+}
+
+// AnyOptions returns a schema of the options that the tasks of a driver have, for
+// plugins whose options are not known.
+func AnyOptions(job *api.Job, driver string) hcldec.Spec {
+	var names []string
+	for _, g := range job.TaskGroups {
+		for _, t := range g.Tasks {
+			if t.Driver == driver {
+				names = slices.AppendSeq(names, maps.Keys(t.Config))
+			}
+		}
+	}
+	return schema.Optional(cty.DynamicPseudoType, names...)
 }

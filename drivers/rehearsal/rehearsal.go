@@ -38,9 +38,11 @@ var _ drivers.Driver = (*Driver)(nil)
 // New returns a driver without tasks. Each start of a task calls script.
 func New(role Role, script func(*drivers.TaskConfig) Script) *Driver {
 	d := &Driver{Driver: mock.New(), role: role, script: script}
-	d.LikeProcesses = role.Name != d.Driver.Info().Name
+	d.LikeProcesses = role.Name != mockName
 	return d
 }
+
+const mockName = "mock_driver"
 
 // Info returns the name of the other driver.
 func (d *Driver) Info() drivers.Info { return drivers.Info{Name: d.role.Name} }
@@ -49,9 +51,9 @@ func (d *Driver) Info() drivers.Info { return drivers.Info{Name: d.role.Name} }
 func (d *Driver) TaskConfigSchema() hcldec.Spec { return d.role.Schema }
 
 // Capabilities are those of mock_driver, with the other driver's view of the file
-// system.
+// system and, as in Nomad, a network for each group that requests one.
 func (d *Driver) Capabilities() drivers.Capabilities {
-	return drivers.Capabilities{FSIsolation: d.role.FS}
+	return drivers.Capabilities{FSIsolation: d.role.FS, MustInitiateNetwork: d.role.Name != mockName}
 }
 
 // Fingerprint reports that the driver is healthy, whether the other one is or not.
@@ -63,5 +65,12 @@ func (d *Driver) Fingerprint(ctx context.Context) (<-chan drivers.Fingerprint, e
 func (d *Driver) StartTask(ctx context.Context, cfg *drivers.TaskConfig) (*drivers.TaskHandle, *drivers.Network, error) {
 	played := *cfg
 	played.Config = d.script(cfg).late(cfg.Config)
-	return d.Driver.StartTask(ctx, &played)
+	handle, network, err := d.Driver.StartTask(ctx, &played)
+	if network != nil && network.IP == "" && d.role.FS == drivers.FSIsolationImage {
+		network.IP = containerIP
+		if n := cfg.Network; n != nil && n.IP != "" {
+			network.IP = n.IP
+		}
+	}
+	return handle, network, err
 }

@@ -57,6 +57,8 @@ type Options struct {
 	// Drivers tell where tasks in networks of their own reach this machine. nil:
 	// there are no such tasks.
 	Drivers map[string]drivers.Driver
+	// Unsourced: files that templates name as their source may be missing.
+	Unsourced bool
 	// Environment: the environments of tasks are kept with the run.
 	Environment bool
 	// Given are values from outside of the job file, which may be secrets.
@@ -115,7 +117,7 @@ func New(opts Options) hooks.Catalog {
 			volumes.New(volumes.Config{DataDir: opts.DataDir, Stub: opts.HostVolume}),
 			download,
 			api,
-			template.New(template.Config{Stubs: opts.Stubs, Services: all, View: views.View}),
+			template.New(template.Config{Stubs: opts.Stubs, Services: all, View: views.View, Unsourced: opts.Unsourced}),
 			offered.Task,
 			kept,
 		},

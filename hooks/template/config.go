@@ -14,6 +14,9 @@ type Config struct {
 	// View returns where a task sees addresses of this machine; nil, for the
 	// function or its result: where the machine does.
 	View func(hooks.Task) taskenv.View
+	// Unsourced: the file of a "source" may be missing, and is empty then. In a
+	// rehearsal nothing would bring it.
+	Unsourced bool
 }
 
 // Stubs are local values that replace those of a cluster.

@@ -14,7 +14,7 @@ func TestPerms(t *testing.T) {
 	for perms, want := range map[string]fs.FileMode{"777": 0o777, "0777": 0o777, "0": 0, "600": 0o600, "1000": 1, "1777": 1, "10000": 1, "778": 1, "": 1, "-1": 1, "rw": 1} {
 		tmpl := &api.Template{DestPath: new("local/a"), EmbeddedTmpl: new("x"), Perms: &perms}
 		s := newSetting(t, "", tmpl)
-		got, err := newSpec(s.task.Task.Templates[0], s.task, s.env)
+		got, err := newSpec(s.task.Task.Templates[0], s.task, s.env, false)
 		if (err != nil) != (want == 1) || err == nil && got.perms != want {
 			t.Errorf("%q: %+v, %v", perms, got, err)
 		}
@@ -37,7 +37,7 @@ func TestWaits(t *testing.T) {
 		s := newSetting(t, "", tmpl)
 		canonical := s.task.Task.Templates[0]
 		canonical.Wait = tt.wait
-		got, err := newSpec(canonical, s.task, s.env)
+		got, err := newSpec(canonical, s.task, s.env, false)
 		if err != nil || got.waitMin != tt.min || got.waitMax != tt.max {
 			t.Errorf("%s: %v to %v, want %v to %v; %v", name, got.waitMin, got.waitMax, tt.min, tt.max, err)
 		}

@@ -98,7 +98,7 @@ func executeAll(task hooks.Task, env *taskenv.Env, cfg Config, f func(template i
 		if t.EmbeddedTmpl == nil || !mayAsk(*t.EmbeddedTmpl) {
 			continue
 		}
-		sp, err := newSpec(t, task, env)
+		sp, err := newSpec(t, task, env, cfg.Unsourced)
 		if err != nil {
 			continue
 		}
@@ -173,7 +173,7 @@ func ParseErrors(task hooks.Task, env *taskenv.Env) (errs []ParseError) {
 		if t.EmbeddedTmpl == nil || !strings.Contains(*t.EmbeddedTmpl, *t.LeftDelim) {
 			continue
 		}
-		sp, err := newSpec(t, task, env)
+		sp, err := newSpec(t, task, env, false)
 		if err != nil {
 			continue // reported when the task starts
 		}

@@ -32,7 +32,7 @@ type set struct {
 func newSet(task hooks.Task, cfg Config, env *taskenv.Env) (*set, error) {
 	s := newEmptySet(task, cfg, env)
 	for _, t := range task.Task.Templates {
-		sp, err := newSpec(t, task, env)
+		sp, err := newSpec(t, task, env, cfg.Unsourced)
 		if err != nil {
 			return nil, err
 		}

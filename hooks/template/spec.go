@@ -62,8 +62,8 @@ type change struct {
 	script *api.ChangeScript
 }
 
-// newSpec reads a template block of a canonical job.
-func newSpec(t *api.Template, task hooks.Task, env *taskenv.Env) (*spec, error) {
+// newSpec reads a template block of a canonical job. See Config for unsourced.
+func newSpec(t *api.Template, task hooks.Task, env *taskenv.Env, unsourced bool) (*spec, error) {
 	s := &spec{
 		written: *t.DestPath, once: *t.Once, env: *t.Envvars, uid: owner(t.Uid), gid: owner(t.Gid),
 		waitMin: defaultWaitMin, waitMax: defaultWaitMax,
@@ -123,6 +123,9 @@ func newSpec(t *api.Template, task hooks.Task, env *taskenv.Env) (*spec, error) 
 		SandboxPath: filepath.Join(task.AllocDir, task.Task.Name),
 		ReaderFunc: func(path string) ([]byte, error) {
 			text, err := readPlaced(task.AllocDir, path)
+			if unsourced && errors.Is(err, fs.ErrNotExist) {
+				err = nil
+			}
 			return []byte(guarded(string(text))), err
 		},
 	})

@@ -159,6 +159,9 @@ func (v *jsonView) said(_ time.Time, text string) string {
 
 func (v *jsonView) end(r Result) {
 	v.close()
+	for _, d := range v.Untested {
+		v.write("diagnostic", r.Time, d)
+	}
 	for _, j := range v.Jobs {
 		_ = ui.WriteJSON(v.screen.out(), Summarize(v.run, *j.ID, v.Begin, r, v.warnings(), v.lastOutput)) // flush reports errors
 	}

@@ -19,6 +19,7 @@ type Options struct {
 	Time     ui.TimeFormat
 	Jobs     []*api.Job      // canonical
 	Warnings []ui.Diagnostic // about the jobs
+	Untested []ui.Diagnostic // what a rehearsal has not tested, for its end
 	Begin    time.Time       // start of the run
 	Version  string
 	DataDir  string

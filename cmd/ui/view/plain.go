@@ -101,5 +101,5 @@ func (v *plain) said(at time.Time, text string) string {
 func (v *plain) end(r Result) {
 	v.close()
 	c := newClosing(v.printer, r)
-	ui.WriteLines(v.screen.err(), slices.Concat([]string{""}, c.table(), []string{"", c.verdict()}, c.failure()))
+	ui.WriteLines(v.screen.err(), slices.Concat([]string{""}, c.table(), c.untested(), []string{"", c.verdict()}, c.failure()))
 }
