@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"runtime"
 	"testing"
 	"time"
 )
@@ -16,7 +17,7 @@ func TestTidier(t *testing.T) { //nolint:paralleltest // it measures the memory 
 		garbage[i] = 1
 	}
 	before := inUse()
-	garbage = nil
+	runtime.KeepAlive(garbage)
 	tidy.release()
 	if after := inUse(); after > before-size/2 {
 		t.Errorf("%d bytes are in use, %d were before", after, before)
