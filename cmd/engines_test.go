@@ -192,18 +192,24 @@ func endRuns(taskrun, sockets string, env []string) {
 		return out
 	}
 	for _, socket := range left {
-		if s, err := client.Local(socket); err == nil {
-			if self, err := s.Self(ctx); err == nil && self.Agent {
-				run("agent", "stop", "--kill", "--data-dir", self.DataDir)
-			}
+		s, err := client.Local(socket)
+		if err != nil {
+			continue
+		}
+		self, err := s.Self(ctx)
+		jobs, _, _ := s.API.Jobs().List(nil) // without an answer nothing runs
+		s.API.Close()
+		if err == nil && self.Agent {
+			run("agent", "stop", "--kill", "--data-dir", self.DataDir)
+			continue
+		}
+		for _, j := range jobs { // also those that were dispatched
+			run("stop", j.ID)
 		}
 	}
 	if len(left) == 0 { // a keeper waits for the next agent
 		run("agent", "--detach")
 		run("agent", "stop", "--kill")
-	}
-	for _, r := range runsIn(run("ps", "--output", "json")) {
-		run("stop", r.Job)
 	}
 }
 
