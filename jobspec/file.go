@@ -28,6 +28,9 @@ type File struct {
 	// Secret are the sources that contain values of variables and must not be
 	// shown.
 	Secret map[string]bool
+	// Reads are the paths of the files and directories that functions of the job
+	// file looked at, without duplicates. They are also set after errors.
+	Reads []string
 	// Unset are the variables without a value, when Options.Outline is set.
 	Unset []Unset
 
@@ -44,6 +47,12 @@ type Unset struct {
 	At   Range
 	// Samples are values that may suit, at least one; see Fit.
 	Samples []cty.Value
+}
+
+func (f *File) note(path string) {
+	if !slices.Contains(f.Reads, path) {
+		f.Reads = append(f.Reads, path)
+	}
 }
 
 // concealment hides values from outside of the job file in diagnostics: values

@@ -54,7 +54,7 @@ func (p *parser) parseHCL() hcl.Diagnostics {
 	if diags = append(diags, moreDiags...); diags.HasErrors() {
 		return diags // further diagnostics of half a file would mislead
 	}
-	functions := function.Table(p.opts.BaseDir)
+	functions := function.TableNoting(p.opts.BaseDir, p.file.note)
 	if p.opts.NoFiles {
 		functions = function.TableWithoutFiles()
 	}

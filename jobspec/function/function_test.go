@@ -60,6 +60,35 @@ func TestFilesAreRelativeToTheBaseDirectory(t *testing.T) {
 	}
 }
 
+func TestReadFilesAreNoted(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var noted []string
+	table := function.TableNoting(dir, func(path string) { noted = append(noted, path) })
+	args := func(texts ...string) (list []cty.Value) {
+		for _, text := range texts {
+			list = append(list, cty.StringVal(text))
+		}
+		return list
+	}
+	for _, c := range []struct {
+		function string
+		args     []cty.Value
+	}{
+		{"file", args("none.txt")},
+		{"fileexists", args("/none/x.txt")},
+		{"fileset", args(".", "*.txt")},
+		{"filebase64", args("a/../b")},
+		{"abspath", args("other.txt")},
+	} {
+		_, _ = table[c.function].Call(c.args) // there are no such files
+	}
+	want := []string{filepath.Join(dir, "none.txt"), "/none/x.txt", dir, filepath.Join(dir, "b")}
+	if !slices.Equal(noted, want) {
+		t.Errorf("noted %q, want %q", noted, want)
+	}
+}
+
 func TestCostlyCallsAreRefused(t *testing.T) {
 	t.Parallel()
 	text := cty.StringVal

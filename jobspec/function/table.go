@@ -6,6 +6,7 @@ package function
 
 import (
 	"crypto/fips140"
+	"slices"
 
 	"github.com/hashicorp/go-cty-funcs/cidr"
 	"github.com/hashicorp/go-cty-funcs/crypto"
@@ -21,8 +22,17 @@ import (
 // Table returns the functions by name. File functions resolve relative paths
 // against baseDir.
 func Table(baseDir string) map[string]function.Function {
+	return TableNoting(baseDir, func(string) {})
+}
+
+// TableNoting is like Table, and calls note with the path of each file or
+// directory that a function looks at, whether it exists or not.
+func TableNoting(baseDir string, note func(path string)) map[string]function.Function {
 	table := pure()
 	for name, f := range fileFunctions(baseDir) {
+		if slices.Contains(readers, name) {
+			f = noting(f, baseDir, note)
+		}
 		table[name] = f
 	}
 	return table
