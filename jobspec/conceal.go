@@ -70,9 +70,6 @@ func (c *concealment) addAll(found []evaluate.Concealed) {
 
 // hide removes hidden values from a diagnostic.
 func (c *concealment) hide(p *Diagnostic) {
-	if len(c.files) == 0 && len(c.values) == 0 && len(c.ranges) == 0 {
-		return
-	}
 	for _, text := range []*string{&p.Summary, &p.Detail, &p.Remedy} {
 		*text = c.replace(*text, minSecret)
 	}

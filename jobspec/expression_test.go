@@ -122,6 +122,32 @@ func TestRangesOfFaultyExpressions(t *testing.T) {
 	}
 }
 
+// Functions of Terraform that job files lack have remedies.
+func TestRemediesForUnknownFunctions(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"tostring":     "write convert(value, string)",
+		"tobool":       "write convert(value, bool)",
+		"tolist":       "write convert(value, list(string))",
+		"tomap":        "write convert(value, map(string))",
+		"regexall":     "regex_replace(text, pattern, replacement) is what there is",
+		"templatefile": "use a template block, or file() with replace()",
+		"env":          `declare a variable and set it with NOMAD_VAR_name; at run time write "${env["NAME"]}" or "${NAME}"`,
+		"endswith":     "compare with substr(), or use regex_replace()",
+		"timestamp":    "pass the time in as a variable",
+		"one":          "write value[0]",
+		"anytrue":      "use contains() on the list",
+		"sum":          "write a for expression",
+		"uper":         `did you mean "upper"?`,
+		"tothing":      "",
+	} {
+		_, diagnostics := jobspec.Parse(jobspec.Source{Name: "x", Text: inEnv(name + `("x")`)}, jobspec.Options{})
+		if len(diagnostics) != 1 || diagnostics[0].Summary != fmt.Sprintf("there is no function %q", name) || diagnostics[0].Remedy != want {
+			t.Errorf("%s: %v, remedy %q, want %q", name, diagnostics, diagnostics[0].Remedy, want)
+		}
+	}
+}
+
 func TestConfigKeepsWhatIsWritten(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{

@@ -34,19 +34,24 @@ func Fit(src Source, opts Options, file *File, errors func(*File) int) *File {
 	}
 	began := time.Now()
 	best, fewest := parse()
-	for i, u := range file.Unset {
-		chosen := u.Samples[0]
-		for _, candidate := range u.Samples[1:] {
-			if fewest == 0 || time.Since(began) > fitTime {
-				break
+	for before := fewest + 1; fewest < before; { // a value can show what is wrong with another
+		before = fewest
+		for _, u := range file.Unset {
+			chosen := values[u.Name].Value
+			for _, candidate := range u.Samples {
+				if fewest == 0 || time.Since(began) > fitTime {
+					break
+				}
+				set(u, candidate)
+				if parsed, n := parse(); n < fewest {
+					best, fewest, chosen = parsed, n, candidate
+				}
 			}
-			set(u, candidate)
-			if parsed, n := parse(); n < fewest {
-				best, fewest, chosen = parsed, n, candidate
-			}
+			set(u, chosen)
 		}
-		set(u, chosen)
-		file.Unset[i].Samples = []cty.Value{chosen}
+	}
+	for i, u := range file.Unset {
+		file.Unset[i].Samples = []cty.Value{values[u.Name].Value}
 	}
 	if best.Job == nil {
 		return file

@@ -1,6 +1,8 @@
 package jobspec
 
 import (
+	"slices"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
@@ -8,7 +10,10 @@ import (
 )
 
 // usual are values that job files expect of variables that are texts.
-var usual = []string{"1", "10s", "256", "8080", "127.0.0.1", "@daily", "docker", "service", "host", "true"}
+var usual = []string{
+	"1", "10s", "256", "8080", "127.0.0.1", "@daily", "docker", "service", "host", "true", "TODO=1",
+	"0 9 * * MON-FRI *", "0 17", "/dev/null",
+}
 
 // samples returns values that may suit a variable without one. Their texts are
 // those of placeholders of its name, if possible.
@@ -46,7 +51,7 @@ func (v *variable) samples() (list []cty.Value) {
 			return nil
 		})
 	}
-	for _, text := range usual {
+	for _, text := range slices.Concat(usual, []string{v.declared.Filename}) { // a file that exists
 		add(cty.StringVal(text))
 	}
 	if v.typ == cty.NilType {
@@ -78,10 +83,6 @@ func sample(t cty.Type, name string) cty.Value {
 	case t.IsObjectType():
 		fields := map[string]cty.Value{}
 		for field, of := range t.AttributeTypes() {
-			if t.AttributeOptional(field) {
-				fields[field] = cty.NullVal(of)
-				continue
-			}
 			fields[field] = sample(of, name+"."+field)
 		}
 		return cty.ObjectVal(fields)

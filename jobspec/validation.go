@@ -63,7 +63,7 @@ func isOwn(traversal hcl.Traversal, name string) bool {
 
 // validate checks the value of a variable against its conditions.
 func (p *parser) validate(v *variable) hcl.Diagnostics {
-	if len(v.validations) == 0 || v.broken || v.value == cty.NilVal {
+	if len(v.validations) == 0 || v.broken {
 		return nil
 	}
 	ctx := &hcl.EvalContext{

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zclconf/go-cty/cty"
+
 	"taskrun/jobspec"
 )
 
@@ -126,6 +128,30 @@ func TestFaultsOfVariables(t *testing.T) {
 			`variable "v" { default = 1 }`,
 			jobspec.Options{VarFiles: []string{"no/such.hcl"}},
 			[]string{`cannot read the file of values "no/such.hcl": there is no such file`},
+			"",
+		},
+		"a directory of files": {
+			`variable "v" { default = 1 }`,
+			jobspec.Options{VarFiles: []string{"testdata/bad"}},
+			[]string{`cannot read the file of values "testdata/bad": it is a directory`},
+			"name the file in it",
+		},
+		"files one after the other": {
+			`variable "v" { type = number }`,
+			jobspec.Options{VarTexts: []jobspec.Source{{Name: "a", Text: []byte("\n\nv = true")}, {Name: "b", Text: []byte("v = true")}}},
+			[]string{`a:3,5: `, `b:1,5: `},
+			"",
+		},
+		"a stub that is not filled in": {
+			"variable \"v\" {\n validation {\n condition = var.v > 5\n error_message = \"a\"\n}\n}",
+			jobspec.Options{Values: map[string]jobspec.VariableValue{"v": {Value: cty.StringVal("TODO-v"), Placeholder: "the value"}}},
+			[]string{`stub "the value" is not filled in`},
+			"replace TODO(…) with the value, or pass --var v=VALUE",
+		},
+		"a value that does not fit, and a condition": {
+			"variable \"v\" {\n type = number\n default = 1\n validation {\n condition = var.v > 5\n error_message = \"a\"\n}\n}",
+			jobspec.Options{Vars: []string{"v=text"}},
+			[]string{`--var v:1,1: `},
 			"",
 		},
 		"a default that is no text for a text": {
