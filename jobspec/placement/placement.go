@@ -5,6 +5,7 @@ package placement
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/nomad/api"
@@ -39,11 +40,16 @@ func Unknown(job *api.Job, node *taskenv.Node) (diagnostics jobspec.Diagnostics)
 			if _, ok := node.Lookup(target); ok || target == "" {
 				continue
 			}
-			diagnostics = append(diagnostics, jobspec.Diagnostic{
+			p := jobspec.Diagnostic{
 				Summary: fmt.Sprintf("the constraint %s needs %q, which is not set: no stub defines it", describe(c), target),
 				Remedy:  "add to taskrun.hcl: " + nodeStub(target),
 				Path:    at,
-			})
+			}
+			if kind, _, _ := strings.Cut(target, "."); !slices.Contains([]string{"${node", "${attr", "${meta"}, kind) {
+				p.Summary = fmt.Sprintf("the constraint %s needs %q, which no node has", describe(c), target)
+				p.Detail, p.Remedy = "constraints can use ${node…}, ${attr…} and ${meta…}: no cluster would place the job", ""
+			}
+			diagnostics = append(diagnostics, p)
 			return
 		}
 	})

@@ -135,17 +135,19 @@ func TestUnknownTargetsNeedAStub(t *testing.T) {
 		api.NewConstraint("${attr.gpu}", "is_set", ""),
 		api.NewConstraint("${meta.rack}", "=", "r11"),  // known, but different
 		api.NewConstraint("${meta.none}", "!=", "r11"), // passes
+		api.NewConstraint("${meta.rack}", "=", "${NOMAD_META_rack}"),
 	}
 	var got []string
 	for _, p := range Unknown(&api.Job{TaskGroups: []*api.TaskGroup{g}}, node) {
 		if p.Severity != jobspec.Error {
 			t.Errorf("%s is no error", p.Path)
 		}
-		got = append(got, string(p.Path)+" "+p.Remedy)
+		got = append(got, string(p.Path)+" "+p.Detail+p.Remedy)
 	}
 	want := []string{
 		`job.group[0].constraint[0] add to taskrun.hcl: node { meta = { "row" = "…" } }`,
 		`job.group[0].constraint[1] add to taskrun.hcl: node { attributes = { "gpu" = "…" } }`,
+		`job.group[0].constraint[4] constraints can use ${node…}, ${attr…} and ${meta…}: no cluster would place the job`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

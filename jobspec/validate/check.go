@@ -43,7 +43,7 @@ func (k *check) check() {
 	k.choice(k.at.Attr("address_mode"), "address mode of a check", k.AddressMode, "", "host", "driver", "alloc", "alloc_ipv6")
 	k.choice(k.at.Attr("on_update"), "on_update value", k.OnUpdate, onUpdates()...)
 	k.checkRestart()
-	if needsPort(k.ServiceCheck) && k.PortLabel == "" && k.service.PortLabel == "" {
+	if needsPort(k.ServiceCheck) && k.PortLabel == "" && k.service.PortLabel == "" && !isTerminating(k.service) {
 		k.refuse(k.at, "check has no port", "neither has its service", "add port = … to the check or its service")
 	}
 	if k.Advertise != "" {
@@ -55,6 +55,12 @@ func (k *check) check() {
 	case providerNomad:
 		k.nomadCheck()
 	}
+}
+
+// isTerminating reports whether a service is a terminating gateway, to which a
+// Nomad server gives a port.
+func isTerminating(s *api.Service) bool {
+	return s.Connect != nil && s.Connect.Gateway != nil && s.Connect.Gateway.Terminating != nil
 }
 
 // needsPort reports whether a check connects to something.

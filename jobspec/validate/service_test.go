@@ -181,6 +181,14 @@ func TestCheckRules(t *testing.T) {
 			group: func(g *api.TaskGroup) { nomad(func(*api.ServiceCheck) {})(g); g.Services[0].PortLabel = "" },
 			want:  []string{at + ": check has no port"},
 		},
+		{
+			name: "no port of a terminating gateway",
+			group: func(g *api.TaskGroup) {
+				consul(func(*api.ServiceCheck) {})(g)
+				g.Networks[0].Mode, g.Services[0].PortLabel = "bridge", ""
+				g.Services[0].Connect = &api.ConsulConnect{Gateway: &api.ConsulGateway{Terminating: &api.ConsulTerminatingConfigEntry{Services: []*api.ConsulLinkedService{{Name: "x"}}}}}
+			},
+		},
 		{name: "unknown port", group: nomad(func(k *api.ServiceCheck) { k.PortLabel = "admin" }), want: []string{at + `.port: port "admin" is not defined`}},
 		{name: "script without task", group: consul(func(k *api.ServiceCheck) { k.Type, k.Command = "script", "/bin/true" }), want: []string{at + ": script check names no task"}},
 		{name: "unknown task", group: nomad(func(k *api.ServiceCheck) { k.TaskName = "tt" }), want: []string{at + `.task: task "tt" is not defined`}},
