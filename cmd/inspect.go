@@ -20,7 +20,8 @@ func newInspectCommand(a *app) *cobra.Command {
 		Use:   "inspect [FILE]",
 		Short: "Show a job file as the JSON of Nomad's API",
 		Long: `Show the job of a file as JSON, as "nomad job run -output" does: the values of
-the file without defaults, unless --canonical adds them.
+the file without defaults, unless --canonical adds them, with the changes that
+the artifact, group and task blocks of the stubs file make.
 
 ` + fileHelp,
 		Args: arguments(0, 1),
@@ -39,11 +40,14 @@ func runInspect(ctx context.Context, a *app, args []string, opts inspectOptions)
 	if err != nil {
 		return err
 	}
+	job := files[0].Job
+	if job != nil {
+		diagnostics = append(diagnostics, files[0].Stubs.Apply(job, files[0].Positions).Diagnostics...)
+	}
 	a.printDiagnostics(files, diagnostics)
 	if diagnostics.HasErrors() {
 		return silent(exitUsage)
 	}
-	job := files[0].Job
 	if opts.canonical {
 		job.Canonicalize()
 	}

@@ -33,10 +33,11 @@ func newStubsCommand(a *app) *cobra.Command {
 		Short: "Print the stubs that a job file needs, to fill in",
 		Long: `Print a stubs file with everything that a job file needs of a cluster: variables
 without a value, Nomad variables, Consul keys, Vault secrets, services that run
-elsewhere, host volumes and values of the node, each with its place in the job
-file. "taskrun rehearse" works with it as it is; "taskrun up" once each TODO(…)
-that it needs is replaced with a value. Save it as taskrun.hcl beside the job
-file, which is where both read it, or name it with --stubs.
+elsewhere, host volumes, credentials of artifacts and values of the node, each
+with its place in the job file. "taskrun rehearse" works with it as it is;
+"taskrun up" once each TODO(…) that it needs is replaced with a value. Save it
+as taskrun.hcl beside the job file, which is where both read it, or name it with
+--stubs.
 
 With --merge add what is missing to that file, and keep everything that it has.
 

@@ -2,9 +2,11 @@ package preflight
 
 import (
 	"fmt"
+	"strings"
 
 	"taskrun/jobspec"
 	"taskrun/jobspec/artifact"
+	"taskrun/jobspec/stub"
 )
 
 // remedies are for artifacts that Nomad can download and taskrun cannot.
@@ -21,8 +23,8 @@ func artifacts(c *Case, t taskOf) (diagnostics jobspec.Diagnostics) {
 	}
 	for i, a := range t.Artifacts {
 		kind, not := artifact.Unsupported(*a.GetterSource)
-		if !not {
-			continue
+		if !not || len(c.Stubs.Unfilled(stub.Need{Kind: stub.ArtifactBlock, Label: *a.GetterSource}, false)) > 0 {
+			continue // or reported by unfilled
 		}
 		from := kind
 		if remedies[kind] == "" {
@@ -31,7 +33,7 @@ func artifacts(c *Case, t taskOf) (diagnostics jobspec.Diagnostics) {
 		diagnostics = append(diagnostics, jobspec.Diagnostic{
 			Summary: fmt.Sprintf("artifacts from %s are not supported here", from),
 			Detail:  "there are http, https, git and files of this machine",
-			Remedy:  remedies[kind],
+			Remedy:  strings.TrimPrefix(remedies[kind]+`; or replace it in the stubs file: artifact "SOURCE" { source = "…" }`, "; or "),
 			Path:    t.at.Index("artifact", i).Attr("source"),
 		})
 	}

@@ -63,13 +63,11 @@ type Case struct {
 	EnforceMemory bool // limits are enforced
 	MemoryMax     bool // memory_max has an effect
 
-	replaced   map[*api.Task]replaced
-	overridden map[int]bool // task blocks of the stubs that matched a task
-	regrouped  map[int]bool // group blocks that matched a group
-	changes    jobspec.Diagnostics
-	began      time.Time
-	node       func() *taskenv.Node
-	configs    *catalog.Checker
+	replaced map[*api.Task]replaced
+	changes  stub.Changes // of all jobs
+	began    time.Time
+	node     func() *taskenv.Node
+	configs  *catalog.Checker
 }
 
 // Unheeded is an option of a driver in the config file that has no effect.

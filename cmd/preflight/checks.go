@@ -2,6 +2,7 @@ package preflight
 
 import (
 	"fmt"
+	"slices"
 
 	"taskrun/jobspec"
 	"taskrun/jobspec/placement"
@@ -9,7 +10,14 @@ import (
 	"taskrun/jobspec/validate"
 )
 
-func rules(_ *Case, f File) jobspec.Diagnostics { return validate.Job(f.Job, f.Positions) }
+// rules applies the rules of Nomad. What is unusual about a value of the stubs
+// file says nothing about the job file.
+func rules(c *Case, f File) jobspec.Diagnostics {
+	return slices.DeleteFunc(validate.Job(f.Job, f.Positions), func(d jobspec.Diagnostic) bool {
+		at := f.Positions.At(d.Path)
+		return d.Severity != jobspec.Error && at.File == c.Stubs.File && !at.IsZero()
+	})
+}
 
 func size(c *Case, f File) jobspec.Diagnostics {
 	if c.MaxAllocs == 0 {

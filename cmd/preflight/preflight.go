@@ -40,6 +40,7 @@ import (
 
 	"taskrun/drivers/catalog"
 	"taskrun/jobspec"
+	"taskrun/jobspec/stub"
 	"taskrun/jobspec/taskenv"
 )
 
@@ -49,7 +50,7 @@ func (c *Case) Prepare() {
 	c.began = time.Now()
 	c.node = sync.OnceValue(c.describeNode)
 	c.configs = catalog.NewChecker(c.Drivers)
-	c.replaced, c.overridden, c.regrouped = map[*api.Task]replaced{}, map[int]bool{}, map[int]bool{}
+	c.replaced, c.changes = map[*api.Task]replaced{}, stub.Changes{Groups: map[int]bool{}, Tasks: map[int]bool{}}
 	for _, f := range c.Files {
 		if f.Job == nil {
 			continue
@@ -57,12 +58,10 @@ func (c *Case) Prepare() {
 		if c.Entry == Dispatch {
 			continue // a running job was prepared before
 		}
-		for used := range c.Stubs.Override(f.Job, f.Positions) {
-			c.overridden[used] = true
-		}
-		used, changes := c.Stubs.OverrideGroups(f.Job)
-		maps.Copy(c.regrouped, used)
-		c.changes = append(c.changes, changes...)
+		changes := c.Stubs.Apply(f.Job, f.Positions)
+		maps.Copy(c.changes.Groups, changes.Groups)
+		maps.Copy(c.changes.Tasks, changes.Tasks)
+		c.changes.Diagnostics = append(c.changes.Diagnostics, changes.Diagnostics...)
 		f.Job.Canonicalize()
 		jobspec.Register(f.Job)
 		if c.Entry != Cluster { // whose servers do that

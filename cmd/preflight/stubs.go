@@ -34,7 +34,7 @@ func stubTargets(c *Case) (diagnostics jobspec.Diagnostics) {
 			p.Remedy = fmt.Sprintf("did you mean %q?", near)
 		}
 		switch {
-		case c.overridden[i]:
+		case c.changes.Tasks[i]:
 		case len(steps) == 3 && known[steps[0]]:
 			diagnostics = append(diagnostics, p)
 		case near != "":
@@ -48,9 +48,9 @@ func stubTargets(c *Case) (diagnostics jobspec.Diagnostics) {
 // groupTargets reports what group blocks in the stubs change, and those that
 // name one of the jobs, but none of its groups.
 func groupTargets(c *Case) jobspec.Diagnostics {
-	diagnostics := slices.Clone(c.changes)
+	diagnostics := slices.Clone(c.changes.Diagnostics)
 	for i, g := range c.Stubs.Groups {
-		if c.regrouped[i] {
+		if c.changes.Groups[i] {
 			continue
 		}
 		for _, f := range c.Files {

@@ -1,7 +1,6 @@
 package preflight
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,74 +16,99 @@ import (
 
 // unfilled refuses placeholders in the stubs that the jobs need. Those of other
 // jobs that use the same file may remain.
-func unfilled(c *Case) (diagnostics jobspec.Diagnostics) {
+func unfilled(c *Case) jobspec.Diagnostics {
 	if !c.Stubs.IsFilled() || len(c.Stubs.Todos) == 0 {
 		return nil
 	}
-	told := map[stub.Todo]bool{}
-	need := func(todos []stub.Todo, why string) {
-		for _, t := range todos {
-			if !told[t] {
-				told[t] = true
-				diagnostics = append(diagnostics, jobspec.Diagnostic{
-					Summary: fmt.Sprintf("stub %q %sis not filled in", t.Name, blockOf(t.Need)), Detail: why,
-					Remedy: `replace TODO(…) with the value; file(…) and env("NAME") keep secrets out of the file`, Range: t.At,
-				})
-			}
-		}
-	}
+	todos := &todos{stubs: c.Stubs, told: map[stub.Todo]bool{}}
 	for _, f := range c.Files {
-		if f.Job == nil {
-			continue
-		}
-		for _, name := range slices.Sorted(maps.Keys(references(f.Job))) {
-			need(c.Stubs.Unfilled(stub.Need{Kind: stub.NodeBlock, Label: name}, false), fmt.Sprintf("job %q uses ${%s}", *f.Job.ID, name))
-		}
-		for _, g := range f.Job.TaskGroups {
-			for _, name := range slices.Sorted(maps.Keys(g.Volumes)) {
-				if v := g.Volumes[name]; v.Type == "host" && isMounted(g, name) {
-					need(c.Stubs.Unfilled(stub.Need{Kind: stub.VolumeBlock, Label: sourceOf(v)}, false), fmt.Sprintf("group %q mounts it", *g.Name))
-				}
-			}
-			for _, s := range g.Services {
-				for _, name := range stub.Upstreams(s) {
-					need(c.Stubs.Unfilled(stub.Need{Kind: stub.ServiceBlock, Label: name}, false), fmt.Sprintf("it is an upstream of group %q", *g.Name))
-				}
-			}
+		if f.Job != nil {
+			todos.ofJob(f.Job)
 		}
 	}
 	_ = perTask(func(c *Case, t taskOf) jobspec.Diagnostics {
-		if t.Vault != nil {
-			need(c.Stubs.Unfilled(stub.Need{Kind: "vault"}, false), fmt.Sprintf("task %q gets the token", t.Name))
-		}
-		if t.Consul != nil {
-			need(c.Stubs.Unfilled(stub.Need{Kind: "consul"}, false), fmt.Sprintf("task %q gets the token", t.Name))
-		}
-		for _, s := range t.Secrets {
-			if secrets.Known(s) {
-				need(c.Stubs.Unfilled(secrets.Need(t.file.Job, s), false), fmt.Sprintf("secret %q of task %q reads it", s.Name, t.Name))
-			}
-		}
-		if !c.executes(t) {
-			return nil
-		}
-		task, env := c.preview(t, 0)
-		for _, r := range template.Requests(task, env, template.Config{Stubs: fixed{c.Stubs}, Services: c.Services}) {
-			need(c.Stubs.Unfilled(r.Need, r.List), fmt.Sprintf("template %q of task %q reads it", *t.Templates[r.Template].DestPath, t.Name))
-		}
+		todos.ofTask(c, t)
 		return nil
 	})(c)
 	for i, t := range c.Stubs.Tasks {
-		if c.overridden[i] {
-			need(c.Stubs.Unfilled(stub.Need{Kind: "task", Label: t.Target}, false), fmt.Sprintf("task %q is changed by it", t.Target))
+		if c.changes.Tasks[i] {
+			todos.need("task", t.Target, "task %q is changed by it", t.Target)
 		}
 	}
 	for i, g := range c.Stubs.Groups {
-		if c.regrouped[i] {
-			need(c.Stubs.Unfilled(stub.Need{Kind: "group", Label: g.Target}, false), fmt.Sprintf("group %q is changed by it", g.Target))
+		if c.changes.Groups[i] {
+			todos.need("group", g.Target, "group %q is changed by it", g.Target)
 		}
 	}
-	return diagnostics
+	return todos.diagnostics
+}
+
+// todos collects the placeholders that jobs need, each once.
+type todos struct {
+	stubs       *stub.Set
+	told        map[stub.Todo]bool
+	diagnostics jobspec.Diagnostics
+}
+
+// need adds the placeholders in a block, with the reason why the job needs it.
+func (l *todos) need(kind, label, why string, args ...any) {
+	l.add(l.stubs.Unfilled(stub.Need{Kind: kind, Label: label}, false), why, args...)
+}
+
+func (l *todos) add(unfilled []stub.Todo, why string, args ...any) {
+	for _, t := range unfilled {
+		if l.told[t] {
+			continue
+		}
+		l.told[t] = true
+		l.diagnostics = append(l.diagnostics, jobspec.Diagnostic{
+			Summary: fmt.Sprintf("stub %q %sis not filled in", t.Name, blockOf(t.Need)), Detail: fmt.Sprintf(why, args...),
+			Remedy: `replace TODO(…) with the value; file(…) and env("NAME") keep secrets out of the file`, Range: t.At,
+		})
+	}
+}
+
+func (l *todos) ofJob(j *api.Job) {
+	for _, name := range slices.Sorted(maps.Keys(taskenv.ReferencesIn(j))) {
+		l.need(stub.NodeBlock, name, "job %q uses ${%s}", *j.ID, name)
+	}
+	for _, g := range j.TaskGroups {
+		for _, name := range slices.Sorted(maps.Keys(g.Volumes)) {
+			if v := g.Volumes[name]; v.Type == "host" && isMounted(g, name) {
+				l.need(stub.VolumeBlock, sourceOf(v), "group %q mounts it", *g.Name)
+			}
+		}
+		for _, s := range g.Services {
+			for _, name := range stub.Upstreams(s) {
+				l.need(stub.ServiceBlock, name, "it is an upstream of group %q", *g.Name)
+			}
+		}
+	}
+}
+
+func (l *todos) ofTask(c *Case, t taskOf) {
+	if t.Vault != nil {
+		l.need("vault", "", "task %q gets the token", t.Name)
+	}
+	if t.Consul != nil {
+		l.need("consul", "", "task %q gets the token", t.Name)
+	}
+	for _, a := range t.Artifacts {
+		l.need(stub.ArtifactBlock, *a.GetterSource, "task %q downloads it", t.Name)
+	}
+	for _, s := range t.Secrets {
+		if secrets.Known(s) {
+			need := secrets.Need(t.file.Job, s)
+			l.need(need.Kind, need.Label, "secret %q of task %q reads it", s.Name, t.Name)
+		}
+	}
+	if !c.executes(t) {
+		return
+	}
+	task, env := c.preview(t, 0)
+	for _, r := range template.Requests(task, env, template.Config{Stubs: fixed{c.Stubs}, Services: c.Services}) {
+		l.add(c.Stubs.Unfilled(r.Need, r.List), "template %q of task %q reads it", *t.Templates[r.Template].DestPath, t.Name)
+	}
 }
 
 // blockOf says in which block a placeholder is.
@@ -93,17 +117,6 @@ func blockOf(n stub.Need) string {
 		return ""
 	}
 	return fmt.Sprintf("of %s %q ", n.Kind, n.Label)
-}
-
-// references returns the names of all ${…} references in a job.
-func references(j *api.Job) map[string]bool {
-	names := map[string]bool{}
-	if text, err := json.Marshal(j); err == nil {
-		for name := range taskenv.References(string(text)) {
-			names[name] = true
-		}
-	}
-	return names
 }
 
 // sourceOf returns the source of a volume for the first allocation.

@@ -7,12 +7,10 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	source "taskrun/jobspec/artifact"
 	"taskrun/jobspec/redact"
 	"taskrun/jobspec/taskenv"
 )
-
-// public lists the options whose values may be shown.
-var public = map[string]bool{"archive": true, "checksum": true, "depth": true, "filename": true, "ref": true}
 
 // secrets must not appear in any event, not even outside of a URL: passwords,
 // tokens, keys, headers.
@@ -27,7 +25,7 @@ func secretsOf(a *api.TaskArtifact, env *taskenv.Env, text string) (all secrets)
 		}
 	}
 	for name, value := range a.GetterOptions {
-		if !public[name] {
+		if source.IsSecret(name) {
 			add(env.Replace(value))
 		}
 	}
@@ -41,7 +39,7 @@ func secretsOf(a *api.TaskArtifact, env *taskenv.Env, text string) (all secrets)
 		}
 		rest, query, _ := strings.Cut(after, "?")
 		for pair := range strings.FieldsFuncSeq(query, func(r rune) bool { return r == '&' || r == ';' || r == '#' }) {
-			if name, value, ok := strings.Cut(pair, "="); ok && !public[name] {
+			if name, value, ok := strings.Cut(pair, "="); ok && source.IsSecret(name) {
 				add(value)
 				if plain, err := url.QueryUnescape(value); err == nil {
 					add(plain)

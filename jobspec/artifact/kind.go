@@ -64,6 +64,21 @@ func guess(source string) string {
 	return File
 }
 
+// IsSSH reports whether a source is a git repository that is reached by ssh.
+func IsSSH(source string) bool {
+	_, rest := Forced(source)
+	return Kind(source) == Git && (scp().MatchString(rest) || strings.HasPrefix(strings.ToLower(rest), "ssh:"))
+}
+
+// IsSecret reports whether the value of an option may not be shown.
+func IsSecret(option string) bool {
+	switch option {
+	case "archive", "checksum", "depth", "filename", "ref":
+		return false
+	}
+	return true
+}
+
 // Unsupported reports whether a source can never be downloaded here. It returns
 // false if the kind is only known when the task runs.
 func Unsupported(source string) (kind string, yes bool) {

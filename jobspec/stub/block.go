@@ -17,8 +17,8 @@ func (p *parser) services(forms []*serviceForm) {
 		default:
 			p.refuse(f.Block.At("provider"), fmt.Sprintf("unknown provider %q", f.Provider), "", `write "nomad" or "consul", or leave it out for both`)
 		}
-		if f.Block.Has("port") && (f.Port < 0 || f.Port > 65535) {
-			p.refuse(f.Block.At("port"), "invalid port", fmt.Sprintf("%d is not between 0 and 65535", f.Port), "")
+		if f.Block.Has("port") && (f.Port < 1 || f.Port > 65535) && !p.isRefused(f.Block.At("port")) {
+			p.refuse(f.Block.At("port"), "invalid port", fmt.Sprintf("%d is not between 1 and 65535", f.Port), fmt.Sprintf("write the port, or TODO(%q, 1) for a rehearsal", f.Name))
 		}
 		p.set.Services = append(p.set.Services, Service{
 			Name: f.Name, Provider: f.Provider, Namespace: f.Namespace,
@@ -36,7 +36,7 @@ func (p *parser) volumes(forms []*volumeForm) {
 			p.twice(f.Block, "host_volume", f.Name)
 		}
 		path := f.Path
-		if path == "" && f.Block.Has("path") {
+		if path == "" && f.Block.Has("path") && !p.isRefused(f.Block.At("path")) {
 			p.refuse(f.Block.At("path"), fmt.Sprintf("the path of host volume %q is empty", f.Name),
 				"it would be the folder of this file", `write the directory, or TODO("path") for a rehearsal`)
 		}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/hashicorp/nomad/api"
+
 	"taskrun/jobspec"
 	"taskrun/jobspec/stub"
 	"taskrun/jobspec/taskenv"
@@ -28,7 +30,11 @@ func TestCalls(t *testing.T) {
 			[]string{"nomadVar p  1 [user] false", "nomadVar q  1 [] false"},
 		},
 		{`{{ with secret "kv/data/x" }}{{ .Data.data.pw }}{{ .Data.metadata.version }}{{ end }}`, []string{"secret kv/data/x  1 [pw] false"}},
-		{`{{ with secret "kv/x" }}{{ .Data.data.pw }}{{ end }}`, []string{"secret kv/data/x  1 [pw] false"}},
+		{`{{ with secret "kv/x" }}{{ .Data.data.pw }}{{ end }}`, []string{"secret kv/x  1 [pw] false"}},
+		{`{{ $s := secret "kv/data/x" }}{{ $s.Data.data.pw }}{{ index $s.Data.data "user" }}`, []string{"secret kv/data/x  1 [pw user] false"}},
+		{`{{ with (secret "x").Data.data }}{{ .pw }}{{ range $k, $v := . }}{{ $k.no }}{{ end }}{{ end }}`, []string{"secret x  1 [pw] false"}},
+		{`{{ with secret "x" }}{{ range $v := .Data.data }}{{ $v.no }}{{ end }}{{ $.no }}{{ end }}`, []string{"secret x  1 [data] false"}},
+		{`{{ with nomadVar "p" }}{{ index . "a.b" }}{{ index . (print "c") }}{{ end }}`, []string{"nomadVar p  1 [a.b] false"}},
 		{`{{ with secret "old/x" "ttl=1h" }}{{ .Data.pw }}{{ .LeaseID }}{{ end }}`, []string{"secret old/x  1 [pw] false"}},
 		{
 			`{{ range service "tag.db@dc|any" }}{{ .Address }}{{ end }}{{ range nomadService 1 "k" "api" }}{{ end }}`,
@@ -41,7 +47,7 @@ func TestCalls(t *testing.T) {
 		{`{{ key "a"`, nil},
 	} {
 		var got []string
-		for _, call := range stub.Calls(c.text, "{{", "}}") {
+		for _, call := range stub.Calls(&api.Template{EmbeddedTmpl: &c.text}) {
 			got = append(got, fmt.Sprintf("%s %s %s %d %v %v", call.Function, call.Label, call.Argument, call.Line, call.Items, call.Optional))
 		}
 		slices.Sort(got)
@@ -54,15 +60,19 @@ func TestCalls(t *testing.T) {
 		`{{ key "a" | parseInt }}`: "1", `{{ parseJSON (key "a") }}`: "{}", `{{ with $x := key "a" | parseBool }}{{ end }}`: "false",
 		`{{ key "a" | toUpper }}`: "",
 	} {
-		if got := stub.Calls(text, "{{", "}}"); len(got) != 1 || got[0].Samples[""] != want {
+		if got := stub.Calls(&api.Template{EmbeddedTmpl: &text}); len(got) != 1 || got[0].Samples[""] != want {
 			t.Errorf("%s: %v", text, got)
 		}
 	}
-	got := stub.Calls(`{{ with secret "kv/x" }}{{ .Data.port | parseInt }}{{ .Data.name }}{{ end }}`, "{{", "}}")
+	got := stub.Calls(&api.Template{EmbeddedTmpl: new(`{{ with secret "kv/x" }}{{ .Data.port | parseInt }}{{ .Data.name }}{{ end }}`)})
 	if len(got) != 1 || got[0].Samples["port"] != "1" || got[0].Samples["name"] != "" {
 		t.Errorf("with keys: %v", got)
 	}
-	if got := stub.Calls(`<< key "a" >> {{ key "b" }}`, "<<", ">>"); len(got) != 1 || got[0].Label != "a" {
+	got = stub.Calls(&api.Template{Envvars: new(true), EmbeddedTmpl: new("{{ with secret \"kv/x\" }}\nA={{ .Data.a }}\n{{ .Data.b }}\n{{ end }}{{ key \"c\" }}")})
+	if len(got) != 2 || got[0].Samples["a"] != "" || got[0].Samples["b"] != "TODO=1" || got[1].Samples[""] != "TODO=1" {
+		t.Errorf("of variables: %v", got)
+	}
+	if got := stub.Calls(&api.Template{EmbeddedTmpl: new(`<< key "a" >> {{ key "b" }}`), LeftDelim: new("<<"), RightDelim: new(">>")}); len(got) != 1 || got[0].Label != "a" {
 		t.Errorf("with other delimiters: %v", got)
 	}
 }

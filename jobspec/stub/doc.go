@@ -20,6 +20,9 @@
 //	host_volume "certs" {
 //	  path = "./certs"
 //	}
+//	artifact "s3::https://host/b/app.tgz" {  # with this source; also: options, headers
+//	  source = "./dist/app.tgz"
+//	}
 //	node {
 //	  class      = "ssd"
 //	  meta       = { rack = "r1" }

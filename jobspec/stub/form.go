@@ -8,17 +8,18 @@ import (
 
 // fileForm is the top level of a stubs file.
 type fileForm struct {
-	Values      []*bodyForm    `hcl:"variables,block"`
-	Variables   []*labeledForm `hcl:"nomad_variable,block"`
-	Keys        []*keyForm     `hcl:"consul_key,block"`
-	Secrets     []*labeledForm `hcl:"vault_secret,block"`
-	Services    []*serviceForm `hcl:"service,block"`
-	HostVolumes []*volumeForm  `hcl:"host_volume,block"`
-	Node        *nodeForm      `hcl:"node,block"`
-	Vault       *tokenForm     `hcl:"vault,block"`
-	Consul      *tokenForm     `hcl:"consul,block"`
-	Groups      []*groupForm   `hcl:"group,block"`
-	Tasks       []*taskForm    `hcl:"task,block"`
+	Values      []*bodyForm     `hcl:"variables,block"`
+	Variables   []*labeledForm  `hcl:"nomad_variable,block"`
+	Keys        []*keyForm      `hcl:"consul_key,block"`
+	Secrets     []*labeledForm  `hcl:"vault_secret,block"`
+	Services    []*serviceForm  `hcl:"service,block"`
+	HostVolumes []*volumeForm   `hcl:"host_volume,block"`
+	Artifacts   []*artifactForm `hcl:"artifact,block"`
+	Node        *nodeForm       `hcl:"node,block"`
+	Vault       *tokenForm      `hcl:"vault,block"`
+	Consul      *tokenForm      `hcl:"consul,block"`
+	Groups      []*groupForm    `hcl:"group,block"`
+	Tasks       []*taskForm     `hcl:"task,block"`
 }
 
 type bodyForm struct {
@@ -53,6 +54,14 @@ type volumeForm struct {
 	Name     string `hcl:",label"`
 	Path     string `hcl:"path"`
 	ReadOnly bool   `hcl:"read_only,optional"`
+	decode.Placed
+}
+
+type artifactForm struct {
+	Label   string    `hcl:",label"`
+	Source  string    `hcl:"source,optional"`
+	Options *bodyForm `hcl:"options,block"`
+	Headers *bodyForm `hcl:"headers,block"`
 	decode.Placed
 }
 
@@ -94,6 +103,7 @@ type constraintForm struct {
 	Attribute string `hcl:"attribute"`
 	Operator  string `hcl:"operator,optional"`
 	Value     string `hcl:"value,optional"`
+	decode.Placed
 }
 
 type portForm struct {

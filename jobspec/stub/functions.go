@@ -11,11 +11,11 @@ import (
 	jobfunction "taskrun/jobspec/function"
 )
 
-// functions returns the functions of a stubs file in a folder: those of job
-// files, and two of its own. Placeholders need the native syntax, in which they
+// functions returns the functions of the stubs file: those of job files, and two
+// of its own. Placeholders need the native syntax, in which they
 // have a position.
-func functions(dir string, isNative bool) map[string]function.Function {
-	table := jobfunction.Table(dir)
+func (p *parser) functions(isNative bool) map[string]function.Function {
+	table := jobfunction.TableNoting(p.dir, func(path string) { p.set.Reads = append(p.set.Reads, path) })
 	table["env"] = envFunc
 	if isNative {
 		table[todoName] = todoFunc

@@ -14,10 +14,18 @@ import (
 type Group struct {
 	Target      string // JOB/GROUP, or GROUP
 	Count       *int   // nil: unchanged
-	Constraints []*api.Constraint
+	Constraints []Constraint
 	Ports       []Port
 	Resources   *Resources // of each task; nil: unchanged
 	At          jobspec.Range
+}
+
+// Constraint replaces those of a group, of its job and of its tasks that have the
+// same attribute.
+type Constraint struct {
+	api.Constraint
+
+	At jobspec.Range
 }
 
 // Port overrides a port of a group.
@@ -44,7 +52,9 @@ func (p *parser) groups(forms []*groupForm) {
 			p.refuse(f.Block.At("count"), "invalid count", fmt.Sprintf("%d is negative", *g.Count), "")
 		}
 		for _, c := range f.Constraints {
-			g.Constraints = append(g.Constraints, &api.Constraint{LTarget: c.Attribute, Operand: c.Operator, RTarget: c.Value})
+			g.Constraints = append(g.Constraints, Constraint{
+				api.Constraint{LTarget: c.Attribute, Operand: c.Operator, RTarget: c.Value}, jobspec.RangeOf(c.Block.Header),
+			})
 		}
 		for _, port := range f.Ports {
 			for name, n := range map[string]*int{"static": port.Static, "to": port.To} {
@@ -58,42 +68,30 @@ func (p *parser) groups(forms []*groupForm) {
 	}
 }
 
-// OverrideGroups changes the groups of a job according to the group blocks. It
-// returns the indexes of the blocks that matched, and a notice for each change
-// or an error for each one that cannot be made.
-func (s *Set) OverrideGroups(job *api.Job) (used map[int]bool, diagnostics jobspec.Diagnostics) {
-	used = map[int]bool{}
-	for _, g := range job.TaskGroups {
-		path := text(job.ID, job.Name) + "/" + text(g.Name)
-		for n, o := range s.Groups {
-			if o.Target != path && o.Target != text(g.Name) {
-				continue
-			}
-			used[n] = true
-			o.apply(job, g, func(severity jobspec.Severity, at jobspec.Range, what string) {
-				diagnostics = append(diagnostics, jobspec.Diagnostic{
-					Severity: severity, Summary: fmt.Sprintf("group %q: %s", text(g.Name), what), Range: at,
-				})
-			})
-		}
+// apply returns a notice for each change, and an error for each one that cannot be
+// made.
+func (o Group) apply(job *api.Job, g *api.TaskGroup, at jobspec.Positions, path jobspec.Path) (diagnostics jobspec.Diagnostics) {
+	tell := func(severity jobspec.Severity, block jobspec.Range, what string) {
+		diagnostics = append(diagnostics, jobspec.Diagnostic{
+			Severity: severity, Summary: fmt.Sprintf("group %q: %s", deref(g.Name), what), Range: block,
+		})
 	}
-	return used, diagnostics
-}
-
-func (o Group) apply(job *api.Job, g *api.TaskGroup, tell func(jobspec.Severity, jobspec.Range, string)) {
 	if o.Count != nil {
 		g.Count = new(*o.Count)
+		at[path.Attr("count")] = o.At
 		tell(jobspec.Notice, o.At, fmt.Sprintf("count = %d by the stubs file", *o.Count))
 	}
 	for _, c := range o.Constraints {
-		lists := []*[]*api.Constraint{&job.Constraints, &g.Constraints}
-		for _, t := range g.Tasks {
-			lists = append(lists, &t.Constraints)
+		found := c.replaceIn(&job.Constraints, at, jobspec.Root)
+		found = c.replaceIn(&g.Constraints, at, path) || found
+		for n, t := range g.Tasks {
+			found = c.replaceIn(&t.Constraints, at, path.Index("task", n)) || found
 		}
-		if !replaceConstraint(lists, c) {
-			g.Constraints = append(g.Constraints, new(*c))
+		if !found {
+			at[path.Index("constraint", len(g.Constraints))] = c.At
+			g.Constraints = append(g.Constraints, new(c.Constraint))
 		}
-		tell(jobspec.Notice, o.At, fmt.Sprintf("the constraint on %q is that of the stubs file", c.LTarget))
+		tell(jobspec.Notice, c.At, fmt.Sprintf("the constraint on %q is that of the stubs file", c.LTarget))
 	}
 	for _, p := range o.Ports {
 		if !p.apply(g) {
@@ -108,17 +106,17 @@ func (o Group) apply(job *api.Job, g *api.TaskGroup, tell func(jobspec.Severity,
 		}
 		tell(jobspec.Notice, o.At, "resources are those of the stubs file")
 	}
+	return diagnostics
 }
 
-// replaceConstraint replaces the constraints with the same attribute. It reports
-// whether there were any.
-func replaceConstraint(lists []*[]*api.Constraint, with *api.Constraint) (found bool) {
-	for _, list := range lists {
-		*list = slices.Clone(*list)
-		for i, c := range *list {
-			if c.LTarget == with.LTarget {
-				(*list)[i], found = new(*with), true
-			}
+// replaceIn replaces the constraints with the same attribute. It reports whether
+// there are any.
+func (c Constraint) replaceIn(list *[]*api.Constraint, at jobspec.Positions, path jobspec.Path) (found bool) {
+	*list = slices.Clone(*list)
+	for i, other := range *list {
+		if other.LTarget == c.LTarget {
+			(*list)[i], found = new(c.Constraint), true
+			move(at, path.Index("constraint", i), c.At)
 		}
 	}
 	return found

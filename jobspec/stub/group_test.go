@@ -73,11 +73,10 @@ func TestOverrideGroups(t *testing.T) {
 		    memory_max = 10
 		  }
 		}`)
-	used, changes := set.OverrideGroups(file.Job)
-	if len(used) != 1 || !used[0] {
-		t.Errorf("used %v", used)
+	changes := set.Apply(file.Job, file.Positions)
+	if len(changes.Groups) != 1 || !changes.Groups[0] {
+		t.Errorf("used %v", changes.Groups)
 	}
-	set.Override(file.Job, file.Positions)
 	g := file.Job.TaskGroups[0]
 	n := g.Networks[0]
 	if *g.Count != 1 || file.Job.Constraints[0].Operand != "is_set" || len(g.Constraints) != 1 || g.Constraints[0].RTarget != "x" {
@@ -93,7 +92,7 @@ func TestOverrideGroups(t *testing.T) {
 		t.Errorf("resources of the other group %+v", r)
 	}
 	var errors []string
-	for _, d := range changes {
+	for _, d := range changes.Diagnostics {
 		if d.Range.IsZero() || d.Severity != jobspec.Notice && d.Severity != jobspec.Error {
 			t.Errorf("%+v", d)
 		}
@@ -101,8 +100,8 @@ func TestOverrideGroups(t *testing.T) {
 			errors = append(errors, d.Summary)
 		}
 	}
-	if !slices.Equal(errors, []string{`group "app": there is no port "none"`}) || len(changes) != 7 {
-		t.Errorf("%v", changes)
+	if !slices.Equal(errors, []string{`group "app": there is no port "none"`}) || len(changes.Diagnostics) != 7 {
+		t.Errorf("%v", changes.Diagnostics)
 	}
 }
 

@@ -12,19 +12,18 @@ const (
 	VaultSecret   = "vault_secret"
 	ServiceBlock  = "service"
 	VolumeBlock   = "host_volume"
+	ArtifactBlock = "artifact"
 )
 
-// kinds has the name of each kind of block in messages, an example of its
-// content, and the lines of a block to fill in.
-var kinds = map[string]struct {
-	words, example string
-	lines          []string
-}{
-	NomadVariable: {"Nomad variable", ` { NAME = "…" }`, nil},
-	ConsulKey:     {"Consul key", ` { value = "…" }`, []string{`  value = TODO(%q)`}},
-	VaultSecret:   {"Vault secret", ` { NAME = "…" }`, nil},
-	ServiceBlock:  {"service", " { port = … }", []string{`  address = "127.0.0.1"`, "  port = TODO(%q, 1)"}},
-	VolumeBlock:   {"host volume", ` { path = "…" }`, []string{`  path = TODO(%q)`}},
+// kinds has the name of each kind of block in messages, and an example of its
+// content.
+var kinds = map[string]struct{ words, example string }{
+	NomadVariable: {"Nomad variable", ` { NAME = "…" }`},
+	ConsulKey:     {"Consul key", ` { value = "…" }`},
+	VaultSecret:   {"Vault secret", ` { NAME = "…" }`},
+	ServiceBlock:  {"service", " { port = … }"},
+	VolumeBlock:   {"host volume", ` { path = "…" }`},
+	ArtifactBlock: {"artifact", ` { source = "…" }`},
 }
 
 // Need is a block of the stubs file that a job needs.

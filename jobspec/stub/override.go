@@ -1,6 +1,7 @@
 package stub
 
 import (
+	"cmp"
 	"maps"
 	"strings"
 
@@ -9,32 +10,51 @@ import (
 	"taskrun/jobspec"
 )
 
-// Override changes the tasks of a job according to the task blocks, and returns
-// the indexes of the blocks that matched. Later diagnostics of a replaced
-// config refer to the block that replaced it.
-func (s *Set) Override(job *api.Job, at jobspec.Positions) (used map[int]bool) {
-	used = map[int]bool{}
+// Changes is what Apply has done with a job.
+type Changes struct {
+	Groups, Tasks map[int]bool // indexes of the blocks that matched
+	// Diagnostics has a notice for each change to a group, and an error for each
+	// one that cannot be made.
+	Diagnostics jobspec.Diagnostics
+}
+
+// Apply changes a job according to the blocks for its artifacts, groups and
+// tasks. What a block for a task changes wins over the block for its group.
+// Later diagnostics of a changed part refer to the block that changed it.
+func (s *Set) Apply(job *api.Job, at jobspec.Positions) Changes {
+	c := Changes{Groups: map[int]bool{}, Tasks: map[int]bool{}}
 	for i, g := range job.TaskGroups {
+		path, of := deref(cmp.Or(job.ID, job.Name))+"/"+deref(g.Name), jobspec.Root.Index("group", i)
+		for n, o := range s.Groups {
+			if o.Target == path || o.Target == deref(g.Name) {
+				c.Groups[n] = true
+				c.Diagnostics = append(c.Diagnostics, o.apply(job, g, at, of)...)
+			}
+		}
 		for k, t := range g.Tasks {
-			path := strings.Join([]string{text(job.ID, job.Name), text(g.Name), t.Name}, "/")
+			in := of.Index("task", k)
 			for n, o := range s.Tasks {
-				if o.isFor(path) {
-					used[n] = true
-					o.apply(t, at, jobspec.Root.Index("group", i).Index("task", k))
+				if o.isFor(path + "/" + t.Name) {
+					c.Tasks[n] = true
+					o.apply(t, at, in)
 				}
+			}
+			for n, a := range t.Artifacts {
+				s.applyTo(a, at, in.Index("artifact", n))
 			}
 		}
 	}
-	return used
+	return c
 }
 
-func text(candidates ...*string) string {
-	for _, c := range candidates {
-		if c != nil {
-			return *c
+// move gives a path, and all below it, a new place.
+func move(at jobspec.Positions, path jobspec.Path, to jobspec.Range) {
+	for p := range at {
+		if strings.HasPrefix(string(p), string(path)) {
+			delete(at, p)
 		}
 	}
-	return ""
+	at[path] = to
 }
 
 func (o Task) apply(t *api.Task, at jobspec.Positions, path jobspec.Path) {
@@ -50,20 +70,7 @@ func (o Task) apply(t *api.Task, at jobspec.Positions, path jobspec.Path) {
 	}
 	if o.Config != nil {
 		t.Config = maps.Clone(o.Config)
-		config := path.Attr("config")
-		for p := range at {
-			if strings.HasPrefix(string(p), string(config)) {
-				delete(at, p)
-			}
-		}
-		at[config] = o.At
+		move(at, path.Attr("config"), o.At)
 	}
-	if len(o.Env) > 0 {
-		env := maps.Clone(t.Env)
-		if env == nil {
-			env = map[string]string{}
-		}
-		maps.Copy(env, o.Env)
-		t.Env = env
-	}
+	t.Env = with(t.Env, o.Env)
 }

@@ -15,6 +15,7 @@ import (
 
 	"taskrun/jobspec"
 	"taskrun/jobspec/decode"
+	"taskrun/jobspec/diagnostic"
 	"taskrun/jobspec/evaluate"
 	"taskrun/jobspec/syntax"
 )
@@ -67,7 +68,7 @@ func Parse(name string, text []byte) (*Set, jobspec.Diagnostics) {
 	p := &parser{dir: dir, set: None()}
 	p.set.File = name
 	native, isNative := body.(*hclsyntax.Body)
-	p.scope = evaluate.NewScope(functions(dir, isNative), map[string][]byte{name: text})
+	p.scope = evaluate.NewScope(p.functions(isNative), map[string][]byte{name: text})
 	if isNative {
 		p.todos(native)
 	}
@@ -80,12 +81,27 @@ func Parse(name string, text []byte) (*Set, jobspec.Diagnostics) {
 	}
 	for _, diag := range p.diags {
 		hideValues(diag)
+		p.advise(diag)
 	}
 	diagnostics := jobspec.DiagnosticsOf(p.diags, p.scope)
 	if diagnostics.HasErrors() {
 		return nil, diagnostics
 	}
 	return p.set, diagnostics
+}
+
+// advise adds a remedy to a diagnostic that has none.
+func (p *parser) advise(diag *hcl.Diagnostic) {
+	if diagnostic.Remedy(diag) != "" || diag.Subject == nil {
+		return
+	}
+	if strings.HasSuffix(diag.Summary, " in a stubs file") {
+		diagnostic.SetRemedy(diag, `its blocks are in "taskrun help stubs"`)
+	}
+	if t, ok := p.todoIn(*diag.Subject); ok && t.At == jobspec.RangeOf(*diag.Subject) && diag.Detail != "" {
+		diag.Detail = "the value of a placeholder must be of the same type"
+		diagnostic.SetRemedy(diag, fmt.Sprintf("write TODO(%q, VALUE) with a value for rehearsals", t.Name))
+	}
 }
 
 // hideValues removes everything that could be a secret from a diagnostic.
@@ -147,6 +163,7 @@ func (p *parser) read(file *fileForm) {
 	if file.Consul != nil {
 		s.ConsulToken = cmp.Or(file.Consul.Token, localToken)
 	}
+	p.artifacts(file.Artifacts)
 	p.groups(file.Groups)
 	p.overrides(file.Tasks)
 }

@@ -2,6 +2,7 @@ package stub
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -21,6 +22,14 @@ type parser struct {
 
 func (p *parser) refuse(at hcl.Range, summary, detail, remedy string) {
 	p.diags = append(p.diags, diagnostic.Error(at, summary, detail, remedy))
+}
+
+// isRefused reports whether there is an error in a range, so that its value is not
+// known.
+func (p *parser) isRefused(r hcl.Range) bool {
+	return slices.ContainsFunc(p.diags, func(d *hcl.Diagnostic) bool {
+		return d.Severity == hcl.DiagError && d.Subject != nil && r.Start.Byte <= d.Subject.Start.Byte && d.Subject.End.Byte <= r.End.Byte
+	})
 }
 
 func (p *parser) twice(b decode.Block, kind, label string) {

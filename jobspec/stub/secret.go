@@ -38,6 +38,15 @@ func isKV2(path string) bool {
 	return 0 < i && i < len(steps)-1
 }
 
+// labelKV2 returns the label of a secret of a KV engine version 2: the path as
+// Vault's own clients complete it. A path of a single step has none.
+func labelKV2(path string) string {
+	if mount, rest, ok := strings.Cut(path, "/"); ok && !isKV2(path) {
+		return mount + "/data/" + rest
+	}
+	return path
+}
+
 // SecretNames returns the sorted list of a path in Vault: names, and folders
 // with a slash. Vault lists a KV engine version 2 below "metadata", which its
 // clients let users omit.
@@ -64,7 +73,8 @@ func (s *Set) SecretNames(path string) []string {
 func (s *Set) SecretPaths() []string { return slices.Sorted(maps.Keys(s.secrets)) }
 
 // SecretValues returns all values that no message may show, sorted: the texts in
-// Vault's secrets, those of Nomad variables, whatever they hold, and tokens.
+// Vault's secrets, those of Nomad variables, whatever they hold, credentials of
+// artifacts, and tokens.
 func (s *Set) SecretValues() []string {
 	values := map[string]bool{s.VaultToken: true, s.ConsulToken: true}
 	var add func(v any)
@@ -86,6 +96,11 @@ func (s *Set) SecretValues() []string {
 	}
 	for _, data := range s.secrets {
 		add(data)
+	}
+	for _, a := range s.Artifacts {
+		for _, text := range a.secrets() {
+			add(text)
+		}
 	}
 	for _, items := range s.variables {
 		for _, text := range items {

@@ -21,6 +21,9 @@ type Set struct {
 	// File is the name of the file, for messages.
 	File string
 
+	// Reads are the files that the stubs file reads.
+	Reads []string
+
 	// Values are the values of variables of job files.
 	Values map[string]jobspec.VariableValue
 
@@ -32,6 +35,9 @@ type Set struct {
 
 	// HostVolumes are the directories of host volumes, by name.
 	HostVolumes map[string]HostVolume
+
+	// Artifacts are changes to artifacts of job files.
+	Artifacts []Artifact
 
 	// Groups are changes to groups of job files.
 	Groups []Group

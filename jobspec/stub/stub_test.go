@@ -161,7 +161,7 @@ func TestNoStubs(t *testing.T) {
 		if variable || key || secret || volume || len(w.Keys("")) > 0 || len(w.SecretNames("")) > 0 || len(w.VariablePaths("*", "")) > 0 {
 			t.Errorf("%v defines something", w)
 		}
-		if used := w.Override(&api.Job{}, nil); len(used) > 0 {
+		if used := w.Apply(&api.Job{}, nil).Tasks; len(used) > 0 {
 			t.Errorf("%v changes something", w)
 		}
 	}
@@ -177,8 +177,21 @@ func TestFaults(t *testing.T) {
 		{"no label", `consul_key { value = 1 }`, "this consul_key has no name"},
 		{"no value", `consul_key "a" {}`, `"value"`},
 		{"a rehearsal without end", "task \"t\" {\n  rehearse {\n    run_for = \"2x\"\n  }\n}", "taskrun.hcl:3,15: invalid duration"},
+		{"a watch of nothing", "task \"t\" {\n  watch {\n    paths = []\n  }\n}", "taskrun.hcl:3,13: a watch block needs at least one path"},
+		{"a watch without paths", "task \"t\" {\n  watch {\n  }\n}", "taskrun.hcl:2,9: \"paths\" is missing in watch"},
+		{"a watch with a malformed pattern", "task \"t\" {\n  watch {\n    paths = [\"[a\"]\n  }\n}", "taskrun.hcl:3,13: invalid pattern \"[a\""},
+		{"a watch that ignores nothing", "task \"t\" {\n  watch {\n    paths = [\"a\"]\n    ignore = [\"\"]\n  }\n}", "taskrun.hcl:4,14: invalid pattern \"\""},
+		{"a build without a command", "task \"t\" {\n  watch {\n    paths = [\"a\"]\n    build = []\n  }\n}", "taskrun.hcl:4,13: the build has no command"},
+		{"an unknown change", "task \"t\" {\n  watch {\n    paths = [\"a\"]\n    on_change = \"reload\"\n  }\n}", "taskrun.hcl:4,17: unknown value \"reload\" of on_change"},
+		{"a change by a signal without one", "task \"t\" {\n  watch {\n    paths = [\"a\"]\n    on_change = \"signal\"\n  }\n}", "taskrun.hcl:2,3: on_change = \"signal\" needs a signal"},
+		{"a signal without effect", "task \"t\" {\n  watch {\n    paths = [\"a\"]\n    change_signal = \"SIGHUP\"\n  }\n}", "taskrun.hcl:4,21: change_signal has no effect"},
 		{"a rehearsal with no exit code", "task \"t\" {\n  rehearse {\n    exit_code = 256\n  }\n}", "taskrun.hcl:3,17: invalid exit code: 256 is not between 0 and 255"},
-		{"a number that is not a port", `service "db" { port = 70000 }`, "taskrun.hcl:1,23: invalid port: 70000 is not between 0 and 65535"},
+		{"a number that is not a port", `service "db" { port = 70000 }`, "taskrun.hcl:1,23: invalid port: 70000 is not between 1 and 65535"},
+		{"a port of an earlier version", `service "db" { port = 0 }`, `write the port, or TODO("db", 1) for a rehearsal`},
+		{"a path of an earlier version", `host_volume "data" { path = "" }`, `taskrun.hcl:1,29: the path of host volume "data" is empty`},
+		{"a placeholder of another type", `service "db" { port = TODO("db") }`, `write TODO("db", VALUE) with a value for rehearsals`},
+		{"a placeholder for a count", `group "g" { count = TODO("n") }`, "taskrun.hcl:1,21: \"count\" must be a whole number: the value of a placeholder must be of the same type"},
+		{"a block of another file", `job "x" {}`, `its blocks are in "taskrun help stubs"`},
 		{"a provider", "service \"db\" {\n port = 1\n provider = \"etcd\"\n}", `unknown provider "etcd"`},
 		{"a list for a text", `nomad_variable "a" { x = ["SECRET"] }`, "taskrun.hcl:1,26: the value must be a string"},
 		{"null", `consul_key "a" { value = null }`, "the value must be a string"},
@@ -395,7 +408,7 @@ func TestOverride(t *testing.T) {
 		}
 		task "nobody" {}
 		task "erver" {}`)
-	used := w.Override(file.Job, file.Positions)
+	used := w.Apply(file.Job, file.Positions).Tasks
 	if len(used) != 2 || !used[0] || !used[1] {
 		t.Errorf("used %v", used)
 	}

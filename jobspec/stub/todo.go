@@ -56,6 +56,8 @@ func (s *Set) Filled() *Set {
 			f.Services = slices.DeleteFunc(slices.Clone(f.Services), func(s Service) bool { return s.Placeholder && s.Name == t.Label })
 		case VolumeBlock:
 			delete(f.HostVolumes, t.Label)
+		case ArtifactBlock:
+			f.Artifacts = slices.DeleteFunc(slices.Clone(f.Artifacts), func(a Artifact) bool { return a.Label == t.Label })
 		case NodeBlock:
 			delete(f.Node.Meta, strings.TrimPrefix(t.Label, "meta."))
 			delete(f.Node.Attributes, strings.TrimPrefix(t.Label, "attr."))

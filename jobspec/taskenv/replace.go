@@ -1,6 +1,7 @@
 package taskenv
 
 import (
+	"encoding/json"
 	"iter"
 	"strings"
 )
@@ -18,6 +19,17 @@ func References(s string) iter.Seq[string] {
 			s = s[end:]
 		}
 	}
+}
+
+// ReferencesIn returns the names of all references in a part of a job.
+func ReferencesIn(part any) map[string]bool {
+	names := map[string]bool{}
+	if text, err := json.Marshal(part); err == nil {
+		for name := range References(string(text)) {
+			names[name] = true
+		}
+	}
+	return names
 }
 
 // replace replaces the references in s that lookup knows, and leaves the

@@ -1,0 +1,248 @@
+package stub
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+	"text/template/parse"
+)
+
+// scanner walks through a template, and tracks where it uses the results of
+// calls.
+type scanner struct {
+	text  string
+	calls []*Call
+	vars  map[string]part // variables of the template
+	last  value           // of the latest command
+	// lines are those of a template with env = true, without the actions.
+	lines []string
+}
+
+// actions matches the actions of a template.
+func actions(left, right string) *regexp.Regexp {
+	return regexp.MustCompile(regexp.QuoteMeta(cmp.Or(left, "{{")) + ".*?" + regexp.QuoteMeta(cmp.Or(right, "}}")))
+}
+
+// assignment is a value that can be a line of a template with env = true.
+const assignment = "TODO=1"
+
+// isLine reports whether an action is a line of a template with env = true, so
+// that its value must be a list of variables.
+func (s *scanner) isLine(n *parse.ActionNode) bool {
+	return len(n.Pipe.Decl) == 0 && n.Line <= len(s.lines) && strings.TrimSpace(s.lines[n.Line-1]) == ""
+}
+
+// part is the result of a call, or what fields select from it. The zero value is
+// anything else.
+type part struct {
+	*Call
+
+	fields []string
+}
+
+// value is a text that a template uses: the result of a call, or a key of it.
+type value struct {
+	*Call
+
+	key string
+}
+
+// converts notes that a function converts the value.
+func (v value) converts(function string) {
+	if sample, ok := samples[function]; ok {
+		v.becomes(sample)
+	}
+}
+
+// becomes sets the sample of the value, unless it has one.
+func (v value) becomes(sample string) {
+	if v.Call == nil || v.Samples[v.key] != "" {
+		return
+	}
+	if v.Samples == nil {
+		v.Samples = map[string]string{}
+	}
+	v.Samples[v.key] = sample
+}
+
+func (s *scanner) list(list *parse.ListNode, dot part) {
+	if list == nil {
+		return
+	}
+	for _, n := range list.Nodes {
+		switch n := n.(type) {
+		case *parse.ActionNode:
+			if s.pipe(n.Pipe, dot); s.isLine(n) {
+				s.last.becomes(assignment)
+			}
+		case *parse.IfNode:
+			s.pipe(n.Pipe, dot)
+			s.list(n.List, dot)
+			s.list(n.ElseList, dot)
+		case *parse.WithNode:
+			s.list(n.List, s.pipe(n.Pipe, dot))
+			s.list(n.ElseList, dot)
+		case *parse.RangeNode:
+			s.pipe(n.Pipe, dot)
+			for _, v := range n.Pipe.Decl { // elements
+				delete(s.vars, v.Ident[0])
+			}
+			s.list(n.List, part{})
+			s.list(n.ElseList, dot)
+		case *parse.TemplateNode:
+			if n.Pipe != nil {
+				s.pipe(n.Pipe, dot)
+			}
+		}
+	}
+}
+
+// pipe returns the value of a pipe.
+func (s *scanner) pipe(p *parse.PipeNode, dot part) (answer part) {
+	for i, cmd := range p.Cmds {
+		if f, ok := cmd.Args[0].(*parse.IdentifierNode); ok && i > 0 {
+			s.last.converts(f.Ident)
+		}
+		answer = s.command(cmd, dot, i > 0)
+	}
+	for _, v := range p.Decl {
+		s.vars[v.Ident[0]] = answer
+	}
+	return answer
+}
+
+func (s *scanner) command(cmd *parse.CommandNode, dot part, piped bool) (answer part) {
+	s.last = value{}
+	f, isFunction := cmd.Args[0].(*parse.IdentifierNode)
+	if !isFunction {
+		answer = s.node(cmd.Args[0], dot)
+		for _, arg := range cmd.Args[1:] {
+			s.node(arg, dot)
+			answer = part{}
+		}
+		return answer
+	}
+	call := s.call(f, cmd.Args[1:], piped)
+	args := make([]part, 0, len(cmd.Args)-1)
+	for _, arg := range cmd.Args[1:] {
+		args = append(args, s.node(arg, dot))
+	}
+	switch {
+	case call != nil:
+		s.last = value{call, ""}
+		return part{call, nil}
+	case f.Ident == "index" && len(args) > 0:
+		return s.index(args[0], cmd.Args[2:])
+	case len(args) > 0:
+		s.last.converts(f.Ident)
+	}
+	return part{}
+}
+
+// index returns the part that the function index selects.
+func (s *scanner) index(of part, keys []parse.Node) part {
+	fields := make([]string, 0, len(keys))
+	for _, n := range keys {
+		key, ok := n.(*parse.StringNode)
+		if !ok {
+			return part{}
+		}
+		fields = append(fields, key.Text)
+	}
+	return s.selected(of, fields)
+}
+
+// node returns the value of an argument.
+func (s *scanner) node(n parse.Node, dot part) part {
+	switch n := n.(type) {
+	case *parse.DotNode:
+		return dot
+	case *parse.FieldNode:
+		return s.selected(dot, n.Ident)
+	case *parse.VariableNode:
+		return s.selected(s.vars[n.Ident[0]], n.Ident[1:])
+	case *parse.PipeNode:
+		return s.pipe(n, dot)
+	case *parse.ChainNode:
+		return s.selected(s.node(n.Node, dot), n.Field)
+	case *parse.IdentifierNode:
+		return part{s.call(n, nil, false), nil}
+	}
+	return part{}
+}
+
+// selected returns what fields select from a value.
+func (s *scanner) selected(from part, fields []string) part {
+	if from.Call == nil || len(fields) == 0 {
+		return from
+	}
+	from.fields = slices.Concat(from.fields, fields)
+	s.last = from.takes(from.fields)
+	return from
+}
+
+// call records a call of one of the functions.
+func (s *scanner) call(f *parse.IdentifierNode, args []parse.Node, piped bool) *Call {
+	a, ok := asked[f.Ident]
+	if !ok {
+		return nil
+	}
+	c := &Call{
+		Need: Need{Kind: a.kind}, Function: f.Ident, Optional: a.optional,
+		List: slices.Contains(lists, f.Ident),
+		Line: 1 + strings.Count(s.text[:min(int(f.Position()), len(s.text))], "\n"),
+	}
+	if f.Ident == "nomadService" && len(args) == 3 { // count, key, name
+		args = args[2:]
+	}
+	switch {
+	case piped && len(args) == 0:
+		c.Argument = "what is piped into it"
+	case len(args) == 0:
+		return nil // everything, for example nomadVarList without a prefix
+	default:
+		if text, ok := args[0].(*parse.StringNode); ok {
+			c.Label = labelOf(a.kind, text.Text)
+		} else {
+			c.Argument = args[0].String()
+		}
+	}
+	if f.Ident == "pkiCert" {
+		c.Items = slices.Clone(certificates)
+	}
+	s.calls = append(s.calls, c)
+	return c
+}
+
+// takes records the key that a template uses from the result.
+func (c *Call) takes(fields []string) value {
+	switch c.Kind {
+	case NomadVariable:
+		switch fields[0] {
+		case "Keys", "Values", "Tuples", "ItemsMap", "Metadata", "Parent":
+			return value{}
+		}
+	case VaultSecret:
+		if fields[0] != "Data" {
+			return value{}
+		}
+		fields = fields[1:]
+		switch {
+		case len(fields) > 1 && fields[0] == "data":
+			fields, c.KV2 = fields[1:], true
+			c.Items = slices.DeleteFunc(c.Items, func(item string) bool { return item == "data" })
+		case len(fields) == 1 && fields[0] == "data" && (c.KV2 || isKV2(c.Label)):
+			return value{}
+		}
+	default:
+		return value{}
+	}
+	if len(fields) == 0 || fields[0] == "metadata" {
+		return value{}
+	}
+	if !slices.Contains(c.Items, fields[0]) {
+		c.Items = append(c.Items, fields[0])
+	}
+	return value{c, fields[0]}
+}

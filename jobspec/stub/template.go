@@ -1,0 +1,92 @@
+package stub
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/jobspec"
+)
+
+// template adds what a template of a task requests. Its execution shows the
+// names, its text the keys and the lines.
+func (k *needs) template(t *api.Task, index int, at jobspec.Path, requests []Request) {
+	tmpl := t.Templates[index]
+	where := fmt.Sprintf("template %s of task %s", deref(tmpl.DestPath), t.Name)
+	if source := deref(tmpl.SourcePath); source != "" {
+		k.unknown(k.line(at.Index("template", index), 0), where+" is read from "+source+" when the task starts")
+		return
+	}
+	var computed []Call
+	named := map[Need]bool{}
+	for _, c := range Calls(tmpl) {
+		line := k.line(at.Index("template", index).Attr("data"), c.Line)
+		if c.Argument != "" {
+			computed = append(computed, c)
+			continue
+		}
+		if c.Kind == NomadVariable {
+			key := keyOf(c.Label)
+			if !strings.Contains(c.Label, "@") {
+				key.namespace = orNamespace("", k.File.Job)
+			}
+			c.Label = VariableLabel(key.path, key.namespace)
+		}
+		named[c.Need] = true
+		k.call(c, line, where)
+	}
+	resolved := map[string]bool{}
+	for _, r := range requests {
+		isNamed := false
+		for n := range named {
+			isNamed = isNamed || n.Kind == r.Kind && (Todo{Need: n}).fits(r.Label, false)
+		}
+		if isNamed || r.Varies {
+			continue
+		}
+		for _, c := range computed {
+			if c.Kind == r.Kind && c.List == r.List {
+				resolved[c.Function+c.Argument] = true
+				c.Need = r.Need
+				k.call(c, k.line(at.Index("template", index).Attr("data"), c.Line), where)
+			}
+		}
+	}
+	for _, c := range computed {
+		if !resolved[c.Function+c.Argument] {
+			k.unknown(k.line(at.Index("template", index).Attr("data"), c.Line),
+				fmt.Sprintf("%s asks for a %s by %s, which is computed when the task starts", where, c.Words(), c.Argument))
+		}
+	}
+}
+
+// call adds a call with a known label.
+func (k *needs) call(c Call, line int, where string) {
+	switch {
+	case c.Kind == ServiceBlock && k.isOwn(c.Label):
+		return
+	case c.KV2:
+		c.Label = labelKV2(c.Label)
+	case c.List:
+		k.unknown(line, fmt.Sprintf("%s lists each %s below %q: add the blocks that it is to find, such as %s", where, c.Words(), c.Label,
+			Need{c.Kind, listedLabel(c.Need)}.Block()))
+		if c.Optional {
+			return
+		}
+		c.Label = listedLabel(c.Need)
+	}
+	b := k.add(c.Need, line, where)
+	b.optional = b.optional && c.Optional && c.Kind != ServiceBlock
+	b.nested = b.nested || c.KV2 && !isKV2(c.Label)
+	b.has(c.Items, c.Samples)
+}
+
+// listedLabel returns the label of a block that a list finds.
+func listedLabel(n Need) string {
+	if n.Kind == NomadVariable {
+		key := keyOf(n.Label)
+		return VariableLabel(strings.Trim(key.path+"/NAME", "/"), key.namespace)
+	}
+	return strings.Trim(n.Label, "/") + "/NAME"
+}
