@@ -52,8 +52,8 @@ func (p *parser) overrides(forms []*taskForm) {
 	for _, f := range forms {
 		p.set.Tasks = append(p.set.Tasks, Task{
 			Target: f.Target, Driver: f.Driver, User: f.User, Config: f.Config, Env: f.Env, Rehearsal: p.rehearsal(f.Rehearse),
-			Resources: f.Resources,
-			At:        jobspec.RangeOf(f.Block.Header),
+			Resources: f.Resources, Watches: p.watches(f.Watches),
+			At: jobspec.RangeOf(f.Block.Header),
 		})
 	}
 }

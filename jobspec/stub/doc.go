@@ -46,6 +46,12 @@
 //	    run_for   = "2s"
 //	    exit_code = 0
 //	  }
+//	  watch {                                # with --watch
+//	    paths     = ["**/*.go"]              # from the folder of this file
+//	    ignore    = ["vendor"]
+//	    build     = ["go", "build", "-o", "server", "."]
+//	    on_change = "restart"                # or signal (with change_signal), noop
+//	  }
 //	}
 //
 // Values may call the functions of job files; relative paths start in the folder

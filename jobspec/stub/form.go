@@ -85,6 +85,7 @@ type taskForm struct {
 	Config   map[string]any    `hcl:"config,block"`
 	Env      map[string]string `hcl:"env,either"`
 	Rehearse *rehearseForm     `hcl:"rehearse,block"`
+	Watches  []*watchForm      `hcl:"watch,block"`
 
 	Resources *Resources `hcl:"resources,block"`
 	decode.Placed
@@ -110,6 +111,15 @@ type portForm struct {
 	Label  string `hcl:",label"`
 	Static *int   `hcl:"static,optional"`
 	To     *int   `hcl:"to,optional"`
+	decode.Placed
+}
+
+type watchForm struct {
+	Paths        []string `hcl:"paths"`
+	Ignore       []string `hcl:"ignore,optional"`
+	Build        []string `hcl:"build,optional"`
+	OnChange     string   `hcl:"on_change,optional"`
+	ChangeSignal string   `hcl:"change_signal,optional"`
 	decode.Placed
 }
 

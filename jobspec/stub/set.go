@@ -112,6 +112,7 @@ type Task struct {
 	User      *string           // nil: unchanged
 	Rehearsal *Rehearsal        // nil: depends on the lifecycle of the task
 	Resources *Resources        // nil: unchanged
+	Watches   []Watch
 	At        jobspec.Range
 }
 
