@@ -388,8 +388,8 @@ func TestPlaceOfATemplate(t *testing.T) {
 		if got := c.job[at.Start.Byte:at.End.Byte]; got != c.text || found[0].Detail != c.detail {
 			t.Errorf("it is at %q, %q, want %q, %q", got, found[0].Detail, c.text, c.detail)
 		}
-		if line := strings.Count(c.job[:at.Start.Byte], "\n") + 1; at.Start.Line != line {
-			t.Errorf("%q is in line %d, not %d", c.text, line, at.Start.Line)
+		if line := strings.Count(c.job[:at.Start.Byte], "\n") + 1; at.Start.Line != line || at.End.Line != line {
+			t.Errorf("%q is in line %d, not in %d to %d", c.text, line, at.Start.Line, at.End.Line)
 		}
 	}
 }

@@ -115,7 +115,7 @@ func checks() []check {
 		{"downloads", jobs, perTask(artifacts)},
 
 		// What a cluster would have.
-		{"syntax of templates", jobs, perTask(templates)},
+		{"syntax of templates", jobs | Outline, perTask(templates)},
 		{"constraints", runs | Update, withStubs(perJob(constraints))},
 		{"unknown constraints", Rehearse, withStubs(perJob(unknownConstraints))},
 		{"static ports", jobs &^ Rehearse, staticPorts},

@@ -17,6 +17,8 @@ type Config struct {
 	// Unsourced: the file of a "source" may be missing, and is empty then. In a
 	// rehearsal nothing would bring it.
 	Unsourced bool
+
+	authority *authority // nil: a new one for each task
 }
 
 // Stubs are local values that replace those of a cluster.

@@ -29,6 +29,12 @@ func (a *answerer) consul(kind, arg string) (any, bool, error) {
 		return a.healthServices(arg), true, nil
 	case "health.connect": // there is no mesh
 		return []*dep.HealthService{}, true, nil
+	case "connect.caroots":
+		roots, err := a.cfg.authority.roots()
+		return roots, err == nil, err
+	case "connect.caleaf":
+		leaf, err := a.cfg.authority.leaf(arg)
+		return leaf, err == nil, err
 	case "catalog.services":
 		return a.catalogServices(), true, nil
 	case "catalog.datacenters":

@@ -2,11 +2,14 @@ package template
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
+	"strings"
 
 	"github.com/hashicorp/go-envparse"
+	"github.com/hashicorp/nomad/api"
 )
 
 // variables reads the variables of all templates with env = true from their
@@ -31,6 +34,17 @@ func (s *set) variables() (map[string]string, error) {
 		}
 	}
 	return all, nil
+}
+
+// parseVariables returns the error of a template with env = true whose text has no
+// actions.
+func parseVariables(t *api.Template) *envparse.ParseError {
+	if !*t.Envvars {
+		return nil
+	}
+	_, err := envparse.Parse(strings.NewReader(*t.EmbeddedTmpl))
+	wrong, _ := errors.AsType[*envparse.ParseError](err)
+	return wrong
 }
 
 func (s *set) hasVariables() bool {

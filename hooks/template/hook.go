@@ -33,6 +33,7 @@ type hook struct {
 
 // New returns a factory of hooks. Tasks without templates get none.
 func New(cfg Config) hooks.TaskFactory {
+	cfg.authority = &authority{}
 	return func(t hooks.Task) hooks.TaskHook {
 		if len(t.Task.Templates) == 0 {
 			return nil

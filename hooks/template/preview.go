@@ -170,7 +170,13 @@ type ParseError struct {
 // ParseErrors parses the templates of a task whose text is in the job file.
 func ParseErrors(task hooks.Task, env *taskenv.Env) (errs []ParseError) {
 	for i, t := range task.Task.Templates {
-		if t.EmbeddedTmpl == nil || !strings.Contains(*t.EmbeddedTmpl, *t.LeftDelim) {
+		if t.EmbeddedTmpl == nil {
+			continue
+		}
+		if !strings.Contains(*t.EmbeddedTmpl, *t.LeftDelim) { // its text is that of the file
+			if err := parseVariables(t); err != nil {
+				errs = append(errs, ParseError{i, err.Line, err.Err.Error()})
+			}
 			continue
 		}
 		sp, err := newSpec(t, task, env, false)

@@ -2,6 +2,7 @@ package template
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -47,5 +48,39 @@ func TestPreviewOfNamesThatVary(t *testing.T) {
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.template, diff)
 		}
+	}
+}
+
+// Requests has everything that templates ask stubs for, whether a stub answers
+// or not, and which template asks.
+func TestRequests(t *testing.T) {
+	t.Parallel()
+	task := api.NewTask("t", "mock_driver")
+	group := api.NewTaskGroup("g", 1)
+	group.Tasks = []*api.Task{task}
+	job := &api.Job{ID: new("job"), TaskGroups: []*api.TaskGroup{group}}
+	for _, text := range []string{
+		"no request",
+		`{{ key "app/port" }}{{ range ls "app" }}{{ end }}{{ nomadVarExists "nomad/none" }}`,
+		`{{ range service "db" }}{{ end }}{{ range nomadService "api" }}{{ end }}{{ secret "kv/x" }}{{ env "HOME" }}`,
+		`{{ fail`,
+	} {
+		task.Templates = append(task.Templates, file(text))
+	}
+	job.Canonicalize()
+	env := taskenv.NewBuilder(&taskenv.Node{}, taskenv.AllocInfo{Name: "job.g[0]"}, job, group, task).SetClientDir("/none").Build()
+	s := &stubs{t: t, changed: make(chan struct{})}
+	s.define(defined)
+	var got []string
+	for _, r := range Requests(hooks.Task{Job: job, Group: group, Task: task, AllocDir: "/none"}, env, Config{Stubs: s}) {
+		got = append(got, fmt.Sprint(r.Template, " ", r.Kind, " ", r.Label, " ", r.List))
+	}
+	slices.Sort(got)
+	want := []string{
+		"1 consul_key app true", "1 consul_key app/port false", "1 nomad_variable nomad/none false",
+		"2 service api false", "2 service db false", "2 vault_secret kv/x false",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

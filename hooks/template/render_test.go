@@ -163,7 +163,7 @@ func TestFailures(t *testing.T) {
 		{name: "a file of another task", template: `{{ file "DIR/other/local/in" }}`, want: "is outside of sandbox"},
 		{name: "a file of the machine", template: `{{ file "/etc/hostname" }}`, want: "is outside of sandbox"},
 		{name: "a link out of the task", template: `{{ file "DIR/t/local/link" }}`, want: "is outside of sandbox"},
-		{name: "the certificates of Connect", template: `{{ caRoots }}`, want: "no stubs"},
+		{name: "the peers of Consul", template: `{{ peerings }}`, want: "no stubs"},
 		{
 			name: "a missing key that is an error", template: `{{ with secret "old/web" }}{{ .Data.none }}{{ end }}`, want: `map has no entry for key "none"`,
 			change: func(t *api.Template) { t.ErrMissingKey = new(true) },

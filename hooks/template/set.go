@@ -50,6 +50,9 @@ func newEmptySet(task hooks.Task, cfg Config, env *taskenv.Env) *set {
 	if cfg.View != nil {
 		view = cfg.View(task)
 	}
+	if cfg.authority == nil {
+		cfg.authority = &authority{}
+	}
 	return &set{
 		surroundings: surroundings{task.AllocDir, task.Task.Name, cfg, env, namespace, view},
 		config:       &config.Config{Nomad: &config.NomadConfig{Namespace: &namespace}},
