@@ -127,8 +127,10 @@ func (w *Watch) Scratch(dir string) {
 }
 
 // Lasting records that a driver has tasks that are not processes, and the
-// reference to find them; see drivers.Lasting. Such tasks need the keeper, too.
+// reference to find them; see drivers.Lasting. Such tasks need the keeper, too. It
+// waits for the record: without it, nobody would find them.
 func (w *Watch) Lasting(driver, ref string) {
+	<-w.opened
 	w.write(func(r *record) { r.put(fmt.Sprintf("lasting %q %q", driver, ref), 0) })
 	if w.link == nil {
 		w.ensureKeeper()
@@ -137,8 +139,10 @@ func (w *Watch) Lasting(driver, ref string) {
 
 // Intend implements process.Journal. The first process starts the keeper. In a
 // detached run, a second process is forked only after the first one is
-// recorded, so that at most one is unrecorded.
+// recorded, so that at most one is unrecorded. It waits for the record, which a busy
+// disk delays: if this program is killed before, nobody would find the process.
 func (w *Watch) Intend(tag string) process.Entry {
+	<-w.opened
 	if w.link != nil {
 		w.forking.Lock()
 		e := &entry{watch: w, tag: tag, intended: true}

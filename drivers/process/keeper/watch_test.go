@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"taskrun/drivers/process"
@@ -179,5 +180,33 @@ func TestEntriesOfADetachedRun(t *testing.T) {
 	e.Remove()
 	if c := contentsOf(t, r); len(c.started) > 0 || !forks() {
 		t.Errorf("after the end: %+v", c.started)
+	}
+}
+
+// Nothing that somebody would have to find after this program was killed begins
+// before the record is open.
+func TestNothingBeginsWithoutARecord(t *testing.T) {
+	t.Parallel()
+	for name, begin := range map[string]func(*Watch){
+		"process": func(w *Watch) { w.Intend("a/t").Remove() },
+		"lasting": func(w *Watch) { w.Lasting("docker", "a line") },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w, _ := notices(&link{})
+			begun := false
+			go func() {
+				begin(w)
+				begun = true
+			}()
+			synctest.Wait()
+			if begun {
+				t.Errorf("%s: it began without a record", name)
+			}
+			close(w.opened)
+			synctest.Wait()
+			if !begun {
+				t.Errorf("%s: it waits although the record is open", name)
+			}
+		})
 	}
 }
