@@ -3,6 +3,8 @@
 package catalog
 
 import (
+	"sync"
+
 	"taskrun/drivers"
 	"taskrun/drivers/docker"
 	"taskrun/drivers/exec"
@@ -28,8 +30,10 @@ func New() map[string]drivers.Driver {
 	return byName
 }
 
+var all = sync.OnceValue(New)
+
 // Has reports whether taskrun has a driver.
-func Has(name string) bool { return New()[name] != nil }
+func Has(name string) bool { return all()[name] != nil }
 
 // Unisolated reports whether a driver isolates its tasks in Nomad but not here,
 // and returns the options that therefore have no effect.
