@@ -19,7 +19,7 @@ const counting = "trap 'exit 3' TERM; i=0; while :; do i=$((i+1)); echo number $
 // startOn starts a task in an engine of the test.
 func startOn(t *testing.T, d *docker.Driver, script string) (*drivers.TaskConfig, *drivertest.Output) {
 	t.Helper()
-	cfg, output := drivertest.Task(t, d, shell(script)+"network_mode = \"none\"\n")
+	cfg, output := drivertest.Task(t, d, dockertest.Shell(script)+"network_mode = \"none\"\n")
 	run(t, d, cfg)
 	return cfg, output
 }
@@ -94,7 +94,7 @@ func TestEngineThatStaysAway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg, output := drivertest.Task(t, d, shell(counting)+"network_mode = \"none\"\n")
+	cfg, output := drivertest.Task(t, d, dockertest.Shell(counting)+"network_mode = \"none\"\n")
 	if _, _, err := d.StartTask(t.Context(), cfg); err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestEngineThatStaysAway(t *testing.T) {
 	if err := d.DestroyTask(cfg.ID, true); err == nil {
 		t.Error("a container was removed without an engine")
 	}
-	again, _ := drivertest.Task(t, d, shell("true"))
+	again, _ := drivertest.Task(t, d, dockertest.Shell("true"))
 	if _, _, err := d.StartTask(t.Context(), again); !drivers.IsRecoverable(err) {
 		t.Errorf("a start without an engine: %v", err)
 	}

@@ -60,7 +60,7 @@ const forever = "trap 'exit 0' TERM; echo ready; sleep 1000 & wait $!"
 // startForever starts a task that runs until it is stopped.
 func startForever(t *testing.T, more string) (*docker.Driver, *drivers.TaskConfig) {
 	t.Helper()
-	d, cfg, output := start(t, shell(forever)+more)
+	d, cfg, output := start(t, dockertest.Shell(forever)+more)
 	if err := output.Await(t.Context(), "ready"); err != nil {
 		t.Fatal(err)
 	}

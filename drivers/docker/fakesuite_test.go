@@ -2,7 +2,6 @@ package docker
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"taskrun/drivers"
@@ -18,18 +17,8 @@ func TestDriverWithoutAnEngine(t *testing.T) {
 	t.Parallel()
 	e := newFakeEngine(t)
 	drivertest.Run(t, drivertest.Harness{
-		New: func() drivers.Driver { return New(Config{Host: e.host()}) },
-		Script: func(s drivertest.Script) string {
-			if !s.Forever {
-				return script(drivertest.Shell(s))
-			}
-			stop := "trap 'exit 0' INT TERM\n"
-			if s.Stubborn {
-				stop = "trap '' INT\n"
-			}
-			s.Forever = false
-			return script(stop + strings.TrimSuffix(drivertest.Shell(s), "exit 0") + "sleep 1000 & wait $!")
-		},
+		New:     func() drivers.Driver { return New(Config{Host: e.host()}) },
+		Script:  func(s drivertest.Script) string { return script(drivertest.FirstProcess(s)) },
 		Command: drivertest.ShellCommand,
 		Size:    drivertest.ShellSize(),
 		Many:    10,

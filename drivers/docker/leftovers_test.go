@@ -47,7 +47,7 @@ func TestCleaningUp(t *testing.T) {
 	var lines []string
 	d := docker.New(docker.Config{})
 	d.OnUse(func(ref string) { lines = append(lines, ref) })
-	cfg = startWith(t, d, shell(forever))
+	cfg = startWith(t, d, dockertest.Shell(forever))
 	if len(lines) != 1 {
 		t.Fatalf("the lines are %q", lines)
 	}

@@ -1,7 +1,6 @@
 package docker_test
 
 import (
-	"fmt"
 	"os"
 	"testing"
 
@@ -11,11 +10,5 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	code := m.Run()
-	dockertest.Close()
-	if err := goleak.Find(); code == 0 && err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
+	os.Exit(dockertest.Main(m, func() error { return goleak.Find() }))
 }

@@ -185,7 +185,7 @@ func TestEffectiveCapabilities(t *testing.T) {
 		"cap_add = [\"kill\"]\ncap_drop = [\"all\"]":        "0000000000000020",
 		"cap_add = [\"net_raw\"]\ncap_drop = [\"net_raw\"]": "00000000a80425fb",
 	} {
-		d, cfg, output := start(t, shell("sed -n 's/^CapEff:.//p' /proc/self/status")+options)
+		d, cfg, output := start(t, dockertest.Shell("sed -n 's/^CapEff:.//p' /proc/self/status")+options)
 		result(t, d, cfg.ID)
 		if got, stderr, err := output.All(t.Context()); got != want+"\n" || err != nil {
 			t.Errorf("with %q: %q, want %s; %s, %v", options, got, want, stderr, err)
@@ -197,7 +197,7 @@ func TestEffectiveCapabilities(t *testing.T) {
 // recovered.
 func TestLoggingNone(t *testing.T) {
 	t.Parallel()
-	d, cfg, output := start(t, shell(twoLines)+"logging {\n  type = \"none\"\n}\n")
+	d, cfg, output := start(t, dockertest.Shell(twoLines)+"logging {\n  type = \"none\"\n}\n")
 	again, rest := *cfg, drivertest.NewOutput()
 	again.Output = rest
 	second := docker.New(docker.Config{})
@@ -232,7 +232,7 @@ func TestLoggingNone(t *testing.T) {
 func TestCoresAreALimit(t *testing.T) {
 	t.Parallel()
 	node := taskenv.Fingerprint()
-	_, cfg, _ := start(t, shell(forever)+"cpu_hard_limit = true\n", func(cfg *drivers.TaskConfig) {
+	_, cfg, _ := start(t, dockertest.Shell(forever)+"cpu_hard_limit = true\n", func(cfg *drivers.TaskConfig) {
 		cfg.Resources = drivers.Resources{CPU: int(node.CoreMHz()), Cores: []int{0}, MemoryMB: 32}
 	})
 	info, err := dockertest.Need(t).ContainerInspect(t.Context(), "task-"+cfg.AllocID, client.ContainerInspectOptions{})
@@ -250,7 +250,7 @@ func TestMACAddress(t *testing.T) {
 	t.Parallel()
 	cli := dockertest.Need(t)
 	d := docker.New(docker.Config{})
-	cfg, output := drivertest.Task(t, d, shell("cat /sys/class/net/eth0/address")+"mac_address = \"02:42:ac:11:00:99\"\n")
+	cfg, output := drivertest.Task(t, d, dockertest.Shell("cat /sys/class/net/eth0/address")+"mac_address = \"02:42:ac:11:00:99\"\n")
 	t.Cleanup(func() { _, _ = d.Shutdown(context.Background()) })
 	_, _, err := d.StartTask(t.Context(), cfg)
 	if v := cli.ClientVersion(); versions.LessThan(v, "1.44") {
@@ -310,7 +310,7 @@ func TestImpossibleOptions(t *testing.T) {
 func TestLegacyPorts(t *testing.T) {
 	t.Parallel()
 	port := freePort(t)
-	d, cfg, output := start(t, shell(`echo port $NOMAD_PORT_http; mkdir /tmp/s; echo served > /tmp/s/index.html; exec httpd -f -p $NOMAD_PORT_http -h /tmp/s`)+
+	d, cfg, output := start(t, dockertest.Shell(`echo port $NOMAD_PORT_http; mkdir /tmp/s; echo served > /tmp/s/index.html; exec httpd -f -p $NOMAD_PORT_http -h /tmp/s`)+
 		"port_map = [{ http = 8080 }]\n", func(cfg *drivers.TaskConfig) {
 		cfg.TaskPorts = []taskenv.Port{{Label: "http", Value: port, HostIP: "127.0.0.1"}}
 		cfg.Env["NOMAD_PORT_http"] = "as on the host"
@@ -330,7 +330,7 @@ func TestLegacyPorts(t *testing.T) {
 
 func TestOutOfMemory(t *testing.T) {
 	t.Parallel()
-	d, cfg, _ := start(t, shell(`x=$(cat /dev/zero | tr '\0' x); echo "$x"`), func(cfg *drivers.TaskConfig) {
+	d, cfg, _ := start(t, dockertest.Shell(`x=$(cat /dev/zero | tr '\0' x); echo "$x"`), func(cfg *drivers.TaskConfig) {
 		cfg.Resources.MemoryMB = 16
 	})
 	r := result(t, d, cfg.ID)
@@ -342,7 +342,7 @@ func TestOutOfMemory(t *testing.T) {
 
 func TestTerminalOfTheTask(t *testing.T) {
 	t.Parallel()
-	d, cfg, output := start(t, shell("tty; echo err >&2")+"tty = true\n")
+	d, cfg, output := start(t, dockertest.Shell("tty; echo err >&2")+"tty = true\n")
 	result(t, d, cfg.ID)
 	stdout, stderr, err := output.All(t.Context())
 	if err != nil || !strings.HasPrefix(stdout, "/dev/") || !strings.HasSuffix(stdout, "err\r\n") || stderr != "" {

@@ -137,7 +137,7 @@ func TestPluginOptionsReachTheEngine(t *testing.T) {
 			selinuxlabel = "z"
 		}
 	`)
-	cfg, output := drivertest.Task(t, d, shell(forever)+`
+	cfg, output := drivertest.Task(t, d, dockertest.Shell(forever)+`
 		cap_add = ["net_admin"]
 		volumes = ["local/x:/x:ro", "local/y:/y"]
 	`)
@@ -178,7 +178,7 @@ func TestPluginOptionsReachTheEngine(t *testing.T) {
 	if stdout, _, err := output.All(t.Context()); stdout != "" || err != nil {
 		t.Errorf("what it wrote was collected: %q, %v", stdout, err)
 	}
-	cfg, _ = drivertest.Task(t, d, shell("true")+"volumes = [\"/etc:/x\"]\n")
+	cfg, _ = drivertest.Task(t, d, dockertest.Shell("true")+"volumes = [\"/etc:/x\"]\n")
 	if _, _, err := d.StartTask(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), `volumes are not enabled; cannot mount host paths: "/etc"`) {
 		t.Errorf("a path of the machine: %v", err)
 	}

@@ -60,7 +60,7 @@ func TestRecover(t *testing.T) {
 			t.Parallel()
 			dockertest.Need(t)
 			first := docker.New(docker.Config{})
-			cfg, output := drivertest.Task(t, first, shell(twoLines))
+			cfg, output := drivertest.Task(t, first, dockertest.Shell(twoLines))
 			handle, _, err := first.StartTask(t.Context(), cfg)
 			if err != nil {
 				t.Fatal(err)

@@ -20,6 +20,20 @@ func Shell(s Script) string {
 	return strings.Join(append(lines, fmt.Sprintf("exit %d", s.ExitCode)), "\n")
 }
 
+// FirstProcess is like Shell for the first process of a container, which only gets
+// signals that it handles.
+func FirstProcess(s Script) string {
+	if !s.Forever {
+		return Shell(s)
+	}
+	handle := "trap 'exit 0' INT TERM\n"
+	if s.Stubborn {
+		handle = "trap '' INT\n"
+	}
+	s.Forever, s.ExitCode = false, 0
+	return handle + strings.TrimSuffix(Shell(s), "exit 0") + "sleep 1000 & wait $!"
+}
+
 // ShellCommand is a Harness.Command for drivers whose tasks have /bin/sh.
 func ShellCommand(c Command) []string {
 	script := fmt.Sprintf("printf '%%s' '%s'; printf '%%s' '%s' >&2; ", c.Stdout, c.Stderr)

@@ -2,7 +2,6 @@ package podman
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -18,17 +17,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	code := m.Run()
-	dockertest.Close()
-	if err := goleak.Find(); code == 0 && err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func shell(script string) string {
-	return fmt.Sprintf("image = %q\ncommand = \"/bin/sh\"\nargs = [\"-c\", %q]\n", dockertest.Image, script)
+	os.Exit(dockertest.Main(m, func() error { return goleak.Find() }))
 }
 
 // TestDriver runs the suite of all drivers on a Podman.
@@ -36,20 +25,8 @@ func TestDriver(t *testing.T) {
 	t.Parallel()
 	dockertest.NeedPodman(t)
 	drivertest.Run(t, drivertest.Harness{
-		New: func() drivers.Driver { return New(docker.Config{}) },
-		Script: func(s drivertest.Script) string {
-			if !s.Forever {
-				return shell(drivertest.Shell(s))
-			}
-			// The first process of a container only gets signals that it
-			// handles.
-			stop := "trap 'exit 0' INT TERM\n"
-			if s.Stubborn {
-				stop = "trap '' INT\n"
-			}
-			s.Forever = false
-			return shell(stop + strings.TrimSuffix(drivertest.Shell(s), "exit 0") + "sleep 1000 & wait $!")
-		},
+		New:       func() drivers.Driver { return New(docker.Config{}) },
+		Script:    func(s drivertest.Script) string { return dockertest.Shell(drivertest.FirstProcess(s)) },
 		Command:   drivertest.ShellCommand,
 		Size:      drivertest.ShellSize(),
 		Many:      4,

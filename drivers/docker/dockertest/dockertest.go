@@ -71,6 +71,22 @@ func CgroupVersion(t testing.TB) string {
 // Engine returns a client of the engine at DOCKER_HOST, which has the image.
 var Engine = sync.OnceValues(func() (*client.Client, error) { return withImage(client.FromEnv) })
 
+// Main runs the tests of a package, removes what they made, and reports leaks.
+func Main(m *testing.M, leaks func() error) (code int) {
+	code = m.Run()
+	Close()
+	if err := leaks(); code == 0 && err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	return code
+}
+
+// Shell returns the config block of a task that runs a script.
+func Shell(script string) string {
+	return fmt.Sprintf("image = %q\ncommand = \"/bin/sh\"\nargs = [\"-c\", %q]\n", Image, script)
+}
+
 // Close closes the idle connections of both clients.
 func Close() {
 	for _, engine := range []func() (*client.Client, error){Engine, Podman} {
