@@ -64,6 +64,9 @@ type rule struct {
 	text    string
 }
 
+// silence is the status of a rule for a request that gets no response.
+const silence = -1
+
 type fakeContainer struct {
 	container.InspectResponse
 	cmd  *exec.Cmd
@@ -244,6 +247,8 @@ func (e *fakeEngine) serve(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case away || refused != nil && refused.status == 0:
 		panic(http.ErrAbortHandler) // breaks the connection
+	case refused != nil && refused.status == silence:
+		<-r.Context().Done()
 	case refused != nil && refused.status >= 300:
 		fail(w, refused.status, refused.text)
 	case refused != nil:

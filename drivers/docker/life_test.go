@@ -251,14 +251,6 @@ func TestSignals(t *testing.T) {
 		t.Error(err)
 	}
 	e.answer("POST .*/kill", 1, 500, "it is busy")
-	if err := d.StopTask(t.Context(), cfg.ID, time.Minute, "SIGTERM"); err == nil || !strings.Contains(err.Error(), "it is busy") {
-		t.Error(err)
-	}
-	e.answer("GET .*/containers/.*/json", 1, 500, "it is busy")
-	if err := d.StopTask(t.Context(), cfg.ID, time.Minute, ""); err == nil || !strings.Contains(err.Error(), "cannot inspect container") {
-		t.Error(err)
-	}
-	e.answer("POST .*/kill", 1, 500, "it is busy")
 	if err := d.StopTask(t.Context(), cfg.ID, 0, ""); err == nil || !strings.Contains(err.Error(), "cannot send SIGKILL") {
 		t.Error(err)
 	}
@@ -267,6 +259,42 @@ func TestSignals(t *testing.T) {
 	}
 	if r := resultOfTask(t, d, cfg); r.ExitCode != 4 || !strings.Contains(out.Stdout(), "stopped") {
 		t.Errorf("it ended as %+v", r)
+	}
+}
+
+// A signal that the engine does not send is tried again. If the engine never sends
+// it, or does not even answer, the container is killed after the timeout.
+func TestStopOfABusyEngine(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		request string
+		times   int
+		status  int
+		timeout time.Duration
+		code    int
+	}{
+		"the signal fails once":     {"POST .*signal=SIGTERM", 1, 500, time.Minute, 4},
+		"it cannot inspect at once": {"GET .*/containers/.*/json", 1, 500, time.Minute, 4},
+		"the connection breaks":     {"POST .*signal=SIGTERM", 1, 0, time.Minute, 4},
+		"it never sends the signal": {"POST .*signal=SIGTERM", -1, 500, 50 * time.Millisecond, 137},
+		"it does not answer":        {"POST .*signal=SIGTERM", -1, silence, 50 * time.Millisecond, 137},
+		"nor about the container":   {"GET .*/containers/.*/json", 1, silence, 50 * time.Millisecond, 137},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := newFakeEngine(t)
+			d := e.driver(t)
+			events := listen(t, d)
+			cfg, _ := ready(t, d)
+			e.answer(c.request, c.times, c.status, "it is busy")
+			if err := d.StopTask(t.Context(), cfg.ID, c.timeout, ""); err != nil {
+				t.Error(err)
+			}
+			if r := resultOfTask(t, d, cfg); r.ExitCode != c.code {
+				t.Errorf("it ended as %+v", r)
+			}
+			events.await(t, "The Docker engine has not sent the signal, trying again")
+		})
 	}
 }
 
@@ -721,5 +749,54 @@ func TestOutputCloses(t *testing.T) {
 	}
 	if _, _, err := out.All(t.Context()); err != nil {
 		t.Errorf("the output is open: %v", err)
+	}
+}
+
+// A container that joins its group's network has the hostname with Docker. Podman
+// shares the network without it, and allows to set it.
+func TestHostnameInAGroup(t *testing.T) {
+	t.Parallel()
+	for engine, want := range map[string]string{"Engine": "", "Podman Engine": "box"} {
+		e := newFakeEngine(t)
+		d := e.driver(t)
+		e.answer("GET /version", 1, 200, `{"Components":[{"Name":"`+engine+`"}]}`)
+		cfg, _ := taskOf(t, d, script("sleep 1000"))
+		cfg.Network = &drivers.NetworkIsolation{ID: "group", Hostname: "box"}
+		if _, _, err := d.StartTask(t.Context(), cfg); err != nil {
+			t.Fatal(err)
+		}
+		if got := e.only(t).Config.Hostname; got != want {
+			t.Errorf("%s: hostname %q", engine, got)
+		}
+		if err := d.DestroyTask(cfg.ID, true); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A recovered task that writes nothing can be stopped at once, although Podman
+// answers the request for its log with the first line only.
+func TestRecoverASilentTask(t *testing.T) {
+	t.Parallel()
+	e := newFakeEngine(t)
+	first := New(Config{Host: e.host(), Run: "first"})
+	cfg, out := taskOf(t, first, script(untilStopped))
+	handle, _, err := first.StartTask(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Await(t.Context(), "ready"); err != nil {
+		t.Fatal(err)
+	}
+	e.answer("GET .*/logs.*follow", -1, silence, "")
+	d := e.driver(t)
+	if err := d.RecoverTask(handle); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.SignalTask(cfg.ID, "SIGKILL"); err != nil {
+		t.Error(err)
+	}
+	if err := d.DestroyTask(cfg.ID, true); err != nil {
+		t.Error(err)
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"net"
 	"net/netip"
 	"runtime"
-	"slices"
-	"strings"
 
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/network"
@@ -51,6 +49,12 @@ func (d *Driver) Machine(ctx context.Context) (drivers.Machine, error) {
 // findMachine asks an engine for its own network. If the engine runs elsewhere,
 // such as in a virtual machine, this machine has no address in that network.
 func findMachine(ctx context.Context, cli *client.Client, own []netip.Addr) (drivers.Machine, error) {
+	switch rootless, err := daemon.Rootless(ctx, cli); {
+	case err != nil:
+		return drivers.Machine{}, err
+	case rootless: // its network is not that of this machine, even with the same addresses
+		return drivers.Machine{}, errRootless
+	}
 	bridge, err := cli.NetworkInspect(ctx, network.NetworkBridge, client.NetworkInspectOptions{})
 	if err != nil {
 		return drivers.Machine{}, daemon.Error("cannot ask the engine for its network", err)
@@ -66,8 +70,6 @@ func findMachine(ctx context.Context, cli *client.Client, own []netip.Addr) (dri
 	switch {
 	case err != nil:
 		return drivers.Machine{}, daemon.Error("cannot ask the engine where it runs", err)
-	case slices.ContainsFunc(info.Info.SecurityOptions, func(o string) bool { return strings.HasPrefix(o, "name=rootless") }):
-		return drivers.Machine{}, errRootless
 	case runtime.GOOS == "darwin" || info.Info.OperatingSystem == "Docker Desktop":
 		return drivers.Machine{Address: machineName}, nil
 	}

@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"sync"
@@ -21,6 +22,7 @@ type output struct {
 	copied  chan struct{} // closed at its end
 	closing sync.Once
 
+	skip int          // lines at the beginning of the current stream
 	last atomic.Int64 // time of the last read, in nanoseconds since 1970
 	tail struct {     // of the written text
 		sync.Mutex
@@ -90,12 +92,29 @@ type noted struct {
 }
 
 func (n noted) Write(p []byte) (int, error) {
+	skipped := n.o.skipped(p)
+	if p = p[skipped:]; len(p) == 0 {
+		return skipped, nil
+	}
 	t := &n.o.tail
 	t.Lock()
 	t.text = addTail(t.text, p)
 	n.o.mark.setTail(t.text) // before the write, so that a buffer in flight is never duplicated
 	t.Unlock()
-	return n.Writer.Write(p)
+	written, err := n.Writer.Write(p)
+	return skipped + written, err
+}
+
+// skipped returns how many bytes of a text belong to lines that were read before.
+func (o *output) skipped(p []byte) (n int) {
+	for ; o.skip > 0 && n < len(p); o.skip-- {
+		end := bytes.IndexByte(p[n:], '\n')
+		if end < 0 {
+			return len(p)
+		}
+		n += end + 1
+	}
+	return n
 }
 
 // read returns the time of the last read, zero if there was none, and the tail

@@ -37,14 +37,43 @@ func (t *task) resume() {
 		return
 	}
 	t.output.finish(0)
-	logs, err := t.cli.ContainerLogs(t.interest, t.container, client.ContainerLogsOptions{
-		ShowStdout: true, ShowStderr: true, Follow: true, Since: t.since(t.interest),
-	})
-	if err != nil {
-		t.events.Tell(t.cfg, drivers.TaskEvent{Message: "The output of the task is lost from here on", Err: err})
-		return
+	since, read := t.since(t.interest)
+	ctx, cancel := context.WithCancel(t.interest)
+	open := func() (io.Reader, error) {
+		logs, err := t.cli.ContainerLogs(ctx, t.container, client.ContainerLogsOptions{
+			ShowStdout: true, ShowStderr: true, Follow: true, Since: since,
+		})
+		if err != nil && ctx.Err() == nil {
+			t.events.Tell(t.cfg, drivers.TaskEvent{Message: "The output of the task is lost from here on", Err: err})
+		}
+		return logs, err
 	}
+	t.output.skip = read
+	logs := &lateReader{open: open, cancel: cancel}
 	t.output.copy(logs, logs, t.tty)
+}
+
+// lateReader opens a stream at the first read. Podman answers a request for a log
+// only when there is a line, which may be never.
+type lateReader struct {
+	open   func() (io.Reader, error)
+	stream io.Reader
+	cancel context.CancelFunc // of the request
+}
+
+func (l *lateReader) Read(p []byte) (n int, err error) {
+	if l.stream == nil {
+		if l.stream, err = l.open(); err != nil {
+			return 0, err
+		}
+	}
+	return l.stream.Read(p)
+}
+
+// Close ends the request, also while it has no answer.
+func (l *lateReader) Close() error {
+	l.cancel()
+	return nil
 }
 
 // logLine is a line of the engine's log.
@@ -53,20 +82,22 @@ type logLine struct {
 	text string // without its end
 }
 
-// since returns the time after the last line that was read, for a request to the
-// engine; "" for the beginning. Lines with timestamps around the time of the last
-// read are compared with what was read.
-func (t *task) since(ctx context.Context) string {
+// since returns where to continue, for a request to the engine: a time ("" is the
+// beginning), and how many lines since then were read. Lines with timestamps around
+// the time of the last read are compared with what was read. They are counted, for
+// the timestamps that Podman shows are whole seconds.
+func (t *task) since(ctx context.Context) (from string, read int) {
 	last, tail := t.output.read()
 	if last.IsZero() {
-		return ""
+		return "", 0
 	}
-	if kept, err := t.kept(ctx, last.Add(-skew), last.Add(skew)); err == nil {
+	begin := last.Add(-skew)
+	if kept, err := t.kept(ctx, begin, last.Add(skew)); err == nil {
 		if i := lastRead(kept, tail, last); i >= 0 {
-			last = kept[i].at
+			return logTime(begin), i + 1
 		}
 	}
-	return logTime(last.Add(1))
+	return logTime(last.Add(1)), 0
 }
 
 func logTime(at time.Time) string { return fmt.Sprintf("%d.%09d", at.Unix(), at.Nanosecond()) }

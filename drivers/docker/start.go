@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -45,6 +46,11 @@ func (d *Driver) start(ctx context.Context, cfg *drivers.TaskConfig) (*task, err
 			return nil, err
 		}
 	}
+	if c.Joins(cfg) {
+		if err := d.shareName(ctx, cli, cfg, c); err != nil {
+			return nil, err
+		}
+	}
 	if err := d.images.Provide(ctx, cli, cfg, c); err != nil {
 		return nil, err
 	}
@@ -65,6 +71,19 @@ func (d *Driver) start(ctx context.Context, cfg *drivers.TaskConfig) (*task, err
 		return nil, err
 	}
 	return t, nil
+}
+
+// shareName gives the container of a task the hostname of the group whose network it
+// joins. That of Docker includes the hostname, and Docker refuses another one.
+func (d *Driver) shareName(ctx context.Context, cli *client.Client, cfg *drivers.TaskConfig, c *settings.Config) error {
+	version, err := cli.ServerVersion(ctx, client.ServerVersionOptions{})
+	if err != nil {
+		return daemon.Error("cannot ask the engine for its version", err)
+	}
+	if daemon.IsPodman(version) {
+		c.KeepHostname, c.Hostname = true, cmp.Or(cfg.Network.Hostname, c.Hostname)
+	}
+	return nil
 }
 
 // create creates the container of a task without starting it.

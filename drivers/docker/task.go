@@ -60,20 +60,28 @@ func (t *task) signal(ctx context.Context, signal string) error {
 	return nil
 }
 
-// stop sends a signal, waits for the end of the container, and then kills it.
+// signalPause is the pause after a signal that the engine has not sent.
+const signalPause = 500 * time.Millisecond
+
+// stop sends a signal, waits for the end of the container, and then kills it. A
+// signal that the engine does not send, because it is busy or away, is tried again
+// until the timeout has passed.
 func (t *task) stop(ctx context.Context, timeout time.Duration, signal string) error {
-	if !t.running() {
-		return nil
-	}
-	if timeout > 0 {
-		begin := time.Now()
-		err := t.interrupt(context.WithoutCancel(ctx), signal)
-		switch {
-		case err == nil:
-			t.exit.Await(ctx, timeout-time.Since(begin))
-		case !daemon.HasEnded(err):
-			return err
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	for told := false; ctx.Err() == nil && t.running(); told = true {
+		err := t.interrupt(ctx, signal)
+		if err == nil {
+			t.exit.Await(ctx, timeout)
+			break
 		}
+		if daemon.HasEnded(err) {
+			break
+		}
+		if !told {
+			t.events.Tell(t.cfg, drivers.TaskEvent{Message: fmt.Sprintf("The %s engine has not sent the signal, trying again", t.front.Engine), Err: err})
+		}
+		t.exit.Await(ctx, signalPause)
 	}
 	return t.kill()
 }

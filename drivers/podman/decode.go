@@ -54,11 +54,6 @@ func (d *Driver) decode(o *settings.Options, cfg *drivers.TaskConfig) (*settings
 	c.UsernsMode = in.Userns
 	if d.instead.Load() {
 		adapt(c)
-		return c, nil
-	}
-	c.KeepHostname = true
-	if cfg.Network != nil { // Podman shares the network, but not its hostname
-		c.Hostname = cmp.Or(cfg.Network.Hostname, c.Hostname)
 	}
 	return c, nil
 }

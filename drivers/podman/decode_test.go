@@ -73,7 +73,7 @@ func TestDecode(t *testing.T) {
 		}
 		c := &settings.Config{
 			Image: "a.b/c", ImagePullTimeout: 5 * time.Minute, CPUCFSPeriod: 100_000, ContainerExistsAttempts: 5,
-			Extra: settings.Extra{PreferLocal: true, KeepHostname: true},
+			Extra: settings.Extra{PreferLocal: true},
 		}
 		if strings.Contains(config, "archive:") {
 			c.Image = ""
@@ -114,7 +114,7 @@ func TestDecodeElsewhere(t *testing.T) {
 	t.Parallel()
 	const modes = "image = \"x\"\nnetwork_mode = \"pasta:-t,80\"\nuserns = \"auto\"\ncap_add = [\"cap_mknod\"]\ncap_drop = [\"net_raw\"]"
 	d := New(docker.Config{})
-	if c, err := decode(t, d, modes, &drivers.NetworkIsolation{ID: "group", Hostname: "box"}); err != nil || c.NetworkMode != "" || c.Hostname != "box" || c.UsernsMode != "auto" {
+	if c, err := decode(t, d, modes, &drivers.NetworkIsolation{ID: "group"}); err != nil || c.NetworkMode != "" || c.UsernsMode != "auto" {
 		t.Errorf("%+v, %v", c, err)
 	}
 	d.instead.Store(true)

@@ -15,7 +15,6 @@ import (
 	"sync/atomic"
 
 	"github.com/hashicorp/hcl/v2/hcldec"
-	"github.com/moby/moby/api/types/system"
 	"github.com/moby/moby/client"
 
 	"taskrun/drivers"
@@ -77,7 +76,11 @@ func (d *Driver) describe(ctx context.Context, cli *client.Client, version clien
 	if err != nil {
 		return fmt.Errorf("cannot ask the engine at %s what it is: %w", cli.DaemonHost(), err)
 	}
-	isPodman := slices.ContainsFunc(version.Components, func(c system.ComponentVersion) bool { return c.Name == "Podman Engine" })
+	rootless, err := daemon.Rootless(ctx, cli)
+	if err != nil {
+		return fmt.Errorf("the engine at %s: %w", cli.DaemonHost(), err)
+	}
+	isPodman := daemon.IsPodman(version)
 	d.instead.Store(!isPodman)
 	if !isPodman {
 		f.Notice = fmt.Sprintf("podman tasks run on the Docker engine at %s: no Podman was found; userns, slirp4netns and pasta have no effect there", cli.DaemonHost())
@@ -88,7 +91,7 @@ func (d *Driver) describe(ctx context.Context, cli *client.Client, version clien
 		}))
 	}
 	for name, value := range map[string]string{
-		"rootless": has("rootless"), "seccompEnabled": has("seccomp"), "selinuxEnabled": has("selinux"), "appArmor": has("apparmor"),
+		"rootless": strconv.FormatBool(rootless), "seccompEnabled": has("seccomp"), "selinuxEnabled": has("selinux"), "appArmor": has("apparmor"),
 		"cgroupVersion": "v" + info.Info.CgroupVersion,
 	} {
 		f.Attributes["driver.podman."+name] = value
