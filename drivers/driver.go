@@ -16,6 +16,7 @@
 //	MemoryEnforcer  enforces the memory limits of tasks
 //	EventSource     reports events of its tasks
 //	NetworkManager  creates the network that the tasks of a group share
+//	NetworkUser     lets the engine listen and connect in that network
 //	Outsider        has tasks in networks of their own
 //	HostPathUser    gives tasks paths of this machine
 //	Lasting         has tasks that outlive the program that started them

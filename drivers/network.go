@@ -2,6 +2,7 @@ package drivers
 
 import (
 	"context"
+	"net"
 
 	"taskrun/jobspec/taskenv"
 )
@@ -23,6 +24,15 @@ type NetworkManager interface {
 	DestroyNetwork(ctx context.Context, network *NetworkIsolation) error
 }
 
+// NetworkUser is a NetworkManager whose networks the engine can use as tasks do.
+type NetworkUser interface {
+	// ListenIn listens at an IPv4 address and port in a network, until the
+	// network is removed.
+	ListenIn(ctx context.Context, network *NetworkIsolation, address string) (net.Listener, error)
+	// DialIn connects to an IPv4 address and port in a network.
+	DialIn(ctx context.Context, network *NetworkIsolation, address string) (net.Conn, error)
+}
+
 // NetworkRequest describes the network of a group.
 type NetworkRequest struct {
 	AllocID  string
@@ -42,4 +52,5 @@ type NetworkIsolation struct {
 	IP        string // inside; empty with none
 	Gateway   string // the machine, as seen from inside; empty with none
 	Hostname  string
+	Sockets   string // directory in which the driver hands out sockets of the network; empty: it has none
 }

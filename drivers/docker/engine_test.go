@@ -150,9 +150,9 @@ func TestLoadWithoutAnEngine(t *testing.T) {
 func TestNetworkOfAGroup(t *testing.T) {
 	t.Parallel()
 	e := newFakeEngine(t)
-	d := e.driver(t)
+	d, dir := e.driver(t), filepath.Join(t.TempDir(), "alloc")
 	req := &drivers.NetworkRequest{
-		AllocID: "alloc", AllocDir: "/dir", Mode: "bridge", Hostname: "box",
+		AllocID: "alloc", AllocDir: dir, Mode: "bridge", Hostname: "box",
 		Ports: []taskenv.Port{{Label: "http", Value: 8080, To: 80, HostIP: "127.0.0.1"}},
 		DNS:   &drivers.DNS{Servers: []string{"192.0.2.1"}, Searches: []string{"example"}, Options: []string{"ndots:1"}},
 	}
@@ -167,10 +167,10 @@ func TestNetworkOfAGroup(t *testing.T) {
 	}
 	h := c.HostConfig
 	if c.Name != "/nomad_init_alloc" || h.NetworkMode != "bridge" || len(h.DNS) != 1 || h.DNSSearch[0] != "example" || h.DNSOptions[0] != "ndots:1" || len(h.PortBindings) != 2 ||
-		h.Memory != 8<<20 || h.MemorySwap != 8<<20 || c.Config.StopSignal != "SIGKILL" || c.Config.Labels[daemon.LabelAlloc] != "alloc" || c.Config.Labels[daemon.LabelDir] != "/dir" {
+		h.Memory != 8<<20 || h.MemorySwap != 8<<20 || c.Config.StopSignal != "SIGKILL" || c.Config.Labels[daemon.LabelAlloc] != "alloc" || c.Config.Labels[daemon.LabelDir] != dir {
 		t.Errorf("the container is %+v, %+v", c.Config, h)
 	}
-	if !slices.Equal(c.Config.Entrypoint, []string{"/pause"}) || c.Config.Image != "taskrun/pause:1-amd64" {
+	if !slices.Equal(c.Config.Entrypoint, []string{"/pause"}) || c.Config.Image != "taskrun/pause:2-amd64" {
 		t.Errorf("it runs %q of %q", c.Config.Entrypoint, c.Config.Image)
 	}
 	if again, err := d.CreateNetwork(t.Context(), req); err != nil || again.ID != n.ID {
@@ -208,9 +208,10 @@ func TestNetworkFails(t *testing.T) {
 		change  func(*drivers.NetworkRequest, *fakeEngine)
 		want    string
 	}{
+		{"none", 0, func(r *drivers.NetworkRequest, _ *fakeEngine) { r.AllocDir = "/missing/dir" }, `cannot make staging directory "/missing/.staging-dir"`},
 		{"GET /version", 500, nil, "cannot ask the engine for its machine"},
-		{"GET /images/", 500, nil, "cannot look for image taskrun/pause:1-amd64"},
-		{"POST /images/create", 500, nil, "cannot make image taskrun/pause:1-amd64"},
+		{"GET /images/", 500, nil, "cannot look for image taskrun/pause:2-amd64"},
+		{"POST /images/create", 500, nil, "cannot make image taskrun/pause:2-amd64"},
 		{"POST /containers/create", 500, nil, "cannot make the network of the group"},
 		{"POST .*/start", 500, nil, "cannot make the network of the group"},
 		{"GET /containers/0", 500, nil, "cannot make the network of the group"},
@@ -220,7 +221,7 @@ func TestNetworkFails(t *testing.T) {
 	} {
 		e := newFakeEngine(t)
 		e.answer(c.request, -1, c.status, "it is busy")
-		req := &drivers.NetworkRequest{AllocID: "alloc", Mode: "bridge"}
+		req := &drivers.NetworkRequest{AllocID: "alloc", AllocDir: filepath.Join(t.TempDir(), "alloc"), Mode: "bridge"}
 		if c.change != nil {
 			c.change(req, e)
 		}

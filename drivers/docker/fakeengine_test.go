@@ -41,6 +41,7 @@ type fakeEngine struct {
 	mu         sync.Mutex
 	change     chan struct{} // closed and replaced with every change of the following fields
 	images     map[string]bool
+	imported   []byte // the archive of the latest image that was made here
 	networks   map[string]network.Inspect
 	containers map[string]*fakeContainer
 	execs      map[string]*fakeExec
@@ -51,6 +52,7 @@ type fakeEngine struct {
 	away       bool
 	closed     bool
 	arch       string
+	root       string          // directory of the containers that hold networks; empty: their program does not run
 	pull       []string        // messages of a pull
 	hold       <-chan struct{} // a pull sends nothing before it is closed
 	stats      string
@@ -293,7 +295,7 @@ func (e *fakeEngine) imageInspect(w http.ResponseWriter, r *http.Request) {
 }
 
 func (e *fakeEngine) imageCreate(w http.ResponseWriter, r *http.Request) {
-	_, _ = io.Copy(io.Discard, r.Body)
+	imported, _ := io.ReadAll(r.Body)
 	q := r.URL.Query()
 	if e.hold != nil {
 		select {
@@ -307,6 +309,7 @@ func (e *fakeEngine) imageCreate(w http.ResponseWriter, r *http.Request) {
 	name := cmp.Or(q.Get("fromImage"), q.Get("repo"))
 	e.set(func() {
 		e.images[strings.TrimPrefix(name, "docker.io/library/")+":"+q.Get("tag")], e.images[name] = true, true
+		e.imported = imported
 	})
 }
 
@@ -418,10 +421,15 @@ func (e *fakeEngine) run(c *fakeContainer) error {
 	if len(argv) == 0 {
 		argv = []string{"sleep", "1000"}
 	}
-	if argv[0] == "/pause" {
+	if argv[0] == "/pause" && e.root == "" {
 		argv = []string{"sleep", "1000"}
 	}
 	c.cmd = exec.Command(argv[0], argv[1:]...)
+	if argv[0] == "/pause" {
+		if err := e.pause(c); err != nil {
+			return err
+		}
+	}
 	c.cmd.Env, c.cmd.SysProcAttr = c.Config.Env, &syscall.SysProcAttr{Setpgid: true}
 	var streams []io.Reader
 	for _, pipe := range []func() (io.ReadCloser, error){c.cmd.StdoutPipe, c.cmd.StderrPipe} {

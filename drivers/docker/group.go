@@ -25,11 +25,15 @@ func (d *Driver) CreateNetwork(ctx context.Context, req *drivers.NetworkRequest)
 	if err != nil {
 		return nil, err
 	}
+	sockets, err := d.makeSockets(ctx, req)
+	if err != nil {
+		return nil, err
+	}
 	name := settings.GroupName(req.AllocID)
 	if info, err := cli.ContainerInspect(ctx, name, client.ContainerInspectOptions{}); err == nil {
 		if info.Container.State.Running {
 			d.adopt(info.Container.Config.Labels[daemon.LabelRun])
-			return d.isolation(req, info.Container), nil
+			return d.isolation(req, sockets, info.Container), nil
 		}
 		if err := daemon.Remove(ctx, cli, name); err != nil {
 			return nil, err
@@ -39,7 +43,7 @@ func (d *Driver) CreateNetwork(ctx context.Context, req *drivers.NetworkRequest)
 	if err != nil {
 		return nil, err
 	}
-	opts, err := d.builder.Group(req)
+	opts, err := d.builder.Group(req, sockets)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +66,7 @@ func (d *Driver) CreateNetwork(ctx context.Context, req *drivers.NetworkRequest)
 	if _, err = cli.ContainerStart(ctx, made.ID, client.ContainerStartOptions{}); err == nil {
 		var info client.ContainerInspectResult
 		if info, err = cli.ContainerInspect(ctx, made.ID, client.ContainerInspectOptions{}); err == nil {
-			return d.isolation(req, info.Container), nil
+			return d.isolation(req, sockets, info.Container), nil
 		}
 	}
 	_ = daemon.Remove(context.WithoutCancel(ctx), cli, made.ID) // the first error counts
@@ -70,8 +74,8 @@ func (d *Driver) CreateNetwork(ctx context.Context, req *drivers.NetworkRequest)
 }
 
 // isolation describes the network of a container.
-func (d *Driver) isolation(req *drivers.NetworkRequest, info container.InspectResponse) *drivers.NetworkIsolation {
-	n := &drivers.NetworkIsolation{Driver: d.front.Name, ID: info.ID, Hostname: info.Config.Hostname}
+func (d *Driver) isolation(req *drivers.NetworkRequest, sockets string, info container.InspectResponse) *drivers.NetworkIsolation {
+	n := &drivers.NetworkIsolation{Driver: d.front.Name, ID: info.ID, Hostname: info.Config.Hostname, Sockets: sockets}
 	for _, e := range info.NetworkSettings.Networks { // one, whose name depends on the engine
 		if e != nil && req.Mode == "bridge" && e.IPAddress.IsValid() {
 			n.Interface, n.IP, n.Gateway = groupInterface, e.IPAddress.String(), e.Gateway.String()

@@ -2,6 +2,8 @@ package docker
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,8 +19,13 @@ func TestSharedNetwork(t *testing.T) {
 	t.Parallel()
 	e := newFakeEngine(t)
 	d := e.driver(t)
+	dir := t.TempDir()
 	request := func(run, alloc string) *drivers.NetworkRequest {
-		return &drivers.NetworkRequest{AllocID: alloc, AllocDir: "/" + run + "/alloc/" + alloc, Mode: "bridge", Name: "my net"}
+		allocs := filepath.Join(dir, run, "alloc")
+		if err := os.MkdirAll(allocs, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return &drivers.NetworkRequest{AllocID: alloc, AllocDir: filepath.Join(allocs, alloc), Mode: "bridge", Name: "my net"}
 	}
 	enter := func(d *Driver, run, alloc string) *drivers.NetworkIsolation {
 		t.Helper()
@@ -58,7 +65,7 @@ func TestForeignNetwork(t *testing.T) {
 	t.Parallel()
 	e := newFakeEngine(t)
 	d := e.driver(t)
-	req := &drivers.NetworkRequest{AllocID: "a", AllocDir: "/run/alloc/a", Mode: "bridge", Name: "mine"}
+	req := &drivers.NetworkRequest{AllocID: "a", AllocDir: filepath.Join(t.TempDir(), "a"), Mode: "bridge", Name: "mine"}
 	name := settings.NetworkName(req)
 	e.set(func() { e.networks[name] = network.Inspect{Network: network.Network{Name: name, ID: name}} })
 	_, err := d.CreateNetwork(t.Context(), req)

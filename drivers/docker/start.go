@@ -154,6 +154,9 @@ func (t *task) launch(ctx context.Context, c *settings.Config) (err error) {
 	t.watching.Go(func() { t.watch(wait) })
 	_, err = t.cli.ContainerStart(ctx, t.container, client.ContainerStartOptions{})
 	if err != nil && c.Joins(t.cfg) && revive(ctx, t.cli, t.cfg.Network) {
+		if err := t.revived(ctx, t.cfg.Network); err != nil {
+			return drivers.Recoverable(err)
+		}
 		_, err = t.cli.ContainerStart(ctx, t.container, client.ContainerStartOptions{})
 	}
 	if err != nil {

@@ -17,8 +17,19 @@ import (
 // bytes. Engines refuse less than 6 MiB.
 const pauseMemory = 8 << 20
 
-// Group describes the container that holds the network of a group.
-func (b *Builder) Group(req *drivers.NetworkRequest) (client.ContainerCreateOptions, error) {
+// The container that holds a network hands out sockets there.
+const (
+	// Sockets is the address, in the root directory of the container.
+	Sockets = "net/" + SocketName
+	// SocketName is the name of the address in the directory that is mounted.
+	SocketName = "socket"
+
+	insideSockets = "/net"
+)
+
+// Group describes the container that holds the network of a group. It hands out
+// sockets in a directory, unless that is "".
+func (b *Builder) Group(req *drivers.NetworkRequest, sockets string) (client.ContainerCreateOptions, error) {
 	config := &container.Config{
 		Hostname: req.Hostname, StopSignal: "SIGKILL", // the program ignores other signals, and stopping the engine would have to wait
 		Labels: map[string]string{daemon.LabelAlloc: req.AllocID, daemon.LabelRun: b.Run, daemon.LabelDir: req.AllocDir},
@@ -27,6 +38,9 @@ func (b *Builder) Group(req *drivers.NetworkRequest) (client.ContainerCreateOpti
 		NetworkMode: container.NetworkMode(cmp.Or(NetworkName(req), req.Mode)),
 		LogConfig:   container.LogConfig{Type: "none"},
 		Resources:   container.Resources{Memory: pauseMemory, MemorySwap: pauseMemory},
+	}
+	if sockets != "" {
+		b.bind(sockets, insideSockets, false, host)
 	}
 	if req.DNS != nil {
 		if err := resolve("dns servers", *req.DNS, host); err != nil {

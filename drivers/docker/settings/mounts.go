@@ -38,14 +38,7 @@ func (b *Builder) mount(cfg *drivers.TaskConfig, c *Config, host *container.Host
 		if err := os.MkdirAll(dir.source, 0o777); err != nil { // hooks made them, except in tests
 			return fmt.Errorf("cannot make directory %q: %w", dir.source, err)
 		}
-		if label := b.Options.Volumes.SELinuxLabel; label != "" { // only binds can have one
-			mode := map[bool]string{false: "rw", true: "ro"}[dir.readonly]
-			host.Binds = append(host.Binds, strings.Join([]string{dir.source, dir.target, mode + "," + label}, ":"))
-			continue
-		}
-		host.Mounts = append(host.Mounts, mount.Mount{
-			Type: mount.TypeBind, Source: dir.source, Target: dir.target, ReadOnly: dir.readonly,
-		})
+		b.bind(dir.source, dir.target, dir.readonly, host)
 	}
 	for _, m := range cfg.Mounts {
 		host.Mounts = append(host.Mounts, mount.Mount{
@@ -68,6 +61,16 @@ func (b *Builder) mount(cfg *drivers.TaskConfig, c *Config, host *container.Host
 		}
 	}
 	return nil
+}
+
+// bind mounts a directory of the allocation.
+func (b *Builder) bind(source, target string, readonly bool, host *container.HostConfig) {
+	if label := b.Options.Volumes.SELinuxLabel; label != "" { // only binds can have one
+		mode := map[bool]string{false: "rw", true: "ro"}[readonly]
+		host.Binds = append(host.Binds, strings.Join([]string{source, target, mode + "," + label}, ":"))
+		return
+	}
+	host.Mounts = append(host.Mounts, mount.Mount{Type: mount.TypeBind, Source: source, Target: target, ReadOnly: readonly})
 }
 
 // propagations maps the modes of a volume_mount to the engine's.

@@ -1,6 +1,7 @@
 package allocdir
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"os"
@@ -85,6 +86,16 @@ func listen(dir *os.File, path, name string, owner *Owner) (*net.UnixListener, e
 		return nil, err
 	}
 	return l, nil
+}
+
+// DialSocket connects to a socket in a directory, however long its path is.
+func DialSocket(ctx context.Context, dir, name string) (*net.UnixConn, error) {
+	opened, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer opened.Close()
+	return new(net.Dialer).DialUnix(ctx, "unix", nil, &net.UnixAddr{Name: short(opened, dir, name), Net: "unix"})
 }
 
 // isOurs reports whether only the engine's user can enter a directory. An ACL

@@ -3,7 +3,6 @@ package allocdir_test
 import (
 	"errors"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -25,18 +24,23 @@ func taskDirs(t *testing.T) (dir *allocdir.Dir, task allocdir.Task) {
 	return dir, allocdir.TaskOf(allocDir, "t")
 }
 
-// dial connects to a socket by a short path, like a task in its directory.
+// dial connects to a socket.
 func dial(t *testing.T, path string) {
 	t.Helper()
-	link := filepath.Join(t.TempDir(), "l")
-	if err := os.Symlink(filepath.Dir(path), link); err != nil {
-		t.Fatal(err)
-	}
-	conn, err := net.Dial("unix", filepath.Join(link, filepath.Base(path)))
+	conn, err := allocdir.DialSocket(t.Context(), filepath.Dir(path), filepath.Base(path))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_ = conn.Close()
+}
+
+func TestDialMissingSocket(t *testing.T) {
+	t.Parallel()
+	for _, dir := range []string{t.TempDir(), filepath.Join(t.TempDir(), "missing")} {
+		if _, err := allocdir.DialSocket(t.Context(), dir, "socket"); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
 }
 
 func TestListenSecret(t *testing.T) {

@@ -1,0 +1,139 @@
+package docker
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"taskrun/drivers"
+)
+
+// pause makes a container run the program of its image, in the network of this
+// machine. A shell writes it, so that no other process has it open for writing.
+func (e *fakeEngine) pause(c *fakeContainer) error {
+	archive := tar.NewReader(bytes.NewReader(e.imported))
+	if _, err := archive.Next(); err != nil {
+		return err
+	}
+	program, err := io.ReadAll(archive)
+	if err != nil {
+		return err
+	}
+	for _, m := range c.HostConfig.Mounts {
+		if err := os.Symlink(m.Source, filepath.Join(e.root, m.Target)); err != nil && !errors.Is(err, os.ErrExist) {
+			return err
+		}
+	}
+	c.cmd.Path, c.cmd.Args = "/bin/sh", []string{"sh", "-c", "cat > pause && chmod +x pause && exec ./pause"}
+	c.cmd.Dir, c.cmd.Stdin, c.cmd.Err = e.root, bytes.NewReader(program), nil
+	return nil
+}
+
+// The engine listens and connects in the network of a group, even after the
+// container that holds it was started again.
+func TestNetworkIsUsed(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
+		t.Skip("no such container runs here")
+	}
+	e := newFakeEngine(t)
+	e.arch, e.root = runtime.GOARCH, t.TempDir()
+	d := e.driver(t)
+	n, err := d.CreateNetwork(t.Context(), &drivers.NetworkRequest{AllocID: "alloc", AllocDir: filepath.Join(t.TempDir(), "alloc"), Mode: "bridge"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := d.ListenIn(t.Context(), n, "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(conn, "hello")
+			_ = conn.Close()
+		}
+	}()
+	greeting := func() string {
+		conn, err := d.DialIn(t.Context(), n, l.Addr().String())
+		if err != nil {
+			return err.Error()
+		}
+		defer conn.Close()
+		_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+		text, _ := io.ReadAll(conn)
+		return string(text)
+	}
+	if got := greeting(); got != "hello" {
+		t.Errorf("it says %q", got)
+	}
+	if _, err := d.ListenIn(t.Context(), n, l.Addr().String()); !errors.Is(err, syscall.EADDRINUSE) || !strings.Contains(err.Error(), "cannot listen at 127.0.0.1:") {
+		t.Errorf("twice: %v", err)
+	}
+
+	c, before := e.only(t), l.Addr().String()
+	e.set(func() { e.end(c) })
+	e.await(t, func() bool { return !c.State.Running })
+	cli, _ := d.connect()
+	if !revive(t.Context(), cli, n) {
+		t.Error("it is not started again")
+	}
+	if err := d.listenAgain(t.Context(), n); err != nil || l.Addr().String() == before {
+		t.Errorf("it listens at %s, %v", l.Addr(), err)
+	}
+	if got := greeting(); got != "hello" {
+		t.Errorf("then it says %q", got)
+	}
+	at := l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	<-served
+	if _, err := d.DialIn(t.Context(), n, at); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("after its end: %v", err)
+	}
+	if err := d.listenAgain(t.Context(), n); err != nil {
+		t.Error(err)
+	}
+}
+
+// Networks and addresses of other kinds are refused.
+func TestNetworkCannotBeUsed(t *testing.T) {
+	t.Parallel()
+	e := newFakeEngine(t)
+	d := e.driver(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	missing := &drivers.NetworkIsolation{Sockets: filepath.Join(t.TempDir(), "net")}
+	for _, c := range []struct {
+		n       *drivers.NetworkIsolation
+		address string
+		want    string
+	}{
+		{&drivers.NetworkIsolation{}, "127.0.0.1:1", "has no address"},
+		{missing, "[::1]:1", "it is no IPv4 address"},
+		{missing, "localhost:1", "unable to parse IP"},
+		{missing, "127.0.0.1:1", "cannot open a socket in the network of the group: open "},
+	} {
+		if _, err := d.ListenIn(ctx, c.n, c.address); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("listening at %s: %v", c.address, err)
+		}
+		if _, err := d.DialIn(ctx, c.n, c.address); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("connecting to %s: %v", c.address, err)
+		}
+	}
+}
