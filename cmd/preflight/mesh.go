@@ -100,8 +100,13 @@ func (m *meshes) check(f File) (diagnostics jobspec.Diagnostics) {
 		case k.SidecarService != nil:
 			plain++
 			diagnostics = append(diagnostics, m.sidecar(k)...)
+		case k.Native && m.Entry&notices != 0:
+			diagnostics = append(diagnostics, jobspec.Diagnostic{
+				Severity: jobspec.Warning, Summary: "connect native has no Consul: CONSUL_HTTP_ADDR names an agent of this machine, at 127.0.0.1:8500",
+				Path: k.at.Attr("native"), Detail: "taskrun starts none; it has no certificates, and CONSUL_HTTP_TOKEN is that of the stubs",
+			})
 		}
-		if plain == 1 && m.Entry&notices != 0 && !k.Native {
+		if plain == 1 && m.Entry&notices != 0 {
 			plain++ // one notice is enough
 			diagnostics = append(diagnostics, jobspec.Diagnostic{
 				Severity: jobspec.Warning, Summary: "there is no service mesh: upstreams are plain TCP connections", Path: k.at,

@@ -96,6 +96,7 @@ func New(opts Options) hooks.Catalog {
 	if opts.Environment {
 		kept = environment.New(opts.Given)
 	}
+	token := func() string { return opts.Stubs.Set().ConsulToken }
 	all := known{opts.Services, opts.Elsewhere}
 	forwards := mesh.New(mesh.Config{
 		Catalog: opts.Services, Idle: opts.Unprobed || opts.Answer != nil,
@@ -109,7 +110,8 @@ func New(opts Options) hooks.Catalog {
 			taskdir.New,
 			views.Task,
 			identity.New(opts.Keys).Task,
-			consul.New(func() string { return opts.Stubs.Set().ConsulToken }),
+			consul.New(token),
+			consul.NewNative(token, views.View),
 			vault.New(func() string { return opts.Stubs.Set().VaultToken }),
 			secrets.New(opts.Stubs.Set),
 			logmon.New,
