@@ -16,7 +16,7 @@ var notDone = []gap{
 	{"host_network", hostNetworks, "every port is one of 127.0.0.1"},
 
 	{"secret", pluginSecrets, "there are no plugins: only those of Nomad and Vault are fetched"},
-	{"csi_plugin", ofTasks(func(t *api.Task) bool { return t.CSIPluginConfig != nil }), "the task runs as any other"},
+	{"csi_plugin", ofTasks(func(t *api.Task) bool { return t.CSIPluginConfig != nil }), "the task runs, but nothing uses its socket"},
 	{"scaling", inTasks(func(t *api.Task) int { return len(t.ScalingPolicies) }), "resources stay as they are"},
 	{"schedule", ofTasks(func(t *api.Task) bool { return t.Schedule != nil }), "the task runs at once"},
 	{"resources.device", devices, "the task gets no device"},

@@ -10,6 +10,7 @@ import (
 	"taskrun/hooks/allocdir"
 	"taskrun/hooks/artifact"
 	"taskrun/hooks/consul"
+	"taskrun/hooks/csiplugin"
 	"taskrun/hooks/dispatchpayload"
 	"taskrun/hooks/environment"
 	"taskrun/hooks/identity"
@@ -119,6 +120,7 @@ func New(opts Options) hooks.Catalog {
 			volumes.New(volumes.Config{DataDir: opts.DataDir, Stub: opts.HostVolume}),
 			download,
 			api,
+			csiplugin.New,
 			template.New(template.Config{Stubs: opts.Stubs, Services: all, View: views.View, Unsourced: opts.Unsourced}),
 			offered.Task,
 			kept,

@@ -36,6 +36,8 @@ func demanding() *api.Job {
 			Artifacts:    []*api.TaskArtifact{{GetterSource: new("https://example.com/x")}},
 			Templates:    []*api.Template{{EmbeddedTmpl: new("x"), DestPath: new("local/x")}},
 			Services:     []*api.Service{{Name: "of-task", Provider: "nomad"}},
+
+			CSIPluginConfig: &api.TaskCSIPluginConfig{ID: "p", Type: api.CSIPluginTypeNode},
 		}},
 	}}}
 	job.Canonicalize()
@@ -90,7 +92,8 @@ func TestOrder(t *testing.T) {
 			demanding(),
 			[]string{"alloc_dir", "migrate_disk", "network", "group_services"},
 			[]string{
-				"task_dir", "identity", "consul_task", "vault", "secrets", "logmon", "dispatch_payload", "volumes", "artifacts", "api", "template", "services",
+				"task_dir", "identity", "consul_task", "vault", "secrets", "logmon", "dispatch_payload", "volumes", "artifacts", "api",
+				"csi_plugin_supervisor", "template", "services",
 			},
 		},
 		"offline, without a task API": {
@@ -98,7 +101,8 @@ func TestOrder(t *testing.T) {
 			demanding(),
 			[]string{"alloc_dir", "migrate_disk", "network", "group_services"},
 			[]string{
-				"task_dir", "identity", "consul_task", "vault", "secrets", "logmon", "dispatch_payload", "volumes", "template", "services",
+				"task_dir", "identity", "consul_task", "vault", "secrets", "logmon", "dispatch_payload", "volumes",
+				"csi_plugin_supervisor", "template", "services",
 			},
 		},
 		"with kept environments": {
