@@ -28,7 +28,7 @@ type Alloc struct {
 	Network    drivers.NetworkManager
 	SetNetwork func(*drivers.NetworkIsolation)
 	// Isolation returns the network given to SetNetwork; nil means the
-	// machine's network.
+	// machine's network. See OwnNetwork.
 	Isolation func() *drivers.NetworkIsolation
 
 	// Capabilities returns those of a driver, by name.
@@ -49,6 +49,23 @@ type Alloc struct {
 	// Restart restarts a running task (or all of them if task is empty) because
 	// of a failure. It returns once the old runs have ended.
 	Restart func(ctx context.Context, task, reason string) error
+}
+
+// OwnNetwork returns the group's own network and how the engine uses it; a nil
+// user means that it cannot, a nil network that the group has none.
+func (a *Alloc) OwnNetwork() (drivers.NetworkUser, *drivers.NetworkIsolation) {
+	if a.Isolation == nil {
+		return nil, nil
+	}
+	n := a.Isolation()
+	if n == nil || n.IP == "" {
+		return nil, nil
+	}
+	if n.Sockets == "" {
+		return nil, n
+	}
+	user, _ := a.Network.(drivers.NetworkUser)
+	return user, n
 }
 
 // AllocFactory creates the hook of an allocation, or returns nil if the

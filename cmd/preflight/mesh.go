@@ -16,10 +16,10 @@ import (
 	"taskrun/jobspec/stub"
 )
 
-// connects checks the connect blocks of all jobs, whose upstreams may share the
-// network of this machine.
+// connects checks the connect blocks of all jobs, whose upstreams may share a
+// network.
 func connects(c *Case) jobspec.Diagnostics {
-	m := meshes{Case: c, local: localServices(c.Files), led: map[string]lead{}}
+	m := meshes{Case: c, local: localServices(c.Files), led: map[place]lead{}}
 	for _, f := range c.Files {
 		if f.Job != nil {
 			m.listeners(f)
@@ -33,60 +33,100 @@ type meshes struct {
 	*Case
 
 	local func(service string) bool // whether one of the jobs has a service
-	led   map[string]lead           // addresses of this machine that are in use
+	led   map[place]lead            // that are in use
 }
 
-// lead is the use of an address of this machine.
+// place is an address in a network.
+type place struct {
+	network *api.TaskGroup // that has it; nil: that of this machine
+	address string
+}
+
+// lead is the use of a place.
 type lead struct {
 	service string // that is reached there
-	by      string // words for the user of the address
+	by      string // words for its user
 }
 
 // connect is a connect block with its surroundings.
 type connect struct {
 	*api.ConsulConnect
 
-	service *api.Service
-	group   *api.TaskGroup
-	outside bool // tasks of the group use the network of this machine
-	at      jobspec.Path
+	service  *api.Service
+	group    *api.TaskGroup
+	networks []*api.TaskGroup // in which the group has tasks
+	at       jobspec.Path
 }
 
 func (m *meshes) connects(f File) (list []connect) {
 	for i, g := range f.Job.TaskGroups {
-		_, outside := byNetwork(g, m.Drivers)
+		networks := m.networks(g)
 		for n, s := range g.Services {
 			if s.Connect != nil {
 				at := jobspec.Root.Index("group", i).Index("service", n).Attr("connect")
-				list = append(list, connect{s.Connect, s, g, len(outside) > 0, at})
+				list = append(list, connect{s.Connect, s, g, networks, at})
 			}
 		}
 	}
 	return list
 }
 
-// listeners records where tasks listen on this machine themselves: a forward can
-// have no such address.
+// networks returns the networks in which a group has tasks: that of this machine,
+// as nil, and its own.
+func (m *meshes) networks(g *api.TaskGroup) (list []*api.TaskGroup) {
+	inside, outside := byNetwork(g, m.Drivers)
+	if len(outside) > 0 {
+		list = append(list, nil)
+	}
+	if len(inside) > 0 && len(g.Networks) > 0 && g.Networks[0].Mode != "" && g.Networks[0].Mode != "host" {
+		list = append(list, g)
+	}
+	return list
+}
+
+// listeners records where tasks listen themselves: a forward can have no such
+// address. The static port of an ingress gateway is that of its forward.
 func (m *meshes) listeners(f File) {
 	for _, g := range f.Job.TaskGroups {
-		if _, outside := byNetwork(g, m.Drivers); len(outside) == 0 {
-			continue
-		}
-		for _, n := range g.Networks {
-			for _, p := range n.ReservedPorts {
-				m.led[local(p.Value)] = lead{"", fmt.Sprintf("port %q of group %q", p.Label, *g.Name)}
+		gateways := ingressPorts(g)
+		for _, network := range m.networks(g) {
+			for _, s := range g.Services {
+				if port := mesh.FixedPort(s, g); port > 0 && (s.Connect == nil || s.Connect.Gateway == nil) {
+					m.led[local(network, port)] = lead{s.Name, fmt.Sprintf("service %q of group %q", s.Name, *g.Name)}
+				}
 			}
-		}
-		for _, s := range g.Services {
-			if port := mesh.FixedPort(s, g); port > 0 && (s.Connect == nil || s.Connect.Gateway == nil) {
-				m.led[local(port)] = lead{s.Name, fmt.Sprintf("service %q of group %q", s.Name, *g.Name)}
+			if network != nil {
+				continue
+			}
+			for _, n := range g.Networks {
+				for _, p := range n.ReservedPorts {
+					if at := local(nil, p.Value); m.led[at].by == "" && !gateways[p.Value] {
+						m.led[at] = lead{"", fmt.Sprintf("port %q of group %q", p.Label, *g.Name)}
+					}
+				}
 			}
 		}
 	}
 }
 
-// local returns the address of a port of this machine.
-func local(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+// ingressPorts returns the ports of this machine that lead to listeners of
+// ingress gateways of a group, as far as they are known.
+func ingressPorts(g *api.TaskGroup) map[int]bool {
+	ports := map[int]bool{}
+	for _, s := range g.Services {
+		if s.Connect != nil && s.Connect.Gateway != nil && s.Connect.Gateway.Ingress != nil {
+			for _, l := range s.Connect.Gateway.Ingress.Listeners {
+				ports[mesh.IngressPort(l.Port, g)] = true
+			}
+		}
+	}
+	return ports
+}
+
+// local returns a port of the loopback address of a network.
+func local(network *api.TaskGroup, port int) place {
+	return place{network, net.JoinHostPort("127.0.0.1", strconv.Itoa(port))}
+}
 
 func (m *meshes) check(f File) (diagnostics jobspec.Diagnostics) {
 	plain := 0
@@ -139,12 +179,10 @@ func (m *meshes) sidecar(k connect) (diagnostics jobspec.Diagnostics) {
 			Path: at.Attr("transparent_proxy"), Remedy: "name the services in upstreams",
 		})
 	}
-	if inside, _ := byNetwork(k.group, m.Drivers); len(p.Upstreams) > 0 && len(inside) > 0 && m.Entry&notices != 0 {
+	if len(p.Upstreams) > 0 && len(k.networks) == 0 && m.Entry&notices != 0 {
 		diagnostics = append(diagnostics, jobspec.Diagnostic{
-			Severity: jobspec.Warning, Path: at.Index("upstreams", 0),
-			Summary: fmt.Sprintf("upstreams do not reach the network of group %q", *k.group.Name),
-			Detail:  fmt.Sprintf("nothing listens at their addresses in containers (%s)", strings.Join(inside, ", ")),
-			Remedy:  "use the addresses of the services, from a template",
+			Severity: jobspec.Warning, Summary: fmt.Sprintf("upstreams do not reach the tasks of group %q", *k.group.Name), Path: at.Index("upstreams", 0),
+			Detail: "each container has a network of its own, where nothing listens; Nomad refuses the job", Remedy: `write mode = "bridge" in the network block of the group`,
 		})
 	}
 	for i, u := range p.Upstreams {
@@ -172,29 +210,37 @@ func (m *meshes) upstream(k connect, u *api.ConsulUpstream, at jobspec.Path) (di
 	case err != nil:
 		add(jobspec.Error, at.Attr("local_bind_address"), "local_bind_address is not an IP address", fmt.Sprintf("%q", host), "remove it: the default is 127.0.0.1")
 		return diagnostics
-	case k.outside:
-		diagnostics = append(diagnostics, m.claim(k, u.DestinationName, ip, u.LocalBindPort, at, "choose another local_bind_port")...)
+	default:
+		for _, network := range k.networks {
+			diagnostics = append(diagnostics, m.claim(k, network, u.DestinationName, ip, u.LocalBindPort, at, "choose another local_bind_port")...)
+		}
 	}
 	return append(diagnostics, m.unknown(u.DestinationName, fmt.Sprintf("upstream %q", u.DestinationName), at)...)
 }
 
-// claim refuses an address of this machine that leads somewhere else already.
-func (m *meshes) claim(k connect, service string, ip netip.Addr, port int, at jobspec.Path, remedy string) (diagnostics jobspec.Diagnostics) {
+// claim refuses an address of a network that leads somewhere else already. On
+// this machine, groups share one that leads to the same service.
+func (m *meshes) claim(k connect, network *api.TaskGroup, service string, ip netip.Addr, port int, at jobspec.Path, remedy string) jobspec.Diagnostics {
 	if ip.IsUnspecified() {
 		ip = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	}
 	address := netip.AddrPortFrom(ip, uint16(port)).String()
-	refuse := func(summary, detail string) jobspec.Diagnostics {
-		return jobspec.Diagnostics{{Summary: summary, Detail: detail, Path: at, Remedy: remedy}}
+	refuse := func(detail string) jobspec.Diagnostics {
+		return jobspec.Diagnostics{{Summary: fmt.Sprintf("%s cannot lead to service %q", address, service), Detail: detail, Path: at, Remedy: remedy}}
 	}
-	used, ok := m.led[address]
+	used, ok := m.led[place{network, address}]
 	switch {
+	case ok && network != nil:
+		return refuse("it is the address of " + used.by + ", in the same network: that of the group")
 	case ok && used.service != service:
-		return refuse(fmt.Sprintf("%s cannot lead to service %q", address, service), "it is the address of "+used.by+", in the same network: that of this machine")
+		return refuse("it is the address of " + used.by + ", in the same network: that of this machine")
 	case ok:
 		return nil
 	}
-	m.led[address] = lead{service, fmt.Sprintf("an upstream of group %q, which leads to service %q", *k.group.Name, service)}
+	m.led[place{network, address}] = lead{service, fmt.Sprintf("an upstream of group %q, which leads to service %q", *k.group.Name, service)}
+	if network != nil {
+		return nil
+	}
 	for _, s := range m.Stubs.Services {
 		if s.Name == service && net.JoinHostPort(s.Address, strconv.Itoa(s.Port)) == address {
 			return nil // no forward is needed
@@ -204,7 +250,7 @@ func (m *meshes) claim(k connect, service string, ip netip.Addr, port int, at jo
 		return nil
 	}
 	if err := m.Taken(port); err != nil {
-		return refuse(fmt.Sprintf("%s cannot lead to service %q", address, service), err.Error())
+		return refuse(err.Error())
 	}
 	return nil
 }
@@ -255,28 +301,9 @@ func (m *meshes) ingress(k connect) (diagnostics jobspec.Diagnostics) {
 		}
 		port := mesh.IngressPort(l.Port, k.group)
 		if port > 0 {
-			diagnostics = append(diagnostics, m.claim(k, name, netip.AddrFrom4([4]byte{127, 0, 0, 1}), port, at, "choose another port")...)
+			diagnostics = append(diagnostics, m.claim(k, nil, name, netip.AddrFrom4([4]byte{127, 0, 0, 1}), port, at, "choose another port")...)
 		}
 		diagnostics = append(diagnostics, m.unknown(name, fmt.Sprintf("the listener at port %d", l.Port), at)...)
 	}
 	return diagnostics
-}
-
-// addGateways adds a task to the group of each ingress gateway, as a Nomad server
-// does. It only keeps the allocation running: a forward carries the connections.
-func addGateways(j *api.Job) {
-	for _, g := range j.TaskGroups {
-		for _, s := range g.Services {
-			kind := "connect-ingress:" + s.Name
-			if s.Connect == nil || s.Connect.Gateway == nil || s.Connect.Gateway.Ingress == nil ||
-				slices.ContainsFunc(g.Tasks, func(t *api.Task) bool { return t.Kind == kind }) {
-				continue
-			}
-			t := &api.Task{
-				Name: "connect-ingress-" + s.Name, Kind: kind, Driver: "mock_driver", Config: map[string]any{"run_for": "87600h"},
-			}
-			t.Canonicalize(g, j)
-			g.Tasks = append(g.Tasks, t)
-		}
-	}
 }

@@ -13,7 +13,7 @@ import (
 // networks warns about groups that do not get the network they request.
 func networks(c *Case, f File) (diagnostics jobspec.Diagnostics) {
 	for i, g := range f.Job.TaskGroups {
-		if len(g.Networks) == 0 {
+		if len(g.Networks) == 0 || onlyGateways(g) {
 			continue
 		}
 		if p, ok := networkNotice(g, c.Drivers, jobspec.Root.Index("group", i).Index("network", 0)); ok {

@@ -66,6 +66,7 @@ func (c *Case) Prepare() {
 		jobspec.Register(f.Job)
 		if c.Entry != Cluster { // whose servers do that
 			addGateways(f.Job)
+			addExposed(f.Job)
 		}
 		forTasks(f.Job, func(t *api.Task, _ jobspec.Path) { c.replace(f.Job, t) })
 	}

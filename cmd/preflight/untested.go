@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"os/user"
+	"strings"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -31,6 +32,10 @@ func (c *Case) Untested() jobspec.Diagnostics {
 func untested(c *Case, t taskOf) (found jobspec.Diagnostics) {
 	add := func(at jobspec.Path, format string, args ...any) {
 		found = append(found, jobspec.Diagnostic{Summary: fmt.Sprintf(format, args...), Path: at})
+	}
+	if isGateway(t.Task) {
+		add(t.at, "the listeners of ingress gateway %q", strings.TrimPrefix(t.Kind, gatewayKind))
+		return found
 	}
 	option, what := program(t.Task)
 	if option == "" {
@@ -103,7 +108,7 @@ func existsHere(name string) bool {
 // groupNetworks returns the networks of groups, whose addresses are invented.
 func groupNetworks(_ *Case, f File) (found jobspec.Diagnostics) {
 	for i, g := range f.Job.TaskGroups {
-		if len(g.Networks) == 0 {
+		if len(g.Networks) == 0 || onlyGateways(g) {
 			continue
 		}
 		if mode := cmp.Or(g.Networks[0].Mode, "host"); mode != "host" {

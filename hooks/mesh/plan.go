@@ -19,12 +19,15 @@ const SidecarSuffix = "-sidecar-proxy"
 // localhost is where a sidecar listens and where its service does, by default.
 const localhost = "127.0.0.1"
 
+// anywhere is all addresses of a network.
+const anywhere = "0.0.0.0"
+
 // plan is what the connect blocks of a group ask for.
 type plan struct {
 	upstreams []upstream
 	sidecars  []sidecar
 	exposed   []exposed
-	gateways  []upstream // the listeners of ingress gateways
+	gateways  []gateway
 }
 
 // endpoint is where something listens.
@@ -58,6 +61,13 @@ type exposed struct {
 	task  string
 	port  taskenv.Port
 	local endpoint
+}
+
+// gateway is a listener of an ingress gateway.
+type gateway struct {
+	upstream
+
+	inside int // its port if the group has a network of its own; 0: no port leads there
 }
 
 // newPlan reads the connect blocks of a group.
@@ -120,15 +130,15 @@ func (p *plan) addGateway(s *api.Service, ports []taskenv.Port, env *taskenv.Env
 		if len(l.Services) == 0 {
 			continue
 		}
-		port := l.Port
+		g := gateway{upstream: upstream{
+			of: env.Replace(s.Name), destination: env.Replace(l.Services[0].Name), at: endpoint{localhost, l.Port},
+		}}
 		for _, mapped := range ports {
 			if mapped.Bind() == l.Port {
-				port = mapped.Value
+				g.at, g.inside = endpoint{cmp.Or(mapped.HostIP, localhost), mapped.Value}, l.Port
 			}
 		}
-		p.gateways = append(p.gateways, upstream{
-			of: env.Replace(s.Name), destination: env.Replace(l.Services[0].Name), at: endpoint{localhost, port},
-		})
+		p.gateways = append(p.gateways, g)
 	}
 }
 

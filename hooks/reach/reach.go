@@ -6,6 +6,9 @@
 //	any other port                      a forward leads to it, from a port of its own, because
 //	                                    a task may yet listen on the same port of all addresses
 //
+// If tasks cannot reach the machine at all, such as those of a rootless engine,
+// the forward listens at the loopback address of their group's own network.
+//
 // Forwards listen at that one address only, carry TCP, and end with the last
 // allocation that needs them.
 package reach
@@ -37,13 +40,16 @@ type Hooks struct {
 	mu        sync.Mutex
 	published map[int]int             // how many allocations have a container that publishes a port
 	forwards  map[passage]*forwarding // by where they lead from
+	allocs    map[string]*alloc       // by ID
 	told      map[string]bool         // notices that were published
 }
 
-// passage is a port of the loopback address, and where it is needed as well.
+// passage is a port of the loopback address, and where it is needed as well: at
+// an address of this machine, or in the own network of an allocation's group.
 type passage struct {
-	target  taskenv.Endpoint
-	machine string
+	target taskenv.Endpoint
+	host   string
+	inside string // ID of the allocation
 }
 
 type forwarding struct {
@@ -55,7 +61,7 @@ type forwarding struct {
 // New returns the hooks of an engine. The function returns a driver if its
 // tasks may have networks of their own, or else nil.
 func New(outsider func(driver string) drivers.Outsider) *Hooks {
-	return &Hooks{outsider: outsider, published: map[int]int{}, forwards: map[passage]*forwarding{}, told: map[string]bool{}}
+	return &Hooks{outsider: outsider, published: map[int]int{}, forwards: map[passage]*forwarding{}, allocs: map[string]*alloc{}, told: map[string]bool{}}
 }
 
 // Of returns the function for New, given all drivers.
@@ -69,7 +75,7 @@ func Of(all map[string]drivers.Driver) func(driver string) drivers.Outsider {
 // Alloc makes the hook of an allocation, or returns nil if all its tasks share
 // the machine's network. It is a hooks.AllocFactory.
 func (h *Hooks) Alloc(info hooks.Alloc) hooks.AllocHook {
-	a := &alloc{hooks: h, id: info.Alloc.ID}
+	a := &alloc{hooks: h, id: info.Alloc.ID, info: info}
 	outsiders := 0
 	for _, t := range info.Group.Tasks {
 		o := h.outsider(t.Driver)
@@ -105,6 +111,7 @@ func (h *Hooks) Alloc(info hooks.Alloc) hooks.AllocHook {
 	for _, p := range a.ports {
 		h.published[p]++
 	}
+	h.allocs[a.id] = a
 	return a
 }
 
@@ -112,6 +119,7 @@ func (h *Hooks) Alloc(info hooks.Alloc) hooks.AllocHook {
 type alloc struct {
 	hooks *Hooks
 	id    string
+	info  hooks.Alloc
 	ports []int // that its containers publish
 	end   sync.Once
 }
@@ -136,6 +144,7 @@ func (h *Hooks) release(a *alloc) {
 			delete(h.published, p)
 		}
 	}
+	delete(h.allocs, a.id)
 	for at, f := range h.forwards {
 		if delete(f.users, a.id); len(f.users) == 0 {
 			f.Stop()
@@ -166,7 +175,9 @@ func (h *Hooks) view(t hooks.Task, failed func(taskenv.Endpoint, error)) taskenv
 		defer cancel()
 		m, err := o.Machine(ctx)
 		if err == nil {
-			e, err = h.seen(e, m, t.Alloc.ID)
+			e, err = h.seen(ctx, e, m, t.Alloc.ID)
+		} else if there, ok := h.inside(ctx, e, t); ok {
+			return there
 		}
 		if err != nil {
 			failed(e, err)
@@ -177,36 +188,59 @@ func (h *Hooks) view(t hooks.Task, failed func(taskenv.Endpoint, error)) taskenv
 
 // seen returns where a task of an allocation reaches an endpoint of the loopback
 // address, and makes sure that it does.
-func (h *Hooks) seen(e taskenv.Endpoint, m drivers.Machine, alloc string) (taskenv.Endpoint, error) {
+func (h *Hooks) seen(ctx context.Context, e taskenv.Endpoint, m drivers.Machine, alloc string) (taskenv.Endpoint, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !m.Here || e.Port == 0 || h.published[e.Port] > 0 {
 		return taskenv.Endpoint{Host: m.Address, Port: e.Port}, nil
 	}
-	at := passage{e, m.Address}
+	return h.forward(passage{e, m.Address, ""}, alloc, func(address string) (net.Listener, error) {
+		return new(net.ListenConfig).Listen(ctx, "tcp4", address)
+	})
+}
+
+// inside is seen for a task that cannot reach this machine, but is in the network
+// of its group: the forward listens there.
+func (h *Hooks) inside(ctx context.Context, e taskenv.Endpoint, t hooks.Task) (taskenv.Endpoint, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	a := h.allocs[t.Alloc.ID]
+	if _, another := t.Task.Config["network_mode"]; a == nil || another || e.Port == 0 {
+		return e, false
+	}
+	user, n := a.info.OwnNetwork()
+	if user == nil || n.Driver != t.Task.Driver { // the network is another driver's
+		return e, false
+	}
+	there, err := h.forward(passage{e, "127.0.0.1", a.id}, a.id, func(address string) (net.Listener, error) {
+		return user.ListenIn(ctx, n, address)
+	})
+	return there, err == nil
+}
+
+// forward makes a forward, or finds it. An allocation uses it. The lock is held.
+func (h *Hooks) forward(at passage, alloc string, listen func(address string) (net.Listener, error)) (taskenv.Endpoint, error) {
 	f := h.forwards[at]
 	if f == nil {
-		l, err := listen(m.Address, e.Port)
+		l, err := listen(net.JoinHostPort(at.host, strconv.Itoa(usual(at.target.Port))))
 		if err != nil {
-			return e, err
+			l, err = listen(net.JoinHostPort(at.host, "0"))
 		}
-		f = &forwarding{Forward: forward.Start(l, dial(e)), users: map[string]bool{}}
+		if err != nil {
+			return at.target, err
+		}
+		f = &forwarding{Forward: forward.Start(l, dial(at.target)), users: map[string]bool{}}
 		h.forwards[at] = f
 	}
 	f.users[alloc] = true
-	return taskenv.Endpoint{Host: m.Address, Port: f.Addr().(*net.TCPAddr).Port}, nil
+	return taskenv.Endpoint{Host: at.host, Port: f.Addr().(*net.TCPAddr).Port}, nil
 }
 
-// listen listens for a forward to a port. The same port always gets the same
-// one, if it is free, because a container that outlives its engine knows it.
-func listen(host string, to int) (net.Listener, error) {
-	var cfg net.ListenConfig
+// usual returns the port of a forward to a port, if it is free: always the same
+// one, because a container that outlives its engine knows it.
+func usual(port int) int {
 	const first, count = 40000, 20000
-	l, err := cfg.Listen(context.Background(), "tcp4", net.JoinHostPort(host, strconv.Itoa(first+to%count)))
-	if err != nil {
-		l, err = cfg.Listen(context.Background(), "tcp4", net.JoinHostPort(host, "0"))
-	}
-	return l, err
+	return first + port%count
 }
 
 func dial(to taskenv.Endpoint) forward.Dial {

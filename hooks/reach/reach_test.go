@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -166,5 +167,65 @@ func TestUnreachable(t *testing.T) {
 	}
 	if want := "docker tasks cannot reach what listens at 127.0.0.1: rootless"; strings.Join(notices, "\n") != want {
 		t.Errorf("notices: %q", notices)
+	}
+}
+
+// network is a group's own network, here that of the machine.
+type network struct{ drivers.NetworkManager }
+
+func (network) ListenIn(ctx context.Context, _ *drivers.NetworkIsolation, address string) (net.Listener, error) {
+	return new(net.ListenConfig).Listen(ctx, "tcp", address)
+}
+
+func (network) DialIn(context.Context, *drivers.NetworkIsolation, string) (net.Conn, error) {
+	return nil, errors.ErrUnsupported
+}
+
+// If the machine cannot be reached from outside, forwards listen in the own
+// network of the group, for its tasks.
+func TestForwardInside(t *testing.T) {
+	t.Parallel()
+	h := hooksOf(outsider{err: errors.New("rootless")})
+	var notices []string
+	view := func(alloc string, config map[string]any) taskenv.View {
+		task := taskOf(&api.Task{Name: "t", Driver: "docker", Config: config}, alloc)
+		task.Publish = func(_ time.Time, body event.Body) { notices = append(notices, body.(event.Notice).Text) }
+		return h.View(task)
+	}
+	info := allocOf(group(&api.Task{Name: "t", Driver: "docker"}), "1")
+	info.Network = network{}
+	info.Isolation = func() *drivers.NetworkIsolation {
+		return &drivers.NetworkIsolation{Driver: "docker", IP: "10.0.0.2", Sockets: "/sockets"}
+	}
+	others := allocOf(info.Group, "4")
+	others.Network = network{}
+	others.Isolation = func() *drivers.NetworkIsolation {
+		return &drivers.NetworkIsolation{Driver: "podman", IP: "10.0.0.3", Sockets: "/sockets"}
+	}
+	a, b, c := h.Alloc(info), h.Alloc(allocOf(info.Group, "2")), h.Alloc(others)
+	from := taskenv.Endpoint{Host: "127.0.0.1", Port: 5432}
+	at := view("1", nil)(from)
+	if at.Host != "127.0.0.1" || at.Port == from.Port || view("1", nil)(from) != at || len(notices) > 0 {
+		t.Errorf("it is at %v; notices %q", at, notices)
+	}
+	for name, got := range map[string]taskenv.Endpoint{
+		"a group without one": view("2", nil)(from),
+		"another network":     view("1", map[string]any{"network_mode": "mine"})(from),
+		"another allocation":  view("3", nil)(from),
+		"another driver's":    view("4", nil)(from),
+	} {
+		if got != from {
+			t.Errorf("%s: it is at %v", name, got)
+		}
+	}
+	if len(notices) != 1 {
+		t.Errorf("notices %q", notices)
+	}
+	a.(hooks.AllocShutdown).Shutdown()
+	b.(hooks.AllocShutdown).Shutdown()
+	c.(hooks.AllocShutdown).Shutdown()
+	if conn, err := net.Dial("tcp", net.JoinHostPort(at.Host, strconv.Itoa(at.Port))); err == nil {
+		_ = conn.Close()
+		t.Error("the forward outlives its allocation")
 	}
 }

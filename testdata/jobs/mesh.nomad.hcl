@@ -126,7 +126,6 @@ job "mesh" {
         path     = "/"
         interval = "1s"
         timeout  = "5s"
-        expose   = true
       }
 
       connect {
