@@ -22,6 +22,9 @@ type Alloc struct {
 	// Unwanted explains, in Nomad's words, why the allocation should stop. It
 	// is empty while the allocation should run.
 	Unwanted string
+	// Final says that a user has stopped the allocation, and that no other one takes
+	// its place.
+	Final bool
 	// Transition is how a user wanted the allocation to stop.
 	Transition api.DesiredTransition
 	// Deployment is the ID of the allocation's deployment, or empty.
@@ -54,6 +57,7 @@ func newAllocs(bus *event.Bus) *allocs {
 type knownAlloc struct {
 	*runner.Alloc
 	unwanted   string
+	final      bool
 	transition api.DesiredTransition
 }
 
@@ -64,7 +68,7 @@ func (a *knownAlloc) snapshot() Alloc {
 		granted[t.Name] = cfg.Granted(t)
 	}
 	return Alloc{
-		Unwanted: a.unwanted, Transition: a.transition, Deployment: cfg.Deployment, Canary: cfg.Canary,
+		Unwanted: a.unwanted, Final: a.final, Transition: a.transition, Deployment: cfg.Deployment, Canary: cfg.Canary,
 		Alloc: *cfg.Alloc, State: a.State(), Job: cfg.Job, Dir: cfg.Dir, Replaces: cfg.Replaces,
 		Ports: cfg.Ports, TaskPorts: cfg.TaskPorts, Granted: granted, now: a.Alloc,
 	}
@@ -124,9 +128,10 @@ const (
 	updated   = "alloc is being updated due to job update"
 )
 
-// unwant stops a known allocation. Only the first reason is kept.
-func (l *allocs) unwant(a *runner.Alloc, why string) {
-	l.mark(a, why)
+// unwant stops a known allocation, which may be final, see Alloc. Only the first reason
+// is kept.
+func (l *allocs) unwant(a *runner.Alloc, why string, final bool) {
+	l.mark(a, why, final)
 	a.Stop()
 }
 
@@ -143,10 +148,10 @@ func (l *allocs) transit(a *runner.Alloc, how api.DesiredTransition) {
 }
 
 // mark records why an allocation should stop. Only the first reason is kept.
-func (l *allocs) mark(a *runner.Alloc, why string) {
+func (l *allocs) mark(a *runner.Alloc, why string, final bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if known := l.known[a.Config().Alloc.ID]; known != nil && known.unwanted == "" {
-		known.unwanted = why
+		known.unwanted, known.final = why, final
 	}
 }

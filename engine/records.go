@@ -53,3 +53,9 @@ type placement struct {
 	TaskPorts map[string][]taskenv.Port `json:"task_ports,omitempty"`
 	Cores     map[string]taskenv.Cores  `json:"cores,omitempty"` // by task
 }
+
+// isFinal reports whether a user has stopped the allocation, and no other one takes its
+// place.
+func (p *placement) isFinal() bool {
+	return p.Unwanted == migrated && !p.Again && p.ReplaceAt.IsZero()
+}

@@ -145,7 +145,7 @@ func (s *slot) restore() {
 		s.engine.allocs.track(s.restored)
 		s.engine.runs.finding.Go(s.restored.Found)
 		if p.Unwanted != "" {
-			s.engine.allocs.mark(s.restored, p.Unwanted)
+			s.engine.allocs.mark(s.restored, p.Unwanted, p.isFinal())
 		}
 		if p.Transition != nil {
 			s.engine.allocs.transit(s.restored, *p.Transition)

@@ -152,7 +152,7 @@ func (s *slot) nudge() {
 // the lock.
 func (s *slot) catchUp() {
 	if why := s.unwanted(); why != "" {
-		s.engine.allocs.unwant(s.present, why)
+		s.engine.allocs.unwant(s.present, why, false)
 	}
 	s.nudge()
 }
@@ -185,5 +185,5 @@ func (s *slot) stopAlloc(c *store.Change) {
 	c.Put(s.record(), s.slotRecord)
 	s.recorder.Commit(*c)
 	*c = store.Change{}
-	s.engine.allocs.unwant(s.present, migrated)
+	s.engine.allocs.unwant(s.present, migrated, s.last().isFinal())
 }

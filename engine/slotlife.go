@@ -113,7 +113,7 @@ func (s *slot) place() *runner.Alloc {
 // run runs an allocation until it has ended or was left.
 func (s *slot) run(alloc *runner.Alloc) runner.Result {
 	e := s.engine
-	defer context.AfterFunc(s.stopping, func() { e.allocs.unwant(alloc, notNeeded) })()
+	defer context.AfterFunc(s.stopping, func() { e.allocs.unwant(alloc, notNeeded, false) })()
 	defer context.AfterFunc(e.leaving, alloc.Leave)()
 	defer s.ports.release(s.claimed)
 	defer e.cores.release(alloc.Config().Cores)

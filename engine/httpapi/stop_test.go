@@ -1,11 +1,13 @@
 package httpapi_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/engine"
 	"taskrun/engine/leaf/event"
 )
 
@@ -97,6 +99,9 @@ func TestStopAllocationOfABatchJob(t *testing.T) {
 	if _, err := f.client.Allocations().Stop(f.alloc(f.running("t").ID), reschedule); err != nil {
 		t.Fatal(err)
 	}
+	if all := f.engine.Allocs(); len(all) != 1 || !all[0].Final {
+		t.Errorf("it is not final: %+v", all)
+	}
 	<-f.engine.Done()
 }
 
@@ -107,6 +112,9 @@ func TestStopAllocationOfABatchJobForMigration(t *testing.T) {
 	alloc := f.running("t")
 	if _, err := f.client.Allocations().Stop(f.alloc(alloc.ID), nil); err != nil {
 		t.Fatal(err)
+	}
+	if slices.ContainsFunc(f.engine.Allocs(), func(a engine.Alloc) bool { return a.Final }) {
+		t.Error("it is final")
 	}
 	if next := f.running("t"); next.ID == alloc.ID {
 		t.Error("it runs on")

@@ -52,7 +52,7 @@ func (now *Snapshot) jobStatus(key string, j *api.Job, stopped, ended bool) stri
 		if now.run.Tracker.Alloc(a.ID).Awaited {
 			status = "pending"
 		}
-		wanted[a.Group] = wanted[a.Group] || a.Unwanted == ""
+		wanted[a.Group] = wanted[a.Group] || a.Unwanted == "" || a.Final
 	}
 	for _, g := range j.TaskGroups {
 		if status == "dead" && !stopped && *g.Count > 0 && !wanted[*g.Name] {
