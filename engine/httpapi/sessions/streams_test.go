@@ -155,7 +155,7 @@ func TestExecOfACommandThatDoesNotRead(t *testing.T) {
 	read := make(chan struct{})
 	go func() {
 		defer close(c.in)
-		for range 2000 { // 2 MiB, more than the limit of unread input
+		for range 4096 { // 4 MiB: more than what is read and the limit of unread input together
 			c.types(strings.Repeat("x", 1024))
 			select {
 			case <-read:

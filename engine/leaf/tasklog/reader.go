@@ -126,7 +126,7 @@ func (r *Reader) list() (gone removed, files []listedFile, err error) {
 	}
 	var indexes []int
 	for range maxLooks {
-		if indexes, err = list(r.dir, r.prefix); err != nil {
+		if indexes, err = r.indexes(gone.below); err != nil {
 			return gone, nil, err
 		}
 		before := gone
@@ -146,6 +146,21 @@ func (r *Reader) list() (gone removed, files []listedFile, err error) {
 		}
 	}
 	return gone, files, nil
+}
+
+// indexes returns the numbers of the files from the first one that is not gone. The
+// directory, in which each of many tasks has files, is read only if that is missing.
+func (r *Reader) indexes(first int) (row []int, err error) {
+	for i := first; ; i++ {
+		if _, err := r.dir.lstat(fileName(r.prefix, i)); err != nil {
+			break
+		}
+		row = append(row, i)
+	}
+	if len(row) > 0 {
+		return row, nil
+	}
+	return list(r.dir, r.prefix)
 }
 
 // Skipped is how many bytes were rotated away before they were read.
