@@ -183,14 +183,14 @@ func statusOf(tasks []*client.Task, labels map[*client.Task]string, now time.Tim
 		if !seen[a.ID] {
 			seen[a.ID] = true
 			st.Allocs = append(st.Allocs, answer.AllocStatus{
-				Origin: allocOrigin(a), Namespace: unusual(a.Namespace), Status: a.ClientStatus, Description: a.ClientDescription,
+				Origin: allocOrigin(a), Status: a.ClientStatus, Description: a.ClientDescription,
 			})
 		}
 		if t.Name == "" {
 			continue
 		}
 		st.Tasks = append(st.Tasks, answer.TaskStatus{
-			Origin: originOf(t), Label: labels[t], Namespace: unusual(a.Namespace),
+			Origin: originOf(t), Label: labels[t],
 			TaskState: event.TaskState{State: t.State.State, Failed: t.State.Failed, Restarts: t.State.Restarts, ExitCode: t.ExitCode()},
 			StartedAt: timeOrNil(t.State.StartedAt), FinishedAt: timeOrNil(t.State.FinishedAt), Ran: t.Ran(now),
 		})
@@ -206,7 +206,7 @@ func originOf(t *client.Task) ui.Origin {
 }
 
 func allocOrigin(a *api.AllocationListStub) ui.Origin {
-	return ui.Origin{Job: a.JobID, Group: a.TaskGroup, Alloc: a.Name, AllocID: a.ID}
+	return ui.Origin{Job: a.JobID, Namespace: unusual(a.Namespace), Group: a.TaskGroup, Alloc: a.Name, AllocID: a.ID}
 }
 
 // services returns the services that allocations offer at ports. It omits those
@@ -224,7 +224,7 @@ func services(ctx context.Context, servers []*client.Server, allocs []answer.All
 		shown := slices.ContainsFunc(allocs, func(a answer.AllocStatus) bool { return a.AllocID == s.AllocID })
 		if shown && s.Port > 0 {
 			found = append(found, answer.ServiceStatus{
-				Origin: ui.Origin{Job: s.JobID, AllocID: s.AllocID}, Namespace: unusual(s.Namespace), ID: s.ID, Name: s.ServiceName,
+				Origin: ui.Origin{Job: s.JobID, Namespace: unusual(s.Namespace), AllocID: s.AllocID}, ID: s.ID, Name: s.ServiceName,
 				Address: s.Address, Port: s.Port, Tags: s.Tags, Registered: true,
 			})
 		}

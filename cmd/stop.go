@@ -79,11 +79,12 @@ Exit codes:
 	return cmd
 }
 
-// done reports that jobs were stopped.
+// done reports that jobs were stopped, given their keys.
 func (o *stopOptions) done(a *app, jobs ...string) error {
 	var done []answer.Done
 	for _, job := range jobs {
-		done = append(done, answer.Done{Origin: ui.Origin{Job: job}, Label: "job " + job})
+		namespace, id := event.SplitJobKey(job)
+		done = append(done, answer.Done{Origin: ui.Origin{Job: id, Namespace: unusual(namespace)}, Label: "job " + event.JobName(job)})
 	}
 	return answer.WriteDone(answerTo(a, o.mode), "stopped", done)
 }
@@ -144,7 +145,7 @@ func runStop(ctx context.Context, a *app, job string, opts stopOptions) error {
 		return err
 	}
 	if opts.mode == ui.JSON {
-		if err := opts.done(a, jobNames(jobs)...); err != nil {
+		if err := opts.done(a, jobs...); err != nil {
 			return err
 		}
 	}
@@ -208,7 +209,7 @@ func stopInAgent(ctx context.Context, a *app, job string, opts stopOptions, flag
 		}
 		job, opts.cluster.Namespace = j.ID, j.Namespace
 	}
-	return stopNamed(ctx, a, job, event.JobName(event.JobKey(opts.cluster.Namespace, job)), opts)
+	return stopNamed(ctx, a, job, event.JobKey(opts.cluster.Namespace, job), opts)
 }
 
 // waitTime is how long a command waits for tasks before it says so.
@@ -246,8 +247,8 @@ func stopCluster(ctx context.Context, a *app, id string, opts stopOptions) error
 	return stopNamed(ctx, a, id, id, opts)
 }
 
-// stopNamed is stopCluster for a job that has another name for users.
-func stopNamed(ctx context.Context, a *app, id, name string, opts stopOptions) error {
+// stopNamed is stopCluster for a job that has another key for users.
+func stopNamed(ctx context.Context, a *app, id, key string, opts stopOptions) error {
 	ctx, stop := a.stoppable(ctx)
 	defer stop()
 	t, err := findClusterJob(ctx, a, opts.connection, id)
@@ -265,7 +266,7 @@ func stopNamed(ctx context.Context, a *app, id, name string, opts stopOptions) e
 		return stopped(ctx, err)
 	}
 	if opts.detach || j.Launches() { // its launched jobs go on
-		return opts.done(a, name)
+		return opts.done(a, key)
 	}
 	v := verdict.New(verdict.Policy{Outlives: true}, nil)
 	tell := a.sayWaiting(ctx, t.server, id, opts.mode)
@@ -278,7 +279,7 @@ func stopNamed(ctx context.Context, a *app, id, name string, opts stopOptions) e
 	case err != nil:
 		return err
 	}
-	if err := opts.done(a, name); err != nil {
+	if err := opts.done(a, key); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(v.Run.Allocs, func(a *fold.Alloc) bool { return a.Status == api.AllocClientStatusFailed }) {

@@ -108,6 +108,20 @@ func (e *Engine) SubscribeTo(wanted func(event.Event) bool) *event.Subscription 
 	return e.bus.SubscribeTo(wanted)
 }
 
+// Say publishes a notice about a job, which its history keeps.
+func (e *Engine) Say(job, text string) {
+	r, err := e.runs.find(job)
+	if err != nil { // nobody but those who follow the engine reads it
+		e.bus.Publish(nil, "", event.Notice{Text: text})
+		return
+	}
+	var c store.Change
+	c.Add(event.Event{Time: time.Now(), Body: event.Notice{Job: job, Text: text}})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.recorder.Commit(c)
+}
+
 // State returns the fold of the engine's events.
 func (e *Engine) State() *State { return e.state }
 

@@ -17,11 +17,12 @@ type Head struct {
 
 // Origin has the fields of an object that say where something is or happens.
 type Origin struct {
-	Job     string `json:"job,omitempty"`
-	Group   string `json:"group,omitempty"`
-	Alloc   string `json:"alloc,omitempty"` // <job>.<group>[<index>]
-	AllocID string `json:"alloc_id,omitempty"`
-	Task    string `json:"task,omitempty"` // empty: the whole allocation or job
+	Job       string `json:"job,omitempty"`
+	Namespace string `json:"namespace,omitempty"` // empty: default
+	Group     string `json:"group,omitempty"`
+	Alloc     string `json:"alloc,omitempty"` // <job>.<group>[<index>]
+	AllocID   string `json:"alloc_id,omitempty"`
+	Task      string `json:"task,omitempty"` // empty: the whole allocation or job
 }
 
 // Run has the other fields of an object of type "run".

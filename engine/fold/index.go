@@ -115,6 +115,10 @@ func (x *Indexes) Apply(e event.Event, changed func(Topic)) {
 		change(ScaleOfJob, b.Job)
 	case event.Scaled:
 		change(ScaleOfJob, b.Job)
+	case event.Notice:
+		if b.Job != "" {
+			change(Jobs, b.Job) // clients that follow the job read its history
+		}
 	case event.Evaluation:
 		change(Evaluations, b.ID)
 		change(EvaluationsOfJob, b.Job)

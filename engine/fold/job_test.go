@@ -69,3 +69,18 @@ func TestDeploymentGrowsWithItsAllocations(t *testing.T) {
 		t.Errorf("the deployment before is %+v", first)
 	}
 }
+
+// A message about a job is a change of the job, so that those who follow it read it.
+func TestIndexOfANotice(t *testing.T) {
+	t.Parallel()
+	x := NewIndexes()
+	x.Apply(event.Event{Seq: 5, Body: event.Notice{Text: "of the engine"}}, nil)
+	if got := x.Of(Topic{Jobs, "j"}); got >= Index(event.Event{Seq: 5}) {
+		t.Errorf("a message about no job changes it: %d", got)
+	}
+	e := event.Event{Seq: 6, Body: event.Notice{Job: "j", Text: "of the job"}}
+	x.Apply(e, nil)
+	if got := x.Of(Topic{Jobs, "j"}); got != Index(e) {
+		t.Errorf("the index is %d, want %d", got, Index(e))
+	}
+}

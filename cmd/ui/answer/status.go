@@ -27,7 +27,7 @@ type (
 	// JobStatus is a job of a run or of a cluster.
 	JobStatus struct {
 		Job string `json:"job"`
-		// Namespace is empty for the default one, here and below.
+		// Namespace is empty for the default one.
 		Namespace string `json:"namespace,omitempty"`
 		Status    string `json:"status"`            // pending, running or dead
 		PID       int    `json:"pid"`               // of the run; 0: of a cluster
@@ -39,7 +39,6 @@ type (
 	// AllocStatus is an allocation.
 	AllocStatus struct {
 		ui.Origin
-		Namespace   string `json:"namespace,omitempty"`
 		Status      string `json:"status"`
 		Description string `json:"description"`
 	}
@@ -47,7 +46,6 @@ type (
 	// TaskStatus is a task of an allocation.
 	TaskStatus struct {
 		ui.Origin
-		Namespace string `json:"namespace,omitempty"`
 		event.TaskState
 		StartedAt  *time.Time `json:"started_at"`
 		FinishedAt *time.Time `json:"finished_at"`
@@ -59,7 +57,6 @@ type (
 	// ServiceStatus is a service of an allocation.
 	ServiceStatus struct {
 		ui.Origin
-		Namespace  string   `json:"namespace,omitempty"`
 		ID         string   `json:"id"`
 		Name       string   `json:"name"`
 		Address    string   `json:"address"`

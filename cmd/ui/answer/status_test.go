@@ -111,7 +111,7 @@ func TestStatusOfSeveralNamespaces(t *testing.T) {
 	t.Parallel()
 	st := Status{
 		Jobs:  []JobStatus{{Job: "a", Namespace: "x", Status: "running"}, {Job: "a", Namespace: "y", Status: "pending"}, {Job: "b", Status: "dead"}},
-		Tasks: []TaskStatus{{Origin: ui.Origin{Job: "a", Task: "t", AllocID: "1234"}, Namespace: "x", Label: "t", TaskState: event.TaskState{State: "running", Failed: true}}},
+		Tasks: []TaskStatus{{Origin: ui.Origin{Job: "a", Namespace: "x", Task: "t", AllocID: "1234"}, Label: "t", TaskState: event.TaskState{State: "running", Failed: true}}},
 	}
 	for width, want := range map[int]string{
 		0:  "JOB  TASK  STATE    ALLOC  EXIT  RESTARTS  DURATION\na@x  t     running  1234      -         0         -\na@y  -     pending  -         -         -         -\nb    -     dead     -         -         -         -\n",

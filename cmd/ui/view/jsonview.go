@@ -6,6 +6,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/hashicorp/nomad/api"
+
 	"taskrun/cmd/ui"
 	"taskrun/engine/leaf/event"
 	"taskrun/jobspec/visible"
@@ -40,7 +42,10 @@ func newJSONView(c *common) *jsonView {
 // originOf returns the origin of an event.
 func originOf(e event.Event) (o ui.Origin) {
 	if e.Alloc != nil {
-		o = ui.Origin{Job: event.JobName(e.Alloc.Job), Group: e.Alloc.Group, Alloc: e.Alloc.Name, AllocID: e.Alloc.ID}
+		o = ui.Origin{Group: e.Alloc.Group, Alloc: e.Alloc.Name, AllocID: e.Alloc.ID}
+		if o.Namespace, o.Job = event.SplitJobKey(e.Alloc.Job); o.Namespace == api.DefaultNamespace {
+			o.Namespace = ""
+		}
 	}
 	o.Task = e.Task
 	return o

@@ -81,8 +81,8 @@ func canonicalCase() [][]Event {
 		history(moment, a0, "", AllocStatus{Status: "pending"}),
 		history(moment, b0, "", AllocStatus{Status: "pending"}),
 		history(moment, allocOf("another", "z", 0, "another"), "", AllocStatus{Status: "pending"}),
-		history(moment, nil, "", Notice{"second"}),
-		history(moment, nil, "", Notice{"first"}),
+		history(moment, nil, "", Notice{Text: "second"}),
+		history(moment, nil, "", Notice{Text: "first"}),
 		history(next, nil, "", Deployment{Job: "job", ID: "d0", Status: "successful"}),
 		history(next, a0, "t", taskEvent("Received"), taskEvent("Started")),
 	}
@@ -105,8 +105,8 @@ func interleave(r *rand.Rand, histories [][]Event) (all []Event) {
 
 func TestCanonical(t *testing.T) {
 	t.Parallel()
-	want := strings.Split(`1 0s {first}
-2 0s {second}
+	want := strings.Split(`1 0s { first}
+2 0s { second}
 3 0s another pending
 4 0s version 0
 5 0s d0 running

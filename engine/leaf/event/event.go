@@ -38,6 +38,10 @@ func (e Event) Of(job string) bool {
 		return b.Job == job || b.Parent == job && job != ""
 	case Evaluation:
 		return b.Job == job || b.Parent == job && job != ""
+	case Notice:
+		if b.Job != "" {
+			return b.Job == job
+		}
 	}
 	return e.Alloc != nil && e.Alloc.Of(job)
 }
@@ -166,8 +170,12 @@ type (
 		Bytes  int64
 	}
 
-	// Notice is a message of taskrun itself to the user.
-	Notice struct{ Text string }
+	// Notice is a message of taskrun itself to the user. Without an allocation, it may
+	// concern a job.
+	Notice struct {
+		Job  string `json:",omitempty"` // ID
+		Text string
+	}
 
 	// Variable is a variable that was set or deleted. It is not stored, like
 	// the variables.

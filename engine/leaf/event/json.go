@@ -12,14 +12,15 @@ import (
 // object has the fields of every event in --output json and in the history of a
 // run. The fields of the body follow.
 type object struct {
-	Type    string    `json:"type"`
-	Time    time.Time `json:"time"`
-	Job     string    `json:"job,omitempty"`
-	Group   string    `json:"group,omitempty"`
-	Alloc   string    `json:"alloc,omitempty"`
-	AllocID string    `json:"alloc_id,omitempty"`
-	Task    string    `json:"task,omitempty"`
-	Parent  string    `json:"parent,omitempty"` // ID of the parent job
+	Type      string    `json:"type"`
+	Time      time.Time `json:"time"`
+	Job       string    `json:"job,omitempty"`       // ID; its key in old histories
+	Namespace string    `json:"namespace,omitempty"` // empty: default
+	Group     string    `json:"group,omitempty"`
+	Alloc     string    `json:"alloc,omitempty"`
+	AllocID   string    `json:"alloc_id,omitempty"`
+	Task      string    `json:"task,omitempty"`
+	Parent    string    `json:"parent,omitempty"` // ID of the parent job
 }
 
 // Bodies with different forms for users and for storage.
@@ -77,6 +78,12 @@ func (e Event) MarshalJSON() ([]byte, error) {
 		shown = b
 	case Notice:
 		o.Type, shown = "diagnostic", diagnosticObject{"warning", b.Text}
+		if e.Alloc == nil {
+			o.Job = b.Job
+		}
+	}
+	if namespace, id := SplitJobKey(o.Job); namespace != api.DefaultNamespace {
+		o.Job, o.Namespace = id, namespace
 	}
 	if o.Type == "" {
 		return nil, &json.UnsupportedTypeError{}
@@ -145,12 +152,13 @@ func ParseLine(line []byte) (Event, error) {
 			return Event{}, err
 		}
 	}
+	job := JobKey(head.Namespace, head.Job)
 	e := Event{Time: head.Time, Task: head.Task}
 	if seq, err := strconv.ParseUint(string(all.Seq), 10, 64); err == nil {
 		e.Seq = seq
 	}
 	if head.AllocID != "" {
-		e.Alloc = &Alloc{Job: head.Job, Group: head.Group, Name: head.Alloc, ID: head.AllocID, Parent: head.Parent}
+		e.Alloc = &Alloc{Job: job, Group: head.Group, Name: head.Alloc, ID: head.AllocID, Parent: head.Parent}
 	}
 	switch head.Type {
 	case "task_event":
@@ -170,11 +178,34 @@ func ParseLine(line []byte) (Event, error) {
 			return s
 		})
 	case "diagnostic":
-		e.Body, err = parse(line, func(o diagnosticObject) Body { return Notice{o.Summary} })
+		e.Body, err = parse(line, func(o diagnosticObject) Body {
+			n := Notice{Text: o.Summary}
+			if e.Alloc == nil && head.Job != "" {
+				n.Job = job
+			}
+			return n
+		})
 	default:
 		e.Body, err = decode(head.Type, line)
+		e.Body = of(job, e.Body)
 	}
 	return e, err
+}
+
+// of returns a body with the key of its job, if it has one.
+func of(job string, body Body) Body {
+	switch b := body.(type) {
+	case Deployment:
+		b.Job = job
+		return b
+	case Version:
+		b.Job = job
+		return b
+	case Evaluation:
+		b.Job = job
+		return b
+	}
+	return body
 }
 
 func parse[O any](line []byte, body func(O) Body) (Body, error) {

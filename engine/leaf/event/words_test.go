@@ -178,6 +178,14 @@ func TestEventsAsJSON(t *testing.T) {
 			t.Errorf("%T read back: %v (-want +got):\n%s", tt.body, err, diff)
 		}
 	}
+	about := Event{Time: time.Unix(1, 2).UTC(), Body: Notice{Job: JobKey("prod", "j"), Text: "n"}}
+	text, err := about.MarshalJSON()
+	if want := `{"type":"diagnostic",` + at + `,"job":"j","namespace":"prod","severity":"warning","summary":"n"}`; string(text) != want || err != nil {
+		t.Errorf("about a job: %s, %v", text, err)
+	}
+	if back, err := Parse(text); !cmp.Equal(about, back) || err != nil || !back.Of(JobKey("prod", "j")) || back.Of("j") {
+		t.Errorf("about a job, read back: %+v, %v", back, err)
+	}
 	deployment, err := Event{Time: time.Unix(1, 2), Body: Deployment{Job: "j", Status: "running"}}.MarshalJSON()
 	if want := `{"type":"deployment",` + at + `,"job":"j","status":"running","description":""}`; string(deployment) != want || err != nil {
 		t.Errorf("of no allocation: %s, %v", deployment, err)
