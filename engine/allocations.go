@@ -63,6 +63,16 @@ func (a Alloc) RestartTask(ctx context.Context, task string) error {
 // in the order of their lifecycle.
 func (a Alloc) Restart(ctx context.Context, all bool) error { return a.now.Restart(ctx, all) }
 
+// StopTask stops a task until StartTask starts it. It returns once the task has
+// stopped.
+func (a Alloc) StopTask(ctx context.Context, task string) error { return a.now.StopTask(ctx, task) }
+
+// StartTask starts a task that StopTask has stopped.
+func (a Alloc) StartTask(task string) error { return a.now.StartTask(task) }
+
+// Halted reports whether StopTask has stopped a task.
+func (a Alloc) Halted(task string) (bool, error) { return a.now.Halted(task) }
+
 // CheckSignal returns an error if Nomad knows no signal with that name.
 func CheckSignal(name string) error {
 	_, err := drivers.ParseSignal(name)

@@ -94,8 +94,9 @@ func (t *task) events(s *api.TaskState) (all []event.Event) {
 			add(t.latest, t.state)
 		}
 	}
-	if t.state.State != s.State || t.state.Failed != s.Failed || t.state.Restarts != s.Restarts {
-		t.state.State, t.state.Failed, t.state.Restarts = s.State, s.Failed, s.Restarts
+	halted := s.State == "pending" && event.Halted(s.Events)
+	if t.state.State != s.State || t.state.Failed != s.Failed || t.state.Restarts != s.Restarts || t.state.Halted != halted {
+		t.state.State, t.state.Failed, t.state.Restarts, t.state.Halted = s.State, s.Failed, s.Restarts, halted
 		add(t.changed(s), t.state)
 	}
 	return all
@@ -125,7 +126,7 @@ func (t *task) changes(e *api.TaskEvent, restarts uint64) bool {
 		}
 		return false
 	case api.TaskStarted:
-		t.state.State = "running"
+		t.state.State, t.state.Halted = "running", false
 	case api.TaskRestarting:
 		t.state.State, t.state.Restarts = "pending", min(t.state.Restarts+1, restarts)
 	}

@@ -24,7 +24,7 @@ var EventTypes = []string{
 	api.TaskRestarting, api.TaskNotRestarting, api.TaskRestartSignal, api.TaskSignaling, api.TaskKilling, api.TaskKilled,
 	api.TaskSiblingFailed, api.TaskLeaderDead,
 	event.TaskMainDead, event.TaskFailedRestoring, event.TaskHookFailed, event.TaskHookMessage,
-	event.TaskWaitingShutdownDelay, event.TaskSkippingShutdownDelay, "Alloc Unhealthy", "Template",
+	event.TaskWaitingShutdownDelay, event.TaskSkippingShutdownDelay, event.TaskPausing, event.TaskResuming, "Alloc Unhealthy", "Template",
 	"allocation", "health", "service", "check", "deployment",
 }
 

@@ -79,9 +79,9 @@ func (t *Task) Took(now time.Time) time.Duration {
 func (t *Task) Stopping() bool {
 	for _, e := range slices.Backward(t.Events) {
 		switch e.Type {
-		case api.TaskKilling, api.TaskRestartSignal:
+		case api.TaskKilling, api.TaskRestartSignal, event.TaskPausing:
 			return true
-		case api.TaskStarted:
+		case api.TaskStarted, event.TaskResuming:
 			return false
 		}
 	}

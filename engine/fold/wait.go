@@ -45,6 +45,7 @@ func waiting(a *Alloc) []Wait {
 		}
 		w := Wait{Task: t}
 		switch {
+		case t.Halted:
 		case t.Restarts > 0:
 			w.For = ItsRestart
 		case hook == "" && len(prestart) > 0:

@@ -189,7 +189,7 @@ func TestRefusedGarbageCollection(t *testing.T) {
 		"PUT /v1/client/allocation/" + id + "/gc":      {501, "not supported"},
 		"GET /v1/client/allocation/" + id + "/gc":      {405, "Invalid method"},
 		"PUT /v1/client/allocation/" + unknown + "/gc": {404, "Unknown allocation"},
-		"PUT /v1/client/allocation/" + id + "/pause":   {500, "Enterprise only"},
+		"PUT /v1/client/allocation/" + id + "/pause":   {400, "unknown schedule state"},
 		"DELETE /v1/evaluations":                       {501, "not supported"},
 		"GET /v1/node/pool/none":                       {404, "node pool not found"},
 		"GET /ui/":                                     {404, ""},

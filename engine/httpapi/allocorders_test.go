@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/httpapi"
+	"taskrun/engine/leaf/event"
 )
 
 // A signal is sent to one task or to all, and the response names each task that
@@ -101,4 +102,42 @@ func TestStopTheRun(t *testing.T) {
 	}
 	f := serve(t, newJob("job", "batch", newTask("t", "run_for", "1h")))
 	f.answers(t, map[string]string{"DELETE /v1/job/job?run=stop": "400 …"}) // it cannot be stopped
+}
+
+// One task is stopped and started through the calls with which Nomad Enterprise pauses
+// tasks.
+func TestPause(t *testing.T) {
+	t.Parallel()
+	f := serve(t, newJob("job", "service", newTask("a", "run_for", "1h"), newTask("b", "run_for", "1h")))
+	alloc := f.running("a").ID
+	of := &api.Allocation{ID: alloc}
+	set := func(task, state, want string) {
+		t.Helper()
+		err := f.client.Allocations().SetPauseState(of, nil, task, state)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s %s: %v, want %q", state, task, err, want)
+		}
+	}
+	is := func(task, want string) {
+		t.Helper()
+		if got, _, err := f.client.Allocations().GetPauseState(of, nil, task); got != want || err != nil {
+			t.Errorf("%s is %q, %v; want %q", task, got, err, want)
+		}
+	}
+	is("a", "")
+	set("a", "pause", "")
+	is("a", "force_pause")
+	is("b", "")
+	if s := f.alloc(alloc).TaskStates["a"]; s.State != "pending" || !event.Halted(s.Events) {
+		t.Errorf("%+v", s)
+	}
+	set("a", "pause", `task "a" is stopped already`)
+	set("a", "run", "")
+	is("a", "")
+	set("a", "scheduled", `task "a" was not stopped`)
+	set("a", "later", `unknown schedule state "later"`)
+	set("nobody", "pause", "Task not found")
+	if _, _, err := f.client.Allocations().GetPauseState(of, nil, "nobody"); err == nil {
+		t.Error("an unknown task has a state")
+	}
 }

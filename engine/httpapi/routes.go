@@ -112,6 +112,8 @@ func routes(run *render.Run, cfg *Config, requests *node.Requests) []route {
 		{"GET", "/v1/client/allocation/*/stats", rest.Write(allocs.Stats)},
 		{"PUT", "/v1/client/allocation/*/restart", rest.OrderOrNone(allocs.Restart)},
 		{"PUT", "/v1/client/allocation/*/signal", rest.Order(allocs.Signal)},
+		{"GET", "/v1/client/allocation/*/pause", rest.Write(allocs.Pause)},
+		{"PUT", "/v1/client/allocation/*/pause", rest.OrderOrNone(allocs.SetPause)},
 		{"GET", "/v1/client/fs/logs/*", files.Logs},
 		{"GET", "/v1/client/fs/ls/*", rest.Write(files.List)},
 		{"GET", "/v1/client/fs/stat/*", rest.Write(files.Stat)},
@@ -119,8 +121,6 @@ func routes(run *render.Run, cfg *Config, requests *node.Requests) []route {
 		{"GET", "/v1/client/fs/readat/*", files.ReadAt},
 		{"GET", "/v1/client/fs/stream/*", files.Stream},
 
-		{"GET", "/v1/client/allocation/*/pause", allocs.RefusePause},
-		{"PUT", "/v1/client/allocation/*/pause", allocs.RefusePause},
 		{"PUT", "/v1/client/allocation/*/gc", allocs.RefuseGC},
 
 		{"GET", "/v1/evaluations/count", all(fold.Evaluations, evals.Count)},

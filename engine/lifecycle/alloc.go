@@ -33,6 +33,7 @@ type Alloc struct {
 type Member struct {
 	Task
 	Waiting   bool // at its gate
+	Held      bool // its gate is closed to it alone
 	Parked    bool // dead, but able to start again
 	Cancelled bool // told to end for good
 	Ended     bool // will never run again
@@ -81,10 +82,16 @@ func (a *Alloc) take(in Input) {
 	case Waits:
 		a.tasks[in.Task].Waiting = true
 		a.open(in.Task)
+	case Hold:
+		a.tasks[in.Task].Held = true
+	case Unhold:
+		a.tasks[in.Task].Held = false
+		a.open(in.Task)
 	case Changed:
 		m := &a.tasks[in.Task]
 		before := m.Task
 		m.Phase, m.Failed = in.Phase, in.Failed
+		m.Held = m.Held && m.Phase != Dead // the end of a task ends the order
 		a.tally.Change(in.Task, before, m.Task)
 	case Parks:
 		a.tasks[in.Task].Parked = true
@@ -155,11 +162,11 @@ func (a *Alloc) settle() {
 	}
 }
 
-// open starts a task if it waits and its gate is open. During a kill, only
+// open starts a task if it waits, is not held, and its gate is open. During a kill, only
 // poststop tasks start.
 func (a *Alloc) open(i int) {
 	m := &a.tasks[i]
-	if m.Waiting && a.state.Open(m.Stage) && (a.kill == nil || m.Stage == Poststop) {
+	if m.Waiting && !m.Held && a.state.Open(m.Stage) && (a.kill == nil || m.Stage == Poststop) {
 		m.Waiting = false
 		a.effects = append(a.effects, Effect{Kind: Start, Task: i})
 	}

@@ -131,6 +131,14 @@ func (m *model) moves(step int) (moves []func() error) {
 	if m.asked > 0 {
 		add(func() error { m.asked--; return m.input(Input{Kind: ReadyToKill}) })
 	}
+	for i := range m.tasks {
+		switch member := m.Alloc.tasks[i]; {
+		case member.Held: // the only move if everything waits for it
+			add(func() error { return m.input(Input{Kind: Unhold, Task: i}) })
+		case member.Stage.Lasting() && member.Phase != Dead && m.kill == nil && m.rng.IntN(60) == 0:
+			add(func() error { return m.input(Input{Kind: Hold, Task: i}) })
+		}
+	}
 	switch {
 	case step == 300: // long enough
 		return []func() error{input(Stop)}
@@ -181,7 +189,10 @@ func (m *model) taskMove(i int) func() error {
 			return die
 		}
 		return func() error {
-			end := restart.End{Successful: m.rng.IntN(2) == 0, Requested: t.asked && m.rng.IntN(4) > 0}
+			end := restart.End{
+				Successful: m.rng.IntN(2) == 0, Requested: t.asked && m.rng.IntN(4) > 0,
+				Halted: m.Alloc.tasks[i].Held && m.rng.IntN(4) > 0,
+			}
 			t.asked = false
 			return m.decide(i, end)
 		}
@@ -221,7 +232,7 @@ func (m *model) decide(i int, end restart.End) error {
 	var d restart.Decision
 	t.tracker, d = t.tracker.Decide(t.policy, end, m.now, m.rng.Float64())
 	m.taken["restart: "+d.Action.String()]++
-	if d.Action == restart.Restart {
+	if d.Action == restart.Restart || d.Action == restart.Halt {
 		t.place = ready
 		m.now = m.now.Add(d.Delay)
 		return m.become(i, Pending, false)
@@ -291,8 +302,8 @@ func (m *model) blamedOnce() bool { return len(m.blamed) > 0 }
 // checkStart checks that a task may start in the current state of the others.
 func (m *model) checkStart(i int) error {
 	self := m.Alloc.tasks[i]
-	if self.Phase != Pending || self.Cancelled {
-		return fmt.Errorf("task %d is started, being %v, cancelled %v", i, self.Phase, self.Cancelled)
+	if self.Phase != Pending || self.Cancelled || self.Held {
+		return fmt.Errorf("task %d is started, being %v, cancelled %v, held %v", i, self.Phase, self.Cancelled, self.Held)
 	}
 	for j, other := range m.Alloc.tasks {
 		switch {
@@ -376,7 +387,7 @@ func TestModel(t *testing.T) {
 		"state: main → poststop", "state: poststart → poststop", "state: init → poststop",
 		"state: prestart → init", "state: main → init", "state: poststart → init", "state: wait_alloc → init",
 		"cause: 1", "cause: 2", "cause: 3", "revived",
-		"restart: finish", "restart: fail", "restart: restart",
+		"restart: finish", "restart: fail", "restart: restart", "restart: halt",
 	}
 	for stage := range stages {
 		edges = append(edges, "start: "+stage.String())

@@ -23,6 +23,7 @@ type Mark struct {
 	Cancelled bool `json:"cancelled,omitempty"`
 	Told      bool `json:"told,omitempty"` // told that it is killed
 	Ended     bool `json:"ended,omitempty"`
+	Held      bool `json:"held,omitempty"`
 }
 
 // Memory returns the allocation's state for Restore.
@@ -36,7 +37,7 @@ func (a *Alloc) Memory() Memory {
 // Mark returns a task's state for Restore.
 func (a *Alloc) Mark(i int) Mark {
 	m := &a.tasks[i]
-	return Mark{Cancelled: m.Cancelled, Told: m.told, Ended: m.Ended}
+	return Mark{Cancelled: m.Cancelled, Told: m.told, Ended: m.Ended, Held: m.Held}
 }
 
 // Restore returns the state machine of an allocation whose engine has died. The
@@ -52,7 +53,7 @@ func Restore(tasks []Task, marks []Mark, m Memory) *Alloc {
 	a.stopped, a.blamed, a.overdue, a.atOnce = m.Stopped, m.Blamed, m.Overdue, m.AtOnce
 	for i, mark := range marks {
 		t := &a.tasks[i]
-		t.Cancelled, t.told, t.Ended = mark.Cancelled, mark.Told, mark.Ended
+		t.Cancelled, t.told, t.Ended, t.Held = mark.Cancelled, mark.Told, mark.Ended, mark.Held
 		if t.Ended {
 			a.ended++
 		}

@@ -48,7 +48,7 @@ func (m *model) forget() (same bool, err error) {
 		}
 		switch {
 		case t.token == token && t.revived == revived:
-		case m.kill != nil, !m.State().Open(m.Alloc.tasks[i].Stage) && !t.token && t.revived == revived:
+		case m.kill != nil, m.Alloc.tasks[i].Held, !m.State().Open(m.Alloc.tasks[i].Stage) && !t.token && t.revived == revived:
 			same = false
 		default:
 			err = fmt.Errorf("task %d had its token: %v, now %v; was revived: %v, now %v", i, token, t.token, revived, t.revived)

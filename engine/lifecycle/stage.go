@@ -32,6 +32,10 @@ func (s Stage) String() string { return stageNames[s] }
 // Sidecar reports whether tasks of the stage live as long as the main tasks.
 func (s Stage) Sidecar() bool { return s == PrestartSidecar || s == PoststartSidecar }
 
+// Lasting reports whether tasks of the stage can be held: nothing waits for their
+// end. Those of the other stages run once, and others wait for them.
+func (s Stage) Lasting() bool { return s == Main || s.Sidecar() }
+
 // StageOf returns the stage of a task with the given lifecycle block; nil is
 // Main.
 func StageOf(l *api.TaskLifecycle) Stage {

@@ -62,6 +62,8 @@ func PolicyOf(jobType string, task *api.Task) Policy {
 type End struct {
 	// Killed is true if the task was told to end for good.
 	Killed bool
+	// Halted is true if the task was stopped until it is ordered to start.
+	Halted bool
 	// Requested is true for a restart that was ordered and is no failure.
 	Requested bool
 	// StartError is true if the task could not be started. Recoverable says
@@ -84,10 +86,12 @@ const (
 	Killed
 	// Restart: the task is started again after Delay.
 	Restart
+	// Halt: the task is started again when it is ordered to.
+	Halt
 )
 
 // String returns the action's name.
-func (a Action) String() string { return [...]string{"finish", "fail", "killed", "restart"}[a] }
+func (a Action) String() string { return [...]string{"finish", "fail", "killed", "restart", "halt"}[a] }
 
 // Decision is the consequence of an End.
 type Decision struct {
@@ -112,6 +116,8 @@ func (t Tracker) Decide(p Policy, end End, now time.Time, chance float64) (Track
 	switch {
 	case end.Killed:
 		return t, Decision{Action: Killed}
+	case end.Halted:
+		return t, Decision{Action: Halt}
 	case end.Requested:
 		return t, Decision{Action: Restart}
 	case p.Attempts == 0:

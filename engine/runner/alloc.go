@@ -123,10 +123,10 @@ type Alloc struct {
 	description string
 	updating    bool // hooks are applying an update
 	revivals    revivals
+	halted      int // number of tasks that a user has stopped
 	health      allocHealth
 	modified    time.Time
 	children    sync.WaitGroup
-	looking     sync.WaitGroup // tasks that drivers may still find
 }
 
 // allocRecord is the stored record of an allocation, besides its tasks.
@@ -218,7 +218,14 @@ func (a *Alloc) Over() bool { return a.ended }
 
 // Found waits until drivers have found the tasks of a restored allocation, or
 // have failed to.
-func (a *Alloc) Found() { a.looking.Wait() }
+func (a *Alloc) Found() {
+	if !a.restored {
+		return
+	}
+	for _, t := range a.tasks {
+		<-t.found
+	}
+}
 
 func (a *Alloc) task(name string) *task {
 	for _, t := range a.tasks {
@@ -262,11 +269,19 @@ type task struct {
 	killed context.Context
 	cancel context.CancelFunc
 	gate   chan struct{} // receives a token for each start
+	// held is true from the order to stop the task until the order to start it.
+	held atomic.Bool
 
 	inlet inlet
 	env   taskEnv
 	// revive receives the reason for starting a parked task again.
 	revive chan string
+	// hurry ends the delay of a restart; capacity 1.
+	hurry chan struct{}
+	// found is closed when the driver has found the task of an earlier engine, or has
+	// failed to. If it has found it, the allocation has its handle by then.
+	found     chan struct{}
+	lookedFor sync.Once // closes found
 
 	// Owned by the allocation.
 	state    api.TaskState // written with the allocation's mu held
@@ -276,6 +291,8 @@ type task struct {
 	overLimit string
 	reached   progress // progress of the task's run
 	touched   bool     // changed in this turn
+	halted    bool     // held, in the record
+	shown     bool     // published as halted
 	failed    bool     // failed by a hook, which has canceled it
 	gone      bool     // the task reports nothing more
 	told      []string // events of hooks since the last other event
@@ -283,9 +300,8 @@ type task struct {
 
 	// Owned by run.
 	hooks      taskHooks
-	recovering bool      // an earlier engine may have started the task
-	left       bool      // see isLeft
-	lookedFor  sync.Once // the driver was asked to find it
+	recovering bool // an earlier engine may have started the task
+	left       bool // see isLeft
 	output     hooks.Output
 	progress   progress
 	id         string // ID of the driver's task
@@ -327,7 +343,7 @@ func (t *task) isLeft() bool {
 	return t.left
 }
 
-func (t *task) looked() { t.lookedFor.Do(t.alloc.looking.Done) }
+func (t *task) looked() { t.lookedFor.Do(func() { close(t.found) }) }
 
 // leaves records that the task reports nothing more.
 func (t *task) leaves() {

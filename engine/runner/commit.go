@@ -35,7 +35,7 @@ func (a *Alloc) store() {
 		t.touched = false
 		c.Put(t.key(taskKey), taskRecord{
 			State: t.state, ExitCode: t.exitCode, Modified: a.modified, Mark: a.machine.Mark(t.index), Progress: t.reached,
-			Failed: t.failed, OverLimit: t.overLimit, Told: t.told,
+			Failed: t.failed, Halted: t.halted, OverLimit: t.overLimit, Told: t.told,
 		})
 	}
 	a.turn.tasks = a.turn.tasks[:0]

@@ -26,8 +26,8 @@ func (t *task) runOnce() bool {
 		return false
 	case failure != nil:
 		return t.decide(restart.End{StartError: true, Recoverable: failure.recoverable}, nil, failure.event)
-	case t.progress.Step != stepStarted: // killed or left before there was anything to kill
-		return false
+	case t.progress.Step != stepStarted: // killed or left before there was anything to kill, or held
+		return !t.isKilled() && !t.isLeft()
 	}
 	return t.follow()
 }
@@ -63,7 +63,11 @@ func (t *task) follow() bool {
 		t.watchMemory(t.id, end.result.PeakMemory)
 	}
 	t.terminated(end)
-	return t.conclude()
+	again := t.conclude()
+	if end.answer != nil {
+		end.answer.done <- end.killErr
+	}
+	return again
 }
 
 // terminated tells how the task has ended; that is known before its driver
@@ -71,7 +75,7 @@ func (t *task) follow() bool {
 func (t *task) terminated(end runEnd) {
 	p := t.progress.next(stepEnded)
 	r := end.result // nil when the driver lost the task
-	p.End = restart.End{Killed: end.killed, Requested: end.restart, Successful: r != nil && r.Successful()}
+	p.End = restart.End{Killed: end.killed, Halted: end.halted, Requested: end.restart, Successful: r != nil && r.Successful()}
 	if end.killErr != nil {
 		p.KillError = end.killErr.Error()
 	}
@@ -117,8 +121,14 @@ func (t *task) decide(end restart.End, killErr error, why *api.TaskEvent) bool {
 	case restart.Fail:
 		told = event.NotRestarting(d.Reason)
 	case restart.Restart:
+		select {
+		case <-t.hurry: // it was for an earlier delay
+		default:
+		}
 		p.Step, p.Until = stepDelay, now.Add(d.Delay)
 		state, told = pending, event.Restarting(d.Delay, d.Reason, d.WithinPolicy)
+	case restart.Halt:
+		p.Step, state = stepNew, pending
 	case restart.Finish:
 	}
 	t.advance(p, func() {
@@ -128,15 +138,26 @@ func (t *task) decide(end restart.End, killErr error, why *api.TaskEvent) bool {
 		}
 		t.apply(state, told)
 	})
-	return p.Step == stepDelay && t.sleepUntil(p.Until)
+	return p.Step == stepNew || p.Step == stepDelay && t.sleepUntil(p.Until)
 }
 
-// sleepUntil waits; false: the task was killed or left.
+// sleepUntil waits; false: the task was killed or left. It does not wait for a task
+// that is held, which waits at its gate.
 func (t *task) sleepUntil(at time.Time) bool {
+	t.inlet.accept(halts)
+	defer t.inlet.refuse()
+	if t.held.Load() {
+		return !t.isKilled()
+	}
 	timer := time.NewTimer(time.Until(at))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+		return !t.isKilled()
+	case req := <-t.inlet.requests:
+		req.done <- nil
+		return !t.isKilled()
+	case <-t.hurry:
 		return !t.isKilled()
 	case <-t.killed.Done():
 	case <-t.alloc.leaving.Done():

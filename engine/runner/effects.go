@@ -62,13 +62,18 @@ func (t *task) apply(state string, e *api.TaskEvent) {
 	t.alloc.mu.Lock()
 	t.state, t.alloc.modified = after, time.Now()
 	t.alloc.mu.Unlock()
+	if after.State == dead && t.halted {
+		t.setHalted(false)
+	}
 	if e != nil {
 		t.publish(event.TaskEvent{TaskEvent: e})
 	}
 	moved := before.State != after.State || before.Failed != after.Failed
-	if moved || before.Restarts != after.Restarts {
+	halted := t.halted && after.State == pending && t.handle == ""
+	if moved || before.Restarts != after.Restarts || halted != t.shown {
+		t.shown = halted
 		t.publish(event.TaskState{
-			State: after.State, Failed: after.Failed, Restarts: after.Restarts, ExitCode: t.exitCode,
+			State: after.State, Failed: after.Failed, Restarts: after.Restarts, ExitCode: t.exitCode, Halted: halted,
 		})
 	}
 	if moved {

@@ -66,11 +66,12 @@ func (h *allocHealth) end() {
 	}
 }
 
-// check looks whether the allocation is healthy by now. Nomad does not look
+// check looks whether the allocation is healthy by now. A task that a user has
+// stopped puts the verdict off. Nomad does not look
 // while it kills tasks for a cause, nor once the last task was stopped.
 func (h *allocHealth) check() {
 	a, stopped := h.alloc, h.alloc.machine.Stopped()
-	if h.watch == nil || a.revivals.count > 0 || a.machine.Blamed() || stopped && a.machine.Tally().Live() == 0 {
+	if h.watch == nil || a.revivals.count > 0 || a.halted > 0 || a.machine.Blamed() || stopped && a.machine.Tally().Live() == 0 {
 		return
 	}
 	if h.waitsForStarts() { // the timer may be that of tasks that ran before

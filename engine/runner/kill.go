@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -17,6 +18,8 @@ type runEnd struct {
 	result  *drivers.ExitResult // nil when the driver lost the task
 	killed  bool                // it was told to end for good
 	killErr error               // an error while killing it
+	halted  bool                // it was told to stop until it is told to start
+	answer  *restartRequest     // which told so; to be answered when that is known
 	restart bool                // it was told to restart, which is no failure
 	left    bool                // it goes on without this engine
 }
@@ -24,8 +27,11 @@ type runEnd struct {
 // wait waits for the end of the task's run. An order can end it early.
 func (t *task) wait() runEnd {
 	defer t.inlet.refuse()
+	var answer *restartRequest
 	for {
 		end := t.waitOnce()
+		answer = cmp.Or(answer, end.answer)
+		end.answer = answer
 		if end.result == nil || !errors.Is(end.result.Err, drivers.ErrPluginShutdown) {
 			return end
 		}
@@ -52,7 +58,9 @@ func (t *task) waitOnce() runEnd {
 	switch {
 	case t.isKilled():
 		return e.kill()
-	case t.progress.Restarting: // ordered under an earlier engine
+	case t.progress.Halt: // ordered under an earlier engine
+		return e.halt()
+	case t.progress.Restarting: // likewise
 		result, _ := e.stopToRestart()
 		return runEnd{result: result, restart: !t.progress.Failure}
 	}
@@ -77,9 +85,18 @@ func (t *task) waitOnce() runEnd {
 func (e ending) restart(req *restartRequest) runEnd {
 	e.inlet.refuse()
 	p := e.progress
-	p.Restarting, p.Failure = true, req.failure
-	e.advance(p, func() { e.apply("", req.event) })
+	p.Restarting, p.Failure, p.Halt = true, req.failure, req.halt
+	e.advance(p, func() {
+		if req.event != nil {
+			e.apply("", req.event)
+		}
+	})
 	close(req.taken)
+	if req.halt {
+		end := e.halt()
+		end.answer = req
+		return end
+	}
 	select {
 	case <-req.begin:
 	case <-e.alloc.leaving.Done():
@@ -100,6 +117,13 @@ func (e ending) kill() runEnd {
 	}
 	result, err := e.stop()
 	return runEnd{result: result, killed: true, killErr: err}
+}
+
+// halt ends the task until it is told to start.
+func (e ending) halt() runEnd {
+	end := e.kill()
+	end.killed, end.halted = e.isKilled(), true
+	return end
 }
 
 func (e ending) stopToRestart() (*drivers.ExitResult, error) {

@@ -50,6 +50,8 @@ func newTask(a *Alloc, index int, spec *api.Task) *task {
 		driver:   a.cfg.Drivers[spec.Driver],
 		gate:     make(chan struct{}, 1),
 		inlet:    inlet{requests: make(chan *restartRequest, 1)},
+		hurry:    make(chan struct{}, 1),
+		found:    make(chan struct{}),
 		revive:   make(chan string, 1),
 		state:    api.TaskState{State: pending},
 		progress: progress{Tracker: restart.Tracker{Start: time.Now()}},

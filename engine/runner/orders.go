@@ -67,6 +67,20 @@ func (a *Alloc) RestartTask(ctx context.Context, name, reason string, failure bo
 	return req.await(ctx, a.over)
 }
 
+// Hurry starts a task now that waits for the delay of its restart, and reports
+// whether it does.
+func (a *Alloc) Hurry(name string) (waits bool) {
+	t := a.task(name)
+	if t == nil || !a.ask(func() { waits = t.reached.Step == stepDelay }) || !waits {
+		return false
+	}
+	select {
+	case t.hurry <- struct{}{}:
+	default: // it is about to start
+	}
+	return true
+}
+
 // Restart restarts the running tasks or, with all, also those that have ended,
 // in the order of their lifecycle. It returns once the old runs have ended. As
 // in Nomad, all tasks report their restart before any of them stops, so the
@@ -92,7 +106,14 @@ func (a *Alloc) Restart(ctx context.Context, all bool) error {
 		for _, req := range restarts.requests {
 			req.awaitTaken(ctx, a.over)
 		}
-		a.ask(func() { a.happens(lifecycle.Input{Kind: lifecycle.ReviveAll}) })
+		a.ask(func() {
+			a.happens(lifecycle.Input{Kind: lifecycle.ReviveAll})
+			for _, t := range a.tasks {
+				if t.halted {
+					t.unhalt()
+				}
+			}
+		})
 		a.awaitRevived(ctx)
 	}
 	return restarts.finish(ctx)
@@ -130,20 +151,31 @@ func (a *Alloc) shutdownDelay() {
 	}
 }
 
-// Exec runs a command in a running task.
+// Exec runs a command in a running task. After Restore, it waits until the driver has
+// found the task.
 func (a *Alloc) Exec(ctx context.Context, name string, opts *drivers.ExecOptions) (*drivers.ExitResult, error) {
 	t := a.task(name)
 	if t == nil {
 		return nil, fmt.Errorf("unknown task name %q", name)
 	}
+	if a.restored {
+		select {
+		case <-t.found:
+		case <-a.over:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
 	a.mu.Lock()
 	state := t.state
 	a.mu.Unlock()
-	handle := ""
-	a.ask(func() { handle = t.handle })
+	handle, halted := "", false
+	a.ask(func() { handle, halted = t.handle, t.halted })
 	switch {
 	case handle != "":
 		return drivers.ExecTask(ctx, t.driver, handle, opts)
+	case halted:
+		return nil, fmt.Errorf("task %q is stopped", name)
 	case state.State == pending && state.StartedAt.IsZero():
 		return nil, fmt.Errorf("task %q not started yet.", name) //nolint:staticcheck,revive // Nomad's words
 	default:

@@ -30,10 +30,12 @@ type progress struct {
 	Stopping time.Time `json:"stopping,omitzero"`
 	// Restarting is true while the task is stopped in order to start again.
 	// Failure is true if that restart counts as a failure.
-	Restarting bool        `json:"restarting,omitempty"`
-	Failure    bool        `json:"failure,omitempty"`
-	End        restart.End `json:"end,omitzero"`
-	KillError  string      `json:"kill_error,omitempty"`
+	Restarting bool `json:"restarting,omitempty"`
+	Failure    bool `json:"failure,omitempty"`
+	// Halt is true if it will start only when it is ordered to.
+	Halt      bool        `json:"halt,omitempty"`
+	End       restart.End `json:"end,omitzero"`
+	KillError string      `json:"kill_error,omitempty"`
 }
 
 // next returns the progress at the start of a step.

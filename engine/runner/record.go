@@ -40,6 +40,7 @@ type taskRecord struct {
 	Mark      lifecycle.Mark `json:"mark,omitzero"`
 	Progress  progress       `json:"progress"`
 	Failed    bool           `json:"failed,omitempty"` // by a hook
+	Halted    bool           `json:"halted,omitempty"` // by a user
 	OverLimit string         `json:"over_limit,omitempty"`
 	Told      []string       `json:"told,omitempty"`
 }

@@ -18,13 +18,14 @@ var (
 	ErrAllocEnded     = errors.New("restart of an alloc that should not run")
 )
 
-// restartRequest asks a running task to stop and start again.
+// restartRequest asks a running task to stop and start again, or only to stop.
 type restartRequest struct {
-	event   *api.TaskEvent
-	failure bool          // the restart counts like an exit
-	taken   chan struct{} // closed when the task has reported the restart
-	begin   chan struct{} // closed when the task may stop
-	done    chan error    // receives one answer, when the old run has ended
+	event   *api.TaskEvent // nil if it was told already
+	failure bool           // the restart counts like an exit
+	halt    bool           // it starts when it is ordered to
+	taken   chan struct{}  // closed when the task has reported the restart
+	begin   chan struct{}  // closed when the task may stop
+	done    chan error     // receives one answer, when the old run has ended
 }
 
 func newRestart(why *api.TaskEvent, failure bool) *restartRequest {
@@ -65,14 +66,23 @@ type inlet struct {
 	requests chan *restartRequest // capacity 1
 
 	mu   sync.Mutex
-	open bool
+	open admission
 }
+
+// admission says which requests an inlet takes.
+type admission uint8
+
+const (
+	nothing    admission = iota
+	halts                // those that only stop the task: it waits for its next start
+	everything           // the task is running
+)
 
 // offer passes a request to the task, or refuses it.
 func (in *inlet) offer(req *restartRequest) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if in.open {
+	if in.open == everything || in.open == halts && req.halt {
 		select {
 		case in.requests <- req:
 			return
@@ -82,17 +92,17 @@ func (in *inlet) offer(req *restartRequest) {
 	req.done <- ErrTaskNotRunning
 }
 
-func (in *inlet) accept() {
+func (in *inlet) accept(which admission) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.open = true
+	in.open = which
 }
 
 // refuse closes the inlet, and refuses a request that came too late.
 func (in *inlet) refuse() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.open = false
+	in.open = nothing
 	select {
 	case req := <-in.requests:
 		req.done <- ErrTaskNotRunning

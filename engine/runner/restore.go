@@ -16,7 +16,6 @@ import (
 
 // recoverTask tells the driver to find the task.
 func (t *task) recoverTask() error {
-	defer t.looked()
 	d, ok := t.driver.(drivers.Recoverer)
 	switch {
 	case !ok:
@@ -57,6 +56,7 @@ func (t recovery) resume() bool {
 	}
 	switch t.progress.Step {
 	case stepDelay:
+		t.looked() // there is nothing to find
 		return t.sleepUntil(t.progress.Until)
 	case stepIntent, stepStarted:
 		return t.reattach()
@@ -64,6 +64,7 @@ func (t recovery) resume() bool {
 		if t.recoverTask() != nil {
 			t.id = "" // nothing is left of it
 		}
+		t.looked()
 		return t.conclude()
 	case stepDone:
 		return false
@@ -78,17 +79,21 @@ func (t recovery) reattach() bool {
 	failure := t.hooks.prestart()
 	err := t.recoverTask()
 	switch {
-	case err != nil:
-		return t.lost(err)
-	case failure != nil: // it cannot go on without its hooks
-		_ = t.driver.DestroyTask(t.id, true)
-		return t.decide(restart.End{StartError: true, Recoverable: failure.recoverable}, nil, failure.event)
+	case err != nil || failure != nil:
 	case t.progress.Step == stepIntent:
 		t.begun(t.started, t.network)
 	default:
 		id := t.id
 		t.alloc.post(func() { t.handle = id })
-		t.inlet.accept()
+		t.takeOrders()
+	}
+	t.looked()
+	switch {
+	case err != nil:
+		return t.lost(err)
+	case failure != nil: // it cannot go on without its hooks
+		_ = t.driver.DestroyTask(t.id, true)
+		return t.decide(restart.End{StartError: true, Recoverable: failure.recoverable}, nil, failure.event)
 	}
 	return t.follow()
 }
@@ -103,7 +108,7 @@ func (t recovery) lost(err error) bool {
 		t.move(stepNew, t.dropStart)
 		return true
 	case t.isKilled() || t.progress.Restarting:
-		return t.decide(restart.End{Killed: t.isKilled(), Requested: !t.progress.Failure}, nil, nil)
+		return t.decide(restart.End{Killed: t.isKilled(), Halted: t.progress.Halt, Requested: !t.progress.Failure}, nil, nil)
 	}
 	t.move(stepNew, func() {
 		t.dropStart()
@@ -133,9 +138,6 @@ func Restore(cfg Config) *Alloc {
 		err = errors.Join(err, fmt.Errorf("allocation directory is inaccessible: %w", statErr))
 	}
 	a.failure = err
-	if !a.ended {
-		a.looking.Add(len(a.tasks))
-	}
 	return a
 }
 
@@ -165,6 +167,9 @@ func (a *Alloc) restore(records []taskRecord) {
 	a.machine = lifecycle.Restore(members, marks, r.Machine)
 	if a.ended {
 		close(a.over)
+		for _, t := range a.tasks {
+			t.looked()
+		}
 	}
 }
 
@@ -208,6 +213,10 @@ func (t recovery) restore(r *taskRecord) {
 		t.progress = r.Progress
 	}
 	t.reached, t.recovering = t.progress, true
+	if r.Halted {
+		t.setHalted(true)
+		t.shown = t.state.State == pending && t.progress.Step != stepStarted
+	}
 	if t.failed {
 		t.cancel()
 	}

@@ -159,6 +159,7 @@ func (a *Alloc) Fail(why string) Result {
 func (a *Alloc) failRestored() Result {
 	for _, t := range a.tasks {
 		_ = within(a.hard.Done(), func() error {
+			defer t.looked()
 			if err := t.recoverTask(); err != nil {
 				return err
 			}

@@ -11,13 +11,13 @@ import (
 )
 
 // start prepares the task and starts it in its driver. Without a failure it
-// has begun stepStarted, unless it was killed or left before it could start.
+// has begun stepStarted, unless it was killed, left or held before it could start.
 func (t *task) start() *startFailure {
 	t.id, t.network = "", nil
 	if failure := t.hooks.prestart(); failure != nil {
 		return failure
 	}
-	if t.isKilled() || t.isLeft() {
+	if t.isKilled() || t.isLeft() || t.held.Load() {
 		return nil
 	}
 	env := t.env.snapshot()
@@ -68,7 +68,7 @@ func (t *task) begun(handle *drivers.TaskHandle, network *drivers.Network) {
 		t.put(handleKey, handleRecord{handle.Version, handle.State, handle.DriverState, network})
 		t.apply(running, event.Started())
 	})
-	t.inlet.accept()
+	t.takeOrders()
 }
 
 func (t *task) driverConfig(env *taskenv.Env) *drivers.TaskConfig {

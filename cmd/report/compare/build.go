@@ -165,7 +165,7 @@ func (t *Task) happened(at time.Duration, e *api.TaskEvent) {
 		t.Received = at
 	case api.TaskStarted:
 		t.Stopped = false
-	case api.TaskKilling:
+	case api.TaskKilling, event.TaskPausing:
 		t.Stopped = true
 	case api.TaskTerminated:
 		if code := e.Details["exit_code"]; code != "" {

@@ -125,6 +125,7 @@ func later(a, b time.Time) time.Time {
 var routine = map[string]bool{
 	api.TaskReceived: true, api.TaskSetup: true, api.TaskStarted: true, api.TaskTerminated: true, api.TaskRestarting: true,
 	api.TaskKilling: true, api.TaskKilled: true, api.TaskLeaderDead: true, event.TaskMainDead: true,
+	event.TaskPausing: true, event.TaskResuming: true,
 }
 
 // happened takes in an event of the task, which is already part of its state.
@@ -142,7 +143,7 @@ func (r *row) happened(at time.Time, e *api.TaskEvent) {
 		r.runs(at)
 	case event.TaskMainDead, api.TaskLeaderDead, api.TaskSiblingFailed:
 		r.blamed = true
-	case api.TaskKilling, api.TaskRestartSignal, event.TaskWaitingShutdownDelay:
+	case api.TaskKilling, api.TaskRestartSignal, event.TaskPausing, event.TaskWaitingShutdownDelay:
 		r.stops(at)
 	case api.TaskTerminated:
 		r.ends(at)
@@ -167,6 +168,8 @@ func (r *row) changed(at time.Time, s event.TaskState) {
 	switch open := r.open(); {
 	case s.State == "dead":
 		r.ends(at)
+	case s.Halted:
+		r.begin(Waiting, at).For = "its start by a user"
 	case s.State == "running" && open != nil && open.Kind == Stopping:
 	case s.State == "running":
 		r.runs(at) // a cluster may have forgotten the event

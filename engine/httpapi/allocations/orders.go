@@ -84,11 +84,34 @@ func (h *Handler) RefuseGC(r *rest.Request) error {
 	return h.RefuseAllGC(r)
 }
 
-// RefusePause answers GET and PUT /v1/client/allocation/:id/pause, which
-// Nomad's community edition also refuses.
-func (h *Handler) RefusePause(r *rest.Request) error {
-	if _, ok := h.run.Engine.Alloc(r.ID); !ok {
-		return rest.UnknownAlloc(r.ID)
+// SetPause answers PUT /v1/client/allocation/:id/pause, which stops or starts one
+// task. Nomad has that in its Enterprise edition only.
+func (h *Handler) SetPause(r *rest.Request, order *api.AllocPauseRequest) (any, error) {
+	a, ok := h.run.Engine.Alloc(r.ID)
+	if !ok {
+		return nil, rest.UnknownAlloc(r.ID)
 	}
-	return rest.Fail(http.StatusInternalServerError, "Enterprise only")
+	var err error
+	switch order.ScheduleState {
+	case "pause":
+		err = a.StopTask(r.Context(), order.Task)
+	case "run", "scheduled": // no task has a schedule
+		err = a.StartTask(order.Task)
+	default:
+		err = rest.Fail(http.StatusBadRequest, "unknown schedule state %q: pause, run or scheduled", order.ScheduleState)
+	}
+	return done{}, err
+}
+
+// Pause answers GET /v1/client/allocation/:id/pause.
+func (h *Handler) Pause(r *rest.Request) (any, error) {
+	a, ok := h.run.Engine.Alloc(r.ID)
+	if !ok {
+		return nil, rest.UnknownAlloc(r.ID)
+	}
+	halted, err := a.Halted(r.Query.Get("task"))
+	if err != nil || !halted {
+		return api.AllocGetPauseResponse{}, err
+	}
+	return api.AllocGetPauseResponse{ScheduleState: "force_pause"}, nil
 }

@@ -77,6 +77,9 @@ type (
 		Failed   bool   `json:"failed"`
 		Restarts uint64 `json:"restarts"`
 		ExitCode *int   `json:"exit_code"` // of the latest end; nil before that
+		// Halted is true for a pending task that a user has stopped. It stays so
+		// until a user starts it.
+		Halted bool `json:"stopped,omitempty"`
 	}
 
 	// AllocStatus is an allocation's client status after a change.

@@ -34,6 +34,7 @@ type (
 		State    string `json:"state"`
 		Failed   bool   `json:"failed"`
 		Restarts uint64 `json:"restarts"`
+		Halted   bool   `json:"stopped,omitempty"`
 	}
 	allocStatusObject struct {
 		Evaluation  string `json:"evaluation,omitempty"`
@@ -60,7 +61,7 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	case TaskEvent:
 		shown = taskEventObject{b.Type, b.DisplayMessage, b.Details}
 	case TaskState:
-		shown = taskStateObject{b.State, b.Failed, b.Restarts}
+		shown = taskStateObject{b.State, b.Failed, b.Restarts, b.Halted}
 	case AllocStatus:
 		s := allocStatusObject{b.Evaluation, b.Status, b.Description, b.Replaces, nil}
 		if b.Retry >= 0 {
@@ -167,7 +168,7 @@ func ParseLine(line []byte) (Event, error) {
 		}
 	case "task_state":
 		if err == nil {
-			e.Body = TaskState{State: all.State, Failed: all.Failed, Restarts: all.Restarts}
+			e.Body = TaskState{State: all.State, Failed: all.Failed, Restarts: all.Restarts, Halted: all.Halted}
 		}
 	case "alloc_status":
 		e.Body, err = parse(line, func(o allocStatusObject) Body {

@@ -2,6 +2,7 @@ package event
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -16,6 +17,8 @@ const (
 	TaskHookMessage           = "Task hook message"
 	TaskWaitingShutdownDelay  = "Waiting for shutdown delay"
 	TaskSkippingShutdownDelay = "Skipping shutdown delay"
+	TaskPausing               = "Pausing"
+	TaskResuming              = "Running" // again, after TaskPausing
 )
 
 // failsTask is the detail that marks an event that fails its task.
@@ -111,6 +114,34 @@ func NotRestarting(reason string) *api.TaskEvent {
 // RestartSignaled reports that a user ordered a restart.
 func RestartSignaled(reason string) *api.TaskEvent {
 	return newEvent(api.TaskRestartSignal, reason, "restart_reason", reason)
+}
+
+// Pausing reports that a user stopped the task, which stays so until a user starts
+// it. The message is in the words of a restart.
+func Pausing() *api.TaskEvent { return preset(TaskPausing, "User requested task to stop") }
+
+// Resuming reports that a user started the task that a user had stopped.
+func Resuming() *api.TaskEvent { return preset(TaskResuming, "User requested task to start") }
+
+// Halted reports whether a pending task with these events has been stopped by a
+// user, and has ended.
+func Halted(events []*api.TaskEvent) (halted bool) {
+	ended := false
+	for _, e := range slices.Backward(events) {
+		switch e.Type {
+		case TaskPausing:
+			return true
+		case api.TaskTerminated:
+			ended = true
+		case TaskWaitingShutdownDelay, TaskSkippingShutdownDelay:
+			if !ended {
+				return false
+			}
+		case api.TaskStarted, TaskResuming:
+			return false
+		}
+	}
+	return false
 }
 
 // Signaling reports that a signal is sent to the task.
