@@ -64,6 +64,9 @@ type Config struct {
 	// Leave or Stop: it takes new jobs at any time (see Register), keeps those
 	// that have ended, and obeys namespaces. It is Durable, and needs a StateDir.
 	Resident bool
+	// Patient makes jobs wait for another version when everything of them has ended,
+	// until they are stopped.
+	Patient bool
 	// StateDir is where the registry is kept; empty: in memory. The caller must
 	// lock it: only one engine may use a directory at a time.
 	StateDir string
@@ -185,6 +188,7 @@ type jobRun struct {
 	stopped     bool // by an order for this job
 	ended       bool // the job can start nothing more
 	turned      bool // the first turn is over
+	idle        bool // everything has ended, and another version is awaited
 }
 
 // children holds the jobs that run on behalf of a periodic or parameterized

@@ -42,7 +42,10 @@ func (r *jobRun) turn() (again time.Time, over bool) {
 		r.turned = true
 		r.placing.Done()
 	}
-	if r.living > 0 || r.isEmpty() || r.isDeployed() {
+	if r.living > 0 {
+		r.idle = false
+	}
+	if r.living > 0 || r.isEmpty() || r.isDeployed() || r.isPatient() {
 		return again, false
 	}
 	r.ended = true
@@ -62,6 +65,17 @@ func (r *jobRun) isEmpty() bool {
 		}
 	}
 	return true
+}
+
+// isPatient reports whether the job, of which nothing runs, waits for another
+// version. The caller must hold the lock.
+func (r *jobRun) isPatient() bool {
+	waits := r.engine.cfg.Patient && !r.isEnding() && r.parent() == "" && !isStopped(r.newest.Load())
+	if waits && !r.idle {
+		r.engine.notice("job %q has ended; it runs again when it changes", *r.job.ID)
+	}
+	r.idle = waits
+	return waits
 }
 
 // isDeployed reports whether the job of a resident engine waits for the end of

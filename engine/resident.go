@@ -23,6 +23,8 @@ func (e *Engine) Resident() bool { return e.cfg.Resident }
 type Registration struct {
 	Job        *api.Job           // canonicalized and valid; the engine owns it from then on
 	Submission *api.JobSubmission // the source of the job, if known
+	// Quiet: no notice tells of the version, because the caller does.
+	Quiet bool
 	// EvalPriority is the priority of the evaluation; 0 means that of the job.
 	EvalPriority int
 	// Admit, if set, is called with the newest version of the job (nil if there
@@ -109,7 +111,7 @@ func (r *jobRun) registerAgain(order Registration) (answer Registered, err error
 		}
 	}
 	if answer.Plan, err = r.update(order.Job, registration{
-		trigger: event.JobRegister, priority: order.EvalPriority, submission: order.Submission,
+		trigger: event.JobRegister, priority: order.EvalPriority, submission: order.Submission, quiet: order.Quiet,
 	}); err != nil {
 		return answer, err
 	}

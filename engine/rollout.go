@@ -206,6 +206,7 @@ type registration struct {
 	priority   int                // likewise; 0: that of the job
 	proven     bool               // it needs no canaries
 	submission *api.JobSubmission // its source; nil: not known
+	quiet      bool               // no notice tells of it
 }
 
 // register makes a version the newest one, with its own deployment, and returns
@@ -244,7 +245,9 @@ func (r *jobRun) register(job *api.Job, how registration, c *store.Change) (eval
 	evaluation = r.evaluateWith(event.Evaluation{Trigger: how.trigger, Priority: how.priority}, c)
 	r.forgetVersions(c)
 	r.changed, r.ports.excess = true, r.ports.reserved
-	c.Add(event.Event{Time: time.Now(), Body: event.Notice{Text: fmt.Sprintf("job %q: version %d", *job.ID, *job.Version)}})
+	if !how.quiet {
+		c.Add(event.Event{Time: time.Now(), Body: event.Notice{Text: fmt.Sprintf("job %q: version %d", *job.ID, *job.Version)}})
+	}
 	if launches(job) && !isStopped(job) {
 		r.revive()
 	}

@@ -274,6 +274,9 @@ func (e *Engine) begin(runs []*jobRun) {
 	}()
 }
 
+// Stopping returns a channel that is closed when nothing new starts any more.
+func (e *Engine) Stopping() <-chan struct{} { return e.settled.Done() }
+
 // Stop stops every job like `nomad job stop`: kill signals, grace periods,
 // poststop tasks. It does not wait; see Done. The jobs of a resident engine stay
 // registered: after Recover, another one runs what was stopped here once more.
