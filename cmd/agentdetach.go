@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"taskrun/cmd/client"
 	"taskrun/drivers/process"
 	"taskrun/drivers/process/keeper"
 	"taskrun/engine/leaf/allocdir"
@@ -177,29 +176,3 @@ func wakeAgent(ctx context.Context, a *app, dataDir string, id process.ID, d kee
 
 // agentPause is the pause between two looks for an agent: nothing announces it.
 const agentPause = 20 * time.Millisecond
-
-// liveAgent is an agent that answers.
-type liveAgent struct {
-	server *client.Server
-	self   *client.Self
-}
-
-// findAgent returns the agent of a data directory, or nil.
-func (a *app) findAgent(ctx context.Context, dataDir string) (*liveAgent, error) {
-	servers, err := a.localServers(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var failures error
-	for _, s := range servers {
-		self, err := s.Self(ctx)
-		switch {
-		case s.Died(err):
-		case err != nil:
-			failures = errors.Join(failures, err)
-		case self.Agent && self.DataDir == dataDir:
-			return &liveAgent{s, self}, nil
-		}
-	}
-	return nil, failures
-}

@@ -70,13 +70,13 @@ func runAgentStatus(ctx context.Context, a *app, opts agentStatusOptions) error 
 	if found == nil {
 		return noAgent(dataDir)
 	}
-	jobs, err := a.jobs(ctx, []*client.Server{found.server})
+	jobs, err := a.jobs(ctx, []*client.Server{found.Server})
 	if err != nil {
 		return err
 	}
 	w := wordsOf(a, dataDir, found)
 	s := agentStatus{
-		Type: "agent", Time: time.Now().UTC(), PID: found.self.PID, Version: found.self.Version, Socket: found.server.Socket,
+		Type: "agent", Time: time.Now().UTC(), PID: found.Self.PID, Version: found.Self.Version, Socket: found.Server.Socket,
 		Address: w.address, Token: w.tokenFile(), DataDir: dataDir, Jobs: len(jobs),
 	}
 	for _, j := range jobs {
@@ -157,11 +157,11 @@ func runAgentStop(ctx context.Context, a *app, opts agentStopOptions) error {
 		}
 		return noAgent(dataDir)
 	}
-	agent, err := process.Identify(found.self.PID)
+	agent, err := process.Identify(found.Self.PID)
 	if err != nil {
 		return nil // it has just ended
 	}
-	if opts.keep && !found.self.Detached {
+	if opts.keep && !found.Self.Detached {
 		return failed("the tasks of an agent in the foreground cannot run without it").withHint("start it with: taskrun agent --detach")
 	}
 	order := syscall.SIGTERM
@@ -178,10 +178,10 @@ func runAgentStop(ctx context.Context, a *app, opts agentStopOptions) error {
 }
 
 // awaitEnd waits until the process of an agent has ended.
-func (a *app) awaitEnd(ctx context.Context, found *liveAgent, agent process.ID) error {
+func (a *app) awaitEnd(ctx context.Context, found *client.Engine, agent process.ID) error {
 	ctx, stop := a.stoppable(ctx)
 	defer stop()
-	tell := a.sayWaiting(ctx, found.server, "", ui.Plain)
+	tell := a.sayWaiting(ctx, found.Server, "", ui.Plain)
 	defer tell()
 	ended := agent.Ended()
 	for agent.Running() {
@@ -213,10 +213,10 @@ func newAgentWords(a *app, dataDir, socket string) *agentWords {
 }
 
 // wordsOf returns the words of an agent that answers.
-func wordsOf(a *app, dataDir string, found *liveAgent) *agentWords {
-	w := newAgentWords(a, dataDir, found.server.Socket)
-	w.address, w.token = found.self.Address, ""
-	if w.address == "" || found.self.Open {
+func wordsOf(a *app, dataDir string, found *client.Engine) *agentWords {
+	w := newAgentWords(a, dataDir, found.Server.Socket)
+	w.address, w.token = found.Self.Address, ""
+	if w.address == "" || found.Self.Open {
 		return w
 	}
 	if text, err := readLimited(filepath.Join(dataDir, "agent", "token")); err == nil {
@@ -277,7 +277,7 @@ func tellAgent(ctx context.Context, a *app, dataDir string) error {
 		return failed("the agent has ended").withHint("see %s", agentLogPath(dataDir))
 	}
 	w := wordsOf(a, dataDir, found)
-	a.say("the agent runs in the background: process %d; stop it with: taskrun agent stop", found.self.PID)
+	a.say("the agent runs in the background: process %d; stop it with: taskrun agent stop", found.Self.PID)
 	w.write()
 	return nil
 }

@@ -34,7 +34,7 @@ type app struct {
 
 	runtime runtimeDir
 
-	suspended sync.Map // PIDs of suspended engines that the user was told about
+	warned sync.Map // errors of engines that the user was told about
 
 	understood bool // the command line and the config are in order
 	jsonErrors bool // errors go to stdout, as diagnostics

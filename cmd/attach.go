@@ -23,7 +23,6 @@ type attachOptions struct {
 	time    ui.TimeFormat
 	verbose bool
 	history bool
-	dataDir string
 }
 
 func newAttachCommand(a *app) *cobra.Command {
@@ -60,12 +59,11 @@ Exit codes:
 		},
 	}
 	flags := cmd.Flags()
-	opts.bindCluster(flags)
+	opts.bindRuns(flags)
 	bindOutput(cmd, &opts.mode, "plain, json or quiet")
 	bindTime(cmd, &opts.time)
 	bindVerbose(flags, &opts.verbose)
 	flags.BoolVar(&opts.history, "history", false, "show everything since the run began")
-	bindDataDir(flags, &opts.dataDir)
 	return cmd
 }
 

@@ -40,7 +40,7 @@ Exit codes:
 
 func bindChange(a *app, cmd *cobra.Command, opts *changeOptions) {
 	flags := cmd.Flags()
-	opts.bindCluster(flags)
+	opts.bindRuns(flags)
 	bindOutput(cmd, &opts.mode, "plain, json or quiet")
 	bindNoWait(flags, &opts.detach)
 }

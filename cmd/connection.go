@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -13,21 +12,20 @@ import (
 	"github.com/spf13/pflag"
 
 	"taskrun/cmd/client"
-	"taskrun/cmd/source"
-	"taskrun/drivers/process"
-	"taskrun/engine/httpapi"
 	"taskrun/engine/leaf/event"
 )
 
 // targetHelp explains targets in the help of commands.
 const targetHelp = `TARGET is [JOB/][GROUP[INDEX]/]TASK or any unambiguous part of it, or a prefix
 of an allocation ID, as ID or ID/TASK. Targets are tasks of all runs of this
-user; with --address tasks of a Nomad cluster. NOMAD_* variables are ignored.`
+user, with --data-dir those of one data directory, with --address those of a
+Nomad cluster. NOMAD_* variables are ignored.`
 
-// connection says where to look for tasks: in the runs of this user or, with an
-// address, in a Nomad cluster. Its flags have Nomad's names.
+// connection says where to look for tasks: in the runs of this user, in those of a
+// data directory or, with an address, in a Nomad cluster. Its flags have Nomad's names.
 type connection struct {
 	cluster client.Cluster
+	dataDir string // of the runs; empty: those of all
 	job     string
 	flags   *pflag.FlagSet
 }
@@ -41,7 +39,13 @@ var clusterFlags = []string{
 // bind adds the flags of commands that look for tasks.
 func (c *connection) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&c.job, "job", "", "only tasks of this `job`")
+	c.bindRuns(flags)
+}
+
+// bindRuns adds the flags that select runs of this user or a cluster.
+func (c *connection) bindRuns(flags *pflag.FlagSet) {
 	c.bindCluster(flags)
+	flags.StringVar(&c.dataDir, "data-dir", "", "only runs of this data `directory` (default: all of this user)")
 }
 
 // bindCluster adds the flags that select a cluster.
@@ -150,14 +154,14 @@ func (c *connection) serverOf(j *api.Job) (*client.Server, error) {
 	return s, nil
 }
 
-// servers returns the runs of this user, or the cluster.
+// servers returns the selected runs of this user, or the cluster.
 func (a *app) servers(ctx context.Context, c connection) ([]*client.Server, error) {
 	remote, err := c.remote()
 	switch {
 	case err != nil:
 		return nil, err
 	case !remote:
-		return a.localServers(ctx)
+		return a.localServers(ctx, c.dataDir)
 	}
 	s, err := client.Remote(c.cluster)
 	if err != nil {
@@ -166,42 +170,17 @@ func (a *app) servers(ctx context.Context, c connection) ([]*client.Server, erro
 	return []*client.Server{s}, nil
 }
 
-// localServers returns the runs of this user, except those suspended with
-// Ctrl-Z, which would not answer. It returns an error if there are no others.
-func (a *app) localServers(ctx context.Context) ([]*client.Server, error) {
-	dir, err := a.sockets()
-	if err != nil {
-		return nil, err
-	}
-	servers, err := source.Servers(ctx, dir)
-	var running []*client.Server
-	var suspended []int
-	for _, s := range servers {
-		if pid := httpapi.PID(s.Socket); process.Suspended(pid) {
-			suspended = append(suspended, pid)
-			continue
-		}
-		if strings.HasPrefix(filepath.Base(s.Socket), agentJob+"-") { // or a run of a job with this name
-			if self, err := s.Self(ctx); err == nil && self.Agent {
-				s = s.Agent()
-			}
-		}
-		running = append(running, s)
-	}
-	for _, pid := range suspended {
-		failure := fmt.Errorf("process %d, an engine, is suspended: continue it with fg in its shell, or with: kill -CONT %d", pid, pid)
-		if len(running) == 0 {
-			err = errors.Join(err, failure)
-		} else if _, told := a.suspended.LoadOrStore(pid, true); !told {
-			a.warn(failure)
-		}
-	}
-	return running, err
+// noRun returns the error of a command that finds no running job.
+func noRun(code int, dataDir string) error {
+	return (&exitError{code: code, err: errors.New("no job runs " + placeOf(dataDir))}).withHint("start one with: taskrun up FILE")
 }
 
-// noRun returns the error of a command that finds no running job.
-func noRun(code int) error {
-	return (&exitError{code: code, err: errors.New("no job runs here")}).withHint("start one with: taskrun up FILE")
+// placeOf says where a command looks for runs.
+func placeOf(dataDir string) string {
+	if dataDir == "" {
+		return "here"
+	}
+	return fmt.Sprintf("in data directory %q", dataDir)
 }
 
 // tasks returns the servers of a connection and their tasks, limited to one job
@@ -274,6 +253,9 @@ func (a *app) runningJobs(ctx context.Context, c connection) ([]client.Job, erro
 	if err != nil {
 		return nil, err
 	}
+	if len(servers) == 0 {
+		return nil, noRun(exitFailed, c.dataDir)
+	}
 	return a.jobs(ctx, servers)
 }
 
@@ -312,7 +294,7 @@ func oneJob(jobs []client.Job, name string, wanted func(*client.Job) bool) (*cli
 	case len(found) > 1:
 		return nil, failed("job %q runs %d times: %v and %v", name, len(found), found[0].Server, found[1].Server)
 	case len(jobs) == 0:
-		return nil, noRun(exitFailed)
+		return nil, noRun(exitFailed, "")
 	}
 	return nil, failed("no job is called %q", name).withHint("jobs are: %s", strings.Join(names, ", "))
 }

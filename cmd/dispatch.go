@@ -46,7 +46,7 @@ Exit codes:
 		RunE:              func(cmd *cobra.Command, args []string) error { return runDispatch(cmd.Context(), a, args[0], opts) },
 	}
 	flags := cmd.Flags()
-	opts.bindCluster(flags)
+	opts.bindRuns(flags)
 	flags.StringArrayVar(&opts.meta, "meta", nil, "`key=value` for the job's meta (may be repeated)")
 	flags.StringVar(&opts.payload, "payload", "", "`file` with the payload, - for stdin")
 	bindOutput(cmd, &opts.mode, "plain, json or quiet")

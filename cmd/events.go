@@ -17,10 +17,9 @@ import (
 
 type eventsOptions struct {
 	connection
-	mode    ui.Mode
-	time    ui.TimeFormat
-	follow  bool
-	dataDir string
+	mode   ui.Mode
+	time   ui.TimeFormat
+	follow bool
 }
 
 func newEventsCommand(a *app) *cobra.Command {
@@ -57,11 +56,10 @@ Exit codes:
 		},
 	}
 	flags := cmd.Flags()
-	opts.bindCluster(flags)
+	opts.bindRuns(flags)
 	bindOutput(cmd, &opts.mode, "plain or json")
 	bindTime(cmd, &opts.time)
 	flags.BoolVarP(&opts.follow, "follow", "f", false, "continue with new events until the run ends")
-	bindDataDir(flags, &opts.dataDir)
 	return cmd
 }
 

@@ -138,7 +138,7 @@ func pickTask(ctx context.Context, a *app, target string, opts execOptions) (*cl
 		return nil, err
 	}
 	if len(servers) == 0 {
-		return nil, noRun(exitInternal)
+		return nil, noRun(exitInternal, opts.dataDir)
 	}
 	// Each step narrows what TARGET may match.
 	found := opts.indexed(tasks)

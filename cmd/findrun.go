@@ -14,11 +14,11 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// findRun returns the run of a job or, without one, the only run. If the same
-// job runs several times, the data directory decides. The name of a job outside of
-// the default namespace may be its ID, if no other job is meant.
+// findRun returns the run of a job or, without one, the only run. It looks at the
+// runs of a data directory or, without one, at all of this user. The name of a job
+// outside of the default namespace may be its ID, if no other job is meant.
 func (a *app) findRun(ctx context.Context, job, dataDir string) (*source.Directory, error) {
-	runs, err := a.liveRuns(ctx)
+	runs, err := a.liveRuns(ctx, dataDir)
 	if err != nil {
 		return nil, err
 	}
@@ -42,20 +42,11 @@ func (a *app) findRun(ctx context.Context, job, dataDir string) (*source.Directo
 	case slices.ContainsFunc(found, func(r *source.Directory) bool { return len(r.Keys(job)) > 1 }):
 		return nil, usageError("job %q is ambiguous", job).withHint("%s", running)
 	}
-	if len(found) > 1 && job != "" && dataDir != "" {
-		if dataDir, err = a.dataDir(dataDir); err != nil {
-			return nil, err
-		}
-		found = slices.DeleteFunc(found, func(r *source.Directory) bool { return r.Self.DataDir != dataDir })
-	}
 	switch {
 	case len(runs) == 0:
-		return nil, noRun(exitFailed)
-	case len(found) == 0 && slices.Contains(names, job):
-		return nil, failed("job %q is not running in data directory %s, but it is running in several others", job, dataDir).
-			withHint("choose one with --data-dir")
+		return nil, noRun(exitFailed, dataDir)
 	case len(found) == 0:
-		return nil, failed("job %q is not running here", job).withHint("%s", running)
+		return nil, failed("job %q is not running %s", job, placeOf(dataDir)).withHint("%s", running)
 	case len(found) > 1 && job == "":
 		return nil, usageError("several runs match: name a job").withHint("%s", running)
 	case len(found) > 1:
@@ -79,42 +70,6 @@ func oneOfAgent(d *source.Directory, name string) error {
 	return nil
 }
 
-// liveRuns asks every engine of this user for its runs.
-func (a *app) liveRuns(ctx context.Context) (runs []*source.Directory, err error) {
-	servers, err := a.localServers(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var failures error
-	for _, s := range servers {
-		self, err := s.Self(ctx)
-		if s.Died(err) {
-			continue // it has just ended
-		}
-		if err != nil {
-			failures = errors.Join(failures, err)
-			continue
-		}
-		d := source.NewDirectory(s, self)
-		if self.Agent {
-			jobs, errs := client.ListJobs(ctx, []*client.Server{s})
-			failures = errors.Join(append(errs, failures)...)
-			ended := map[string]bool{}
-			for _, j := range jobs {
-				if j.Status == "dead" {
-					ended[j.Key()] = true
-				}
-			}
-			d.Living(ended)
-		}
-		runs = append(runs, d)
-	}
-	if len(runs) == 0 && failures != nil {
-		return nil, failures
-	}
-	return runs, nil
-}
-
 // allRuns returns the runs of a data directory, or those of a job. The error is
 // about those that cannot be listed, beside those that can.
 func (a *app) allRuns(ctx context.Context, dataDir, job string) ([]*record.Run, error) {
@@ -122,7 +77,7 @@ func (a *app) allRuns(ctx context.Context, dataDir, job string) ([]*record.Run, 
 	if err != nil {
 		return nil, err
 	}
-	live, err := a.liveRuns(ctx)
+	live, err := a.liveRuns(ctx, dataDir)
 	runs, failure := record.List(dataDir, job, live)
 	if err = errors.Join(err, failure); errors.Is(err, fs.ErrPermission) {
 		err = (&exitError{code: exitInternal, err: err}).withHint("it belongs to another user: choose another data directory with --data-dir")

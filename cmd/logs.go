@@ -22,7 +22,6 @@ type logsOptions struct {
 	all            bool
 	mode           ui.Mode
 	stdout, stderr bool
-	dataDir        string
 }
 
 func newLogsCommand(a *app) *cobra.Command {
@@ -72,7 +71,6 @@ Exit codes:
 	flags.IntVarP(&opts.tail, "tail", "n", -1, "show the last `lines` of each stream; negative: all")
 	flags.Var(pastTime{&opts.since}, "since", "show lines since a `time`: 5m ago, or RFC 3339")
 	flags.BoolVarP(&opts.timestamps, "timestamps", "t", false, "show the time of each line")
-	bindDataDir(flags, &opts.dataDir)
 	bindOutput(cmd, &opts.mode, "plain, json or quiet")
 	flags.BoolVarP(&opts.all, "all", "a", false, "in a cluster: also show allocations that were replaced")
 	flags.BoolVar(&opts.stdout, "stdout", false, "show only stdout")
@@ -109,7 +107,7 @@ func runLogs(ctx context.Context, a *app, targets []string, opts logsOptions) er
 		case len(servers) == 0 && len(targets) > 0:
 			return failed("no task and no run that is kept matches %q", targets[0]).withHint("see: taskrun runs")
 		case len(servers) == 0:
-			return noRun(exitFailed)
+			return noRun(exitFailed, opts.dataDir)
 		}
 	}
 	if err != nil {

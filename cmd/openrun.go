@@ -71,7 +71,7 @@ func (a *app) openKept(ctx context.Context, name, dataDir string, missing error)
 	}
 	found, err := pickRun(all, name)
 	if err == nil {
-		return a.reopen(ctx, found)
+		return a.reopen(ctx, found, dataDir)
 	}
 	if _, statErr := os.Stat(name); statErr == nil && name != "" {
 		return openRunFile(name)
@@ -83,12 +83,12 @@ func (a *app) openKept(ctx context.Context, name, dataDir string, missing error)
 }
 
 // reopen opens a run that was listed.
-func (a *app) reopen(ctx context.Context, r *record.Run) (*openedRun, error) {
+func (a *app) reopen(ctx context.Context, r *record.Run, dataDir string) (*openedRun, error) {
 	opened := &openedRun{Run: r}
 	if !r.Live {
 		return opened, nil
 	}
-	runs, err := a.liveRuns(ctx)
+	runs, err := a.liveRuns(ctx, dataDir)
 	if i := slices.IndexFunc(runs, func(d *source.Directory) bool { return d.Self.Runs[r.Job] == r.Dir }); i >= 0 {
 		opened.Engine = runs[i].Narrow(r.Job)
 		return opened, nil

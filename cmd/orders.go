@@ -52,7 +52,7 @@ func newOrder(ctx context.Context, a *app, targets []string, opts orderOptions) 
 		return nil, err
 	}
 	if len(servers) == 0 {
-		return nil, noRun(exitFailed)
+		return nil, noRun(exitFailed, opts.dataDir)
 	}
 	o := &taskOrder{a: a, mode: opts.mode, labels: client.Labels(all)}
 	for _, target := range targets {

@@ -60,7 +60,7 @@ Exit codes, as those of "nomad job plan":
 		RunE: func(cmd *cobra.Command, args []string) error { return runPlan(cmd.Context(), a, args, opts) },
 	}
 	flags := cmd.Flags()
-	opts.bindCluster(flags)
+	opts.bindRuns(flags)
 	opts.jobOptions.bind(flags)
 	opts.bindStubs(flags)
 	opts.bindMaxAllocs(flags)
@@ -115,7 +115,7 @@ func serverFor(ctx context.Context, a *app, f jobfile.File, opts planOptions, re
 	if remote {
 		return opts.serverOf(f.Job)
 	}
-	servers, err := a.localServers(ctx)
+	servers, err := a.localServers(ctx, opts.dataDir)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func serverFor(ctx context.Context, a *app, f jobfile.File, opts planOptions, re
 	case err != nil && exists(running, f.Job):
 		return nil, err // several runs match
 	case err != nil:
-		return nil, (&exitError{code: exitInternal, err: fmt.Errorf("job %q is not running", name)}).
+		return nil, (&exitError{code: exitInternal, err: fmt.Errorf("job %q is not running %s", name, placeOf(opts.dataDir))}).
 			withHint("start it with: taskrun up %s", f.Name)
 	}
 	s, _ := job.Server.Of(job.Key())

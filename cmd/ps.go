@@ -23,8 +23,6 @@ type psOptions struct {
 	mode ui.Mode
 	all  bool
 
-	dataDir string
-
 	orphans bool
 }
 
@@ -70,7 +68,6 @@ Exit codes:
 	flags := cmd.Flags()
 	opts.bind(flags)
 	bindOutput(cmd, &opts.mode, "plain, json or quiet")
-	bindDataDir(flags, &opts.dataDir)
 	flags.BoolVarP(&opts.all, "all", "a", false, "also show replaced allocations and the latest runs that have ended; in a cluster, jobs that have ended")
 	flags.BoolVar(&opts.orphans, orphansFlag, false, "show what killed runs left behind, and do not remove it")
 	completeJobs(a, cmd, &opts.connection)
@@ -127,7 +124,7 @@ func runPs(ctx context.Context, a *app, targets []string, opts psOptions) error 
 		}
 	}
 	if len(st.Jobs) == 0 && len(st.Tasks) == 0 && opts.mode == ui.Plain {
-		fmt.Fprintln(a.streams.Err, "no job runs here; start one with: taskrun up FILE")
+		fmt.Fprintf(a.streams.Err, "no job runs %s; start one with: taskrun up FILE\n", placeOf(opts.dataDir))
 		return nil
 	}
 	return answer.WriteStatus(answerTo(a, opts.mode), st)

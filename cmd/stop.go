@@ -24,7 +24,6 @@ import (
 type stopOptions struct {
 	connection
 	mode    ui.Mode
-	dataDir string
 	kill    bool
 	purge   bool
 	detach  bool
@@ -69,13 +68,12 @@ Exit codes:
 		},
 	}
 	flags := cmd.Flags()
-	opts.bindCluster(flags)
+	opts.bindRuns(flags)
 	bindOutput(cmd, &opts.mode, "plain, json or quiet")
 	flags.BoolVar(&opts.kill, "kill", false, "kill the tasks at once, without grace")
 	flags.BoolVar(&opts.purge, "purge", false, "in a cluster or an agent: forget the job when it has ended")
 	flags.BoolVarP(&opts.detach, "detach", "d", false, "in a cluster or an agent: do not wait for the end")
 	flags.BoolVar(&opts.noDelay, "no-shutdown-delay", false, "do not wait for shutdown_delay")
-	bindDataDir(flags, &opts.dataDir)
 	return cmd
 }
 
@@ -197,9 +195,9 @@ func stopInAgent(ctx context.Context, a *app, job string, opts stopOptions, flag
 	case opts.kill:
 		return usageError("--kill cannot be combined with --%s", flag)
 	}
-	opts.cluster.Address = "unix://" + found.server.Socket
+	opts.cluster.Address = "unix://" + found.Server.Socket
 	if job != "" {
-		jobs, err := a.jobs(ctx, []*client.Server{found.server})
+		jobs, err := a.jobs(ctx, []*client.Server{found.Server})
 		if err != nil {
 			return err
 		}

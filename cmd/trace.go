@@ -35,10 +35,9 @@ const (
 
 type traceOptions struct {
 	connection
-	format  traceFormat
-	to      string // path of the file; empty: stdout
-	follow  bool
-	dataDir string
+	format traceFormat
+	to     string // path of the file; empty: stdout
+	follow bool
 }
 
 func newTraceCommand(a *app) *cobra.Command {
@@ -86,13 +85,12 @@ Exit codes:
 		},
 	}
 	flags := cmd.Flags()
-	opts.bindCluster(flags)
+	opts.bindRuns(flags)
 	bindChoice(cmd, flags, "format", "text, html, svg, mermaid, perfetto or json", ui.Choice[traceFormat]{
 		To: &opts.format, Kind: "format", Values: []traceFormat{traceText, traceHTML, traceSVG, traceMermaid, tracePerfetto, traceJSON},
 	})
 	flags.StringVar(&opts.to, "to", "", "write to a `file` instead of stdout")
 	flags.BoolVarP(&opts.follow, "follow", "f", false, "draw until the run ends")
-	bindDataDir(flags, &opts.dataDir)
 	return cmd
 }
 

@@ -74,7 +74,7 @@ func upAgent(ctx context.Context, a *app, args []string, opts upOptions, remote 
 	case found == nil:
 		return noAgent(dataDir)
 	}
-	opts.at.cluster.Address = "unix://" + found.server.Socket
+	opts.at.cluster.Address = "unix://" + found.Server.Socket
 	return upCluster(ctx, a, args, opts)
 }
 

@@ -67,6 +67,7 @@ func updateHere(ctx context.Context, a *app, args []string, opts upOptions) erro
 	if err != nil {
 		return err
 	}
+	opts.at.dataDir = opts.dataDir // empty: all
 	files, warnings, err := readToRun(ctx, a, args, &opts, dataDir, nil)
 	if err != nil {
 		return err

@@ -60,10 +60,10 @@ func (a *app) takenPort(ctx context.Context, files []jobfile.File, dataDir strin
 		claims.Release(number)
 		return nil
 	}
-	live, _ := a.liveRuns(ctx)
+	live, _ := a.liveRuns(ctx, dataDir)
 	for _, r := range live {
 		for _, j := range jobfile.Jobs(files) {
-			if r.Self.DataDir == dataDir && r.Key(*j.ID) != "" {
+			if r.Key(*j.ID) != "" {
 				return nil
 			}
 		}

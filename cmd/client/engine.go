@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"os"
 	"strconv"
 	"time"
 
@@ -39,6 +40,40 @@ func (s *Server) Self(ctx context.Context) (*Self, error) {
 		Version: t["version"], PID: pid, DataDir: t["data_dir"], Runs: answer.Stats["runs"],
 		Agent: t["agent"] == "true", Detached: t["detached"] == "true", Address: t["address"], Open: t["open"] == "true",
 	}, nil
+}
+
+// In reports whether a data directory is that of the engine.
+func (s *Self) In(dataDir string) bool {
+	if s.DataDir == dataDir {
+		return true
+	}
+	one, err := os.Stat(s.DataDir)
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(dataDir)
+	return err == nil && os.SameFile(one, other)
+}
+
+// Engine is an engine that has described itself.
+type Engine struct {
+	Server *Server
+	Self   *Self
+}
+
+// Engines returns those of some servers of this machine that describe themselves, and
+// errors like List.
+func Engines(ctx context.Context, servers []*Server) ([]Engine, []error) {
+	return each(servers, func(s *Server) ([]Engine, error) {
+		self, err := s.Self(ctx)
+		switch {
+		case err != nil:
+			return nil, err
+		case self.Agent:
+			s = s.Agent()
+		}
+		return []Engine{{s, self}}, nil
+	})
 }
 
 // followTime is how long a blocking query of a follower waits for a change.

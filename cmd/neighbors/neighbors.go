@@ -197,26 +197,13 @@ func (n *Neighbors) near(s *client.Server) bool {
 	switch {
 	case err != nil:
 		return false
-	case sameDir(self.DataDir, n.run.DataDir):
+	case self.In(n.run.DataDir):
 		return true
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.strange[s.Socket] = true
 	return false
-}
-
-// sameDir reports whether two paths name the same directory.
-func sameDir(a, b string) bool {
-	if a == b {
-		return true
-	}
-	one, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	other, err := os.Stat(b)
-	return err == nil && os.SameFile(one, other)
 }
 
 func (n *Neighbors) offer(socket string, list []*api.ServiceRegistration) {
