@@ -55,6 +55,24 @@ func (a *app) findRun(ctx context.Context, job, dataDir string) (*source.Directo
 	return found[0], nil
 }
 
+// findLaunched returns the run in which another job has launched the one with a name,
+// and its key; "" if there is none.
+func (a *app) findLaunched(ctx context.Context, name, dataDir string) (*source.Directory, string) {
+	if !strings.Contains(name, "/") {
+		return nil, ""
+	}
+	runs, _ := a.liveRuns(ctx, dataDir) // findRun has reported the error
+	for _, d := range runs {
+		jobs, _ := client.ListJobs(ctx, []*client.Server{d.Server})
+		for _, j := range jobs {
+			if j.ParentID != "" && j.Status != "dead" && event.NamesJob(name, j.Key()) {
+				return d, j.Key()
+			}
+		}
+	}
+	return nil, ""
+}
+
 // oneOfAgent limits the run of an agent to the job that a user names: the jobs of an
 // agent have nothing to do with each other.
 func oneOfAgent(d *source.Directory, name string) error {

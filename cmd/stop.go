@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -104,16 +105,19 @@ func runStop(ctx context.Context, a *app, job string, opts stopOptions) error {
 		}
 	}
 	d, err := a.findRun(ctx, job, opts.dataDir)
+	launched := ""
 	if err != nil {
-		return err
+		if d, launched = a.findLaunched(ctx, job, opts.dataDir); launched == "" {
+			return err
+		}
 	}
 	defer d.Close()
 	d.Detail, d.NoShutdownDelay = source.End, opts.noDelay
 	jobs := d.IDs
 	if job != "" {
-		jobs = []string{d.Key(job)}
+		jobs = []string{cmp.Or(launched, d.Key(job))}
 	}
-	if len(jobs) < len(d.IDs) || d.Self.Agent {
+	if len(jobs) < len(d.IDs) || d.Self.Agent || launched != "" {
 		if opts.kill {
 			return usageError("cannot kill only job %q: other jobs continue", event.JobName(jobs[0])).withHint("leave out --kill, or leave out the name to kill the whole run")
 		}
