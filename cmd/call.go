@@ -16,7 +16,7 @@ import (
 // commandHabits maps commands of other programs to the taskrun command line
 // that does the same.
 var commandHabits = map[string]string{
-	"top": "stats", "kill": "stop --kill", "ls": "ps", "list": "ps", "start": "up", "rm": "clean", "check": "validate", "shell": "exec TARGET -- sh",
+	"top": "stats", "kill": "stop --kill", "ls": "ps", "list": "ps", "rm": "clean", "check": "validate", "shell": "exec TARGET -- sh",
 }
 
 // flagHabits maps flags of other programs to the way taskrun does the same.

@@ -47,6 +47,14 @@ type taskOrder struct {
 
 // newOrder returns an order for the running tasks that targets match.
 func newOrder(ctx context.Context, a *app, targets []string, opts orderOptions) (*taskOrder, error) {
+	return newOrderFor(ctx, a, targets, opts, (*client.Task).Running, client.NotRunning)
+}
+
+// newOrderFor returns an order for the tasks that targets match and to which it
+// applies. If it applies to none that a target matches, the error is that of refuse.
+func newOrderFor(ctx context.Context, a *app, targets []string, opts orderOptions, applies func(*client.Task) bool,
+	refuse func(target string, found []*client.Task, labels map[*client.Task]string) error,
+) (*taskOrder, error) {
 	servers, all, err := a.tasks(ctx, opts.connection)
 	if err != nil {
 		return nil, err
@@ -60,11 +68,11 @@ func newOrder(ctx context.Context, a *app, targets []string, opts orderOptions) 
 		if err != nil {
 			return nil, targetError(err, all, exitFailed)
 		}
-		running := slices.DeleteFunc(slices.Clone(found), func(t *client.Task) bool { return !t.Running() })
-		if len(running) == 0 {
-			return nil, failed("%w", client.NotRunning(target, found, o.labels))
+		wanted := slices.DeleteFunc(slices.Clone(found), func(t *client.Task) bool { return !applies(t) })
+		if len(wanted) == 0 {
+			return nil, failed("%w", refuse(target, found, o.labels))
 		}
-		for _, t := range running {
+		for _, t := range wanted {
 			if !slices.Contains(o.tasks, t) {
 				o.tasks = append(o.tasks, t)
 			}

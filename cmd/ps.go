@@ -188,7 +188,7 @@ func statusOf(tasks []*client.Task, labels map[*client.Task]string, now time.Tim
 		}
 		st.Tasks = append(st.Tasks, answer.TaskStatus{
 			Origin: originOf(t), Label: labels[t],
-			TaskState: event.TaskState{State: t.State.State, Failed: t.State.Failed, Restarts: t.State.Restarts, ExitCode: t.ExitCode()},
+			TaskState: event.TaskState{State: t.State.State, Failed: t.State.Failed, Restarts: t.State.Restarts, ExitCode: t.ExitCode(), Halted: t.Halted()},
 			StartedAt: timeOrNil(t.State.StartedAt), FinishedAt: timeOrNil(t.State.FinishedAt), Ran: t.Ran(now),
 		})
 	}

@@ -34,26 +34,32 @@ type stopOptions struct {
 func newStopCommand(a *app) *cobra.Command {
 	opts := stopOptions{mode: ui.Plain}
 	cmd := &cobra.Command{
-		Use:     "stop [JOB]",
+		Use:     "stop [JOB | TASK]",
 		Aliases: []string{"down"},
-		Short:   "Stop a run, and wait for its end",
+		Short:   "Stop a run, or a task, and wait for its end",
 		Long: `Stop the run of a job as Nomad would, with kill signals, grace periods and
 poststop tasks, and wait until it has ended. JOB may be left out if there is
 only one run. Ctrl-C kills what is still running; a second Ctrl-C ends the
 command without waiting.
 
+If no job has that name, stop the task [JOB/][GROUP[INDEX]/]TASK alone, or
+ID/TASK of an allocation. The other tasks of the allocation continue. The task
+does not start again before "taskrun start" or "taskrun restart --all-tasks".
+Tasks that run once (prestart, poststart and poststop ones without sidecar)
+cannot be stopped alone.
+
 With --address, stop a job of a Nomad cluster. JOB is required then, and Ctrl-C
-ends the command without waiting.
+ends the command without waiting. Only Nomad Enterprise can stop a task alone.
 
 Output:
-  plain  nothing; in a cluster, one line
-  json   one object of type "stopped" for each job
+  plain  for a job nothing, in a cluster one line; for a task one line
+  json   one object of type "stopped" for each job, or for each task
   quiet  nothing
 
 Exit codes:
   0    the run has ended, and no allocation failed; in a cluster, none failed
-       after the order to stop
-  1    an allocation failed, or there is no such run
+       after the order to stop. The task has ended
+  1    an allocation failed, or there is no such run or task
   2    the call is wrong
   124  the --timeout of the run had passed before
   125  taskrun itself failed, or the run was killed
@@ -61,10 +67,14 @@ Exit codes:
        came twice; in a cluster, once`,
 		Example: `  taskrun stop web
   taskrun stop --kill web
+  taskrun stop web/server
   taskrun stop --address https://nomad.example.com:4646 --purge web`,
 		Args:              arguments(0, 1),
-		ValidArgsFunction: completeRuns(a, &opts.connection),
+		ValidArgsFunction: completeStop(a, &opts.connection),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && a.namesTask(cmd.Context(), opts.connection, args[0]) {
+				return runStopTask(cmd.Context(), a, args[0], opts)
+			}
 			return runStop(cmd.Context(), a, first(args), opts)
 		},
 	}

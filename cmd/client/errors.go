@@ -44,6 +44,8 @@ func NotRunning(target string, matches []*Task, labels map[*Task]string) error {
 		return fmt.Errorf("allocation %s has not started yet", t.Alloc.ID[:8])
 	case t.State.State == "dead":
 		return fmt.Errorf("task %q is dead: %s", labels[t], t.howItEnded())
+	case t.Halted():
+		return fmt.Errorf("task %q is stopped: start it with: taskrun start %s", labels[t], labels[t])
 	case t.State.StartedAt.IsZero():
 		return fmt.Errorf("task %q has not started yet", labels[t])
 	default:

@@ -73,6 +73,8 @@ func Remedy(err error) string {
 	switch {
 	case errors.As(err, &refused) && (refused.Code == http.StatusForbidden || refused.Code == http.StatusUnauthorized):
 		return "set the token with TASKRUN_TOKEN or --token; NOMAD_TOKEN is ignored"
+	case errors.As(err, &refused) && refused.Text == "Enterprise only":
+		return "only Nomad Enterprise can stop and start a single task of an allocation"
 	case errors.As(err, &refused) && strings.Contains(refused.Text, "HTTP request to an HTTPS server"):
 		return "the address must begin with https://"
 	case errors.As(err, &unknown):

@@ -120,6 +120,19 @@ func (t *Task) RestartAlloc(ctx context.Context) error {
 	return t.order(ctx, fmt.Sprintf("restart allocation %q", t.Alloc.Name), (*api.Allocations).RestartAllTasks)
 }
 
+// Stop stops the task alone, and returns when it has ended. It stays stopped until
+// Start.
+func (t *Task) Stop(ctx context.Context) error { return t.pause(ctx, "stop", "pause") }
+
+// Start starts a task that Stop has stopped, and does not wait until it runs.
+func (t *Task) Start(ctx context.Context) error { return t.pause(ctx, "start", "run") }
+
+func (t *Task) pause(ctx context.Context, verb, state string) error {
+	return t.order(ctx, fmt.Sprintf("%s task %q", verb, t.Name), func(all *api.Allocations, of *api.Allocation, q *api.QueryOptions) error {
+		return all.SetPauseState(of, q, t.Name, state)
+	})
+}
+
 // Signal sends the task a signal, which has Nomad's name.
 func (t *Task) Signal(ctx context.Context, name string) error {
 	return t.order(ctx, fmt.Sprintf("signal task %q", t.Name), func(all *api.Allocations, of *api.Allocation, q *api.QueryOptions) error {

@@ -333,6 +333,16 @@ var everything = []struct {
 		map[string]string{},
 		`PUT /v1/client/allocation/1/restart?namespace=shop {"AllTasks":true}`, `null`, `restart allocation "web.g[0]"`, 0,
 	}, {
+		"stop a task", func(ctx context.Context, s *Server) (any, error) { return nil, onTask(s).Stop(ctx) },
+		"/v1/client/allocation/1/pause",
+		map[string]string{},
+		`PUT /v1/client/allocation/1/pause?namespace=shop {"ScheduleState":"pause","Task":"t"}`, `null`, `stop task "t"`, 0,
+	}, {
+		"start a task", func(ctx context.Context, s *Server) (any, error) { return nil, onTask(s).Start(ctx) },
+		"/v1/client/allocation/1/pause",
+		map[string]string{},
+		`PUT /v1/client/allocation/1/pause?namespace=shop {"ScheduleState":"run","Task":"t"}`, `null`, `start task "t"`, 0,
+	}, {
 		"signal", func(ctx context.Context, s *Server) (any, error) { return nil, onTask(s).Signal(ctx, "SIGHUP") },
 		"/v1/client/allocation/1/signal",
 		map[string]string{},

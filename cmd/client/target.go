@@ -166,6 +166,10 @@ func launches(job, launched string) bool {
 // Running reports whether commands can run in the task.
 func (t *Task) Running() bool { return t.State.State == "running" }
 
+// Halted reports whether a user has stopped the task alone, so that it can be
+// started.
+func (t *Task) Halted() bool { return t.State.State == "pending" && event.Halted(t.State.Events) }
+
 // Pick returns the only running task that a target matches. The error is an
 // *UnknownError if it matches none.
 func Pick(tasks []*Task, target string) (*Task, error) {

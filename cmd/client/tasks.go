@@ -124,10 +124,22 @@ func (t *Task) Ran(now time.Time) time.Duration {
 	switch {
 	case t.State.StartedAt.IsZero():
 		return 0
+	case t.Halted():
+		return max(0, t.lastEnd().Sub(t.State.StartedAt))
 	case t.State.State != "dead" || t.State.FinishedAt.IsZero():
 		return max(0, now.Sub(t.State.StartedAt))
 	}
 	return t.State.FinishedAt.Sub(t.State.StartedAt)
+}
+
+// lastEnd returns when the task's latest run ended, or the zero time.
+func (t *Task) lastEnd() time.Time {
+	for _, e := range slices.Backward(t.State.Events) {
+		if e.Type == api.TaskTerminated {
+			return time.Unix(0, e.Time)
+		}
+	}
+	return time.Time{}
 }
 
 // Started reports whether the task has started, and so has output.

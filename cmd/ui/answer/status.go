@@ -148,6 +148,9 @@ func (t TaskStatus) state() string {
 	if t.Failed && t.State == "dead" {
 		return "failed"
 	}
+	if t.Halted {
+		return "stopped"
+	}
 	return t.State
 }
 
@@ -157,7 +160,7 @@ func (t TaskStatus) paint(style *ui.Style) func(string) string {
 		return style.Bad
 	case t.State == "running":
 		return style.Good
-	case t.State == "pending":
+	case t.State == "pending" && !t.Halted:
 		return style.Waiting
 	}
 	return style.Quiet

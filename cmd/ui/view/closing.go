@@ -84,6 +84,8 @@ func (c *closing) row(t *fold.Task) (paint func(string) string, cells []string) 
 	case t.Failed:
 		paint = c.errStyle.Bad
 		state += ", failed"
+	case t.Halted:
+		state = "stopped"
 	case t.State == "dead" && t.ExitCode != nil && *t.ExitCode == 0 && !t.Stopped():
 		paint = c.errStyle.Good
 	}

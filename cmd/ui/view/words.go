@@ -99,6 +99,8 @@ func stated(e event.TaskEvent) bool {
 func (w words) taskState(t *fold.Task) string {
 	text := visible.String(t.State)
 	switch {
+	case t.Halted:
+		return w.Quiet("■ stopped")
 	case t.State == "running":
 		return w.Good("● " + text)
 	case t.State == "pending":
