@@ -72,6 +72,7 @@ var samples = map[string][3]string{
 	"stderr":            {"true", "false", "true"},
 	"stdout":            {"true", "false", "true"},
 	"no-restart":        {"true", "false", "true"},
+	"show-secrets":      {"true", "false", "true"},
 	"strict":            {"true", "false", "true"},
 	"stubs":             {"file.hcl", "env.hcl", "flag.hcl"},
 	"tail":              {"1", "2", "3"},
