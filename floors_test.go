@@ -42,6 +42,7 @@ var floors = []floor{
 	{"cmd/preflight", "engine/leaf/allocdir drivers drivers/catalog hooks hooks/mesh hooks/secrets hooks/template jobspec/...", "", "checks jobs against the contracts and what implements them, and starts nothing"},
 	{"cmd/jobfile", "jobspec/...", "", "job files, and the stubs beside them"},
 	{"cmd/neighbors", "cmd/client engine/httpapi engine/leaf/service", "", "asks the other runs of a user for their services"},
+	{"cmd/tarball", "", "", "files in tar streams, and out of them; knows no tasks"},
 	{"cmd/textfile", "jobspec", "", "files that are formatted"},
 	{"cmd/source", "cmd/client cmd/history cmd/verdict drivers/process/keeper engine engine/httpapi engine/leaf/event engine/leaf/allocdir engine/leaf/tasklog", "", "follows a run: of the engine here, of a run directory and its socket; shows and starts nothing"},
 	{"cmd/history", "engine/leaf/event", "", "reads the events that are kept of a run, and knows no directories"},

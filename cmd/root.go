@@ -91,7 +91,7 @@ plugin.raw_exec.config.`,
 		{"see", "See what runs:", []*cobra.Command{newPsCommand(a), newLogsCommand(a), newEventsCommand(a), newTraceCommand(a), newStatsCommand(a), newPortCommand(a), newEnvCommand(a), newAttachCommand(a), newRunsCommand(a), newDiffCommand(a)}},
 		{"act", "Act on what runs:", []*cobra.Command{
 			newExecCommand(a), newActionCommand(a), newStopCommand(a), newStartCommand(a), newRestartCommand(a), newSignalCommand(a), newDispatchCommand(a),
-			newScaleCommand(a), newPromoteCommand(a), newRevertCommand(a), newOpenCommand(a),
+			newScaleCommand(a), newPromoteCommand(a), newRevertCommand(a), newCpCommand(a), newOpenCommand(a),
 		}},
 		{"other", "Other commands:", []*cobra.Command{newExportCommand(a), newCleanCommand(a), newVersionCommand(a)}},
 	} {

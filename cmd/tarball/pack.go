@@ -1,0 +1,130 @@
+// Package tarball copies files and directories into tar streams and out of them. A
+// stream that somebody else has made can change nothing outside of the directory into
+// which it is unpacked.
+package tarball
+
+import (
+	"archive/tar"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"syscall"
+)
+
+// Sum is what was copied.
+type Sum struct {
+	Files   int // regular ones
+	Bytes   int64
+	Skipped []string // what is no file, directory or symbolic link
+}
+
+// Pack writes a file or a directory, with all that is in it, to a stream. There it has
+// another name. It follows no symbolic link, and copies links as they are.
+func Pack(to *tar.Writer, from *os.Root, file, name string) (Sum, error) {
+	p := packer{to: to, from: from}
+	err := p.add(file, name)
+	return p.sum, err
+}
+
+type packer struct {
+	to   *tar.Writer
+	from *os.Root
+	sum  Sum
+}
+
+func (p *packer) add(file, name string) error {
+	info, err := p.from.Lstat(file)
+	if err != nil {
+		return err
+	}
+	switch mode := info.Mode(); {
+	case mode.IsDir():
+		return p.addDir(file, name, info)
+	case mode.IsRegular():
+		return p.addFile(file, name, info)
+	case mode&fs.ModeSymlink != 0:
+		target, err := p.from.Readlink(file)
+		if err != nil {
+			return err
+		}
+		return p.header(name, target, info)
+	}
+	p.sum.Skipped = append(p.sum.Skipped, file)
+	return nil
+}
+
+// header begins an entry. It names no owner: the user who unpacks the file gets it.
+func (p *packer) header(name, link string, info fs.FileInfo) error {
+	h, err := tar.FileInfoHeader(info, link)
+	if err != nil {
+		return err
+	}
+	h.Name = name
+	h.Uid, h.Gid, h.Uname, h.Gname = 0, 0, "", ""
+	return p.to.WriteHeader(h)
+}
+
+func (p *packer) addDir(file, name string, info fs.FileInfo) error {
+	if err := p.header(name+"/", "", info); err != nil {
+		return err
+	}
+	dir, err := p.open(file, info)
+	if err != nil {
+		return err
+	}
+	names, err := dir.Readdirnames(-1)
+	if err := errors.Join(err, dir.Close()); err != nil {
+		return err
+	}
+	slices.Sort(names)
+	for _, n := range names {
+		err := p.add(path.Join(file, n), path.Join(name, n))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it was removed meanwhile
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *packer) addFile(file, name string, info fs.FileInfo) error {
+	f, err := p.open(file, info)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := p.header(name, "", info); err != nil {
+		return err
+	}
+	switch n, err := io.CopyN(p.to, f, info.Size()); {
+	case errors.Is(err, io.EOF):
+		return fmt.Errorf("%s has become shorter while it was copied", file)
+	case err != nil:
+		return err
+	default:
+		p.sum.Files, p.sum.Bytes = p.sum.Files+1, p.sum.Bytes+n
+		return nil
+	}
+}
+
+// open opens what was looked at before. A pipe in its place blocks nothing.
+func (p *packer) open(file string, info fs.FileInfo) (*os.File, error) {
+	f, err := p.from.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	now, err := f.Stat()
+	if err == nil && !os.SameFile(now, info) {
+		err = fmt.Errorf("%s was replaced while it was copied", file)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
