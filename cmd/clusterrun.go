@@ -108,7 +108,7 @@ func (r *clusterRun) show(ctx context.Context, past []event.Event, p verdict.Pol
 	display := view.New(streams, options)
 	loop := &source.Loop{Source: r.run, Screen: display, Output: true, Signals: signals, Codes: stopSignals}
 	if !r.alone && streams.InTerm && streams.ErrTerm {
-		p.First, loop.Question = verdict.Ask, &stopQuestion{streams: streams, run: r.run, jobs: r.names(), where: r.where()}
+		p.First, loop.Question = verdict.Ask, &stopQuestion{streams: streams, display: display, run: r.run, jobs: r.names(), where: r.where()}
 	}
 	v := verdict.New(p, options.Jobs, past...)
 	loop.Decider = v
@@ -208,6 +208,7 @@ func (r *clusterRun) waitReady(ctx context.Context, past []event.Event, opts upO
 // holds events back until the question is closed.
 type stopQuestion struct {
 	streams *ui.Streams
+	display *view.Display
 	run     *cluster.Run
 	jobs    []string
 	where   string
@@ -219,6 +220,7 @@ type stopQuestion struct {
 func (q *stopQuestion) Ask() {
 	q.open = true
 	q.run.Hold()
+	q.display.HideLine()
 	text := fmt.Sprintf("stop %s in %s (s), leave it running (l), or continue watching (Enter)? ", strings.Join(q.jobs, ", "), q.where)
 	fmt.Fprintf(q.streams.Err, "\r%s", visible.String(text))
 	if q.answers == nil {
@@ -250,5 +252,6 @@ func (q *stopQuestion) Close() {
 	if q.open {
 		q.open = false
 		q.run.Resume()
+		q.display.ShowLine()
 	}
 }

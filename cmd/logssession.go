@@ -43,7 +43,7 @@ func (l *logsSession) run(ctx context.Context, servers []*client.Server, all []*
 	if l.opts.timestamps {
 		format = ui.TimeISO
 	}
-	l.view = view.NewLogs(l.a.streams, l.opts.mode, l.a.color, format, l.labels(all, tasks))
+	l.view = view.NewLogs(l.a.streams, l.opts.mode, l.a.color, format, ui.PrefixAuto, l.labels(all, tasks))
 	err := impatient(ctx, func() (err error) {
 		if l.opts.follow && servers != nil {
 			err = l.follow(ctx, servers)

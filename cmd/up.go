@@ -29,6 +29,16 @@ Output:
   quiet  only the output of tasks (with several tasks each line is prefixed with
          its task), and what failed
 
+In a run with more than 20 tasks, the plain output counts the steps that many
+tasks share: of a step that more than three tasks or allocations take within a
+second, a line says how many more took it. Failures and restarts always have
+lines of their own, at once; --verbose shows everything. The rule is the same on
+a terminal, in a pipe and in the log of a CI system.
+
+On a terminal, a last line sums up a run with several tasks that has taken a
+second: how many tasks run, start, have ended and have failed, and since when.
+It gives way to everything else, and never enters a pipe or a file.
+
 With --no-restart taskrun does not restart a task that fails, and does not
 reschedule its allocation: a batch job that exits with 9 fails at once. The flag
 changes the jobs of the files before they start. It cannot be combined with

@@ -37,6 +37,17 @@ const (
 	TimeNone    TimeFormat = "none"
 )
 
+// Prefix is what precedes a line of a task's output, the value of --prefix.
+type Prefix string
+
+// Values of --prefix.
+const (
+	PrefixAuto  Prefix = ""      // the name of the task, if there are several
+	PrefixNone  Prefix = "none"  // nothing
+	PrefixTask  Prefix = "task"  // the name of the task: the shortest one that is unambiguous
+	PrefixAlloc Prefix = "alloc" // the ID of the allocation and the task
+)
+
 // Choice is the value of a flag that accepts one of several words.
 type Choice[T ~string] struct {
 	To     *T

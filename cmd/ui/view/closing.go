@@ -35,16 +35,23 @@ func newClosing(p *printer, r Result) *closing {
 }
 
 // table returns the closing table: task, state, exit code, restarts, duration,
-// and the replacements of its allocation if there are any.
+// and the replacements of its allocation if there are any. Tasks that the user does
+// not want to see are only counted, unless they failed.
 func (c *closing) table() []string {
 	heads := []string{"TASK", "STATE", "EXIT", "RESTARTS", "DURATION"}
 	if c.narrow {
 		heads[3], heads[4] = "RST", "TIME"
 	}
 	var tasks []*fold.Task
-	final := c.final()
+	final, hidden := c.final(), 0
 	for _, a := range final {
-		tasks = append(tasks, a.Tasks...)
+		for _, t := range a.Tasks {
+			if c.Shows == nil || t.Failed || c.Shows(a.Alloc, t.Name) {
+				tasks = append(tasks, t)
+			} else {
+				hidden++
+			}
+		}
 	}
 	replaced := slices.ContainsFunc(final, func(a *fold.Alloc) bool { return a.Replacements() > 0 })
 	if replaced {
@@ -65,6 +72,9 @@ func (c *closing) table() []string {
 	lines := table.Lines()
 	if left > 0 {
 		lines = append(lines, c.errStyle.Quiet(fmt.Sprintf("and %s that did not fail", ui.Count(left, "task"))))
+	}
+	if hidden > 0 {
+		lines = append(lines, c.errStyle.Quiet(fmt.Sprintf("and %s that did not fail, which --task or --group hides", ui.Count(hidden, "task"))))
 	}
 	return lines
 }

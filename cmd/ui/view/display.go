@@ -28,8 +28,9 @@ type view interface {
 	// the call.
 	output(e event.Event, stream event.Stream, piece []byte)
 	// idle is called before the display waits. Nothing that a person wants to
-	// see now may be held back.
-	idle()
+	// see now may be held back. It is called again at the time that it returns,
+	// if that is not zero and nothing happens before.
+	idle() (again time.Time)
 	// end shows how the run ended.
 	end(r Result)
 	// said returns a message to the user in the form for stderr, or "" if the
@@ -45,6 +46,8 @@ type Display struct {
 	piece  []byte
 	broken chan error
 	gap    event.Event // not shown yet, because more may follow; no Body: none
+
+	again time.Time // when the view wants to be idle again; zero: after the next event
 
 	seen uint64 // number of the latest event that is shown or about to be shown
 
@@ -76,6 +79,9 @@ func New(s *ui.Streams, opts Options) *Display {
 // Run shows events until the subscription ends.
 func (d *Display) Run(ctx context.Context, sub *event.Subscription) {
 	defer sub.Close()
+	if _, lines := d.view.(*plain); lines && d.screen.on() {
+		defer d.streams.OnSuspend(d.screen.hide, d.screen.reveal)()
+	}
 	if !d.Bare {
 		d.view.begin()
 	}
@@ -84,20 +90,42 @@ func (d *Display) Run(ctx context.Context, sub *event.Subscription) {
 		d.Say(d.Said)
 	}
 	for {
-		e, ok := sub.Next(ctx)
+		e, ok := d.next(ctx, sub)
 		if !ok {
 			break
 		}
 		d.show(e)
 		d.seen = e.Seq
 		if !sub.Ready() {
-			d.view.idle()
-			d.rest()
+			d.idle()
 		} else if d.due() {
 			d.rest()
 		}
 	}
+	d.screen.clear()
 	d.seen = math.MaxUint64
+	d.rest()
+}
+
+// next returns the next event, or false if there will be none. Until it comes, the
+// view may show that time passes.
+func (d *Display) next(ctx context.Context, sub *event.Subscription) (event.Event, bool) {
+	for !d.again.IsZero() && !sub.Ready() {
+		waiting, cancel := context.WithDeadline(ctx, d.again)
+		e, ok := sub.Next(waiting)
+		late := waiting.Err() != nil && ctx.Err() == nil
+		cancel()
+		if ok || !late {
+			return e, ok
+		}
+		d.idle()
+	}
+	return sub.Next(ctx)
+}
+
+// idle shows what must not wait any longer.
+func (d *Display) idle() {
+	d.again = d.view.idle()
 	d.rest()
 }
 
@@ -142,11 +170,14 @@ func (d *Display) show(e event.Event) {
 		d.view.event(e)
 		return
 	}
+	hidden := d.hides(e)
 	for at, end := out.Offset, out.Offset+out.Length; at < end; {
 		n, err := out.Source.ReadAt(d.piece[:min(end-at, pieceSize)], at)
 		if n > 0 {
+			d.tails.add(e.Alloc.ID, e.Task, d.piece[:n]) // the task may fail
+		}
+		if n > 0 && !hidden {
 			d.showGap()
-			d.tails.add(e.Alloc.ID, e.Task, d.piece[:n])
 			d.view.output(e, out.Stream, d.piece[:n])
 		}
 		at += int64(n)
@@ -170,6 +201,9 @@ func (d *Display) lost(e event.Event, stream event.Stream, n int64, err error) {
 
 // leaveOut records omitted output. One line reports all of it in one place.
 func (d *Display) leaveOut(e event.Event, gap event.Gap) {
+	if d.hides(e) {
+		return
+	}
 	before, ok := d.gap.Body.(event.Gap)
 	if ok && d.gap.Alloc == e.Alloc && d.gap.Task == e.Task && before.Stream == gap.Stream {
 		gap.Bytes += before.Bytes
@@ -208,14 +242,35 @@ func (d *Display) Broken() <-chan error { return d.broken }
 func (d *Display) Say(text string) {
 	said := d.view.said(time.Now(), text)
 	switch { // overwrites the ^C that the terminal shows
-	case said == "" || !d.streams.ErrTerm:
+	case said == "":
+		return
+	case !d.streams.ErrTerm:
 	case d.streams.Cursor():
-		said = eraseLine + said
+		said = eraseBelow + said
 	default:
 		said = "\r" + said
 	}
-	_, _ = io.WriteString(d.streams.Err, said) // without stderr there is nowhere else
+	d.screen.say(said)
 }
+
+// Remind keeps a text in the status line until it is called again; "" removes it.
+func (d *Display) Remind(text string) {
+	v, ok := d.view.(*plain)
+	switch {
+	case !ok || v.status == nil:
+	case text == "":
+		v.status.wrong.Store(nil)
+	default:
+		v.status.wrong.Store(&text)
+	}
+}
+
+// HideLine removes the line at the bottom of a terminal, and shows no other one until
+// ShowLine, so that the user can answer a question there.
+func (d *Display) HideLine() { d.screen.hide() }
+
+// ShowLine ends HideLine.
+func (d *Display) ShowLine() { d.screen.reveal() }
 
 // LastOutput returns the last lines of a task's output that were shown.
 func (d *Display) LastOutput(allocID, task string) []string { return d.lastOutput(allocID, task) }

@@ -22,21 +22,21 @@ func TestDownloadsOnATerminal(t *testing.T) {
 		do   func()
 		want string
 	}{
-		{"nothing is known", func() { s.say(a, "a", event.Progress{What: "redis:7"}) }, "a ▸ redis:7 …"},
-		{"no total", func() { s.say(a, "a", event.Progress{What: "redis:7", Done: mib}) }, eraseLine + "a ▸ redis:7 1.0 MiB so far"},
+		{"nothing is known", func() { s.say(a, "a", event.Progress{What: "redis:7"}) }, "a ▸ redis:7 …\r"},
+		{"no total", func() { s.say(a, "a", event.Progress{What: "redis:7", Done: mib}) }, eraseBelow + "a ▸ redis:7 1.0 MiB so far\r"},
 		{"a part", func() {
 			s.say(a, "a", event.Progress{What: "redis:7", Done: 3 * mib, Total: 10 * mib, Detail: "1 of 3 layers"})
-		}, eraseLine + "a ▸ redis:7 [" + "======" + strings.Repeat(" ", 17) + "] 3.0 MiB of 10.0 MiB, 30 %, 1 of 3 layers"},
+		}, eraseBelow + "a ▸ redis:7 [" + "======" + strings.Repeat(" ", 17) + "] 3.0 MiB of 10.0 MiB, 30 %, 1 of 3 layers\r"},
 		{"nothing new", func() {}, ""},
-		{"output", func() { s.writes(a, "b", event.Stdout, "x\n") }, eraseLine + "b │ x\n" + "a ▸ redis:7 [" + "======" + strings.Repeat(" ", 17) + "] 3.0 MiB of 10.0 MiB, 30 %, 1 of 3 layers"},
-		{"another one", func() { s.say(a, "b", event.Progress{What: "https://x/y", Done: 4 * mib, Total: 4 * mib}) }, eraseLine +
-			"  ▸ 2 downloads [" + strings.Repeat("=", 15) + strings.Repeat(" ", 15) + "] 7.0 MiB of 14.0 MiB, 50 %"},
-		{"one is over", func() { s.say(a, "a", event.Progress{What: "redis:7", Over: true}) }, eraseLine +
-			"b ▸ https://x/y [" + strings.Repeat("=", 30) + "] unpacking 4.0 MiB"},
-		{"a line that is open", func() { s.writes(a, "a", event.Stdout, "password: ") }, eraseLine + "a │ password: "},
+		{"output", func() { s.writes(a, "b", event.Stdout, "x\n") }, eraseBelow + "b │ x\n" + "a ▸ redis:7 [" + "======" + strings.Repeat(" ", 17) + "] 3.0 MiB of 10.0 MiB, 30 %, 1 of 3 layers\r"},
+		{"another one", func() { s.say(a, "b", event.Progress{What: "https://x/y", Done: 4 * mib, Total: 4 * mib}) }, eraseBelow +
+			"  ▸ 2 downloads [" + strings.Repeat("=", 15) + strings.Repeat(" ", 15) + "] 7.0 MiB of 14.0 MiB, 50 %\r"},
+		{"one is over", func() { s.say(a, "a", event.Progress{What: "redis:7", Over: true}) }, eraseBelow +
+			"b ▸ https://x/y [" + strings.Repeat("=", 30) + "] unpacking 4.0 MiB\r"},
+		{"a line that is open", func() { s.writes(a, "a", event.Stdout, "password: ") }, eraseBelow + "a │ password: "},
 		{"it stays", func() { s.say(a, "b", event.Progress{What: "https://x/y", Done: mib}) }, ""},
-		{"until its end", func() { s.writes(a, "a", event.Stdout, "x\n") }, "x\nb ▸ https://x/y 1.0 MiB so far"},
-		{"the last word was lost", func() { s.happens(a, "b", event.Driver("still", nil), event.Started()) }, eraseLine +
+		{"until its end", func() { s.writes(a, "a", event.Stdout, "x\n") }, "x\nb ▸ https://x/y 1.0 MiB so far\r"},
+		{"the last word was lost", func() { s.happens(a, "b", event.Driver("still", nil), event.Started()) }, eraseBelow +
 			"b · Driver: still\n"},
 	} {
 		s.screen.Reset()
@@ -51,14 +51,14 @@ func TestDownloadsOnATerminal(t *testing.T) {
 	s.screen.Reset()
 	s.say(a, "a", event.Progress{What: "redis:7", Over: true})
 	s.shows()
-	if got := s.screen.String(); got != eraseLine {
+	if got := s.screen.String(); got != eraseBelow {
 		t.Errorf("after the last one: %q", got)
 	}
 	s.say(a, "a", event.Progress{What: "redis:7"})
 	s.shows()
 	s.screen.Reset()
 	s.ends(Result{})
-	if got := s.screen.String(); !strings.HasPrefix(got, eraseLine+"  ▸ job j") || strings.Contains(got, "redis") {
+	if got := s.screen.String(); !strings.HasPrefix(got, eraseBelow+"  ▸ job j") || strings.Contains(got, "redis") {
 		t.Errorf("the end is %q", got)
 	}
 }

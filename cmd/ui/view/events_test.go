@@ -297,10 +297,10 @@ func TestSaying(t *testing.T) {
 		want     string
 	}{
 		{ui.Plain, false, "", "▸ stop\\x1b\n"},
-		{ui.Plain, true, "xterm", eraseLine + "▸ stop\\x1b\n"},
+		{ui.Plain, true, "xterm", eraseBelow + "▸ stop\\x1b\n"},
 		{ui.Plain, true, "dumb", "\r▸ stop\\x1b\n"},
-		{ui.Quiet, true, "xterm", eraseLine + "▸ stop\\x1b\n"},
-		{ui.JSON, true, "xterm", eraseLine + "stop\\x1b\n"},
+		{ui.Quiet, true, "xterm", eraseBelow + "▸ stop\\x1b\n"},
+		{ui.JSON, true, "xterm", eraseBelow + "stop\\x1b\n"},
 		{ui.JSON, false, "", ""},
 	} {
 		s, _ := pair(t, 0, Options{Mode: c.mode})
@@ -329,7 +329,7 @@ func TestTimeOfDownloads(t *testing.T) {
 	s.after(time.Second).say(a, "b", event.Progress{What: "y"})
 	s.after(time.Second).say(a, "a", event.Progress{What: "x", Done: 1})
 	s.shows()
-	if got, want := s.screen.String(), "12:00:03.000   ▸ 2 downloads 1 B so far"; got != want {
+	if got, want := s.screen.String(), "12:00:03.000   ▸ 2 downloads 1 B so far\r"; got != want {
 		t.Errorf("shown %q, want %q", got, want)
 	}
 	for name, streams := range map[string]func(*ui.Streams){

@@ -152,7 +152,7 @@ func (v *jsonView) endLine(s *jsonStream) {
 	}
 }
 
-func (v *jsonView) idle() {}
+func (v *jsonView) idle() (again time.Time) { return time.Time{} }
 
 // said returns "": everything is on stdout, and stdout may be blocked.
 func (v *jsonView) said(_ time.Time, text string) string {

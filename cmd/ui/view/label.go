@@ -24,6 +24,11 @@ type labels struct {
 	byTask map[labelKey]string
 	width  int // of the column
 
+	// byID puts the ID of the allocation before the task, instead.
+	byID  bool
+	shows func(alloc *event.Alloc, task string) bool // nil: all
+	shown int                                        // number of tasks that it accepts
+
 	jobs    []*api.Job
 	columns int
 	counts  map[groupKey]int // number of allocations of groups
@@ -33,11 +38,14 @@ type groupKey struct{ job, group string }
 
 type labelKey struct{ alloc, task string } // alloc is <job>.<group>[<index>]
 
-// newLabels names the tasks of canonical jobs. Long names are shortened to fit
-// a terminal with the given columns, unless that is 0.
-func newLabels(jobs []*api.Job, columns int) *labels {
-	l := &labels{jobs: jobs, columns: columns, counts: make(map[groupKey]int)}
-	for _, j := range jobs {
+// newLabels names the tasks of the jobs. Long names are shortened to fit a terminal
+// with the given columns, unless that is 0.
+func newLabels(opts Options, columns int) *labels {
+	l := &labels{
+		jobs: opts.Jobs, columns: columns, counts: make(map[groupKey]int),
+		byID: opts.Prefix == ui.PrefixAlloc, shows: opts.Shows,
+	}
+	for _, j := range opts.Jobs {
 		for _, g := range j.TaskGroups {
 			l.counts[groupKey{*j.ID, *g.Name}] = *g.Count
 		}
@@ -97,14 +105,18 @@ func (l *labels) name() {
 		each(jobs, func(j *api.Job, g *api.TaskGroup, t *api.Task) { owners[inJob(j, g, t, 0)]++ })
 	}
 
-	l.byTask = make(map[labelKey]string)
+	l.byTask, l.shown = make(map[labelKey]string), 0
 	each(jobs, func(j *api.Job, g *api.TaskGroup, t *api.Task) {
 		for i := range l.counts[groupKey{*j.ID, *g.Name}] {
 			label := inJob(j, g, t, i)
 			if owners[inJob(j, g, t, 0)] > 1 {
 				label = *j.ID + "/" + label
 			}
-			l.byTask[labelKey{fmt.Sprintf("%s.%s[%d]", *j.ID, *g.Name, i), t.Name}] = label
+			a := &event.Alloc{Job: *j.ID, Group: *g.Name, Name: fmt.Sprintf("%s.%s[%d]", *j.ID, *g.Name, i)}
+			l.byTask[labelKey{a.Name, t.Name}] = label
+			if l.shows == nil || l.shows(a, t.Name) {
+				l.shown++
+			}
 		}
 	})
 	l.fit()
@@ -112,19 +124,43 @@ func (l *labels) name() {
 
 // fit shortens the labels to fit the terminal.
 func (l *labels) fit() *labels {
-	limit := maxLabel
-	if l.columns > 0 {
-		limit = min(limit, max(8, l.columns/4))
-	}
 	for key, label := range l.byTask {
-		label = visible.String(label)
-		if l.columns > 0 {
-			label = ui.Shorten(label, limit)
-		}
+		label = l.short(label)
 		l.byTask[key] = label
-		l.width = max(l.width, min(limit, ansi.StringWidth(label)))
+		if l.byID {
+			label = l.short(anyID + "/" + key.task)
+		}
+		l.width = max(l.width, min(l.limit(), ansi.StringWidth(label)))
 	}
 	return l
+}
+
+// anyID is as wide as the short form of an ID.
+const anyID = "00000000"
+
+// limit returns the maximum width of a label.
+func (l *labels) limit() int {
+	if l.columns > 0 {
+		return min(maxLabel, max(8, l.columns/4))
+	}
+	return maxLabel
+}
+
+// short makes a label safe, and shortens it to fit a terminal.
+func (l *labels) short(label string) string {
+	label = visible.String(label)
+	if l.columns > 0 {
+		label = ui.Shorten(label, l.limit())
+	}
+	return label
+}
+
+// before returns the label of a task for its lines.
+func (l *labels) before(alloc *event.Alloc, task string) string {
+	if l.byID {
+		return l.short(ui.ShortID(alloc.ID) + "/" + task)
+	}
+	return l.of(alloc.Name, task)
 }
 
 func each(jobs []*api.Job, f func(*api.Job, *api.TaskGroup, *api.Task)) {

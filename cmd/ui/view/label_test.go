@@ -36,7 +36,7 @@ func TestLabelsAreMinimal(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if got := newLabels(c.jobs, c.columns).of(c.alloc, c.task); got != c.want {
+			if got := newLabels(Options{Jobs: c.jobs}, c.columns).of(c.alloc, c.task); got != c.want {
 				t.Errorf("label %q, want %q", got, c.want)
 			}
 		})
@@ -48,7 +48,7 @@ func TestLabelsFit(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 40)
 	for columns, want := range map[int]int{0: 40, 20: 8, 32: 8, 36: 9, 80: 20, 96: 24, 200: 24} {
-		l := newLabels([]*api.Job{job("j", 1, task(long), task("\x1b"))}, columns)
+		l := newLabels(Options{Jobs: []*api.Job{job("j", 1, task(long), task("\x1b"))}}, columns)
 		if got := len([]rune(l.of("j.app[0]", long))); got != want || l.width != min(want, maxLabel) {
 			t.Errorf("%d columns: a label of %d in a column of %d, want %d", columns, got, l.width, want)
 		}
@@ -56,7 +56,7 @@ func TestLabelsFit(t *testing.T) {
 			t.Errorf("%d columns: %q", columns, got)
 		}
 	}
-	if got := newLabels(nil, 0).of("", "t\x1b"); got != `t\x1b` {
+	if got := newLabels(Options{}, 0).of("", "t\x1b"); got != `t\x1b` {
 		t.Errorf("a task of no allocation is %q", got)
 	}
 }
@@ -65,7 +65,7 @@ func TestLabelsFit(t *testing.T) {
 func TestLabelsOfSeveralJobs(t *testing.T) {
 	t.Parallel()
 	jobs := []*api.Job{job("a", 2, task("web")), job("b", 2, task("web"), task("db")), job("c", 1, task("web"))}
-	l := newLabels(jobs, 0)
+	l := newLabels(Options{Jobs: jobs}, 0)
 	for key, want := range map[labelKey]string{
 		{"a.app[1]", "web"}: "a/app[1]/web", {"b.app[0]", "web"}: "b/app[0]/web", {"b.app[1]", "db"}: "app[1]/db", {"c.app[0]", "web"}: "web",
 	} {

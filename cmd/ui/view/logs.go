@@ -32,29 +32,31 @@ type Logs struct {
 // outputs shows outputs of tasks as lines or objects.
 type outputs interface {
 	output(e event.Event, stream event.Stream, piece []byte)
-	idle()
+	idle() (again time.Time)
 	ended(alloc, task string)
 	close()
 }
 
 // NewLogs returns what shows the outputs of tasks, each line behind its time or, with
-// ui.TimeNone, without.
-func NewLogs(s *ui.Streams, mode ui.Mode, color ui.ColorMode, format ui.TimeFormat, tasks []Label) *Logs {
+// ui.TimeNone, without, and behind its prefix.
+func NewLogs(s *ui.Streams, mode ui.Mode, color ui.ColorMode, format ui.TimeFormat, prefix ui.Prefix, tasks []Label) *Logs {
 	byTask, colors := make(map[labelKey]string), make(colors)
 	for _, t := range tasks {
 		byTask[labelKey{t.Alloc, t.Task}] = t.Label
 		colors.give(t.Task)
 	}
+	labels := &labels{byTask: byTask, byID: prefix == ui.PrefixAlloc, columns: s.TableWidth()}
+	single := len(byTask) == 1
 	p := &printer{
-		common: newCommon(s, Options{}), labels: (&labels{byTask: byTask, columns: s.TableWidth()}).fit(), style: s.OutStyle(color), colors: colors,
-		bare: len(byTask) == 1 || mode == ui.Quiet, terminal: s.OutTerm, cursor: s.OutTerm && s.Cursor(),
+		common: newCommon(s, Options{}), labels: labels.fit(), style: s.OutStyle(color), colors: colors,
+		bare: prefix == ui.PrefixNone || prefix == ui.PrefixAuto && (single || mode == ui.Quiet), terminal: s.OutTerm, cursor: s.OutTerm && s.Cursor(),
 		tasks: make(map[streamKey]*printed),
 	}
 	timed := format != ui.TimeNone
 	if timed {
 		p.clock = &clock{format: format}
 	}
-	l := &Logs{view: p, screen: p.screen, bytes: len(byTask) == 1 && !s.OutTerm && mode != ui.JSON && !timed}
+	l := &Logs{view: p, screen: p.screen, bytes: single && p.bare && !s.OutTerm && mode != ui.JSON && !timed}
 	if mode == ui.JSON {
 		l.view = newJSONView(p.common)
 	}
@@ -86,8 +88,8 @@ func (l *Logs) Ended(alloc *event.Alloc, task string) error {
 func (l *Logs) showParts() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.view.idle()
-	_ = l.flush() // the next Write returns the error
+	_ = l.view.idle() // nothing but output is shown
+	_ = l.flush()     // the next Write returns the error
 }
 
 // Close ends all lines.

@@ -57,7 +57,7 @@ func TestLogs(t *testing.T) {
 			if c.columns > 0 {
 				s.OutTerm, s.Env = true, terminal(c.columns)
 			}
-			l := NewLogs(s, c.mode, ui.ColorNever, ui.TimeNone, c.tasks)
+			l := NewLogs(s, c.mode, ui.ColorNever, ui.TimeNone, ui.PrefixAuto, c.tasks)
 			for _, do := range []func() error{
 				func() error { return l.Write(time.Now(), a, "web", event.Stdout, []byte("x\x1b[2J\nhalf")) },
 				func() error { return l.Ended(a, "web") },
@@ -75,7 +75,7 @@ func TestLogs(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			s.Out = failingWriter{syscall.EPIPE}
-			l = NewLogs(s, c.mode, ui.ColorNever, ui.TimeNone, c.tasks)
+			l = NewLogs(s, c.mode, ui.ColorNever, ui.TimeNone, ui.PrefixAuto, c.tasks)
 			if err := l.Write(time.Now(), a, "web", event.Stdout, []byte("x\n")); !errors.Is(err, syscall.EPIPE) {
 				t.Errorf("with stdout closed: %v", err)
 			}
@@ -107,7 +107,7 @@ func TestLogsWithTimes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, out, _ := ui.Test()
-			l := NewLogs(s, tt.mode, ui.ColorNever, ui.TimeISO, tt.tasks)
+			l := NewLogs(s, tt.mode, ui.ColorNever, ui.TimeISO, ui.PrefixAuto, tt.tasks)
 			for i, text := range []string{"x\ny", "z\n"} {
 				if err := l.Write(start.Add(time.Duration(i)*time.Second), a, "web", event.Stdout, []byte(text)); err != nil {
 					t.Error(err)
@@ -132,7 +132,7 @@ func TestLogsShowAPromptOnATerminal(t *testing.T) {
 		a := alloc("j", 0, "11111111")
 		s, out, _ := ui.Test()
 		s.OutTerm = true
-		l := NewLogs(s, ui.Plain, ui.ColorNever, ui.TimeNone, []Label{{a.Name, "web", "web"}})
+		l := NewLogs(s, ui.Plain, ui.ColorNever, ui.TimeNone, ui.PrefixAuto, []Label{{a.Name, "web", "web"}})
 		write := func(text string) {
 			if err := l.Write(time.Now(), a, "web", event.Stdout, []byte(text)); err != nil {
 				t.Error(err)

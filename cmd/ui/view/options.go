@@ -29,6 +29,10 @@ type Options struct {
 	Virtual  bool   // the run is shown without what differs between two runs: its PID and its directory
 	Bare     bool   // nothing is said before the first event
 	Verbose  bool   // every task event has a line, also where its state says the same
+	Prefix   ui.Prefix
+	// Shows reports whether the user wants to see a task or, without a task, an
+	// allocation; nil: everything. Failures are shown in any case.
+	Shows func(alloc *event.Alloc, task string) bool
 	// Past is what has happened before, and is not shown any more; Said tells
 	// of it, if it is not empty.
 	Past []event.Event
@@ -64,6 +68,12 @@ type common struct {
 
 func newCommon(s *ui.Streams, opts Options) *common {
 	return &common{opts, s, newScreen(s), s.ErrStyle(opts.Color), fold.New(opts.Jobs, opts.Past...), newTails()}
+}
+
+// hides reports whether the user does not want to see the task or the allocation of
+// an event.
+func (c *common) hides(e event.Event) bool {
+	return c.Shows != nil && e.Alloc != nil && !c.Shows(e.Alloc, e.Task)
 }
 
 // lastOutput returns the last lines of a task's output.

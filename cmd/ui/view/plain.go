@@ -16,7 +16,10 @@ import (
 type plain struct {
 	*printer
 	words     words
+	tally     tally
+	counts    time.Time // when the steps counted so far are shown; zero: none are
 	downloads downloads
+	status    *status // nil: there is no terminal for it
 }
 
 func newPlain(c *common) *plain {
@@ -24,7 +27,11 @@ func newPlain(c *common) *plain {
 	if c.Time != ui.TimeNone {
 		times = &clock{c.Time, c.Begin, c.streams.Narrow()}
 	}
-	return &plain{printer: newPrinter(c, times), words: words{c.errStyle, c.run, c.Verbose}}
+	v := &plain{printer: newPrinter(c, times), words: words{c.errStyle, c.run, c.Verbose}}
+	if c.screen.on() && !c.Bare && !c.Virtual {
+		v.status = &status{run: c.run, style: c.errStyle, begin: c.Begin, shown: time.Now().Add(statusDelay)}
+	}
+	return v
 }
 
 func (v *plain) begin() {
@@ -45,35 +52,107 @@ func (v *plain) begin() {
 }
 
 func (v *plain) event(e event.Event) {
-	v.downloads.take(e)
+	if ended := v.tally.pass(e.Time); len(ended) > 0 {
+		v.showCounts(ended)
+	}
+	if !v.hides(e) {
+		v.downloads.take(e)
+	}
 	v.printer.event(e)
-	if symbol, text := v.words.of(e); symbol != "" {
-		label := ""
-		if e.Task != "" {
-			label = v.label(v.errStyle, e.Alloc.Name, e.Task)
-		}
-		v.line(e.Time, label, symbol, text)
+	if v.status != nil {
+		v.status.changed = true
+	}
+	p := v.words.of(e)
+	if p.symbol == "" || p.step != "" && (v.hides(e) || v.counted(e, p.step)) {
+		return
+	}
+	label := ""
+	if e.Task != "" {
+		label = v.label(v.errStyle, e.Alloc, e.Task)
+	}
+	v.line(e.Time, label, p.symbol, p.text)
+}
+
+// counted reports whether a step of a task or an allocation is only counted.
+func (v *plain) counted(e event.Event, step string) bool {
+	if v.Verbose || !v.large() {
+		return false
+	}
+	k := kind{step, "allocation"}
+	if e.Task != "" {
+		k.noun = "task"
+	}
+	own := v.tally.take(e.Time, k)
+	if !own && v.counts.IsZero() {
+		v.counts = time.Now().Add(tallyTime)
+	}
+	return !own
+}
+
+// large reports whether the run is a large one.
+func (v *plain) large() bool {
+	return len(v.labels.byTask) > manyTasks || len(v.run.Allocs) > manyTasks
+}
+
+// showCounts shows how many steps had no line of their own.
+func (v *plain) showCounts(counts []*count) {
+	v.counts = time.Time{}
+	for _, c := range counts {
+		v.line(c.at, "", c.text(), "")
 	}
 }
 
-// idle shows the downloads in progress on a terminal.
-func (v *plain) idle() {
-	v.printer.idle()
-	if v.open != nil || !v.streams.ErrTerm || !v.streams.Cursor() {
-		return
+// idle shows the downloads in progress on a terminal or, without any, the status of a
+// run with several tasks. An unfinished line of output on the terminal stays the last
+// one.
+func (v *plain) idle() (again time.Time) {
+	now := time.Now()
+	if !v.counts.IsZero() && !now.Before(v.counts) {
+		v.showCounts(v.tally.end())
+	}
+	_ = v.printer.idle()
+	if v.open != nil && v.terminal || !v.screen.on() {
+		return v.counts
+	}
+	line := v.download()
+	if line == "" && v.status != nil && (v.several() || v.status.wrong.Load() != nil) {
+		line, again = v.status.line(now, v.streams.Width)
+	}
+	if line == "" {
+		v.screen.clear()
+	} else {
+		v.screen.below(line)
+	}
+	return sooner(again, v.counts)
+}
+
+// sooner returns the earlier one of two times that are not zero.
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// several reports whether the run has more than one task.
+func (v *plain) several() bool { return len(v.labels.byTask) > 1 || len(v.run.Allocs) > 1 }
+
+// download returns the downloads in progress as a line, or "".
+func (v *plain) download() string {
+	if len(v.downloads) == 0 {
+		return ""
 	}
 	at, columns := "", v.streams.Width()
 	if v.clock != nil {
 		text := v.clock.text(v.downloads.latest())
 		at, columns = v.errStyle.Quiet(text)+" ", columns-len(text)-1
 	}
-	label := func(d download) string { return v.labels.padded(v.labels.of(d.alloc.Name, d.task)) }
+	label := func(d download) string { return v.labels.padded(v.labels.before(d.alloc, d.task)) }
 	line := v.downloads.line(label, columns)
 	if line == "" {
-		v.screen.clear()
-	} else {
-		v.screen.below(at + v.errStyle.Note(line))
+		return ""
 	}
+	return at + v.errStyle.Note(line)
 }
 
 // line writes a line of taskrun itself. Its parts must be safe for a terminal.
@@ -99,6 +178,7 @@ func (v *plain) said(at time.Time, text string) string {
 }
 
 func (v *plain) end(r Result) {
+	v.showCounts(v.tally.end())
 	v.close()
 	c := newClosing(v.printer, r)
 	ui.WriteLines(v.screen.err(), slices.Concat([]string{""}, c.table(), c.untested(), []string{"", c.verdict()}, c.failure()))

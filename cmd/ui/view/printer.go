@@ -2,6 +2,7 @@ package view
 
 import (
 	"bytes"
+	"time"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -48,7 +49,8 @@ type streamKey struct {
 // printed is one output stream of a task.
 type printed struct {
 	lines
-	task         labelKey
+	alloc        *event.Alloc
+	task         string
 	mark         string
 	label, again []byte // prefix of a line, and of the rest of an interrupted one
 	time         []byte // of the latest piece
@@ -65,10 +67,11 @@ func newPrinter(c *common, clock *clock) *printer {
 	}
 	return &printer{
 		common:   c,
-		labels:   newLabels(c.Jobs, width),
+		labels:   newLabels(c.Options, width),
 		style:    c.streams.OutStyle(c.Color),
 		colors:   taskColors(c.Jobs),
 		clock:    clock,
+		bare:     c.Prefix == ui.PrefixNone,
 		terminal: c.streams.OutTerm,
 		cursor:   c.streams.OutTerm && c.streams.Cursor(),
 		tasks:    make(map[streamKey]*printed),
@@ -83,7 +86,7 @@ func (p *printer) stream(e event.Event, stream event.Stream) *printed {
 		if stream == event.Stderr {
 			mark = markStderr
 		}
-		s = &printed{lines: lines{limit: maxHeld}, task: labelKey{e.Alloc.Name, e.Task}, mark: mark}
+		s = &printed{lines: lines{limit: maxHeld}, alloc: e.Alloc, task: e.Task, mark: mark}
 		p.tasks[key] = s
 		p.name(s)
 	}
@@ -93,15 +96,15 @@ func (p *printer) stream(e event.Event, stream event.Stream) *printed {
 // name sets the label of a stream.
 func (p *printer) name(s *printed) {
 	if !p.bare {
-		label := p.label(p.style, s.task.alloc, s.task.task) + " "
+		label := p.label(p.style, s.alloc, s.task) + " "
 		s.label = []byte(label + p.style.Quiet(s.mark) + " ")
 		s.again = []byte(label + p.style.Quiet(markContinue) + " ")
 	}
 }
 
 // label returns a task's label in its color, padded to the width of the column.
-func (p *printer) label(style *ui.Style, alloc, task string) string {
-	return style.Task(p.colors[task], p.labels.padded(p.labels.of(alloc, task)))
+func (p *printer) label(style *ui.Style, alloc *event.Alloc, task string) string {
+	return style.Task(p.colors[task], p.labels.padded(p.labels.before(alloc, task)))
 }
 
 // output prints the lines in a piece of output. It holds an unfinished line
@@ -210,10 +213,11 @@ func (p *printer) breakLine() {
 }
 
 // idle shows unfinished lines on a terminal.
-func (p *printer) idle() {
+func (p *printer) idle() (again time.Time) {
 	if p.terminal {
 		p.releaseAll()
 	}
+	return time.Time{}
 }
 
 func (p *printer) releaseAll() {

@@ -14,12 +14,14 @@ import (
 // each line is preceded by its task's label.
 type quiet struct {
 	*printer
+	single bool // one task is shown
 }
 
 func newQuiet(c *common) *quiet {
 	p := newPrinter(c, nil)
-	p.bare = len(p.labels.byTask) == 1
-	return &quiet{p}
+	single := p.labels.shown == 1
+	p.bare = p.bare || single && c.Prefix == ui.PrefixAuto
+	return &quiet{p, single}
 }
 
 func (v *quiet) begin() {}
@@ -32,7 +34,7 @@ func (v *quiet) event(e event.Event) {
 }
 
 func (v *quiet) output(e event.Event, stream event.Stream, piece []byte) {
-	if v.bare && !v.terminal {
+	if v.single && v.bare && !v.terminal {
 		_, _ = v.screen.out().Write(piece)
 		return
 	}

@@ -7,8 +7,11 @@ import (
 	"taskrun/cmd/ui"
 )
 
-// eraseLine erases the current line.
-const eraseLine = "\r\x1b[K"
+// Sequences that erase the current line, and also everything below it.
+const (
+	eraseLine  = "\r\x1b[K"
+	eraseBelow = "\r\x1b[J"
+)
 
 // screenBuffer is the size of the output buffer, in bytes.
 const screenBuffer = 256 << 10
@@ -17,18 +20,25 @@ const screenBuffer = 256 << 10
 // written to both, in case they lead to the same place. Errors of stdout are
 // kept until flush; errors of stderr are ignored.
 type screen struct {
-	bufOut, bufErr *bufio.Writer
-	live           string // the line below everything else, without a line end
+	bufOut, bufErr *bufio.Writer // the same one if both streams are one terminal
+	bottom
 }
 
 func newScreen(s *ui.Streams) *screen {
-	return &screen{bufOut: bufio.NewWriterSize(s.Out, screenBuffer), bufErr: bufio.NewWriterSize(s.Err, 4<<10)}
+	sc := &screen{bufOut: bufio.NewWriterSize(s.Out, screenBuffer), bottom: newBottom(s)}
+	if sc.bufErr = sc.bufOut; !s.OneTerminal() {
+		sc.bufErr = bufio.NewWriterSize(s.Err, 4<<10)
+	}
+	return sc
 }
 
-// out returns the stream for the tasks' output.
+// out returns the stream for the tasks' output. A line at the bottom of a terminal
+// may stay if the output goes elsewhere.
 func (s *screen) out() *bufio.Writer {
-	s.clear()
-	if s.bufErr.Buffered() > 0 {
+	if s.shared {
+		s.clear()
+	}
+	if s.bufErr != s.bufOut && s.bufErr.Buffered() > 0 {
 		s.flushErr()
 	}
 	return s.bufOut
@@ -37,37 +47,48 @@ func (s *screen) out() *bufio.Writer {
 // err returns the stream for taskrun's own lines.
 func (s *screen) err() *bufio.Writer {
 	s.clear()
-	if s.bufOut.Buffered() > 0 {
+	return s.nextErr()
+}
+
+// nextErr returns the same with the line at the bottom where it is.
+func (s *screen) nextErr() *bufio.Writer {
+	if s.bufErr != s.bufOut && s.bufOut.Buffered() > 0 {
 		_ = s.bufOut.Flush() // flush reports the error
 	}
 	return s.bufErr
 }
 
 // below shows a line below everything else on a terminal, until the next one or
-// until something else is written.
+// until something else is written there.
 func (s *screen) below(line string) {
-	if line != s.live {
-		s.err().WriteString(line)
-		s.live = line
-	}
+	s.show(line, func(erase bool) {
+		w := s.nextErr()
+		if erase {
+			w.WriteString(eraseBelow)
+		}
+		w.WriteString(line + "\r")
+		s.flushErr()
+	})
 }
 
 // clear removes that line.
 func (s *screen) clear() {
-	if s.live != "" {
-		s.bufErr.WriteString(eraseLine)
-		s.live = ""
+	if s.gone() {
+		s.bufErr.WriteString(eraseBelow)
 	}
 }
 
 // flush writes everything and returns the first error of stdout.
 func (s *screen) flush() error {
-	s.flushErr()
+	if s.bufErr != s.bufOut {
+		s.flushErr()
+	}
 	return s.bufOut.Flush()
 }
 
+// flushErr writes the lines for stderr.
 func (s *screen) flushErr() {
-	if s.bufErr.Flush() != nil {
+	if s.bufErr.Flush() != nil && s.bufErr != s.bufOut {
 		s.bufErr.Reset(io.Discard)
 	}
 }

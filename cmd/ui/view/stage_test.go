@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -34,7 +35,8 @@ type stage struct {
 	sub    *event.Subscription
 	d      *Display
 	now    time.Time
-	screen *bytes.Buffer // both streams of a terminal
+	window *window       // both streams of a terminal
+	screen *bytes.Buffer // what is written there
 	out    *bytes.Buffer
 	err    *bytes.Buffer
 }
@@ -43,22 +45,45 @@ type stage struct {
 // the streams are pipes.
 func newStage(t *testing.T, columns int, opts Options) *stage {
 	t.Helper()
-	s := &stage{t: t, now: begin}
+	if opts.Begin.IsZero() {
+		opts.Begin = begin
+	}
+	s := &stage{t: t, now: opts.Begin}
 	var streams *ui.Streams
 	streams, s.out, s.err = ui.Test()
 	if columns > 0 {
 		s.screen = new(bytes.Buffer)
-		streams.Out, streams.Err = s.screen, s.screen
+		s.window = &window{to: s.screen}
+		streams.Out, streams.Err = s.window, s.window
 		streams.OutTerm, streams.ErrTerm = true, true
 		streams.Env = terminal(columns)
 	}
-	opts.Begin = begin
 	if opts.Color == "" {
 		opts.Color = ui.ColorNever
 	}
 	s.d = New(streams, opts)
 	s.sub = s.bus.Subscribe(true)
 	return s
+}
+
+// window is a terminal that a test may look at while a display writes there.
+type window struct {
+	mu sync.Mutex
+	to *bytes.Buffer
+}
+
+func (w *window) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.to.Write(p)
+}
+
+// next returns what was written since the last call.
+func (w *window) next() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	defer w.to.Reset()
+	return w.to.String()
 }
 
 // terminal returns the environment of a terminal with the given columns.
@@ -111,8 +136,7 @@ func (s *stage) shows() {
 		e, _ := s.sub.Next(s.t.Context())
 		s.d.show(e)
 	}
-	s.d.view.idle()
-	s.d.rest()
+	s.d.idle()
 }
 
 // ends shows the rest of the run and its end.
