@@ -22,6 +22,7 @@ type attachOptions struct {
 	mode    ui.Mode
 	time    ui.TimeFormat
 	verbose bool
+	shown   shownTasks
 	history bool
 }
 
@@ -34,6 +35,8 @@ func newAttachCommand(a *app) *cobra.Command {
 command shows what happens from now on and, with --history, everything since the
 run began. JOB may be left out if there is only one run. Ctrl-C detaches; the
 run continues. To stop it, use "taskrun stop".
+
+` + showHelp + `
 
 With --address, show a job of a Nomad cluster. JOB is required then.
 
@@ -64,6 +67,9 @@ Exit codes:
 	bindTime(cmd, &opts.time)
 	bindVerbose(flags, &opts.verbose)
 	flags.BoolVar(&opts.history, "history", false, "show everything since the run began")
+	opts.shown.bind(cmd)
+	completeTasks(a, cmd, &opts.connection)
+	completeTaskGroups(a, cmd, &opts.connection)
 	return cmd
 }
 
@@ -99,6 +105,9 @@ func attachHere(ctx context.Context, a *app, job string, opts attachOptions) (co
 	if err != nil {
 		return 0, err
 	}
+	if err := opts.shown.check(jobs); err != nil {
+		return 0, err
+	}
 	began, err := d.Began() // perhaps under an earlier engine
 	if err != nil {
 		return 0, err
@@ -109,6 +118,7 @@ func attachHere(ctx context.Context, a *app, job string, opts attachOptions) (co
 	options := view.Options{
 		Mode: opts.mode, Color: a.color, Time: opts.time, Verbose: opts.verbose, Jobs: jobs, Begin: began,
 		Version: d.Self.Version, DataDir: d.Self.DataDir, Socket: d.Server.Socket, PID: d.Self.PID,
+		Prefix: opts.shown.prefix, Shows: opts.shown.filter(jobs),
 	}
 	if !opts.history && opts.mode != ui.JSON {
 		if options.Past, err = d.Past(ctx); err != nil {
@@ -144,9 +154,13 @@ func attachCluster(ctx context.Context, a *app, id string, opts attachOptions) e
 		err = failed("job %q is not running in %v", id, t.server).withHint("see what it did with: taskrun events%s %s", opts.words(), id)
 	}
 	r := &clusterRun{a: a, at: opts.connection, alone: true, jobs: []clusterJob{t}}
-	options := view.Options{Mode: opts.mode, Color: a.color, Time: opts.time, Verbose: opts.verbose}
+	options := view.Options{Mode: opts.mode, Color: a.color, Time: opts.time, Verbose: opts.verbose, Prefix: opts.shown.prefix}
+	if err == nil {
+		err = opts.shown.check(r.apiJobs())
+	}
 	var past []event.Event
 	if err == nil {
+		options.Shows = opts.shown.filter(r.apiJobs())
 		options.Begin = time.Unix(0, *t.job.SubmitTime)
 		r.run = cluster.New([]cluster.Job{{Job: t.job, Server: t.server}})
 		if !opts.history && opts.mode != ui.JSON {

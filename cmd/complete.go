@@ -57,6 +57,11 @@ func completeTasks(a *app, cmd *cobra.Command, c *connection) {
 	completeFlag(cmd, "task", completeFrom(a, c, tasksBy(c, client.TaskNames)))
 }
 
+// completeTaskGroups completes the values of --group.
+func completeTaskGroups(a *app, cmd *cobra.Command, c *connection) {
+	completeFlag(cmd, "group", completeFrom(a, c, tasksBy(c, client.GroupNames)))
+}
+
 // completeJob completes the only argument of a command with the jobs that
 // wanted accepts.
 func completeJob(a *app, c *connection, wanted func(client.Job) bool) cobra.CompletionFunc {
@@ -101,17 +106,27 @@ func completeGroups(a *app, c *connection) cobra.CompletionFunc {
 
 func anyJob(client.Job) bool { return true }
 
-// completeCodeFrom completes the values of --exit-code-from from the job files
-// on the command line.
-func completeCodeFrom(a *app, cmd *cobra.Command, opts jobOptions) {
+// completeFromFiles completes the values of a flag from the job files on the command
+// line.
+func completeFromFiles(a *app, cmd *cobra.Command, flag string, opts jobOptions, names func([]*api.Job) []string) {
 	opts.Outline = true // completion reports no errors
-	completeFlag(cmd, "exit-code-from", func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	completeFlag(cmd, flag, func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		if slices.Contains(args, "-") {
 			return nil, cobra.ShellCompDirectiveNoFileComp // stdin belongs to the shell
 		}
 		files, _, _ := a.read(cmd.Context(), args, opts) // a file that cannot be read has no tasks
-		return startingWith(codeFromNames(jobfile.Jobs(files)), prefix), cobra.ShellCompDirectiveNoFileComp
+		return startingWith(names(jobfile.Jobs(files)), prefix), cobra.ShellCompDirectiveNoFileComp
 	})
+}
+
+// groupNames returns the names of all groups.
+func groupNames(jobs []*api.Job) (names []string) {
+	for _, j := range jobs {
+		for _, g := range j.TaskGroups {
+			names = append(names, *g.Name)
+		}
+	}
+	return names
 }
 
 // codeFromNames returns the shortest unambiguous name of each task.

@@ -14,7 +14,7 @@ import (
 
 type logsOptions struct {
 	connection
-	task           string
+	shown          shownTasks
 	follow         bool
 	tail           int
 	since          time.Time
@@ -37,6 +37,10 @@ not running, show its latest run. With RUN, show only its tasks: it is a run as
 "taskrun runs" lists it, or a file that "taskrun export" wrote.
 
 ` + targetHelp + `
+
+--task and --group select tasks among the TARGETs. They may be repeated and
+combined. With --prefix none, lines of several tasks have no prefix either; with
+task or alloc, lines of a single task have one.
 
 With --address, --follow continues until Ctrl-C.
 
@@ -66,7 +70,6 @@ Exit codes:
 	}
 	flags := cmd.Flags()
 	opts.bind(flags)
-	flags.StringVar(&opts.task, "task", "", "show only this `task` of the TARGETs")
 	flags.BoolVarP(&opts.follow, "follow", "f", false, "continue with new output until the run ends")
 	flags.IntVarP(&opts.tail, "tail", "n", -1, "show the last `lines` of each stream; negative: all")
 	flags.Var(pastTime{&opts.since}, "since", "show lines since a `time`: 5m ago, or RFC 3339")
@@ -76,7 +79,9 @@ Exit codes:
 	flags.BoolVar(&opts.stdout, "stdout", false, "show only stdout")
 	flags.BoolVar(&opts.stderr, "stderr", false, "show only stderr")
 	completeJobs(a, cmd, &opts.connection)
+	opts.shown.bind(cmd)
 	completeTasks(a, cmd, &opts.connection)
+	completeTaskGroups(a, cmd, &opts.connection)
 	return cmd
 }
 

@@ -34,16 +34,17 @@ func (l *logsSession) run(ctx context.Context, servers []*client.Server, all []*
 	ctx, stop := l.a.stoppable(ctx)
 	defer stop()
 	tasks := l.of(all)
-	for _, name := range []string{l.opts.task, l.opts.job} {
-		if len(tasks) == 0 && name != "" {
-			return targetError(&client.UnknownError{Target: name}, all, exitFailed)
-		}
+	if err := l.checkShown(all); err != nil {
+		return err
+	}
+	if len(tasks) == 0 && l.opts.job != "" {
+		return targetError(&client.UnknownError{Target: l.opts.job}, all, exitFailed)
 	}
 	format := ui.TimeNone
 	if l.opts.timestamps {
 		format = ui.TimeISO
 	}
-	l.view = view.NewLogs(l.a.streams, l.opts.mode, l.a.color, format, ui.PrefixAuto, l.labels(all, tasks))
+	l.view = view.NewLogs(l.a.streams, l.opts.mode, l.a.color, format, l.opts.shown.prefix, l.labels(all, tasks))
 	err := impatient(ctx, func() (err error) {
 		if l.opts.follow && servers != nil {
 			err = l.follow(ctx, servers)
@@ -59,8 +60,19 @@ func (l *logsSession) run(ctx context.Context, servers []*client.Server, all []*
 func (l *logsSession) of(tasks []*client.Task) []*client.Task {
 	return slices.DeleteFunc(l.selected.Of(tasks), func(t *client.Task) bool {
 		old := t.Server.Address != "" && t.Outlived() && !l.opts.all && !l.selected.ByID(t)
-		return t.Name == "" || old || l.opts.task != "" && t.Name != l.opts.task
+		return t.Name == "" || old || !l.opts.shown.selects(t.Job(), t.Alloc.TaskGroup, t.Index, t.Name)
 	})
+}
+
+// checkShown refuses names of tasks and groups that the targets do not have.
+func (l *logsSession) checkShown(all []*client.Task) error {
+	var k knownTasks
+	for _, t := range l.selected.Of(all) {
+		if t.Name != "" {
+			k.add(t.Job(), t.Alloc.TaskGroup, t.Index, t.Name)
+		}
+	}
+	return k.check(&l.opts.shown, exitFailed)
 }
 
 func (l *logsSession) labels(all, tasks []*client.Task) []view.Label {

@@ -141,6 +141,7 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 	default:
 		r.display = view.New(a.streams, view.Options{
 			Mode: opts.mode, Color: a.color, Time: opts.time, Verbose: opts.verbose,
+			Prefix: opts.shown.prefix, Shows: opts.shown.filter(jobfile.Jobs(files)),
 			Jobs: jobfile.Jobs(files), Warnings: asDiagnostics(warnings), Untested: asDiagnostics(opts.untested),
 			Begin: b.began, Version: currentVersion().Version, DataDir: b.dataDir, Socket: r.socket, Virtual: b.virtual != nil,
 		})

@@ -46,6 +46,8 @@ var samples = map[string][3]string{
 	"force":             {"true", "false", "true"},
 	"format":            {"svg", "html", "json"},
 	"follow":            {"true", "false", "true"},
+	"group":             {"file", "env", "flag"},
+	"prefix":            {"task", "alloc", "none"},
 	"index":             {"1", "2", "3"},
 	"init":              {"file.hcl", "env.hcl", "flag.hcl"},
 	"yes":               {"true", "false", "true"},

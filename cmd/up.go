@@ -39,6 +39,8 @@ On a terminal, a last line sums up a run with several tasks that has taken a
 second: how many tasks run, start, have ended and have failed, and since when.
 It gives way to everything else, and never enters a pipe or a file.
 
+` + showHelp + `
+
 With --no-restart taskrun does not restart a task that fails, and does not
 reschedule its allocation: a batch job that exits with 9 fails at once. The flag
 changes the jobs of the files before they start. It cannot be combined with
@@ -100,6 +102,7 @@ completed does not count as failed.`,
 	bindOutput(cmd, &opts.mode, "plain, json or quiet")
 	bindTime(cmd, &opts.time)
 	bindVerbose(flags, &opts.verbose)
+	opts.shown.bind(cmd)
 	opts.report.bind(cmd)
 	flags.StringVar(&opts.http, "http", "", "also serve Nomad's HTTP API at this `address`, such as 127.0.0.1:4646; requires the printed token")
 	flags.BoolVar(&opts.agent, "agent", false, "run the jobs in the agent of the data directory; see: taskrun agent")
@@ -112,7 +115,9 @@ completed does not count as failed.`,
 	opts.bindOffline(flags)
 	flags.BoolVar(&opts.update, "update", false, "change the jobs where they run; see: taskrun update")
 	hide(flags, "rehearse", "offline", "update")
-	completeCodeFrom(a, cmd, opts.jobOptions)
+	completeFromFiles(a, cmd, "exit-code-from", opts.jobOptions, codeFromNames)
+	completeFromFiles(a, cmd, "task", opts.jobOptions, codeFromNames)
+	completeFromFiles(a, cmd, "group", opts.jobOptions, groupNames)
 	complete(cmd, "until", "running", "running=10s", "healthy")
 	return cmd
 }

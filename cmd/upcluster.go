@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"taskrun/cmd/cluster"
+	"taskrun/cmd/jobfile"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
 	"taskrun/cmd/ui/view"
@@ -50,6 +51,7 @@ func upCluster(ctx context.Context, a *app, args []string, opts upOptions) error
 	}
 	return r.show(ctx, past, p, view.Options{
 		Mode: opts.mode, Color: a.color, Time: opts.time, Verbose: opts.verbose, Warnings: warnings, Begin: began,
+		Prefix: opts.shown.prefix, Shows: opts.shown.filter(jobfile.Jobs(files)),
 	})
 }
 

@@ -22,6 +22,7 @@ type upOptions struct {
 	mode     ui.Mode
 	time     ui.TimeFormat
 	verbose  bool
+	shown    shownTasks
 	timeout  time.Duration
 	until    verdict.Until
 	failFast bool
@@ -65,6 +66,9 @@ func (o *upOptions) entry() preflight.Entry {
 
 func (o *upOptions) policy(files []jobfile.File) (verdict.Policy, error) {
 	p := verdict.Policy{Until: o.until.Running, Healthy: o.until.Healthy, Timeout: o.timeout, FailFast: o.failFast}
+	if err := o.shown.check(jobfile.Jobs(files)); err != nil {
+		return p, err
+	}
 	if o.timeout < 0 {
 		return p, usageError("cannot use a negative timeout: %v", o.timeout)
 	}

@@ -18,6 +18,10 @@ type flagGroup struct {
 	flags []string
 }
 
+// inGroup is the annotation of a flag that is in a group, although the flag with that
+// name of another command is not.
+const inGroup = "group"
+
 // flagGroups are the groups in which help lists flags. Flags in none of them
 // are specific to a command, and come first.
 var flagGroups = []flagGroup{
@@ -80,13 +84,18 @@ func writeFlags(out *strings.Builder, cmd *cobra.Command) {
 				set.AddFlag(f)
 			}
 		}
+		own.VisitAll(func(f *pflag.Flag) {
+			if slices.Contains(f.Annotations[inGroup], group.title) {
+				set.AddFlag(f)
+			}
+		})
 		if set.HasFlags() {
 			fmt.Fprintf(&groups, "\n%s flags:\n%s", group.title, set.FlagUsagesWrapped(helpWidth))
 		}
 	}
 	rest := pflag.NewFlagSet("", pflag.ContinueOnError)
 	own.VisitAll(func(f *pflag.Flag) {
-		if !slices.ContainsFunc(flagGroups, func(g flagGroup) bool { return slices.Contains(g.flags, f.Name) }) {
+		if f.Annotations[inGroup] == nil && !slices.ContainsFunc(flagGroups, func(g flagGroup) bool { return slices.Contains(g.flags, f.Name) }) {
 			rest.AddFlag(f)
 		}
 	})

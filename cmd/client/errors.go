@@ -19,14 +19,14 @@ func ambiguous(target string, matches []*Task, labels map[*Task]string) error {
 	for i, t := range matches {
 		names[i] = labels[t]
 	}
-	return fmt.Errorf("%q is ambiguous: %s", target, listed(names))
+	return fmt.Errorf("%q is ambiguous: %s", target, Listed(names))
 }
 
 // maxListed is how many names a message lists.
 const maxListed = 10
 
-// listed joins the first names, and counts the rest.
-func listed(names []string) string {
+// Listed joins the first names, and counts the rest.
+func Listed(names []string) string {
 	if more := len(names) - maxListed; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxListed], ", "), more)
 	}

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -37,13 +36,7 @@ func (t *Task) taskNamesIn(job string) []string {
 	if t.Name == "" {
 		return nil
 	}
-	group := t.Alloc.TaskGroup
-	instance := fmt.Sprintf("%s[%d]", group, t.Index)
-	return []string{
-		t.Name, group + "/" + t.Name, instance + "/" + t.Name,
-		job + "/" + t.Name, job + "/" + group + "/" + t.Name, job + "/" + instance + "/" + t.Name,
-		t.Alloc.Name + "/" + t.Name,
-	}
+	return append(event.TaskNames(job, t.Alloc.TaskGroup, t.Index, t.Name), t.Alloc.Name+"/"+t.Name)
 }
 
 // groupNames returns the names of the task's allocation.
@@ -51,9 +44,7 @@ func (t *Task) groupNames() []string { return t.groupNamesIn(t.Job()) }
 
 // groupNamesIn returns the names of the task's allocation with this name of its job.
 func (t *Task) groupNamesIn(job string) []string {
-	group := t.Alloc.TaskGroup
-	instance := fmt.Sprintf("%s[%d]", group, t.Index)
-	return []string{group, instance, job + "/" + group, job + "/" + instance, t.Alloc.Name}
+	return append(event.GroupNames(job, t.Alloc.TaskGroup, t.Index), t.Alloc.Name)
 }
 
 // rank returns how a target matches the task.
@@ -238,6 +229,11 @@ func TaskNames(tasks []*Task, prefix string) []string {
 	return startingWith(prefix, tasks, func(t *Task) []string { return []string{t.Name} })
 }
 
+// GroupNames returns the names of groups that start with a prefix.
+func GroupNames(tasks []*Task, prefix string) []string {
+	return startingWith(prefix, tasks, func(t *Task) []string { return []string{t.Alloc.TaskGroup} })
+}
+
 // startingWith returns the sorted names that start with a prefix.
 func startingWith(prefix string, tasks []*Task, names func(*Task) []string) (found []string) {
 	for _, t := range tasks {
@@ -279,5 +275,5 @@ func Running(tasks []*Task) string {
 			names = append(names, labels[t])
 		}
 	}
-	return listed(names)
+	return Listed(names)
 }

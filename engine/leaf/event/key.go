@@ -1,6 +1,7 @@
 package event
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/hashicorp/nomad/api"
@@ -38,4 +39,21 @@ func JobName(key string) string {
 func NamesJob(name, key string) bool {
 	_, id := SplitJobKey(key)
 	return name == JobName(key) || name == id
+}
+
+// TaskNames returns what users call a task in the allocation of a group with an
+// index, [JOB/][GROUP[INDEX]/]TASK, shortest first.
+func TaskNames(job, group string, index int, task string) []string {
+	instance := fmt.Sprintf("%s[%d]", group, index)
+	return []string{
+		task, group + "/" + task, instance + "/" + task,
+		job + "/" + task, job + "/" + group + "/" + task, job + "/" + instance + "/" + task,
+	}
+}
+
+// GroupNames returns what users call a group, or its allocation with an index:
+// [JOB/]GROUP[INDEX].
+func GroupNames(job, group string, index int) []string {
+	instance := fmt.Sprintf("%s[%d]", group, index)
+	return []string{group, instance, job + "/" + group, job + "/" + instance}
 }
