@@ -42,6 +42,7 @@ var floors = []floor{
 	{"cmd/preflight", "engine/leaf/allocdir drivers drivers/catalog hooks hooks/mesh hooks/secrets hooks/template jobspec/...", "", "checks jobs against the contracts and what implements them, and starts nothing"},
 	{"cmd/jobfile", "jobspec/...", "", "job files, and the stubs beside them"},
 	{"cmd/neighbors", "cmd/client engine/httpapi engine/leaf/service", "", "asks the other runs of a user for their services"},
+	{"cmd/watch", "drivers/process engine/update jobspec/glob", "", "files that change and what follows: decided purely, carried out in processes of the run"},
 	{"cmd/tarball", "", "", "files in tar streams, and out of them; knows no tasks"},
 	{"cmd/textfile", "jobspec", "", "files that are formatted"},
 	{"cmd/source", "cmd/client cmd/history cmd/verdict drivers/process/keeper engine engine/httpapi engine/leaf/event engine/leaf/allocdir engine/leaf/tasklog", "", "follows a run: of the engine here, of a run directory and its socket; shows and starts nothing"},
@@ -172,7 +173,7 @@ var homes = []home{
 
 	{"github.com/gorilla/websocket", "engine/httpapi/sessions cmd/client", "engine/httpapi", "sessions of commands, as Nomad's client speaks them, and faster with an engine of this machine"},
 
-	{"github.com/fsnotify/fsnotify", "cmd/neighbors engine/httpapi/files", "", "runs that begin, and files of tasks that clients follow; viper has it in already"},
+	{"github.com/fsnotify/fsnotify", "cmd/neighbors cmd/watch engine/httpapi/files", "", "runs that begin, files of users, and files of tasks that clients follow; viper has it in already"},
 	{"github.com/hashicorp/go-hclog", "engine/httpapi/node", "", "the log of an agent, as Nomad writes its own"},
 	{"github.com/hashicorp/go-bexpr", "engine/httpapi/rest", "", "the language of Nomad's filters"},
 

@@ -71,6 +71,9 @@ func runUnderKeeper(ctx context.Context, a *app, watch *keeper.Watch, path strin
 	if opts.enforce {
 		warnings = append(warnings, preflight.EnforceMemory(preflightFiles(files), a.drivers())...)
 	}
+	if in := b.input.Watch; in != nil {
+		in.restore(&opts)
+	}
 	p, err := opts.policy(files)
 	if err != nil {
 		return err
@@ -78,6 +81,9 @@ func runUnderKeeper(ctx context.Context, a *app, watch *keeper.Watch, path strin
 	r, stop := newRun(a, files, warnings, opts, p, surroundings{dataDir: dataDir, watch: watch, began: b.input.Began, detached: true, given: b.input.Given})
 	defer stop()
 	b.engineRun, r.decided = r, b.remember
+	if in := b.input.Watch; in != nil {
+		r.follow = func(ctx context.Context) { watchFiles(ctx, a, r, in.Names, nil, opts, in.Since) }
+	}
 	r.specs = func() (map[string][]byte, error) { return b.input.Specs, nil }
 	if resumed {
 		b.memory = watch.Held(heldCause)

@@ -27,7 +27,18 @@ type backgroundInput struct {
 	Local string                        // stubs file; empty: none
 	Log   string                        // where it is before the run has a directory
 	Began time.Time
+	Watch *watchInput       // nil: the files are not followed
 	Dirs  map[string]string // run directories, by job
+}
+
+// watchInput is what an engine needs to read the job files again. The flags that it
+// has itself are not part of it.
+type watchInput struct {
+	Names, Vars, VarFiles []string
+	SecretVars            bool
+	Stubs                 string
+	Strict, NoRestart     bool
+	Since                 time.Time // the files were read later
 }
 
 // encode writes the input to a file that only this user can read.

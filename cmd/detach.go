@@ -47,6 +47,9 @@ func runDetach(ctx context.Context, a *app, files []jobfile.File, warnings jobsp
 	if err != nil {
 		return errors.Join(err, os.Remove(log.Name()))
 	}
+	if opts.watch {
+		input.Watch = newWatchInput(files, opts)
+	}
 	path, err := input.encode()
 	if err != nil {
 		return errors.Join(err, os.Remove(log.Name()))

@@ -101,7 +101,9 @@ func (a *app) read(ctx context.Context, names []string, opts jobOptions) ([]jobf
 
 // secretVars reports whether values of --var come from the environment or the
 // config file, where they may be secrets.
-func (o *jobOptions) secretVars() bool { return len(o.Vars) > 0 && !o.flags.Changed("var") }
+func (o *jobOptions) secretVars() bool {
+	return o.SecretVars || len(o.Vars) > 0 && o.flags != nil && !o.flags.Changed("var")
+}
 
 // bindStubs adds the flags of commands that use stubs. --local is the old
 // spelling of --stubs.

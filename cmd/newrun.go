@@ -103,6 +103,7 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 		OnRun:        b.watch.Run,
 		Chance:       random,
 		Durable:      b.detached,
+		Patient:      opts.watch,
 	})
 	for name, d := range a.drivers() {
 		if d, ok := d.(drivers.HostPathUser); ok && !opts.hostPaths { // a folder of the data directory in place of each path

@@ -1,13 +1,18 @@
 package cmd
 
 import (
+	"context"
+	"slices"
+
 	"github.com/spf13/cobra"
 
+	"taskrun/cmd/jobfile"
 	"taskrun/cmd/ui"
 )
 
 func newRehearseCommand(a *app) *cobra.Command {
 	opts := upOptions{mode: ui.Plain, time: ui.TimeClock, rehearse: true}
+	watches := false
 	cmd := &cobra.Command{
 		Use:   "rehearse [FILE...]",
 		Short: "Dry run: do everything except start tasks",
@@ -43,10 +48,16 @@ Exit codes:
 			if opts.download && (cmd.Flags().Changed("seed") || opts.offline || opts.virtual) {
 				return usageError("--download cannot be combined with --seed, --offline or --virtual: it takes place in real time")
 			}
-			if err := opts.startReports(a, "taskrun rehearse"); err != nil {
-				return err
+			if watches {
+				return a.rerun(cmd.Context(), func(ctx context.Context, files *watched) error {
+					opts := opts
+					opts.onRead = func(read []jobfile.File) {
+						files.add(sourcesToWatch(slices.Concat(args, jobFileNames(read)), read, opts.jobOptions, nil)...)
+					}
+					return rehearseOnce(ctx, a, args, opts)
+				})
 			}
-			return upHere(cmd.Context(), a, args, opts)
+			return rehearseOnce(cmd.Context(), a, args, opts)
 		},
 	}
 	flags := cmd.Flags()
@@ -57,6 +68,7 @@ Exit codes:
 	opts.machineOptions.bind(flags)
 	opts.bindOffline(flags)
 	opts.bindTimeout(flags)
+	bindAgain(flags, &watches)
 	flags.BoolVar(&opts.download, "download", false, "download artifacts, in real time")
 	flags.Uint64Var(&opts.seed, "seed", 1, "`number` from which all random numbers derive")
 	// What is the default now.
@@ -67,4 +79,13 @@ Exit codes:
 	bindVerbose(flags, &opts.verbose)
 	opts.report.bind(cmd)
 	return cmd
+}
+
+func rehearseOnce(ctx context.Context, a *app, args []string, opts upOptions) error {
+	if err := opts.startReports(a, "taskrun rehearse"); err != nil {
+		return err
+	}
+	drivers, health := a.drivers, a.healthOf
+	defer func() { a.drivers, a.healthOf = drivers, health }()
+	return upHere(ctx, a, args, opts)
 }

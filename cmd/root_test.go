@@ -87,6 +87,7 @@ var samples = map[string][3]string{
 	"token":             {"file", "env", "flag"},
 	"tty":               {"true", "false", "auto"},
 	"until-fail":        {"true", "false", "true"},
+	"watch":             {"true", "false", "true"},
 	"until":             {"running=1s", "running=2s", "running=3s"},
 	"to":                {"file.html", "env.html", "flag.html"},
 	"history":           {"true", "false", "true"},

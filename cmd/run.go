@@ -46,6 +46,7 @@ type engineRun struct {
 	result   view.Result                       // how it ended
 	serve    func()                            // lets clients in; nil: there are none
 	shared   bool                              // the watch belongs to the caller
+	follow   func(ctx context.Context)         // follows the files of the run; may be nil
 	specs    func() (map[string][]byte, error) // the jobs without their secrets, by ID
 
 	// Of a run in the background.
@@ -107,7 +108,9 @@ func (r *engineRun) run(ctx context.Context, jobs []*api.Job) (int, error) {
 	}
 	kept := make(chan error, 1)
 	go func() { kept <- r.keepJobs() }() // no task waits for it
+	endFollow := r.beginFollow(ctx)
 	failure := errors.Join(loop.Run(ctx), r.failure)
+	endFollow()
 	r.takeNoOrders()
 	if failure != nil && !r.verdict.Broke(failure) {
 		r.display.Say(failure.Error())
@@ -126,6 +129,23 @@ func (r *engineRun) run(ctx context.Context, jobs []*api.Job) (int, error) {
 	}
 	r.result = resultOf(r.verdict)
 	return r.verdict.Code(), nil
+}
+
+// beginFollow begins to follow the files of the run, if that is wanted.
+func (r *engineRun) beginFollow(ctx context.Context) (end func()) {
+	if r.follow == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		r.follow(ctx)
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
 }
 
 // ending returns how the run ended, after run.

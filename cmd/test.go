@@ -25,7 +25,8 @@ type testOptions struct {
 	verbose  bool
 	format   diagnosticFormat
 	report   reportOptions
-	init     string // job file to write a test file for
+	watched  *watched // learns which files were read; may be nil
+	init     string   // job file to write a test file for
 }
 
 // usualSeed is the seed of runs unless another one is given: a virtual run that
@@ -50,6 +51,7 @@ func (s *seed) Type() string { return "number" }
 
 func newTestCommand(a *app) *cobra.Command {
 	opts := testOptions{format: formatPlain, seed: usualSeed}
+	watches := false
 	cmd := &cobra.Command{
 		Use:   "test [PATH...]",
 		Short: "Run the tests of job files, in virtual time",
@@ -76,12 +78,22 @@ Exit codes:
   taskrun test --filter crash --verbose web.nomadtest.hcl
   taskrun test --output github --junit report.xml jobs`,
 		ValidArgsFunction: completeTestFiles,
-		RunE:              func(cmd *cobra.Command, args []string) error { return runTest(cmd.Context(), a, args, opts) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if watches && opts.init == "" {
+				return a.rerun(cmd.Context(), func(ctx context.Context, files *watched) error {
+					opts := opts
+					opts.watched = files
+					return runTest(ctx, a, args, opts)
+				})
+			}
+			return runTest(cmd.Context(), a, args, opts)
+		},
 	}
 	flags := cmd.Flags()
 	opts.bind(flags)
 	flags.StringVar(&opts.filter, "filter", "", "play only the runs whose FILE/NAME contains this `text`, or matches it as a regular expression")
 	completeFlag(cmd, "filter", completeTestRuns)
+	bindAgain(flags, &watches)
 	flags.BoolVar(&opts.failFast, "fail-fast", false, "stop at the first run that fails")
 	flags.Var(&opts.seed, "seed", "number from which all random numbers derive")
 	flags.BoolVar(&opts.update, "update-snapshots", false, "store the events of runs as their snapshots")
@@ -124,7 +136,11 @@ func runTest(ctx context.Context, a *app, args []string, opts testOptions) error
 	}
 	code := exitOK
 	view := newTestView(a, opts, runs)
-	if err = playTests(ctx, a, view, dirs); err != nil {
+	err = playTests(ctx, a, view, dirs)
+	if opts.watched != nil && ctx.Err() != nil {
+		return stopped(ctx, err) // the tests begin again, or end: a part of them says nothing
+	}
+	if err != nil {
 		err = stopped(ctx, err)
 		code = exitCode(err)
 	}

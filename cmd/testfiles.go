@@ -28,11 +28,17 @@ type testFile struct {
 // those of all files.
 func (a *app) readTests(ctx context.Context, paths []string, opts testOptions, dirs testDirs) ([]*testFile, jobspec.Diagnostics, error) {
 	names, diagnostics := jobtest.Find(paths)
+	opts.watched.addTests(paths, names)
 	opts.SecretVars = opts.secretVars()
 	player := a.player(opts.Options, dirs.virtual)
+	if w := opts.watched; w != nil {
+		w.add(opts.VarFiles...)
+		player.OnRead = func(f jobfile.File) { w.add(sourcesToWatch([]string{f.Name}, []jobfile.File{f}, jobOptions{}, nil)...) }
+	}
 	var files []*testFile
 	for _, name := range names {
 		file, found := jobtest.Read(name)
+		opts.watched.addTest(file)
 		f := &testFile{File: file, wrong: found.HasErrors()}
 		if !f.wrong {
 			more, err := checkTest(ctx, player, file)

@@ -108,6 +108,7 @@ completed does not count as failed.`,
 	flags.BoolVar(&opts.agent, "agent", false, "run the jobs in the agent of the data directory; see: taskrun agent")
 	flags.BoolVar(&opts.noRestart, "no-restart", false, "never restart or reschedule what fails")
 	flags.BoolVarP(&opts.detach, "detach", "d", false, "run in the background; return once the run has started")
+	bindWatch(flags, &opts.watch)
 	flags.BoolVar(&opts.wait, "wait", false, "with --detach: return once every deployment is healthy, or every task has run for 10s")
 	// Old spellings of the commands rehearse and update.
 	flags.BoolVar(&opts.rehearse, "rehearse", false, "dry run: do everything except start tasks; see: taskrun rehearse")
@@ -131,6 +132,10 @@ func runUp(ctx context.Context, a *app, args []string, opts upOptions) error {
 	switch {
 	case err != nil:
 		return err
+	case opts.watch && (remote || opts.agent):
+		return usageError("--watch cannot be combined with --address or --agent: it follows the files of a run on this machine")
+	case opts.watch && opts.repeats():
+		return usageError("--watch cannot be combined with --repeat or --until-fail")
 	case opts.agent:
 		return upAgent(ctx, a, args, opts, remote)
 	case remote && opts.repeats():

@@ -20,6 +20,9 @@ func readToRun(ctx context.Context, a *app, args []string, opts *upOptions, data
 	if err != nil {
 		return nil, nil, err
 	}
+	if opts.onRead != nil {
+		opts.onRead(files)
+	}
 	opts.dataDir = dataDir
 	c, done, err := a.preflight(opts.entry(), files, opts.jobOptions, opts.machineOptions)
 	if err != nil {

@@ -19,6 +19,7 @@ func upHere(ctx context.Context, a *app, args []string, opts upOptions) error {
 		return err
 	}
 	defer opts.reports.closeSection()
+	opts.since = time.Now()
 	dataDir, removeData, err := dataDirFor(a, opts)
 	if err != nil {
 		return err
@@ -37,6 +38,9 @@ func upHere(ctx context.Context, a *app, args []string, opts upOptions) error {
 		return err
 	}
 	p, err := opts.policy(files)
+	if err == nil && opts.watch {
+		err = checkWatchable(files)
+	}
 	if err != nil {
 		return err
 	}
@@ -56,6 +60,9 @@ func upHere(ctx context.Context, a *app, args []string, opts upOptions) error {
 	}
 	r, stop := newRun(a, files, warnings, opts, p, surroundings{dataDir: dataDir, watch: keeper.New(), began: time.Now(), port: port})
 	defer stop()
+	if opts.watch {
+		r.follow = func(ctx context.Context) { watchFiles(ctx, a, r, jobFileNames(files), files, opts, opts.since) }
+	}
 	code, err := r.run(ctx, jobfile.Jobs(files))
 	if err != nil {
 		err = submitError(err, dataDir)

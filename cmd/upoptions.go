@@ -40,6 +40,9 @@ type upOptions struct {
 	update   bool
 	agent    bool // run the jobs in an agent
 	detach   bool
+	watch    bool                 // follow the files
+	since    time.Time            // when reading them began
+	onRead   func([]jobfile.File) // learns what was read, with errors or not; may be nil
 	wait     bool
 	report   reportOptions
 	reports  *reporter // nil: the command reports nothing
@@ -131,6 +134,8 @@ func (o *upOptions) startReports(a *app, command string) (err error) {
 // checkHere refuses combinations of flags that do not work on this machine.
 func (o *upOptions) checkHere() error {
 	switch {
+	case o.watch && o.update:
+		return usageError("--watch cannot be combined with --update").withHint("taskrun up --watch starts a run that follows its files")
 	case o.offline && !o.rehearse:
 		return usageError("--offline is for rehearsals: use it with taskrun rehearse")
 	case o.update && (o.rehearse || o.noRestart || o.http != ""):

@@ -22,6 +22,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/cmd/jobfile"
 	"taskrun/cmd/jobtest"
 	"taskrun/drivers"
 	"taskrun/engine/leaf/allocdir"
@@ -49,6 +50,8 @@ type Options struct {
 	// Records is the directory in which later commands look for what is left of
 	// real runs; see the keeper. Empty: nothing is found there.
 	Records string
+	// OnRead, if set, is called with each job file, which may have errors.
+	OnRead func(jobfile.File)
 	// MaxEvents is how many events a run may have; 0 means MaxEvents.
 	MaxEvents int64
 	// PortDir is where runs of this user tell each other which ports they gave out;

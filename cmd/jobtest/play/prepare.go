@@ -105,6 +105,9 @@ func (p *Player) read(ctx context.Context, f *jobtest.File, made *Prepared, path
 		return jobfile.File{File: &jobspec.File{}}, diagnostics, err
 	}
 	file := files[0]
+	if p.OnRead != nil {
+		p.OnRead(file)
+	}
 	c := &preflight.Case{
 		Entry: preflight.Up, Stubs: file.Stubs, StubsBroken: jobfile.StubsUnknown(files),
 		Files:   []preflight.File{{File: file.File, Job: file.Draft, Name: file.Name}},

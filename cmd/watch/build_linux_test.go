@@ -1,0 +1,64 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestBuild(t *testing.T) { // not parallel: processes of a program are found by what they have in common
+	b := NewBuilds(os.Environ())
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "make.sh"), []byte("#!/bin/sh\necho made in $(pwd)\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		command      []string
+		output, fail string
+	}{
+		"it succeeds":              {[]string{"sh", "-c", "echo out; echo err >&2"}, "out\nerr", ""},
+		"it fails":                 {[]string{"sh", "-c", "echo why; exit 3"}, "why", "exit code 3"},
+		"it is killed":             {[]string{"sh", "-c", "kill -9 $$"}, "", "signal: killed"},
+		"there is no such command": {[]string{"nonesuch-build"}, "", `there is no command "nonesuch-build" in PATH`},
+		"a command of the project": {[]string{"./make.sh"}, "made in " + dir, ""},
+		"it leaves a process":      {[]string{"sh", "-c", "sleep 1000 & echo done"}, "done", ""},
+		"it floods":                {[]string{"sh", "-c", "yes | head -c 1000000; echo end"}, "… (the last 64 KiB)", ""},
+	} {
+		output, err := b.Build(t.Context(), dir, c.command)
+		if !strings.HasPrefix(output, c.output) || len(output) > maxOutput+100 {
+			t.Errorf("%s: output %.100q, want %q", name, output, c.output)
+		}
+		if err != nil && err.Error() != c.fail || err == nil && c.fail != "" {
+			t.Errorf("%s: %v, want %q", name, err, c.fail)
+		}
+	}
+	started := filepath.Join(dir, "started")
+	ctx, cancel := context.WithCancel(t.Context())
+	failure := make(chan error)
+	go func() {
+		_, err := b.Build(ctx, dir, []string{"sh", "-c", "trap '' INT TERM; sleep 1000 & echo > started; wait; sleep 1000"})
+		failure <- err
+	}()
+	for deadline := time.Now().Add(20 * time.Second); ; <-time.After(time.Millisecond) {
+		if _, err := os.Stat(started); err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the build has not begun")
+		}
+	}
+	cancel()
+	if err := <-failure; !errors.Is(err, context.Canceled) {
+		t.Errorf("an interrupted build returns %v", err)
+	}
+	if err := b.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := b.Build(t.Context(), dir, []string{"true"}); err == nil {
+		t.Error("there is a build after the end")
+	}
+}
