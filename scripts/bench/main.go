@@ -30,7 +30,7 @@ func main() {
 	flag.IntVar(&o.runs, "runs", 30, "runs of what takes milliseconds; the median counts")
 	flag.IntVar(&o.tasks, "tasks", 1000, "tasks that run at once")
 	flag.IntVar(&o.mib, "mib", 256, "output of one task, in MiB")
-	only := flag.String("only", "act,cpu,commands,tasks,output,exec", "what to measure")
+	only := flag.String("only", "act,cpu,commands,tasks,output,exec,save", "what to measure")
 	flag.Parse()
 	if err := run(o, strings.Split(*only, ",")); err != nil {
 		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
@@ -50,7 +50,7 @@ func run(o options, parts []string) error {
 	}
 	runners := append([]runner{taskrun(path, "plain"), shell()}, peers()...)
 	bench := map[string]func(options, string, []runner) ([]measure, error){
-		"act": firstAct, "cpu": upOfTrue, "tasks": manyTasks, "output": output, "exec": executions, "commands": commands,
+		"act": firstAct, "cpu": upOfTrue, "tasks": manyTasks, "output": output, "exec": executions, "commands": commands, "save": saved,
 	}
 	var all []measure
 	for _, part := range parts {
