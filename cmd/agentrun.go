@@ -194,7 +194,7 @@ func (r *resident) begin(begin func()) error {
 		begin()
 		r.engine.Found()
 		if n := process.Settle(); n > 0 {
-			r.log.info("killed %d processes that no longer belonged to a task", n)
+			r.log.info("killed processes that no longer belonged to a task: %d", n)
 		}
 	}()
 	return r.stands()
