@@ -9,7 +9,7 @@ import (
 
 // axis returns the headings, and a scale of time over the bars.
 func (p *picture) axis() string {
-	total := p.End.Sub(p.Begin)
+	total := p.End.Sub(p.from)
 	scale := []byte(strings.Repeat(" ", p.bar))
 	tick := "╷"
 	if p.ASCII {
@@ -20,6 +20,9 @@ func (p *picture) axis() string {
 		for _, at := range trace.Ticks(total, p.fits) {
 			c := int(float64(at) / float64(total) * float64(p.bar))
 			label := trace.TickLabel(at)
+			if p.from.After(p.Begin) {
+				label = "-" + trace.TickLabel(total-at)
+			}
 			if c+1+len(label) > p.bar {
 				break
 			}
@@ -46,7 +49,7 @@ func plain(text string) string { return text }
 
 // fits reports whether the labels of ticks at some distance have room.
 func (p *picture) fits(step time.Duration) bool {
-	total := p.End.Sub(p.Begin)
+	total := p.End.Sub(p.from)
 	last := total / step * step
 	widest := max(len(trace.TickLabel(last)), len(trace.TickLabel(last-step)))
 	return float64(step)/float64(total)*float64(p.bar) >= float64(widest+4)

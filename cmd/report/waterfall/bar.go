@@ -10,11 +10,11 @@ import (
 
 // column returns the column of a moment.
 func (p *picture) column(at time.Time) int {
-	total := p.End.Sub(p.Begin)
+	total := p.End.Sub(p.from)
 	if total <= 0 {
 		return 0
 	}
-	return min(max(0, int(float64(at.Sub(p.Begin))/float64(total)*float64(p.bar))), p.bar-1)
+	return min(max(0, int(float64(at.Sub(p.from))/float64(total)*float64(p.bar))), p.bar-1)
 }
 
 // draw draws the bar of a task and its marks.
@@ -31,14 +31,17 @@ func (p *picture) draw(r *trace.Row) string {
 func (p *picture) spans(spans []trace.Span) []glyph {
 	bar := make([]glyph, p.bar)
 	most := make([]time.Duration, p.bar)
-	width := max(1, p.End.Sub(p.Begin)/time.Duration(p.bar))
+	width := max(1, p.End.Sub(p.from)/time.Duration(p.bar))
 	for _, s := range spans {
+		if s.To.Before(p.from) {
+			continue
+		}
 		first, last := p.column(s.From), p.column(s.To)
 		for c := first; c <= last; c++ {
-			from := p.Begin.Add(time.Duration(c) * width)
+			from := p.from.Add(time.Duration(c) * width)
 			in := min(s.To.Sub(from), width)
 			if c == first {
-				in = min(s.Took(), from.Add(width).Sub(s.From))
+				in = min(in, from.Add(width).Sub(s.From), s.Took())
 			}
 			if in > most[c] || bar[c] == blank && (in > 0 || s.Open) {
 				bar[c], most[c] = ofSpan(s), in
@@ -46,6 +49,9 @@ func (p *picture) spans(spans []trace.Span) []glyph {
 		}
 	}
 	for _, s := range spans {
+		if s.From.Before(p.from) {
+			continue
+		}
 		if c := p.column(s.From); s.Kind == trace.Running && c == p.column(s.To) && bar[c] < running {
 			bar[c] = ofSpan(s)
 		}
@@ -55,6 +61,9 @@ func (p *picture) spans(spans []trace.Span) []glyph {
 
 // mark draws a mark over what weighs less.
 func (p *picture) mark(bar []glyph, m trace.Mark) {
+	if m.Time.Before(p.from) {
+		return
+	}
 	c := p.column(m.Time)
 	if g := ofMark(m); g != blank && (bar[c] <= merged || bar[c] < g) {
 		bar[c] = g
@@ -65,7 +74,7 @@ func (p *picture) mark(bar []glyph, m trace.Mark) {
 func (p *picture) text(bar []glyph, spans []trace.Span) string {
 	labels := map[int]string{}
 	for _, s := range spans {
-		if s.Kind != trace.Waiting || s.For == "" {
+		if s.Kind != trace.Waiting || s.For == "" || s.To.Before(p.from) {
 			continue
 		}
 		first, last := p.column(s.From), p.column(s.To)

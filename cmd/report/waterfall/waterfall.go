@@ -23,6 +23,8 @@ type Options struct {
 	Style  *ui.Style
 	ASCII  bool           // the terminal has no other characters
 	Zone   *time.Location // of the time of the beginning
+	// Last limits the bars to what happened last; 0 means that they show everything.
+	Last time.Duration
 }
 
 // Widths, in columns.
@@ -76,6 +78,7 @@ func Lines(t *trace.Trace, opts Options) []string {
 type picture struct {
 	*trace.Trace
 	Options
+	from         time.Time // where bars begin
 	glyphs       *glyphs
 	name, bar    int // widths of columns
 	took, result int // widths of columns; 0: left out
@@ -89,10 +92,13 @@ type cells struct{ bar, took, result string }
 func newPicture(t *trace.Trace, opts Options) *picture {
 	opts.Width = max(opts.Width, leastWidth)
 	p := &picture{
-		Trace: t, Options: opts, glyphs: &unicodeGlyphs, cells: map[*trace.Row]*cells{}, seen: map[glyph]bool{},
+		Trace: t, Options: opts, from: t.Begin, glyphs: &unicodeGlyphs, cells: map[*trace.Row]*cells{}, seen: map[glyph]bool{},
 	}
 	if opts.ASCII {
 		p.glyphs = &asciiGlyphs
+	}
+	if from := t.End.Add(-opts.Last); opts.Last > 0 && from.After(t.Begin) {
+		p.from = from
 	}
 	p.name, p.took, p.result = ui.Width(nameHead), ui.Width(tookHead), ui.Width(resultHead)
 	for _, r := range t.Rows {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -224,5 +225,16 @@ func golden(t *testing.T, name, got string) {
 	want, err := os.ReadFile(path)
 	if diff := cmp.Diff(string(want), got); err != nil || diff != "" {
 		t.Errorf("%s: %v (-want +got):\n%s", path, err, diff)
+	}
+}
+
+// The bars of the last part have nothing from before, and count back from the end.
+func TestLast(t *testing.T) {
+	t.Parallel()
+	tr := trouble()
+	golden(t, "last-80.txt", strings.Join(Lines(tr, Options{Width: 80, Style: ui.NewStyle(false), Last: 25 * time.Hour}), "\n")+"\n")
+	whole := Lines(tr, Options{Width: 80, Style: ui.NewStyle(false)})
+	if more := Lines(tr, Options{Width: 80, Style: ui.NewStyle(false), Last: 1000 * time.Hour}); !slices.Equal(more, whole) {
+		t.Errorf("more than there is:\n%s", strings.Join(more, "\n"))
 	}
 }
