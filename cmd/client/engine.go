@@ -94,8 +94,25 @@ func eachAnswer[T any](ctx context.Context, s *Server, often time.Duration, ques
 
 // FollowTasks calls seen with the tasks of an engine, now and after each
 // change, until the engine does not answer or ctx ends.
-func (s *Server) FollowTasks(ctx context.Context, seen func([]*Task)) {
-	eachAnswer(ctx, s, followTime, s.API.Allocations().List, func(stubs []*api.AllocationListStub) { seen(s.split(stubs)) })
+func (s *Server) FollowTasks(ctx context.Context, seen func([]*Task)) { s.FollowTasksOf(ctx, "", seen) }
+
+// FollowTasksOf is like FollowTasks, for the allocations whose ID begins with a prefix.
+func (s *Server) FollowTasksOf(ctx context.Context, prefix string, seen func([]*Task)) {
+	list := func(q *api.QueryOptions) ([]*api.AllocationListStub, *api.QueryMeta, error) {
+		q.Prefix = prefix
+		return s.API.Allocations().List(q)
+	}
+	eachAnswer(ctx, s, followTime, list, func(stubs []*api.AllocationListStub) { seen(s.split(stubs)) })
+}
+
+// FollowChanges is like FollowTasks, but only says that there was a change. It asks for
+// one allocation, because a list of thousands is large.
+func (s *Server) FollowChanges(ctx context.Context, seen func()) {
+	list := func(q *api.QueryOptions) ([]*api.AllocationListStub, *api.QueryMeta, error) {
+		q.PerPage = 1
+		return s.API.Allocations().List(q)
+	}
+	eachAnswer(ctx, s, followTime, list, func([]*api.AllocationListStub) { seen() })
 }
 
 // FollowJobs is like FollowTasks for jobs, which change with their deployments

@@ -109,6 +109,15 @@ func (j *Job) Promote(ctx context.Context, deployment string, groups []string) e
 	return err
 }
 
+// FailDeployment lets a deployment fail.
+func (j *Job) FailDeployment(ctx context.Context, deployment string) error {
+	s, doing := j.at("fail the deployment of")
+	_, err := order(ctx, s, doing, func(w *api.WriteOptions) (*api.DeploymentUpdateResponse, *api.WriteMeta, error) {
+		return s.API.Deployments().Fail(deployment, w)
+	})
+	return err
+}
+
 // Dispatch runs a parameterized job and returns the ID of the dispatched job.
 func (j *Job) Dispatch(ctx context.Context, meta map[string]string, payload []byte) (id string, err error) {
 	s, doing := j.at("dispatch")

@@ -48,6 +48,19 @@ func Kept(alloc *api.AllocationListStub, name string, state *api.TaskState, open
 	return &Task{Server: &Server{kept: true}, Alloc: alloc, Name: name, State: state, Index: IndexOf(alloc.Name), kept: open}
 }
 
+// Task returns a task of an allocation that events of the server's run name. Its state
+// is not known.
+func (s *Server) Task(alloc *event.Alloc, name string) *Task {
+	namespace, id := event.SplitJobKey(alloc.Job)
+	if s.namespace != "" && s.namespace != api.AllNamespacesNamespace {
+		namespace = s.namespace
+	}
+	return &Task{
+		Server: s, Name: name, State: &api.TaskState{}, Index: IndexOf(alloc.Name),
+		Alloc: &api.AllocationListStub{ID: alloc.ID, Name: alloc.Name, JobID: id, Namespace: namespace, TaskGroup: alloc.Group},
+	}
+}
+
 // split returns the tasks of allocations.
 func (s *Server) split(stubs []*api.AllocationListStub) []*Task {
 	type key struct{ namespace, name string }

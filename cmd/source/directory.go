@@ -52,6 +52,8 @@ type Directory struct {
 	Only []string
 	// NoShutdownDelay makes Stop wait for no shutdown_delay.
 	NoShutdownDelay bool
+	// Alloc is the ID of the only allocation that has wanted outputs; empty: all may.
+	Alloc string
 	// Want selects outputs; nil: all. Tail is the number of their last lines with
 	// which Detail Outputs begins; negative: all. Of these it leaves out those before
 	// Since.
@@ -329,79 +331,4 @@ func (d *Directory) alert() {
 	case d.wake <- struct{}{}:
 	default: // it is awake already
 	}
-}
-
-// followEngines alerts until the run has ended, even if one engine replaces
-// another. If the run was killed, it returns client.ErrGone.
-func (d *Directory) followEngines(ctx context.Context) error {
-	for {
-		if d.followEngine(ctx) {
-			return nil
-		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		back := comesBack(ctx, d.Server.Socket)
-		ended, err := d.Ended()
-		switch {
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case ended || err != nil:
-			return err
-		case !back:
-			return client.ErrGone
-		}
-		d.hold() // the dead engine may not have announced all output
-		d.alert()
-	}
-}
-
-// endTime is the interval of asking the engine whether the jobs of Only have
-// ended. The end of a job without tasks changes nothing that a query could wait
-// for.
-const endTime = time.Second
-
-// followEngine alerts as long as the engine answers, and reports whether the jobs of
-// Only have ended while others continue.
-func (d *Directory) followEngine(ctx context.Context) (ended bool) {
-	ctx, cancel := context.WithCancel(ctx)
-	var following sync.WaitGroup
-	defer following.Wait()
-	defer cancel()
-	often := time.Duration(0)
-	if d.Only != nil {
-		often = endTime
-	}
-	followed := map[outputKey]bool{}
-	following.Go(func() {
-		defer cancel()
-		d.Server.FollowTasks(ctx, func(tasks []*client.Task) {
-			if d.Detail == All || d.Detail == Outputs {
-				d.followOutputs(ctx, &following, tasks, followed)
-			}
-			d.alert()
-		})
-	})
-	d.Server.FollowJobs(ctx, often, func(jobs []*api.JobListStub) {
-		d.alert()
-		if d.onlyEnded(jobs) {
-			ended = true
-			cancel()
-		}
-	})
-	return ended
-}
-
-// onlyEnded reports whether the jobs of Only have ended while others continue.
-func (d *Directory) onlyEnded(jobs []*api.JobListStub) bool {
-	others := false
-	for _, j := range jobs {
-		switch only := slices.Contains(d.Only, d.Server.Key(j.Namespace, j.ID)); {
-		case only && j.Status != "dead":
-			return false
-		case !only && j.Status != "dead":
-			others = true
-		}
-	}
-	return d.Only != nil && (others || d.Self.Agent)
 }

@@ -199,11 +199,7 @@ func (d *Directory) openMissed() error {
 
 // openWanted opens the wanted outputs of a task that are not open yet.
 func (d *Directory) openWanted(alloc *event.Alloc, task string) {
-	namespace, id := event.SplitJobKey(alloc.Job)
-	t := &client.Task{
-		Server: d.Server, Name: task, State: &api.TaskState{}, Index: client.IndexOf(alloc.Name),
-		Alloc: &api.AllocationListStub{ID: alloc.ID, Name: alloc.Name, JobID: id, Namespace: namespace, TaskGroup: alloc.Group},
-	}
+	t := d.Server.Task(alloc, task)
 	for _, stream := range event.Streams {
 		key := outputKey{alloc.ID, task, stream}
 		if d.output(key) == nil && (d.Want == nil || d.Want(t, stream)) {
