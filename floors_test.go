@@ -54,6 +54,7 @@ var floors = []floor{
 	{"cmd/verdict", "engine/fold engine/health engine/leaf/event", "", "pure: events, signals and the time in, decisions out"},
 	{"cmd/outcome", "cmd/ui engine/fold jobspec/visible", "engine/leaf/event", "pure: the state of a run in, words out, which views and reports share"},
 	{"cmd/report", "cmd/outcome cmd/ui engine/fold jobspec jobspec/visible", "engine/leaf/event", "pure: how a run ended in, the text of a report out"},
+	{"cmd/ui/screen", "cmd/report/trace cmd/report/waterfall cmd/ui engine/leaf/event engine/fold jobspec/visible", "", "pure: events, output and keys in, lines and orders out; a pane shows the trace"},
 	{"cmd/ui/*", "cmd/outcome cmd/repeat cmd/report/compare cmd/ui engine/leaf/event engine/fold engine/health jobspec/redact jobspec/visible", "", "a run and the answers of commands, in the words of the streams"},
 	{"cmd/ui", "jobspec/visible", "", "streams, colors, tables and objects; knows no runs"},
 	{"cmd/report/scrub", "", "", "pure: texts without what differs from run to run"},

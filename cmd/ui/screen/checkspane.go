@@ -1,0 +1,119 @@
+package screen
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+
+	"taskrun/cmd/ui"
+	"taskrun/engine/fold"
+	"taskrun/engine/leaf/event"
+)
+
+// checksPane shows the services of the row with the cursor, and their checks.
+type checksPane struct{ scroller }
+
+func (p *checksPane) title() string { return "Checks" }
+
+func (p *checksPane) bindings() []binding { return nil }
+
+func (p *checksPane) key(_ *Model, k Key) bool { return p.scroller.key(k) }
+
+// The statuses of checks, besides failure.
+const (
+	checkPasses  = "success"
+	checkPending = "pending"
+)
+
+// maxOutput limits the lines that are shown of the output of a check.
+const maxOutput = 5
+
+func (p *checksPane) lines(m *Model, _, height int) []Line {
+	var lines []Line
+	if r := m.cursor(); r != nil {
+		for i, t := range r.tasks {
+			if i == 0 || t.Alloc != r.tasks[i-1].Alloc {
+				lines = append(lines, servicesOf(t.Alloc, len(m.run.Jobs) > 1)...)
+			}
+		}
+	}
+	if len(lines) == 0 {
+		return []Line{LineOf("no services", Quiet)}
+	}
+	from, to := p.window(len(lines), height)
+	return lines[from:to]
+}
+
+// servicesOf returns the services of an allocation with their checks, or nothing.
+func servicesOf(a *fold.Alloc, several bool) (lines []Line) {
+	shown := map[string]bool{} // services by name
+	for _, s := range a.Services {
+		if !s.Registered {
+			continue
+		}
+		at := s.Address
+		if s.Port > 0 {
+			at = net.JoinHostPort(at, strconv.Itoa(s.Port))
+		}
+		lines = append(lines, Line{Text(" "+s.Name, Strong), Text("  "+at, Plain)})
+		if !shown[s.Name] {
+			shown[s.Name] = true
+			lines = append(lines, checksOf(a, s.Name)...)
+		}
+	}
+	for _, c := range a.Checks { // of a service that is not registered yet, or any more
+		if !shown[c.Service] {
+			shown[c.Service] = true
+			lines = append(lines, Line{Text(" "+c.Service, Strong), Text("  not registered", Quiet)})
+			lines = append(lines, checksOf(a, c.Service)...)
+		}
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	label := fmt.Sprintf("%s[%d]", a.Group, a.Index())
+	if several {
+		label = event.JobName(a.Job) + "/" + label
+	}
+	return append([]Line{LineOf(label, Note)}, lines...)
+}
+
+// checksOf returns the checks of a service, with the output of those that do not pass.
+func checksOf(a *fold.Alloc, service string) (lines []Line) {
+	for _, c := range a.Checks {
+		if c.Service != service {
+			continue
+		}
+		style := Bad
+		switch c.Status {
+		case checkPasses:
+			style = Good
+		case checkPending:
+			style = Wait
+		}
+		l := Line{Text(fmt.Sprintf("   %-8s", c.Status), style), Text(c.Check, Plain)}
+		if c.Target != "" {
+			l = append(l, Text("  "+c.Target, Quiet))
+		}
+		lines = append(lines, l)
+		if c.Status == checkPasses {
+			continue
+		}
+		output := nonEmpty(c.Output)
+		for _, text := range output[:min(len(output), maxOutput)] {
+			lines = append(lines, LineOf("           "+ui.OneLine(text), Quiet))
+		}
+	}
+	return lines
+}
+
+// nonEmpty returns the lines of a text that are not empty.
+func nonEmpty(text string) (lines []string) {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}

@@ -1,0 +1,111 @@
+package screen
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/fold"
+	"taskrun/engine/leaf/event"
+)
+
+// deploymentsPane shows the deployments of the job of the row with the cursor, the
+// latest first.
+type deploymentsPane struct{ scroller }
+
+func (p *deploymentsPane) title() string { return "Deployments" }
+
+func (p *deploymentsPane) bindings() []binding {
+	return []binding{
+		{keys: []Key{"p"}, does: "promote", help: "promote the canaries of the latest deployment"},
+		{keys: []Key{"F"}, does: "fail", help: "fail the latest deployment; the job may go back to an earlier version"},
+	}
+}
+
+func (p *deploymentsPane) lines(m *Model, _, height int) []Line {
+	var lines []Line
+	for _, d := range slices.Backward(m.deployments()) {
+		lines = append(lines, Line{
+			Text(m.local(d.Changed).Format("15:04:05 "), Quiet),
+			Text(fmt.Sprintf("version %d  ", d.Version), Plain),
+			Text(d.Status, deploymentStyle(d)),
+		}, LineOf("  "+d.Description, Plain))
+		if d.API == nil {
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(d.API.TaskGroups)) {
+			g := d.API.TaskGroups[name]
+			text := fmt.Sprintf("  %s: %d of %d placed, %d healthy, %d unhealthy", name, g.PlacedAllocs, g.DesiredTotal, g.HealthyAllocs, g.UnhealthyAllocs)
+			if g.DesiredCanaries > 0 {
+				text += fmt.Sprintf(", %d of %d canaries", len(g.PlacedCanaries), g.DesiredCanaries)
+			}
+			lines = append(lines, LineOf(text, Quiet))
+		}
+	}
+	if len(lines) == 0 {
+		return []Line{LineOf("no deployments", Quiet)}
+	}
+	from, to := p.window(len(lines), height)
+	return lines[from:to]
+}
+
+// deployments returns the deployments of the job of the row with the cursor, oldest
+// first.
+func (m *Model) deployments() []*fold.Deployment {
+	if r := m.cursor(); r != nil {
+		return m.run.DeploymentsOf(r.job)
+	}
+	return nil
+}
+
+func deploymentStyle(d *fold.Deployment) Style {
+	switch d.Status {
+	case api.DeploymentStatusSuccessful:
+		return Good
+	case api.DeploymentStatusFailed:
+		return Bad
+	case api.DeploymentStatusRunning, api.DeploymentStatusPaused:
+		return Wait
+	}
+	return Quiet
+}
+
+func (p *deploymentsPane) key(m *Model, k Key) bool {
+	switch k {
+	case "p":
+		if d := p.open(m); d != nil && !d.Canarying {
+			m.Say("the deployment has no canaries that wait for their promotion")
+		} else if d != nil {
+			p.order(m, Promote, "promote the canaries of", d)
+		}
+	case "F":
+		if d := p.open(m); d != nil {
+			p.order(m, FailRollout, "fail the deployment of", d)
+		}
+	default:
+		return p.scroller.key(k)
+	}
+	return true
+}
+
+// open returns the latest deployment if it goes on, or says that none does.
+func (p *deploymentsPane) open(m *Model) *fold.Deployment {
+	all := m.deployments()
+	if len(all) > 0 {
+		if d := all[len(all)-1]; d.Status == api.DeploymentStatusRunning || d.Status == api.DeploymentStatusPaused {
+			return d
+		}
+	}
+	m.Say("no deployment is going on")
+	return nil
+}
+
+func (p *deploymentsPane) order(m *Model, v Verb, does string, d *fold.Deployment) {
+	r := m.cursor()
+	label := event.JobName(r.job)
+	m.confirm(fmt.Sprintf("%s %s, version %d?", does, label, d.Version), func() {
+		m.order(Order{Verb: v, Job: r.job, Label: label, Text: d.ID})
+	})
+}

@@ -1,0 +1,107 @@
+package screen
+
+import (
+	"bytes"
+	"slices"
+	"time"
+
+	"taskrun/engine/leaf/event"
+)
+
+// What is kept of the output that is shown, in lines and bytes. The rest is in the
+// files of the run, which "taskrun logs" shows.
+const (
+	maxLines = 10_000
+	maxBytes = 4 << 20
+	maxLine  = 16 << 10
+)
+
+// output holds the latest lines of tasks, in the order of their times.
+type output struct {
+	lines   []*outputLine
+	dropped int // lines that were dropped from the beginning
+	size    int
+	open    map[outputKey]*outputLine // lines that have not ended
+}
+
+type outputKey struct {
+	Target
+	stream event.Stream
+}
+
+// outputLine is a line of a task's output.
+type outputLine struct {
+	outputKey
+	time time.Time
+	raw  []byte // of a line that has not ended
+	text string
+}
+
+// write adds a piece of output.
+func (o *output) write(key outputKey, at time.Time, piece []byte) {
+	for len(piece) > 0 {
+		l := o.open[key]
+		if l == nil {
+			l = o.add(key, at)
+		}
+		end := bytes.IndexByte(piece, '\n')
+		part := piece
+		if end >= 0 {
+			part = piece[:end]
+		}
+		room := maxLine - len(l.raw)
+		cut := len(part) > room
+		if cut {
+			part, end = part[:room], -1
+		}
+		l.raw = append(l.raw, part...)
+		o.size -= len(l.text)
+		if l.text = string(l.raw); end >= 0 || cut {
+			o.end(key)
+		}
+		l.text = clean(l.text)
+		o.size += len(l.text)
+		piece = piece[len(part):]
+		if end >= 0 {
+			piece = piece[1:]
+		}
+	}
+	o.trim()
+}
+
+// add adds an empty line after all that are not later.
+func (o *output) add(key outputKey, at time.Time) *outputLine {
+	l := &outputLine{outputKey: key, time: at}
+	i := len(o.lines)
+	for i > 0 && o.lines[i-1].time.After(at) {
+		i--
+	}
+	o.lines = slices.Insert(o.lines, i, l)
+	if o.open == nil {
+		o.open = map[outputKey]*outputLine{}
+	}
+	o.open[key] = l
+	return l
+}
+
+// end ends the open line of an output, if there is one.
+func (o *output) end(key outputKey) {
+	if l := o.open[key]; l != nil {
+		l.raw = nil
+		delete(o.open, key)
+	}
+}
+
+// trim drops a quarter of the lines if there are too many.
+func (o *output) trim() {
+	for len(o.lines) > maxLines || o.size > maxBytes && len(o.lines) > 1 {
+		n := (len(o.lines) + 3) / 4
+		for _, l := range o.lines[:n] {
+			o.size -= len(l.text)
+			if o.open[l.outputKey] == l {
+				delete(o.open, l.outputKey)
+			}
+		}
+		o.lines, o.dropped = slices.Clone(o.lines[n:]), o.dropped+n
+	}
+}

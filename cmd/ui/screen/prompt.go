@@ -1,0 +1,100 @@
+package screen
+
+import (
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// prompt is a question at the bottom of the screen. With choices, one key answers it;
+// otherwise the user types a text and presses Enter.
+type prompt struct {
+	text    string
+	typed   string
+	choices []Choice
+	answer  func(answer string) // of a choice: its key
+	typing  func(typed string)  // called after each key; may be nil
+}
+
+// ask asks for a text.
+func (m *Model) ask(text, begin string, answer func(string)) {
+	m.askin = &prompt{text: text, typed: begin, answer: answer}
+}
+
+// choose asks for one of several choices. Esc chooses none.
+func (m *Model) choose(text string, choices []Choice, answer func(string)) {
+	m.askin = &prompt{text: text, choices: choices, answer: answer}
+}
+
+// confirm asks whether to do something.
+func (m *Model) confirm(text string, do func()) {
+	m.choose(text, []Choice{{"y", "yes"}, {"n", "no"}}, func(answer string) {
+		if answer == "y" {
+			do()
+		}
+	})
+}
+
+// maxTyped limits what is typed.
+const maxTyped = 256
+
+// key handles a key while the question is open.
+func (p *prompt) key(m *Model, k Key) {
+	switch {
+	case k == "esc" || k == "ctrl+c":
+		m.askin = nil
+		if p.typing != nil {
+			p.typing("")
+		}
+		return
+	case p.choices != nil:
+		for _, c := range p.choices {
+			if c.Key == k {
+				m.askin = nil
+				p.answer(string(k))
+				return
+			}
+		}
+		return
+	case k == "enter":
+		m.askin = nil
+		p.answer(p.typed)
+		return
+	case k == "backspace":
+		_, n := utf8.DecodeLastRuneInString(p.typed)
+		p.typed = p.typed[:len(p.typed)-n]
+	case k == "ctrl+u":
+		p.typed = ""
+	case k == "space":
+		p.typed += " "
+	case utf8.RuneCountInString(string(k)) == 1 && len(p.typed) < maxTyped:
+		p.typed += string(k)
+	}
+	if p.typing != nil {
+		p.typing(p.typed)
+	}
+}
+
+// line returns the question as it is shown. Of a long one, the end is.
+func (p *prompt) line(width int) Line {
+	l := p.whole()
+	for over := l.Width() - width; over > 0 && len(l) > 0; over = l.Width() - width {
+		if w := ansi.StringWidth(l[0].Text); w > over+1 {
+			l[0].Text = "…" + ansi.TruncateLeft(l[0].Text, over+1, "")
+			break
+		}
+		l = l[1:]
+	}
+	return l
+}
+
+func (p *prompt) whole() Line {
+	if p.choices == nil {
+		return Line{Text(p.text+": ", Strong), Text(p.typed, Plain), {Text: " ", Style: Style{Reverse: true}}}
+	}
+	l := Line{Text(p.text+" ", Strong)}
+	for _, c := range p.choices {
+		l = append(l, Text(" "+string(c.Key), Note), Text(" "+c.Does+" ", Plain))
+	}
+	return append(l, Text(" esc", Note), Text(" back", Plain))
+}
