@@ -55,6 +55,7 @@ var floors = []floor{
 	{"cmd/outcome", "cmd/ui engine/fold jobspec/visible", "engine/leaf/event", "pure: the state of a run in, words out, which views and reports share"},
 	{"cmd/report", "cmd/outcome cmd/ui engine/fold jobspec jobspec/visible", "engine/leaf/event", "pure: how a run ended in, the text of a report out"},
 	{"cmd/ui/screen", "cmd/report/trace cmd/report/waterfall cmd/ui engine/leaf/event engine/fold jobspec/visible", "", "pure: events, output and keys in, lines and orders out; a pane shows the trace"},
+	{"cmd/ui/fullscreen", "cmd/ui cmd/ui/screen", "", "the terminal of a full screen: lines out, keys in; knows no runs"},
 	{"cmd/ui/*", "cmd/outcome cmd/repeat cmd/report/compare cmd/ui engine/leaf/event engine/fold engine/health jobspec/redact jobspec/visible", "", "a run and the answers of commands, in the words of the streams"},
 	{"cmd/ui", "jobspec/visible", "", "streams, colors, tables and objects; knows no runs"},
 	{"cmd/report/scrub", "", "", "pure: texts without what differs from run to run"},
@@ -159,6 +160,7 @@ var homes = []home{
 	{"github.com/spf13/viper", "cmd/config", "", "flags, environment and file"},
 	{"github.com/fatih/color", "cmd/ui", "", "color belongs to a stream"},
 	{"golang.org/x/term", "cmd/ui", "", "what a stream is"},
+	{"github.com/gdamore/tcell/v2", "cmd/ui/fullscreen", "", "full screens: keys, the mouse, and what has changed since the last picture"},
 
 	{"github.com/creack/pty", "drivers/...", "cmd/...", "where processes are made; tests need a terminal to look at"},
 	{"github.com/ryanuber/go-glob", "drivers/rawexec", "", "names of denied variables, as Nomad matches them"},
