@@ -31,48 +31,65 @@ import (
 	"taskrun/jobspec"
 )
 
-// runDetach starts a run in the background and returns once it has started. It
-// reports every error that keeps the jobs from running.
+// runDetach starts a run in the background and returns once it has started.
 func runDetach(ctx context.Context, a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upOptions, dataDir string) error {
-	if err := a.showDiagnostics(diagnosticFormat(opts.mode), files, warnings); err != nil {
+	d, err := detach(a, files, warnings, opts, dataDir)
+	if err != nil {
 		return err
+	}
+	return reportDetached(ctx, a, jobfile.Jobs(files), opts, d)
+}
+
+// detach starts a run in the background. It reports every error that keeps the jobs
+// from running.
+func detach(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upOptions, dataDir string) (*source.Directory, error) {
+	if err := a.showDiagnostics(diagnosticFormat(opts.mode), files, warnings); err != nil {
+		return nil, err
 	}
 	log, err := allocdir.NewLog(dataDir)
 	if err != nil {
-		return readOnly(err, dataDir)
+		return nil, readOnly(err, dataDir)
 	}
 	defer log.Close()
 	input := backgroundInput{Jobs: jobfile.Jobs(files), Made: jobfile.Sources(files), Given: jobfile.Given(files), Local: jobfile.Stubs(files).File, Log: log.Name()}
 	input.Specs, err = jobfile.Redacted(files)
 	if err != nil {
-		return errors.Join(err, os.Remove(log.Name()))
+		return nil, errors.Join(err, os.Remove(log.Name()))
 	}
 	if opts.watch {
 		input.Watch = newWatchInput(files, opts)
 	}
 	path, err := input.encode()
 	if err != nil {
-		return errors.Join(err, os.Remove(log.Name()))
+		return nil, errors.Join(err, os.Remove(log.Name()))
 	}
 	defer os.Remove(path) // the engine removes it after reading it
 	dir, err := os.Getwd()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	sockets, err := a.sockets()
 	if err == nil {
 		err = runtimedir.Make(sockets)
 	}
 	if err != nil {
-		return err // nothing could stop a run without a socket
+		return nil, err // nothing could stop a run without a socket
 	}
 	words, err := keeper.Detach(keeper.Detached{
 		Args: engineArgs(a, path, opts.flags), Env: a.environ, Dir: dir, Log: log, RecordDir: sockets,
 	})
 	if err != nil {
-		return notStarted(err, log.Name())
+		return nil, notStarted(err, log.Name())
 	}
-	return reportDetached(ctx, a, input.Jobs, opts, words)
+	var run reached
+	if err := json.Unmarshal([]byte(words), &run); err != nil {
+		return nil, fmt.Errorf("cannot find out how to reach the run: %w", err)
+	}
+	server, err := client.Local(run.Socket)
+	if err != nil {
+		return nil, err
+	}
+	return source.NewDirectory(server, &run.Self), nil
 }
 
 // engineArgs returns the command line of an engine with the flags of another
@@ -117,19 +134,10 @@ func notStarted(failure error, log string) error {
 	return errors.Join(failure, err)
 }
 
-// reportDetached reports how to reach a run, from its engine's message, and
-// waits for the run if the options say so.
-func reportDetached(ctx context.Context, a *app, jobs []*api.Job, opts upOptions, words string) error {
-	var run reached
-	if err := json.Unmarshal([]byte(words), &run); err != nil {
-		return fmt.Errorf("cannot find out how to reach the run: %w", err)
-	}
-	server, err := client.Local(run.Socket)
-	if err != nil {
-		return err
-	}
-	d := source.NewDirectory(server, &run.Self)
-	ports := portsOf(ctx, server, jobs)
+// reportDetached reports how to reach a run, and waits for the run if the options say
+// so.
+func reportDetached(ctx context.Context, a *app, jobs []*api.Job, opts upOptions, d *source.Directory) error {
+	ports := portsOf(ctx, d.Server, jobs)
 	var runs []answer.Detached
 	for _, j := range jobs {
 		runs = append(runs, answer.Detached{Name: *j.ID, Run: ui.Run{

@@ -39,7 +39,7 @@ type surroundings struct {
 	given    []string     // of a run in the background, whose files do not know them: see jobfile.Given
 	port     net.Listener // for the API, beside the socket; nil for none
 	virtual  *virtualTime // nil: in real time
-	screen   screen       // instead of the view of the output mode; may be nil
+	screen   runScreen    // instead of the view of the output mode; may be nil
 	shared   bool         // the caller has begun the watch, and closes it
 }
 

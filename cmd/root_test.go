@@ -86,6 +86,7 @@ var samples = map[string][3]string{
 	"tls-skip-verify":   {"true", "false", "true"},
 	"token":             {"file", "env", "flag"},
 	"tty":               {"true", "false", "auto"},
+	"ui":                {"true", "false", "true"},
 	"until-fail":        {"true", "false", "true"},
 	"watch":             {"true", "false", "true"},
 	"until":             {"running=1s", "running=2s", "running=3s"},

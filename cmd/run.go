@@ -31,7 +31,7 @@ import (
 type engineRun struct {
 	engine   *engine.Engine
 	watch    *keeper.Watch
-	display  screen
+	display  runScreen
 	verdict  *verdict.Verdict
 	signals  <-chan os.Signal
 	orders   chan bool     // from clients: true is to kill the run
@@ -57,8 +57,8 @@ type engineRun struct {
 	failure  error                       // why an earlier engine's work could not go on
 }
 
-// screen is where a run is shown.
-type screen interface {
+// runScreen is where a run is shown.
+type runScreen interface {
 	source.Screen
 	End(view.Result)
 }

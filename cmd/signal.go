@@ -39,16 +39,25 @@ as SIGHUP, hup or USR1.
 }
 
 func runSignal(ctx context.Context, a *app, target, name string, opts orderOptions) error {
-	signal := strings.ToUpper(name)
-	if !strings.HasPrefix(signal, "SIG") {
-		signal = "SIG" + signal
-	}
-	if _, err := drivers.ParseSignal(signal); err != nil {
-		return usageError("unknown signal %q", name).withHint("signals are: %s", strings.Join(drivers.SignalNames(), ", "))
+	signal, err := signalName(name)
+	if err != nil {
+		return err
 	}
 	o, err := newOrder(ctx, a, []string{target}, opts)
 	if err != nil {
 		return err
 	}
 	return o.carryOut("signalled", signal, func(t *client.Task) error { return t.Signal(ctx, signal) })
+}
+
+// signalName returns Nomad's name of a signal.
+func signalName(name string) (string, error) {
+	signal := strings.ToUpper(name)
+	if !strings.HasPrefix(signal, "SIG") {
+		signal = "SIG" + signal
+	}
+	if _, err := drivers.ParseSignal(signal); err != nil {
+		return "", usageError("unknown signal %q", name).withHint("signals are: %s", strings.Join(drivers.SignalNames(), ", "))
+	}
+	return signal, nil
 }

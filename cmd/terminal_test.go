@@ -21,6 +21,7 @@ import (
 //	terminal COLSxROWS COMMAND...  start a command in a terminal
 //	type TEXT                      type; TEXT is the content of a Go string literal
 //	see REGEXP                     wait for a match after the text seen last
+//	shows REGEXP                   wait until the screen, which is drawn in place, matches
 //	resize COLSxROWS
 //	signal TSTP|CONT|TERM|…        send the command a signal; TSTP and CONT wait until
 //	                               it has restored the terminal, and taken it again
@@ -36,6 +37,7 @@ type terminal struct {
 	before    string // the terminal's mode
 	output    chan string
 	unseen    string
+	picture   picture
 	reading   sync.WaitGroup
 }
 
@@ -55,7 +57,7 @@ func (ts *terminals) commands() map[string]func(*testscript.TestScript, bool, []
 		}
 	}
 	return map[string]func(*testscript.TestScript, bool, []string){
-		"terminal": ts.start, "type": on(typeText), "see": on(see), "resize": on(resize), "signal": on(send), "left": on(left),
+		"terminal": ts.start, "type": on(typeText), "see": on(see), "shows": on(shows), "resize": on(resize), "signal": on(send), "left": on(left),
 	}
 }
 
@@ -121,6 +123,12 @@ func (t *terminal) read() {
 	}
 }
 
+// take takes in what the terminal has shown.
+func (t *terminal) take(text string) {
+	t.unseen += text
+	t.picture.write(text)
+}
+
 func typeText(script *testscript.TestScript, t *terminal, text string) {
 	text, err := strconv.Unquote(`"` + text + `"`)
 	script.Check(err)
@@ -139,7 +147,7 @@ func see(script *testscript.TestScript, t *terminal, pattern string) {
 		}
 		select {
 		case s := <-t.output:
-			t.unseen += s
+			t.take(s)
 		case <-timeout:
 			script.Fatalf("%q is not to be seen in %q", pattern, t.unseen)
 		}

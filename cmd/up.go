@@ -21,6 +21,10 @@ stderr. Ctrl-C stops the run as Nomad would; a second Ctrl-C kills it.
 With --detach the jobs run in the background: "taskrun attach" shows the run,
 "taskrun stop" stops it. The run continues where it was if taskrun itself dies.
 
+With --ui the jobs run in the background, and the full screen shows them (see
+"taskrun ui"). Leaving the screen asks whether to stop the run or to leave it in
+the background. SIGTERM and SIGHUP stop it.
+
 ` + fileHelp + `
 
 Output:
@@ -108,6 +112,7 @@ completed does not count as failed.`,
 	flags.BoolVar(&opts.agent, "agent", false, "run the jobs in the agent of the data directory; see: taskrun agent")
 	flags.BoolVar(&opts.noRestart, "no-restart", false, "never restart or reschedule what fails")
 	flags.BoolVarP(&opts.detach, "detach", "d", false, "run in the background; return once the run has started")
+	flags.BoolVar(&opts.ui, "ui", false, "show the run on the full screen; see: taskrun ui")
 	bindWatch(flags, &opts.watch)
 	flags.BoolVar(&opts.wait, "wait", false, "with --detach: return once every deployment is healthy, or every task has run for 10s")
 	// Old spellings of the commands rehearse and update.
@@ -129,6 +134,9 @@ func runUp(ctx context.Context, a *app, args []string, opts upOptions) error {
 		return err
 	}
 	remote, err := opts.at.remote(machineFlags...)
+	if err == nil {
+		err = opts.checkUI(remote)
+	}
 	switch {
 	case err != nil:
 		return err

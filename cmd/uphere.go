@@ -48,6 +48,9 @@ func upHere(ctx context.Context, a *app, args []string, opts upOptions) error {
 		p.Stage = stage
 		warnings = append(warnings, rehearse.Notice())
 	}
+	if opts.ui {
+		return upOnScreen(ctx, a, files, warnings, opts, dataDir)
+	}
 	if opts.detach {
 		return runDetach(ctx, a, files, warnings, opts, dataDir)
 	}

@@ -40,6 +40,7 @@ type upOptions struct {
 	update   bool
 	agent    bool // run the jobs in an agent
 	detach   bool
+	ui       bool                 // on the full screen
 	watch    bool                 // follow the files
 	since    time.Time            // when reading them began
 	onRead   func([]jobfile.File) // learns what was read, with errors or not; may be nil
@@ -148,6 +149,34 @@ func (o *upOptions) checkHere() error {
 		return usageError("cannot rehearse a job in the background").withHint("leave out --detach")
 	case o.detach && o.http != "":
 		return usageError("--http cannot be combined with --detach: the token is shown on the terminal").withHint("use its socket instead: --output json shows it")
+	}
+	return nil
+}
+
+// checkUI refuses flags that make no sense on the full screen. The run is one in the
+// background, which the screen shows.
+func (o *upOptions) checkUI(remote bool) error {
+	if !o.ui {
+		return nil
+	}
+	if remote || o.agent {
+		return usageError("--ui cannot be combined with --address or --agent").withHint("use --detach, and show the job with: taskrun ui")
+	}
+	for _, f := range []struct {
+		given bool
+		name  string
+	}{
+		{o.detach, "detach"},
+		{o.rehearse, "rehearse"},
+		{o.repeats(), "repeat"},
+		{o.update, "update"},
+		{o.http != "", "http"},
+		{o.report.junit != "", "junit"},
+		{o.mode != ui.Plain, "output"},
+	} {
+		if f.given {
+			return usageError("--%s cannot be combined with --ui", f.name).withHint("leave out --ui, and show the run with: taskrun ui")
+		}
 	}
 	return nil
 }

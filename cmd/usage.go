@@ -27,7 +27,7 @@ const inGroup = "group"
 var flagGroups = []flagGroup{
 	{"Job", []string{"var", "var-file", "stubs", "strict", "driver", "agent", "no-restart", "now"}},
 	{"Output", []string{"output", "time", "verbose", "report", "junit", "color", "help"}},
-	{"Ending", []string{"timeout", "until", "fail-fast", "exit-code-from", "repeat", "until-fail", "detach", "wait", "watch"}},
+	{"Ending", []string{"timeout", "until", "fail-fast", "exit-code-from", "repeat", "until-fail", "detach", "ui", "wait", "watch"}},
 	{"Cluster", append([]string{"address"}, clusterFlags...)},
 	{"Expert", []string{"data-dir", "neighbors", "http", "enforce-memory", "memory-oversubscription", "host-paths", "max-allocs", "config"}},
 }

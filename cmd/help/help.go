@@ -15,7 +15,7 @@ var files embed.FS
 
 // names are the topics in reading order.
 var names = []string{
-	"jobs", "exec", "output", "many", "exit-codes", "ci", "stubs", "rehearse", "watch", "test",
+	"jobs", "exec", "output", "many", "ui", "exit-codes", "ci", "stubs", "rehearse", "watch", "test",
 	"config", "drivers", "docker", "podman", "templates", "artifacts", "volumes", "ports",
 	"files", "updates", "agent", "api", "clusters", "security", "differences",
 }

@@ -1,0 +1,111 @@
+package cmd
+
+import (
+	"context"
+	"time"
+
+	"taskrun/cmd/client"
+	"taskrun/cmd/ui/screen"
+)
+
+// The visible tasks are measured often while the user is there or something changes,
+// and ever more rarely while nothing happens.
+const (
+	measureOften  = 2 * time.Second
+	measureRarely = time.Minute
+)
+
+// measuring says when to measure what the visible tasks use.
+type measuring struct {
+	due   *time.Timer
+	pause time.Duration
+	busy  bool
+	again bool // as soon as it is no longer busy
+}
+
+// soon measures soon, because other tasks may be visible.
+func (m *measuring) soon() {
+	if m.pause = measureOften; m.busy {
+		m.again = true
+		return
+	}
+	m.due.Reset(settleTime)
+}
+
+// startMeasuring measures the visible tasks, and asks for the ports of allocations that
+// have become visible.
+func (s *uiSession) startMeasuring(ctx context.Context) {
+	if s.measure.busy {
+		return
+	}
+	tasks, placed := s.tasks(s.model.Visible()), s.tasks(s.model.Placed())
+	if len(tasks)+len(placed) == 0 {
+		s.measure.wait(false)
+		return
+	}
+	s.measure.busy = true
+	s.start(func() {
+		usage, ports := s.ask(ctx, tasks, placed)
+		s.do(ctx, func() {
+			changed := s.model.Measured(usage)
+			for alloc, of := range ports {
+				s.model.SetPorts(alloc, of)
+			}
+			s.measure.busy = false
+			s.measure.wait(changed)
+		})
+	})
+}
+
+// wait sets the time of the next measurement.
+func (m *measuring) wait(changed bool) {
+	switch {
+	case m.again:
+		m.again = false
+		m.due.Reset(0)
+		return
+	case changed || m.pause == 0:
+		m.pause = measureOften
+	default:
+		m.pause = min(2*m.pause, measureRarely)
+	}
+	m.due.Reset(m.pause)
+}
+
+// ask asks for the usage of tasks, and for the ports of allocations. What cannot be had
+// is not shown.
+func (s *uiSession) ask(ctx context.Context, tasks, placed []*client.Task) (map[screen.Target]screen.Usage, map[string][]screen.Port) {
+	ctx, cancel := context.WithTimeout(ctx, measureRarely)
+	defer cancel()
+	usage, ports := map[screen.Target]screen.Usage{}, map[string][]screen.Port{}
+	used, _ := client.Stats(ctx, tasks)
+	for t, u := range used {
+		of := screen.Usage{Memory: memoryOf(u.ResourceUsage)}
+		if cpu := u.ResourceUsage.CpuStats; cpu != nil {
+			of.CPU = cpu.Percent
+		}
+		usage[screen.Target{Alloc: t.Alloc.ID, Task: t.Name}] = of
+	}
+	for _, t := range placed {
+		list, err := client.Ports(ctx, []*client.Task{t})
+		if err != nil {
+			continue
+		}
+		of := []screen.Port{}
+		for _, p := range list {
+			of = append(of, screen.Port{Label: p.Label, Address: p.Address()})
+		}
+		ports[t.Alloc.ID] = of
+	}
+	return usage, ports
+}
+
+// tasks returns tasks of the run, for requests.
+func (s *uiSession) tasks(targets []screen.Target) (tasks []*client.Task) {
+	for _, t := range targets {
+		if alloc := s.model.Alloc(t.Alloc); alloc != nil {
+			tasks = append(tasks, s.server.Task(alloc, t.Task))
+		}
+	}
+	return tasks
+}

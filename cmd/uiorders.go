@@ -1,0 +1,246 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/cmd/client"
+	"taskrun/cmd/ui"
+	"taskrun/cmd/ui/screen"
+	"taskrun/drivers/process/keeper"
+)
+
+// carryOut carries out the orders of the model, and reports whether the user has left.
+func (s *uiSession) carryOut(ctx context.Context) (left bool, err error) {
+	for _, o := range s.model.Orders() {
+		switch o.Verb {
+		case screen.Leave:
+			if left = s.leaves(ctx, o.Text); left {
+				return true, nil
+			}
+		case screen.Suspend:
+			err = s.term.Suspend()
+		case screen.Redraw:
+			s.term.Redraw()
+		case screen.ToggleMouse:
+			if s.term.ToggleMouse() {
+				s.model.Say("taskrun has the mouse")
+			} else {
+				s.model.Say("the terminal has the mouse: it can select text")
+			}
+		case screen.Copy:
+			s.term.Copy(o.Text)
+			s.model.Say("copied, if the terminal can (OSC 52)")
+		case screen.Shell:
+			err = s.handOver(o, "exec", "--", "sh", "-c", shell)
+			s.own.tookOver(ctx, s)
+		case screen.Action:
+			err = s.handOver(o, "action", o.Text)
+			s.own.tookOver(ctx, s)
+		default:
+			s.orderTasks(ctx, o)
+		}
+		if err != nil {
+			return true, err
+		}
+	}
+	return false, nil
+}
+
+// shell starts the best shell that a task has.
+const shell = "command -v bash >/dev/null && exec bash; exec sh"
+
+// handOver gives the terminal to a command of taskrun for the task of an order. It is a
+// process of its own, so that no goroutine that reads keys is left behind.
+func (s *uiSession) handOver(o screen.Order, command string, words ...string) (err error) {
+	self, err := keeper.Program()
+	if err != nil {
+		return err
+	}
+	t := o.Targets[0]
+	args := append([]string{command}, s.connectionArgs()...)
+	if command == "action" {
+		words = append([]string{"--"}, words...)
+	}
+	args = append(append(args, t.Alloc+"/"+t.Task), words...)
+	var failure error
+	err = s.term.Release(func() {
+		fmt.Fprintf(s.a.streams.Out, "%s in %s\n", ui.OneLine(command+" "+o.Text), ui.OneLine(o.Label))
+		c := exec.Command(self, args...) //nolint:noctx // it ends with its terminal
+		c.Args[0] = os.Args[0]
+		c.Stdin, c.Stdout, c.Stderr, c.Env = s.a.streams.In, s.a.streams.Out, s.a.streams.Err, s.environ()
+		failure = c.Run()
+		if command == "action" || failure != nil {
+			fmt.Fprintf(s.a.streams.Out, "%s: press Enter ", endOf(failure))
+			_, _ = s.a.streams.ReadLine()
+		}
+	})
+	return err
+}
+
+// endOf says how a command ended.
+func endOf(err error) string {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.Exited() {
+		return fmt.Sprintf("exit code %d", exit.ExitCode())
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return "done"
+}
+
+// connectionArgs returns the flags with which another command finds the same tasks.
+// Secrets are in its environment.
+func (s *uiSession) connectionArgs() []string {
+	args := []string{"--address=" + s.at.cluster.Address}
+	if s.a.configFile != "" {
+		args = append(args, "--config="+s.a.configFile)
+	}
+	if s.at.cluster.Address == "" {
+		return args
+	}
+	for _, name := range clusterFlags {
+		if name != "token" && name != "http-auth" && s.at.flags.Changed(name) {
+			args = append(args, "--"+name+"="+s.at.flags.Lookup(name).Value.String())
+		}
+	}
+	return args
+}
+
+// environ returns the environment of another command, with the secrets of the cluster.
+func (s *uiSession) environ() []string {
+	env := slices.Clone(s.a.environ)
+	for name, value := range map[string]string{"TASKRUN_TOKEN": s.at.cluster.Token, "TASKRUN_HTTP_AUTH": s.at.cluster.HTTPAuth} {
+		if value != "" {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}
+
+// orderTasks carries out an order that takes time, and shows what came of it.
+func (s *uiSession) orderTasks(ctx context.Context, o screen.Order) {
+	tasks := s.tasks(o.Targets)
+	s.start(func() {
+		said, err := s.give(ctx, o, tasks)
+		s.do(ctx, func() {
+			switch {
+			case err != nil:
+				s.model.Fail(err)
+			case said != "":
+				s.model.Say(said)
+			}
+		})
+	})
+}
+
+// give carries out an order, and returns what to say.
+func (s *uiSession) give(ctx context.Context, o screen.Order, tasks []*client.Task) (said string, err error) {
+	switch o.Verb {
+	case screen.Restart:
+		return "restarted " + o.Label, toEach(tasks, func(t *client.Task) error { return t.Restart(ctx) })
+	case screen.Signal:
+		name, err := signalName(o.Text)
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("sent %s to %s", name, o.Label), toEach(tasks, func(t *client.Task) error { return t.Signal(ctx, name) })
+	case screen.Stop:
+		if len(tasks) > 0 {
+			return "stopped " + o.Label, toEach(tasks, func(t *client.Task) error { return t.Stop(ctx) })
+		}
+		return "stopping job " + o.Label, s.stopJob(ctx, o.Job)
+	case screen.Start:
+		return "started " + o.Label, toEach(tasks, func(t *client.Task) error { return t.Start(ctx) })
+	case screen.Scale:
+		job, err := s.job(ctx, o.Job)
+		if err != nil {
+			return "", err
+		}
+		_, err = job.Scale(ctx, o.Group, o.Count)
+		return fmt.Sprintf("scaled group %s to %d", o.Group, o.Count), err
+	case screen.Promote, screen.FailRollout:
+		job, err := s.job(ctx, o.Job)
+		switch {
+		case err != nil:
+			return "", err
+		case o.Verb == screen.Promote:
+			return "promoted the canaries of " + o.Label, job.Promote(ctx, o.Text, nil)
+		}
+		return "failed the deployment of " + o.Label, job.FailDeployment(ctx, o.Text)
+	case screen.AskActions:
+		actions, err := client.Actions(ctx, tasks)
+		if err == nil {
+			s.do(ctx, func() { s.model.ChooseAction(o, actionNames(actions)) })
+		}
+		return "", err
+	case screen.Open:
+		return s.browse(ctx, tasks, o)
+	default:
+		return "", errors.ErrUnsupported
+	}
+}
+
+// toEach calls act with all tasks at the same time.
+func toEach(tasks []*client.Task, act func(*client.Task) error) error {
+	failures := make([]error, len(tasks))
+	var acting sync.WaitGroup
+	for i, t := range tasks {
+		acting.Go(func() { failures[i] = act(t) })
+	}
+	acting.Wait()
+	for _, err := range failures {
+		if err != nil {
+			return err // the others are like it
+		}
+	}
+	return nil
+}
+
+// job returns a job of the run by key.
+func (s *uiSession) job(ctx context.Context, key string) (*client.Job, error) {
+	jobs, errs := client.ListJobs(ctx, []*client.Server{s.server})
+	i := slices.IndexFunc(jobs, func(j client.Job) bool { return j.Key() == key })
+	switch {
+	case i >= 0:
+		return &jobs[i], nil
+	case len(errs) > 0:
+		return nil, errs[0]
+	}
+	return nil, fmt.Errorf("job %q is not running", key)
+}
+
+// stopJob stops a job. It returns before the job has ended.
+func (s *uiSession) stopJob(ctx context.Context, key string) error {
+	if s.server.Socket == "" {
+		return s.server.Deregister(ctx, key, api.DeregisterOptions{})
+	}
+	return s.server.Stop(ctx, key, client.Stopping{})
+}
+
+// browse opens the address of a task in a browser.
+func (s *uiSession) browse(ctx context.Context, tasks []*client.Task, o screen.Order) (string, error) {
+	ports, err := client.Ports(ctx, tasks)
+	if err != nil {
+		return "", err
+	}
+	if len(ports) == 0 {
+		return "", fmt.Errorf("%s has no port", o.Label)
+	}
+	url := urlOf(ports[0])
+	browser := browserOf(s.a.streams.Env("BROWSER"), runtime.GOOS)
+	c := exec.CommandContext(ctx, browser[0], append(browser[1:], url)...)
+	c.Env = s.a.environ
+	if err := c.Run(); err != nil {
+		return "", fmt.Errorf("cannot open %s in a browser: %w", url, err)
+	}
+	return "opened " + url, nil
+}
