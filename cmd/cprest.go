@@ -2,17 +2,18 @@ package cmd
 
 import (
 	"archive/tar"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
 
 	"taskrun/cmd/client"
-	"taskrun/cmd/record"
 	"taskrun/cmd/tarball"
 )
 
@@ -43,15 +44,11 @@ func (c *copying) reader(ctx context.Context, all []*client.Task, target, dir, b
 // readAtRest writes what is at a path to a tar stream, from the directory of the task's
 // allocation on this machine.
 func (c *copying) readAtRest(ctx context.Context, w io.Writer, name, base string) error {
-	dir, err := c.app.runDirOf(ctx, c.task, c.opts.dataDir)
-	if err != nil {
-		return err
-	}
 	within, err := inAllocation(c.task.Name, name)
 	if err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(filepath.Join(dir, "alloc", c.task.Alloc.ID))
+	root, err := c.app.openAtRest(ctx, c.task, c.opts.dataDir)
 	if err != nil {
 		return err
 	}
@@ -77,23 +74,17 @@ func inAllocation(task, name string) (string, error) {
 	return "", fmt.Errorf("while the task is not running, only local/ and alloc/ can be read, and not %s", name)
 }
 
-// runDirOf returns the directory of a task's run on this machine.
-func (a *app) runDirOf(ctx context.Context, t *client.Task, dataDir string) (string, error) {
-	if t.Server.Socket != "" {
-		self, err := t.Server.Self(ctx)
-		if err != nil {
-			return "", err
+// openAtRest opens the directory of a task's allocation on this machine.
+func (a *app) openAtRest(ctx context.Context, t *client.Task, dataDir string) (*os.Root, error) {
+	runs, err := a.runsOf(ctx, t, dataDir)
+	for _, r := range runs {
+		root, openErr := os.OpenRoot(filepath.Join(r.Dir, "alloc", t.Alloc.ID))
+		if openErr == nil {
+			return root, nil
 		}
-		return self.Runs[t.JobKey()], nil
-	}
-	runs, err := a.allRuns(ctx, dataDir, "")
-	for _, r := range record.NewestFirst(runs) {
-		if r.Job != t.JobKey() {
-			continue
-		}
-		if _, err := os.Stat(filepath.Join(r.Dir, "alloc", t.Alloc.ID)); err == nil {
-			return r.Dir, nil
+		if !errors.Is(openErr, fs.ErrNotExist) {
+			err = openErr
 		}
 	}
-	return "", errors.Join(err, errors.New("the directory of its allocation was removed"))
+	return nil, cmp.Or(err, errors.New("the directory of its allocation was removed"))
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/client"
-	"taskrun/cmd/record"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
 	"taskrun/drivers/process"
@@ -212,20 +211,8 @@ func (a *app) keptEnv(ctx context.Context, t *client.Task, opts envOptions) (env
 	if opts.cluster.Address != "" {
 		return nil, nil
 	}
-	var runs []*record.Run
-	if t.Server.Socket != "" {
-		self, err := t.Server.Self(ctx)
-		if err != nil || self.Runs[t.JobKey()] == "" {
-			return nil, err
-		}
-		runs = []*record.Run{record.At(self.Runs[t.JobKey()], t.JobKey())}
-	} else {
-		runs, err = a.allRuns(ctx, opts.dataDir, "")
-	}
-	for _, r := range record.NewestFirst(runs) {
-		if r.Job != t.JobKey() {
-			continue
-		}
+	runs, err := a.runsOf(ctx, t, opts.dataDir)
+	for _, r := range runs {
 		f, openErr := r.File(kept.File)
 		if openErr != nil {
 			if !errors.Is(openErr, fs.ErrNotExist) {

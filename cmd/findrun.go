@@ -103,6 +103,22 @@ func (a *app) allRuns(ctx context.Context, dataDir, job string) ([]*record.Run, 
 	return runs, err
 }
 
+// runsOf returns the runs that may have kept something of a task of this machine, the
+// newest first: that of its engine, or those of its job. The error is about those that
+// cannot be listed, beside those that can.
+func (a *app) runsOf(ctx context.Context, t *client.Task, dataDir string) ([]*record.Run, error) {
+	job := t.JobKey()
+	if t.Server.Socket == "" {
+		runs, err := a.allRuns(ctx, dataDir, job)
+		return record.NewestFirst(runs), err
+	}
+	self, err := t.Server.Self(ctx)
+	if err != nil || self.Runs[job] == "" {
+		return nil, err
+	}
+	return []*record.Run{record.At(self.Runs[job], job)}, nil
+}
+
 // endedRuns returns the latest run of each job that is not running, or of the
 // given job only.
 func (a *app) endedRuns(ctx context.Context, dataDir, job string) ([]*record.Run, error) {
