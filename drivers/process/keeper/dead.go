@@ -25,6 +25,7 @@ type Dead struct {
 
 	contents contents
 	file     *os.File
+	mark     *os.File // reserves the mark; nil before claim
 }
 
 // FindDead returns the dead runs with a record in a directory. It examines no
@@ -93,32 +94,30 @@ func (d *Dead) Processes() []process.Remain {
 	if d.contents.boot != bootID() {
 		return nil
 	}
-	defer d.claim()()
+	d.claim()
 	return d.contents.remains().Find()
 }
 
 // claim prevents other runs from taking the run's mark. If one has it already,
-// the mark is ignored.
-func (d *Dead) claim() (release func()) {
-	if d.contents.mark == 0 {
-		return func() {}
+// the mark is ignored. The claim lasts until the run is closed: a process that
+// starts while the claim is released inherits it until execve(2), and the next
+// claim would look like one of another run.
+func (d *Dead) claim() {
+	if d.contents.mark == 0 || d.mark != nil {
+		return
 	}
 	f, free := process.ClaimMark(d.contents.mark)
 	if !free {
 		d.contents.mark = 0
 	}
-	return func() {
-		if f != nil {
-			f.Close()
-		}
-	}
+	d.mark = f
 }
 
 // Sweep kills the running processes of the run, removes its files, and closes
 // it. It returns the processes it killed. After an error the run will be found
 // again, unless last is set.
 func (d *Dead) Sweep(ctx context.Context, clean Cleaner, last bool) ([]process.Remain, error) {
-	defer d.claim()()
+	d.claim()
 	killed, err := d.contents.cleanUp(ctx, clean)
 	if err == nil || last {
 		err = errors.Join(err, removeRecord(d.file, d.file.Name()))
@@ -130,4 +129,9 @@ func (d *Dead) Sweep(ctx context.Context, clean Cleaner, last bool) ([]process.R
 }
 
 // Close unlocks the run for others.
-func (d *Dead) Close() error { return d.file.Close() }
+func (d *Dead) Close() error {
+	if d.mark != nil {
+		_ = d.mark.Close() // a second time after Sweep
+	}
+	return d.file.Close()
+}

@@ -43,8 +43,14 @@ func TestMain(m *testing.M) {
 	}
 }
 
+// runVar makes the allocation ID of a program's tasks unique, so that no program
+// of another test takes them for its own.
+const runVar = "TASKRUN_TEST_RUN"
+
+func runOf(dir string) string { return runVar + "=" + strings.ReplaceAll(dir, "/", "-") }
+
 func environOf(task string) []string {
-	return []string{"PATH=" + os.Getenv("PATH"), "NOMAD_ALLOC_ID=alloc-" + os.Getenv("TASKRUN_TEST_RUN"), "NOMAD_TASK_NAME=" + task}
+	return []string{"PATH=" + os.Getenv("PATH"), "NOMAD_ALLOC_ID=alloc" + os.Getenv(runVar), "NOMAD_TASK_NAME=" + task}
 }
 
 // program2 is the program of a detached run. It executes commands from a pipe:
@@ -200,7 +206,7 @@ func detach(t *testing.T, env ...string) (*detached, error) {
 	words, err := Detach(Detached{
 		Args: []string{d.path("commands")},
 		Env: append(env, "PATH="+os.Getenv("PATH"), "TASKRUN_TEST_ROLE=program",
-			"TASKRUN_TEST_RUN="+filepath.Base(filepath.Dir(d.dir)), "GORACE=atexit_sleep_ms=0"),
+			runOf(d.dir), "GORACE=atexit_sleep_ms=0"),
 		Dir: d.dir, Log: log, RecordDir: d.dir,
 	})
 	log.Close()
@@ -344,7 +350,7 @@ func TestKeeperWaits(t *testing.T) {
 	}
 	err = Wake(keeper, calls, path, Detached{
 		Args: []string{d.path("commands")}, Dir: "/",
-		Env: []string{"PATH=" + os.Getenv("PATH"), "TASKRUN_TEST_ROLE=program", "TASKRUN_TEST_RUN=" + filepath.Base(filepath.Dir(d.dir)), "GORACE=atexit_sleep_ms=0"},
+		Env: []string{"PATH=" + os.Getenv("PATH"), "TASKRUN_TEST_ROLE=program", runOf(d.dir), "GORACE=atexit_sleep_ms=0"},
 	})
 	if err != nil {
 		t.Fatal(err)

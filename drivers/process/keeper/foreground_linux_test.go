@@ -78,7 +78,7 @@ func inForeground(t *testing.T, dir string) *program1 {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(self, dir)
-	cmd.Env = append(os.Environ(), "TASKRUN_TEST_ROLE=foreground", "TASKRUN_TEST_RUN="+filepath.Base(t.TempDir()), "GORACE=atexit_sleep_ms=0")
+	cmd.Env = append(os.Environ(), "TASKRUN_TEST_ROLE=foreground", runOf(t.TempDir()), "GORACE=atexit_sleep_ms=0")
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -9,8 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"taskrun/drivers/process"
 	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/runtimedir"
 )
 
 // A line stays in a record until it is blanked, and the next one takes its
@@ -92,7 +95,8 @@ func TestFindDead(t *testing.T) {
 	if n := find(); n != 0 {
 		t.Error("a run that lives is dead")
 	}
-	if err := r.file.Close(); err != nil {
+	// A process that another test starts now may have inherited the lock.
+	if err := errors.Join(runtimedir.Flock(r.file, unix.LOCK_UN), r.file.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if n := find(); n != 1 {
