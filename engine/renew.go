@@ -21,7 +21,8 @@ const startTime = time.Second
 
 // Renew makes a task run with what its files contain now: a running one restarts,
 // and one that waits for its restart starts at once. If the task has ended, its
-// allocation starts again or, if that has ended, is replaced. Renew returns once the
+// allocation starts again, without the tasks that a user has stopped, or, if that has
+// ended, is replaced. Renew returns once the
 // old process has ended.
 func (e *Engine) Renew(ctx context.Context, alloc, task string) error {
 	a := e.allocs.find(alloc)
@@ -42,7 +43,7 @@ func (e *Engine) Renew(ctx context.Context, alloc, task string) error {
 		case now.Status == api.AllocClientStatusComplete, now.Status == api.AllocClientStatusFailed:
 			return e.replace(a.Config().Alloc)
 		case t != nil && t.State == "dead":
-			if err := a.Restart(ctx, true); !errors.Is(err, runner.ErrAllocEnded) {
+			if err := a.Renew(ctx); !errors.Is(err, runner.ErrAllocEnded) {
 				return err
 			}
 		}

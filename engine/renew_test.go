@@ -90,6 +90,31 @@ func TestRenew(t *testing.T) {
 	}
 }
 
+// A task that a user has stopped stays stopped when another task of its allocation is
+// renewed.
+func TestRenewLeavesStoppedTasksAlone(t *testing.T) {
+	t.Parallel()
+	job := newJob("batch", newTask("t", "run_for", "1s"), newTask("stopped", "run_for", "1h"))
+	starts, _ := patiently(t, job, func(e *engine.Engine) {
+		<-time.After(time.Second / 2)
+		alloc := e.Allocs()[0]
+		if err := alloc.StopTask(context.Background(), "stopped"); err != nil {
+			t.Error(err)
+		}
+		<-time.After(time.Minute)
+		if err := e.Renew(context.Background(), alloc.ID, "t"); err != nil {
+			t.Error(err)
+		}
+		<-time.After(time.Minute)
+		if halted, err := alloc.Halted("stopped"); !halted || err != nil {
+			t.Error("it is no longer stopped:", err)
+		}
+	})
+	if want := []time.Duration{0, 0, time.Minute + time.Second/2}; !slices.Equal(starts, want) {
+		t.Errorf("tasks began after %v, want %v", starts, want)
+	}
+}
+
 // A patient job stays when it has ended, and another version of it runs.
 func TestPatientJob(t *testing.T) {
 	t.Parallel()

@@ -33,7 +33,6 @@ type Alloc struct {
 type Member struct {
 	Task
 	Waiting   bool // at its gate
-	Held      bool // its gate is closed to it alone
 	Parked    bool // dead, but able to start again
 	Cancelled bool // told to end for good
 	Ended     bool // will never run again
@@ -83,9 +82,9 @@ func (a *Alloc) take(in Input) {
 		a.tasks[in.Task].Waiting = true
 		a.open(in.Task)
 	case Hold:
-		a.tasks[in.Task].Held = true
+		a.hold(in.Task, true)
 	case Unhold:
-		a.tasks[in.Task].Held = false
+		a.hold(in.Task, false)
 		a.open(in.Task)
 	case Changed:
 		m := &a.tasks[in.Task]
@@ -134,6 +133,13 @@ func (a *Alloc) take(in Input) {
 	case Restored:
 		a.resume()
 	}
+}
+
+func (a *Alloc) hold(i int, held bool) {
+	m := &a.tasks[i]
+	before := m.Task
+	m.Held = held
+	a.tally.Change(i, before, m.Task)
 }
 
 // settle applies the rules that depend on the state of all tasks.

@@ -74,9 +74,9 @@ func leaves(s State, t *Tally) bool {
 	case StatePrestart:
 		ephemeral, sidecars := t.counts[PrestartEphemeral], t.counts[PrestartSidecar]
 		return ephemeral.pending+ephemeral.running+ephemeral.failed == 0 &&
-			sidecars.pending+sidecars.succeeded+sidecars.failed == 0
+			t.starting(PrestartSidecar)+sidecars.succeeded+sidecars.failed == 0
 	case StateMain:
-		return t.counts[Main].pending == 0
+		return t.starting(Main) == 0
 	case StatePoststart:
 		return t.live(PoststartEphemeral) == 0
 	default:

@@ -25,7 +25,7 @@ const (
 	ReadyToKill                  // the answer to Prekill
 	RestartAll                   // all tasks start again: the gates stay closed until all are pending
 	ReviveAll                    // after RestartAll: the running tasks were told
-	Hold                         // a task does not start, or start again, until Unhold
+	Hold                         // a task does not start, or start again, until Unhold; the others do not wait for it
 	Unhold                       // the end of Hold
 	Restored                     // the machine was restored, and its driver is ready
 )

@@ -40,6 +40,7 @@ func TestNext(t *testing.T) {
 	postSide := func(p Phase) Task { return Task{Name: "post-side", Stage: PoststartSidecar, Phase: p} }
 	stop := func(p Phase) Task { return Task{Name: "stop", Stage: Poststop, Phase: p} }
 	fails := func(task Task) Task { task.Failed = true; return task }
+	held := func(task Task) Task { task.Held = true; return task }
 
 	for name, tt := range map[string]struct {
 		from  State
@@ -56,6 +57,8 @@ func TestNext(t *testing.T) {
 		"prestart sidecar must run":                  {StatePrestart, tasks(preSide(Pending), mainTask(Pending)), StatePrestart},
 		"a dead prestart sidecar does not open main": {StatePrestart, tasks(preSide(Dead), mainTask(Pending)), StatePrestart},
 		"prestart sidecar running opens main":        {StatePrestart, tasks(preSide(Running), mainTask(Pending)), StateMain},
+		"a held prestart sidecar opens main":         {StatePrestart, tasks(held(preSide(Pending)), mainTask(Pending)), StateMain},
+		"held main opens poststart":                  {StateMain, tasks(mainTask(Running), held(mainTask(Pending)), post(Pending)), StatePoststart},
 		"main must not be pending":                   {StateMain, tasks(mainTask(Running), mainTask(Pending), post(Pending)), StateMain},
 		"main running opens poststart":               {StateMain, tasks(mainTask(Running), post(Pending)), StatePoststart},
 		"main dead counts as started":                {StateMain, tasks(mainTask(Dead), post(Pending)), StatePoststart},

@@ -24,6 +24,7 @@ type sim struct {
 	revived bool
 	asked   bool // told to start again
 	starts  int  // since the last RestartAll
+	held    bool // at a time since the last RestartAll
 }
 
 // place is the state of a task in the model.
@@ -136,7 +137,7 @@ func (m *model) moves(step int) (moves []func() error) {
 		case member.Held: // the only move if everything waits for it
 			add(func() error { return m.input(Input{Kind: Unhold, Task: i}) })
 		case member.Stage.Lasting() && member.Phase != Dead && m.kill == nil && m.rng.IntN(60) == 0:
-			add(func() error { return m.input(Input{Kind: Hold, Task: i}) })
+			add(func() error { m.tasks[i].held = true; return m.input(Input{Kind: Hold, Task: i}) })
 		}
 	}
 	switch {
@@ -160,8 +161,8 @@ func (m *model) restartAll() error {
 	if err := m.input(Input{Kind: RestartAll}); err != nil || !may {
 		return err
 	}
-	for _, t := range m.tasks {
-		t.starts = 0
+	for i, t := range m.tasks {
+		t.starts, t.held = 0, m.Alloc.tasks[i].Held
 		t.asked = t.place == running
 	}
 	return m.input(Input{Kind: ReviveAll})
@@ -308,6 +309,7 @@ func (m *model) checkStart(i int) error {
 	for j, other := range m.Alloc.tasks {
 		switch {
 		case i == j:
+		case m.tasks[j].held && self.Stage != Poststop: // nothing waits for it to start
 		case self.Stage == Poststop && other.Stage != Poststop && other.Phase != Dead:
 			return fmt.Errorf("poststop task %d is started while %d (%v) is %v", i, j, other.Stage, other.Phase)
 		case self.Stage == Main && other.Stage == PrestartEphemeral && !other.Successful():

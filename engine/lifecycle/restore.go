@@ -48,12 +48,15 @@ func (a *Alloc) Mark(i int) Mark {
 // not reached, the preparation starts again. In StateInit, while all tasks
 // start again, the caller stops those that are still running.
 func Restore(tasks []Task, marks []Mark, m Memory) *Alloc {
+	for i, mark := range marks {
+		tasks[i].Held = mark.Held
+	}
 	a := NewAlloc(tasks)
 	a.state, a.prepared, a.released = m.State, m.Prepared, m.Released
 	a.stopped, a.blamed, a.overdue, a.atOnce = m.Stopped, m.Blamed, m.Overdue, m.AtOnce
 	for i, mark := range marks {
 		t := &a.tasks[i]
-		t.Cancelled, t.told, t.Ended, t.Held = mark.Cancelled, mark.Told, mark.Ended, mark.Held
+		t.Cancelled, t.told, t.Ended = mark.Cancelled, mark.Told, mark.Ended
 		if t.Ended {
 			a.ended++
 		}

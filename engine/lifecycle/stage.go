@@ -80,6 +80,7 @@ type Task struct {
 	Leader bool
 	Phase  Phase
 	Failed bool
+	Held   bool // by a user: it may not start, and no other task waits for it to start
 }
 
 // Successful reports whether the task has ended successfully.

@@ -4,7 +4,10 @@ package lifecycle
 // a time, so that a rule takes as long for ten thousand tasks as for one. The
 // zero value counts no tasks.
 type Tally struct {
-	counts [stages]struct{ pending, running, succeeded, failed int }
+	counts [stages]struct {
+		pending, running, succeeded, failed int
+		held                                int // of the pending ones
+	}
 	// leaders that ended successfully, and failed tasks other than poststop
 	// ones.
 	leaders int
@@ -31,6 +34,9 @@ func (t *Tally) add(i int, task Task, n int) {
 	switch {
 	case task.Phase == Pending:
 		c.pending += n
+		if task.Held {
+			c.held += n
+		}
 	case task.Phase == Running:
 		c.running += n
 	case task.Failed:
@@ -48,6 +54,9 @@ func (t *Tally) add(i int, task Task, n int) {
 }
 
 func (t *Tally) live(stage Stage) int { return t.counts[stage].pending + t.counts[stage].running }
+
+// starting returns how many tasks of a stage are about to start.
+func (t *Tally) starting(stage Stage) int { return t.counts[stage].pending - t.counts[stage].held }
 
 // firstFailed returns the index of the first failed task, or -1.
 func (t *Tally) firstFailed() int {

@@ -226,6 +226,30 @@ func TestRestartOfAllTasksStartsStoppedOnes(t *testing.T) {
 	})
 }
 
+// A task that a user has stopped stays stopped when its allocation starts again by
+// itself, and the other tasks start without it.
+func TestStoppedTaskStaysStoppedWhenItsAllocationIsRenewed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, result := halted(t, named("side", "1000h", &api.TaskLifecycle{Hook: "prestart", Sidecar: true}), named("web", "1000h", nil),
+			named("db", "1000h", nil), named("init", "1s", &api.TaskLifecycle{Hook: "prestart"}), named("after", "1000h", &api.TaskLifecycle{Hook: "poststart", Sidecar: true}))
+		carriedOut(t, s.alloc.StopTask(t.Context(), "side"))
+		carriedOut(t, s.alloc.StopTask(t.Context(), "web"))
+		carriedOut(t, s.alloc.Renew(t.Context()))
+		pass(time.Minute)
+		s.want(t, "renewed", map[string]string{"side": "pending, stopped", "web": "pending, stopped", "db": "running", "init": "dead", "after": "running"})
+		if got := s.alloc.State().Tasks["init"].Restarts; got != 1 {
+			t.Error("restarts of the task that had ended:", got)
+		}
+		carriedOut(t, s.alloc.StartTask("side"))
+		carriedOut(t, s.alloc.StartTask("web"))
+		pass(time.Second)
+		s.want(t, "started", map[string]string{"side": "running", "web": "running", "db": "running", "init": "dead", "after": "running"})
+		s.alloc.Stop()
+		<-result
+	})
+}
+
 // An engine dies at each record of a stop and a start. Under the next engine the
 // task is in the state that was ordered.
 func TestStopAndStartSurviveTheEngine(t *testing.T) {

@@ -86,6 +86,14 @@ func (a *Alloc) Hurry(name string) (waits bool) {
 // in Nomad, all tasks report their restart before any of them stops, so the
 // verdict on the allocation's health does not see the first ones stop.
 func (a *Alloc) Restart(ctx context.Context, all bool) error {
+	return a.restart(ctx, all, all)
+}
+
+// Renew is Restart of all tasks, except that a task which a user has stopped stays
+// stopped.
+func (a *Alloc) Renew(ctx context.Context) error { return a.restart(ctx, true, false) }
+
+func (a *Alloc) restart(ctx context.Context, all, stopped bool) error {
 	reason := reasonRunning
 	if all {
 		reason = reasonAll
@@ -109,7 +117,7 @@ func (a *Alloc) Restart(ctx context.Context, all bool) error {
 		a.ask(func() {
 			a.happens(lifecycle.Input{Kind: lifecycle.ReviveAll})
 			for _, t := range a.tasks {
-				if t.halted {
+				if t.halted && stopped {
 					t.unhalt()
 				}
 			}
