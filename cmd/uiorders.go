@@ -189,12 +189,21 @@ func (s *uiSession) give(ctx context.Context, o screen.Order, tasks []*client.Ta
 	}
 }
 
-// toEach calls act with all tasks at the same time.
+// ordersAtOnce is for how many tasks an order is carried out at the same time. It may
+// last as long as a task takes to stop.
+const ordersAtOnce = 64
+
+// toEach calls act with all tasks, several at the same time.
 func toEach(tasks []*client.Task, act func(*client.Task) error) error {
 	failures := make([]error, len(tasks))
 	var acting sync.WaitGroup
+	places := make(chan struct{}, ordersAtOnce)
 	for i, t := range tasks {
-		acting.Go(func() { failures[i] = act(t) })
+		places <- struct{}{}
+		acting.Go(func() {
+			defer func() { <-places }()
+			failures[i] = act(t)
+		})
 	}
 	acting.Wait()
 	for _, err := range failures {
