@@ -134,6 +134,7 @@ func TestBadHostVolumes(t *testing.T) {
 		f.ask("PUT", "/v1/volume/host/create", body, 500, text)
 	}
 	f.ask("PUT", "/v1/volume/host/create", `{"Volume":{"Name":"`+strings.Repeat("a", 70<<10)+`"}}`, 400, "too large")
+	f.ask("PUT", "/v1/volume/host/create?namespace=x", `{"Volume":{"Name":"a","PluginID":"mkdir"}}`, 500, `no such namespace "x"`)
 	f.ask("DELETE", "/v1/volume/host/x?force=odd", "", 400, "invalid force value")
 	f.ask("GET", "/v1/volumes?type=odd", "", 404, "resource not found")
 	for _, path := range []string{"/v1/volumes", "/v1/volumes?type=csi", "/v1/volumes?type=host", "/v1/plugins?type=csi", "/v1/volumes/claims"} {

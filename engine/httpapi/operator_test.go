@@ -28,9 +28,9 @@ func TestSchedulerConfiguration(t *testing.T) {
 		t.Fatalf("%+v, %v", before, err)
 	}
 	want := &api.SchedulerConfiguration{SchedulerAlgorithm: "spread", MemoryOversubscriptionEnabled: true, NodeLimitForFeasibilityChecks: 7}
-	set, _, err := operator.SchedulerSetConfiguration(want, nil)
-	if err != nil || !set.Updated {
-		t.Errorf("%+v, %v", set, err)
+	set, written, err := operator.SchedulerSetConfiguration(want, nil)
+	if err != nil || !set.Updated || written.LastIndex <= meta.LastIndex {
+		t.Errorf("%+v at %+v, %v", set, written, err)
 	}
 	after, meta, err := operator.SchedulerGetConfiguration(nil)
 	want.CreateIndex, want.ModifyIndex = before.SchedulerConfig.CreateIndex, meta.LastIndex

@@ -47,6 +47,25 @@ func TestRotation(t *testing.T) {
 	}
 }
 
+// Everything that one process writes counts, not only what the file had before.
+func TestRotationWhileOpen(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "agent.log")
+	f, err := Open(path, 10, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, line := range []string{"one\n", "two\n", "six\n"} {
+		if n, err := f.Write([]byte(line)); n != len(line) || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	if full, now := read(t, path+".1"), read(t, path); full != "one|two|" || now != "six|" {
+		t.Errorf("%q, then %q", full, now)
+	}
+}
+
 // A log whose old file cannot be replaced goes on.
 func TestRotationFails(t *testing.T) {
 	t.Parallel()

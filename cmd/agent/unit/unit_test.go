@@ -46,3 +46,19 @@ func TestText(t *testing.T) {
 		}
 	}
 }
+
+// systemd splits a command at spaces, and expands % and $.
+func TestSystemdCommand(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[string]string{
+		"--name=azAZ09_./:,@+": "--name=azAZ09_./:,@+", "100%": "100%%", "$HOME": "$$HOME",
+		"": `""`, "a b": `"a b"`, `\"`: `"\\\""`, "a\nb": `"a\nb"`, "[": `"["`, "`": "\"`\"", "{": `"{"`, ";": `";"`, "é": `"é"`,
+	} {
+		u := &Unit{Program: "/bin/taskrun", Args: []string{word}}
+		_, command, _ := strings.Cut(u.Text("systemd"), "ExecStart=")
+		command, _, _ = strings.Cut(command, "\n")
+		if got := strings.TrimPrefix(command, "/bin/taskrun agent "); got != want {
+			t.Errorf("%q: %s, want %s", word, got, want)
+		}
+	}
+}

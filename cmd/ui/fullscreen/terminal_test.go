@@ -139,3 +139,22 @@ func TestMouse(t *testing.T) {
 		}
 	}
 }
+
+// A goroutine that panics gives the terminal back first; one that ends does not.
+func TestRecover(t *testing.T) {
+	t.Parallel()
+	closed := 0
+	term := &Terminal{close: func() { closed++ }}
+	run := func(f func()) (v any) {
+		defer func() { v = recover() }()
+		defer term.Recover()
+		f()
+		return nil
+	}
+	if v := run(func() {}); v != nil || closed != 0 {
+		t.Errorf("a goroutine that ends: panic %v, closed %d times", v, closed)
+	}
+	if v := run(func() { panic("oh") }); v != "oh" || closed != 1 {
+		t.Errorf("a goroutine that panics: panic %v, closed %d times", v, closed)
+	}
+}

@@ -36,3 +36,20 @@ func TestBlockingQueryAtTheEndOfTheServer(t *testing.T) {
 		t.Errorf("when no answer can be put together: %v", err)
 	}
 }
+
+// A query waits for as long as Nomad's would.
+func TestWaitOfAQuery(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string]time.Duration{
+		"": 5 * time.Minute, "wait=0s": 5 * time.Minute, "wait=-3s": 5 * time.Minute, "wait=1h": 5 * time.Minute,
+		"wait=1ns": 1, "wait=299s": 299 * time.Second,
+	} {
+		var got time.Duration
+		wait := func(_ *Request, after uint64, limit time.Duration) uint64 { got = limit; return after }
+		handle := Read(wait, func(*Request) (any, error) { return "object", nil })
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/?index=7&"+query, nil)
+		if err := handle(NewAnswers().Request(httptest.NewRecorder(), r, "")); err != nil || got != want {
+			t.Errorf("%q: %v, %v", query, got, err)
+		}
+	}
+}
