@@ -321,6 +321,19 @@ func TestForeignFiles(t *testing.T) {
 		}
 		return file.Bytes()
 	}
+	claims := func(sizes ...uint64) []byte { // empty entries that pretend to be large
+		var file bytes.Buffer
+		z := zip.NewWriter(&file)
+		for i, size := range sizes {
+			if _, err := z.CreateRaw(&zip.FileHeader{Name: fmt.Sprint(i), UncompressedSize64: size}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return file.Bytes()
+	}
 	whole := valid(nil)
 	for name, c := range map[string]struct {
 		file []byte
@@ -346,7 +359,9 @@ func TestForeignFiles(t *testing.T) {
 				t.Fatal(err, failure)
 			}
 		}), `entry "events.json" is not a regular file`},
-		"a bomb": {valid(func(z *zip.Writer) { put(t, z, history.File, strings.Repeat("\n", smallEntry+1)) }), `entry "events.json" is compressed to less than 1/200 of its size: these cannot be events`},
+		"a bomb":           {valid(func(z *zip.Writer) { put(t, z, history.File, strings.Repeat("\n", smallEntry+1)) }), `entry "events.json" is compressed to less than 1/200 of its size: these cannot be events`},
+		"huge contents":    {claims(maxContents + 1), "its contents are larger than 8"},
+		"endless contents": {claims(1<<63, 1<<63), "its contents are larger than 8"},
 		"many entries": {valid(func(z *zip.Writer) {
 			for i := range maxEntries {
 				put(t, z, fmt.Sprint(i), "")

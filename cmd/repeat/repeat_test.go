@@ -103,6 +103,9 @@ func TestTally(t *testing.T) {
 	} {
 		r.Number, r.Compared = i+1, &compare.Run{Took: r.Took}
 		tally.Add(&r)
+		if _, ok := tally.Compare(compare.Defaults); ok != (i > 0) {
+			t.Errorf("after run %d, compared: %v", r.Number, ok)
+		}
 	}
 	var outcomes []Outcome
 	for _, o := range tally.Outcomes {

@@ -81,3 +81,22 @@ func TestShortenedIDs(t *testing.T) {
 		}
 	}
 }
+
+// Equal lines of long values are shown once.
+func TestDifferenceOfLongValues(t *testing.T) {
+	t.Parallel()
+	for want, d := range map[string]Difference{
+		`p: Nomad "a", taskrun ""`: {"p", "a", ""},
+		`p:
+    both     a
+  ! nomad    b
+  ! taskrun  c
+    both     d
+  ! nomad    e
+  ! taskrun  `: {"p", "a\nb\nd\ne", "a\nc\nd"},
+	} {
+		if diff := cmp.Diff(want, d.String()); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
