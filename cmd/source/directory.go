@@ -64,8 +64,10 @@ type Directory struct {
 	bus       event.Bus
 	histories []*grown
 	past      []event.Event // loaded but not published yet
-	mu        sync.Mutex    // guards outputs
+	mu        sync.Mutex    // guards outputs, unread and told
 	outputs   map[outputKey]*output
+	unread    map[outputKey]bool // outputs that may have grown since they were read
+	told      map[outputKey]bool // the engine announces when these grow, or they have ended
 	wake      chan struct{}
 	atEnd     bool // outputs start at their current end
 	pieces    *event.Pieces
@@ -77,8 +79,8 @@ type Directory struct {
 func NewDirectory(s *client.Server, self *client.Self) *Directory {
 	return &Directory{
 		Server: s, Self: self, IDs: slices.Sorted(maps.Keys(self.Runs)),
-		outputs: map[outputKey]*output{}, wake: make(chan struct{}, 1), pieces: event.NewPieces(maxPieces),
-		buf: make([]byte, pieceSize),
+		outputs: map[outputKey]*output{}, unread: map[outputKey]bool{}, told: map[outputKey]bool{},
+		wake: make(chan struct{}, 1), pieces: event.NewPieces(maxPieces), buf: make([]byte, pieceSize),
 	}
 }
 
@@ -292,10 +294,16 @@ func (d *Directory) Close() {
 }
 
 // pump publishes new events and output: a limited piece of each output, so that
-// none delays the others.
+// none delays the others. It reads only those that may have grown: looking at all of
+// thousands of outputs whenever one grows would take a third of a core.
 func (d *Directory) pump() error {
 	d.mu.Lock()
-	keys := slices.SortedFunc(maps.Keys(d.outputs), outputKey.compare)
+	keys := slices.SortedFunc(maps.Keys(d.unread), outputKey.compare)
+	for _, key := range keys {
+		if d.told[key] {
+			delete(d.unread, key)
+		}
+	}
 	d.mu.Unlock()
 	for _, key := range keys {
 		more, err := d.read(key, maxPieces)
@@ -303,7 +311,7 @@ func (d *Directory) pump() error {
 			return err
 		}
 		if more {
-			d.alert()
+			d.grew(key)
 		}
 	}
 	err := d.load()
@@ -323,6 +331,25 @@ func (d *Directory) pumpAll() error {
 			return nil
 		}
 	}
+}
+
+// grew makes the next pump read an output.
+func (d *Directory) grew(key outputKey) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.outputs[key] != nil { // else open does it
+		d.unread[key] = true
+	}
+	d.alert()
+}
+
+// tells says whether the engine announces when an output grows. Until then each pump
+// reads the output: an engine limits its connections, and one of them may fail.
+func (d *Directory) tells(key outputKey, told bool) {
+	d.mu.Lock()
+	d.told[key] = told
+	d.mu.Unlock()
+	d.grew(key)
 }
 
 // alert wakes Follow to look for events and output.

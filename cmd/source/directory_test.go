@@ -514,3 +514,45 @@ func TestReadsShareABuffer(t *testing.T) { //nolint:paralleltest // see above
 	}
 	f.expect(t, "Received", "Started", `t stdout "one\n"`, `t stdout "two\n"`)
 }
+
+// A pump reads only outputs that may have grown: those of which the engine has announced
+// that, and those that it does not announce.
+func TestOnlyOutputsThatGrewAreRead(t *testing.T) {
+	t.Parallel()
+	e := newFakeEngine(t)
+	d := e.directory(t)
+	key := outputKey{"1", "t", event.Stdout}
+	alloc := &event.Alloc{Job: "web", Group: "g", Name: "web.g[0]", ID: "1"}
+	sub := d.Subscribe(true)
+	defer sub.Close()
+	reads := func(when, want string) {
+		t.Helper()
+		e.append(t, "alloc/1/alloc/logs/t.stdout.0", when+"\n")
+		if err := d.pump(); err != nil {
+			t.Error(err)
+		}
+		got := ""
+		for sub.Ready() {
+			next, _ := sub.Next(t.Context())
+			if body, ok := next.Body.(event.Output); ok {
+				piece := make([]byte, body.Length)
+				_, _ = body.Source.ReadAt(piece, body.Offset)
+				got += string(piece)
+			}
+		}
+		if got != want {
+			t.Errorf("%s: read %q, want %q", when, got, want)
+		}
+	}
+	d.open(alloc, key)
+	reads("opened", "one\nopened\n")
+	reads("nothing is known", "nothing is known\n")
+	d.written(alloc, key, nil, "")
+	reads("announced", "announced\n")
+	reads("silent", "")
+	d.written(alloc, key, nil, "")
+	reads("announced again", "silent\nannounced again\n")
+	d.tells(key, false)
+	reads("not followed", "not followed\n")
+	reads("still not", "still not\n")
+}

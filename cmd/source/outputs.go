@@ -113,7 +113,7 @@ func (d *Directory) open(alloc *event.Alloc, key outputKey) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.outputs[key] = o
+	d.outputs[key], d.unread[key] = o, true
 }
 
 func (d *Directory) output(key outputKey) *output {
@@ -164,11 +164,14 @@ func (d *Directory) followOutputs(ctx context.Context, following *sync.WaitGroup
 			if d.Detail == Outputs && d.output(key) == nil {
 				d.open(alloc, key)
 			}
-			if !t.Ended() {
-				following.Go(func() {
-					t.FollowOutput(ctx, stream.String(), func(output []byte, missing string) { d.written(alloc, key, output, missing) })
-				})
+			if t.Ended() {
+				d.tells(key, true)
+				continue
 			}
+			following.Go(func() {
+				defer d.tells(key, false)
+				t.FollowOutput(ctx, stream.String(), func(output []byte, missing string) { d.written(alloc, key, output, missing) })
+			})
 		}
 	}
 }
@@ -208,11 +211,13 @@ func (d *Directory) openWanted(alloc *event.Alloc, task string) {
 	}
 }
 
-// hold protects the current files from rotation.
+// hold protects the current files from rotation, and makes the next pump read all
+// outputs.
 func (d *Directory) hold() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, o := range d.outputs {
+	for key, o := range d.outputs {
+		d.unread[key] = true
 		if o.files != nil {
 			o.files.Hold()
 		}
@@ -231,5 +236,5 @@ func (d *Directory) written(alloc *event.Alloc, key outputKey, output []byte, mi
 	if o := d.output(key); o != nil && o.files != nil {
 		o.files.Hold() // protects announced output from rotation
 	}
-	d.alert()
+	d.tells(key, true)
 }

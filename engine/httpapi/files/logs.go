@@ -66,24 +66,19 @@ func (h *Handler) Logs(r *rest.Request) error {
 const written = "file written"
 
 // ring responds to a silent request, from a client that reads the files itself.
-// It is not part of Nomad's API.
+// It is not part of Nomad's API. There are no heartbeats: the client is on this machine,
+// where a connection does not break off silently, and it follows thousands of tasks.
 func (h *Handler) ring(out *rest.Frames, r *rest.Request, key outputKey) error {
 	follower := h.outputs.follow(key)
 	defer h.outputs.leave(key, follower)
-	heartbeat := time.NewTicker(rest.BeatTime)
-	defer heartbeat.Stop()
 	for {
-		var err error
 		select {
 		case <-follower.wake:
-			err = errors.Join(out.Write(&api.StreamFrame{FileEvent: written}), out.Flush())
-		case <-heartbeat.C:
-			err = out.Beat()
+			if err := errors.Join(out.Write(&api.StreamFrame{FileEvent: written}), out.Flush()); err != nil {
+				return err
+			}
 		case <-r.Context().Done():
 			return nil
-		}
-		if err != nil {
-			return err
 		}
 	}
 }

@@ -86,8 +86,12 @@ func (d dir) at(op, name string, f func(fd int) error) error {
 // open opens a regular file, and returns its size.
 func (d dir) open(name string, flags int) (f *os.File, size int64, err error) {
 	if flags&unix.O_EXCL == 0 { // else it is new
-		if st, err := d.lstat(name); err == nil && !isOwn(st, flags) {
+		st, err := d.lstat(name)
+		switch {
+		case err == nil && !isOwn(st, flags):
 			return nil, 0, &fs.PathError{Op: "open", Path: name, Err: errIrregular}
+		case errors.Is(err, fs.ErrNotExist) && flags&unix.O_CREAT == 0:
+			return nil, 0, err
 		}
 	}
 	err = d.at("open", name, func(at int) error {
