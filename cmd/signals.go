@@ -54,15 +54,26 @@ func (a *app) stoppable(ctx context.Context) (_ context.Context, stop func()) {
 // interruptible returns a context that ends with the first signal to stop, which is
 // its cause.
 func (a *app) interruptible(ctx context.Context) (_ context.Context, stop func()) {
+	return a.interruptibleBy(ctx, func(os.Signal) bool { return true })
+}
+
+// interruptibleBy is like interruptible, but drops signals that do not count.
+func (a *app) interruptibleBy(ctx context.Context, counts func(os.Signal) bool) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	signals, unwatch := a.signals()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		select {
-		case sig := <-signals:
-			cancel(&signalError{sig, stopSignals[sig]})
-		case <-ctx.Done():
+		for {
+			select {
+			case sig := <-signals:
+				if !counts(sig) {
+					continue
+				}
+				cancel(&signalError{sig, stopSignals[sig]})
+			case <-ctx.Done():
+			}
+			return
 		}
 	}()
 	return ctx, func() {

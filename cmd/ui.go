@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"os"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -69,9 +70,10 @@ func runUI(ctx context.Context, a *app, job string, at connection) error {
 	if err := a.needsTerminal(); err != nil {
 		return err
 	}
-	ctx, stop := a.interruptible(ctx)
-	defer stop()
 	s := &uiSession{a: a, at: at}
+	// Ctrl-C in an action is for the action; on the screen it is a key.
+	ctx, stop := a.interruptibleBy(ctx, func(sig os.Signal) bool { return sig != os.Interrupt || !s.away.Load() })
+	defer stop()
 	if remote {
 		err = s.ofCluster(ctx, job)
 	} else {

@@ -72,6 +72,8 @@ func (s *uiSession) handOver(o screen.Order, command string, words ...string) (e
 	}
 	args = append(append(args, t.Alloc+"/"+t.Task), words...)
 	var failure error
+	s.away.Store(true)
+	defer s.away.Store(false)
 	err = s.term.Release(func() {
 		fmt.Fprintf(s.a.streams.Out, "%s in %s\n", ui.OneLine(command+" "+o.Text), ui.OneLine(o.Label))
 		c := exec.Command(self, args...) //nolint:noctx // it ends with its terminal

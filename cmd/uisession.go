@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"taskrun/cmd/client"
@@ -41,6 +42,7 @@ type uiSession struct {
 	unshow  func()          // ends that; may be nil
 	measure measuring
 	left    bool
+	away    atomic.Bool // another command has the terminal
 }
 
 // background runs f in a goroutine, and returns a function that waits for its end.
