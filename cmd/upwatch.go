@@ -19,9 +19,9 @@ import (
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
-	"taskrun/cmd/ui/view"
 	"taskrun/cmd/watch"
 	"taskrun/engine"
+	"taskrun/engine/fold"
 	"taskrun/engine/leaf/event"
 	"taskrun/jobspec"
 	"taskrun/jobspec/stub"
@@ -49,11 +49,9 @@ type watchedRun struct {
 	engine *engine.Engine
 	builds *watch.Builds
 	loop   *watch.Loop
-	remind func(text string) // of errors that are not fixed; "": there are none
 
 	began time.Time
 	files []jobfile.File // as they were read last without errors
-	wrong bool           // they have errors now
 	paths []string       // of all files that were read without errors
 }
 
@@ -85,11 +83,6 @@ func watchFiles(ctx context.Context, a *app, r *engineRun, names []string, files
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	w := &watchedRun{a: a, names: names, opts: opts, engine: r.engine, builds: watch.NewBuilds(a.environ), files: files, began: time.Now()}
-	if d, ok := r.display.(*view.Display); ok {
-		w.remind = d.Remind
-	} else {
-		w.remind = func(string) {} // a log keeps everything
-	}
 	watcher := watch.NewWatcher(w.say)
 	defer watcher.Close()
 	w.opts.update = true
@@ -113,13 +106,22 @@ func watchFiles(ctx context.Context, a *app, r *engineRun, names []string, files
 	}
 }
 
-// say shows a message to those who follow the run: it belongs to its first job.
-func (w *watchedRun) say(text string) {
-	job := ""
+// say shows a message to those who follow the run.
+func (w *watchedRun) say(text string) { w.notify(event.Notice{Text: text}) }
+
+// notify shows a notice to those who follow the run: it belongs to its first job.
+func (w *watchedRun) notify(n event.Notice) {
 	if jobs := w.engine.Jobs(); len(jobs) > 0 {
-		job = event.JobKey(*jobs[0].Namespace, *jobs[0].ID)
+		n.Job = event.JobKey(*jobs[0].Namespace, *jobs[0].ID)
 	}
-	w.engine.Say(job, text)
+	w.engine.Say(n)
+}
+
+// wrong reports whether the files have errors. The run knows, because an earlier engine
+// may have found them.
+func (w *watchedRun) wrong() (wrong bool) {
+	w.engine.State().Look(func(run *fold.Run) { wrong = run.Unfixed.Text != "" })
+	return wrong
 }
 
 // units returns what is watched: the files of the jobs, as they were read last, and
@@ -213,13 +215,12 @@ func (w *watchedRun) apply(ctx context.Context, changed string) {
 	defer func() { w.loop.Set(w.units(files), since) }()
 	errs := slices.DeleteFunc(slices.Clone(diagnostics), func(d jobspec.Diagnostic) bool { return d.Severity != jobspec.Error })
 	if len(errs) > 0 {
-		w.wrong = true
-		w.remind(ui.Count(len(errs), "error") + " in " + shown(cmp.Or(errs[0].Range.File, changed)))
 		lines := []string{fmt.Sprintf("%s has changed: %s; the run continues as it was", name, ui.Count(len(errs), "error"))}
 		for _, d := range errs {
 			lines = append(lines, asText(d, files))
 		}
-		w.say(strings.Join(lines, "\n"))
+		in := shown(cmp.Or(errs[0].Range.File, changed))
+		w.notify(event.Notice{Text: strings.Join(lines, "\n"), Unfixed: ui.Count(len(errs), "error") + " in " + in})
 		return
 	}
 	w.files = files
@@ -257,18 +258,17 @@ func (w *watchedRun) read(ctx context.Context) ([]jobfile.File, jobspec.Diagnost
 // update registers the jobs of files, and says what that does.
 func (w *watchedRun) update(files []jobfile.File, name string) {
 	valid := ""
-	if w.wrong {
+	if w.wrong() {
 		valid = "errors are fixed; "
 	}
-	w.wrong = false
-	w.remind("")
+	say := func(text string) { w.notify(event.Notice{Text: name + " has changed: " + text, Fixed: true}) }
 	same := true
 	for _, f := range files {
 		key := event.JobKey(*f.Job.Namespace, *f.Job.ID)
 		id := event.JobName(key)
 		before, ok := w.engine.Job(key)
 		if !ok {
-			w.say(fmt.Sprintf("%s has changed: job %q is not part of this run: start it with taskrun up", name, id))
+			say(fmt.Sprintf("job %q is not part of this run: start it with taskrun up", id))
 			same = false
 			continue
 		}
@@ -276,14 +276,14 @@ func (w *watchedRun) update(files []jobfile.File, name string) {
 		switch {
 		case err != nil:
 			same = false
-			w.say(fmt.Sprintf("%s has changed: %v", name, err))
+			say(err.Error())
 		case registered.Plan.Diff.Type != "None":
 			same = false
-			w.say(fmt.Sprintf("%s has changed: %sjob %q, version %d: %s", name, valid, id, registered.Version, watch.Effect(registered.Plan, before, f.Job)))
+			say(fmt.Sprintf("%sjob %q, version %d: %s", valid, id, registered.Version, watch.Effect(registered.Plan, before, f.Job)))
 		}
 	}
 	if same && (valid != "" || time.Since(w.began) > calmTime) { // earlier, a file that was written just before the run may seem changed
-		w.say(fmt.Sprintf("%s has changed: %sno task is affected", name, valid))
+		say(valid + "no task is affected")
 	}
 }
 

@@ -108,15 +108,16 @@ func (e *Engine) SubscribeTo(wanted func(event.Event) bool) *event.Subscription 
 	return e.bus.SubscribeTo(wanted)
 }
 
-// Say publishes a notice about a job, which its history keeps.
-func (e *Engine) Say(job, text string) {
-	r, err := e.runs.find(job)
+// Say publishes a notice. If it is about a job, the job's history keeps it.
+func (e *Engine) Say(n event.Notice) {
+	r, err := e.runs.find(n.Job)
 	if err != nil { // nobody but those who follow the engine reads it
-		e.bus.Publish(nil, "", event.Notice{Text: text})
+		n.Job = ""
+		e.bus.Publish(nil, "", n)
 		return
 	}
 	var c store.Change
-	c.Add(event.Event{Time: time.Now(), Body: event.Notice{Job: job, Text: text}})
+	c.Add(event.Event{Time: time.Now(), Body: n})
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.recorder.Commit(c)

@@ -22,6 +22,9 @@ type Run struct {
 	// order of appearance.
 	Deployments []*Deployment
 	Evaluations []*Evaluation
+	// Unfixed tells of errors in the files of the run, which follows them; empty: there
+	// are none.
+	Unfixed event.Notice
 
 	specs map[string]*api.Job // by key
 	// deployments are those of each job, in order of appearance.
@@ -73,6 +76,12 @@ func (r *Run) Apply(e event.Event) {
 		r.registered(e, body)
 	case event.Evaluation:
 		r.evaluated(e, body)
+	case event.Notice:
+		if body.Unfixed != "" {
+			r.Unfixed = body
+		} else if body.Fixed {
+			r.Unfixed = event.Notice{}
+		}
 	default:
 		if e.Alloc != nil {
 			r.applyToAlloc(e)

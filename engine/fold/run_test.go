@@ -85,3 +85,22 @@ func TestFirstFailure(t *testing.T) {
 		t.Errorf("%d replacements", n)
 	}
 }
+
+// Errors in the files of a run last until they are fixed: other notices do not end them.
+func TestUnfixed(t *testing.T) {
+	t.Parallel()
+	m := New(nil, event.Event{Body: event.Notice{Text: "first", Unfixed: "2 errors"}})
+	for _, step := range []struct {
+		body event.Notice
+		want string
+	}{
+		{event.Notice{Text: "something else"}, "first"},
+		{event.Notice{Text: "second", Unfixed: "1 error"}, "second"},
+		{event.Notice{Text: "all is well", Fixed: true}, ""},
+	} {
+		m.Apply(event.Event{Body: step.body})
+		if m.Unfixed.Text != step.want {
+			t.Errorf("after %q: %q, want %q", step.body.Text, m.Unfixed.Text, step.want)
+		}
+	}
+}

@@ -100,7 +100,9 @@ func New(o Options) *Model {
 func (m *Model) Apply(e event.Event) {
 	m.trace.Add(e)
 	if n, ok := e.Body.(event.Notice); ok {
-		m.Say(n.Text)
+		if m.run.Apply(e); n.Unfixed == "" {
+			m.Say(n.Text)
+		}
 		return
 	}
 	m.run.Apply(e)

@@ -350,3 +350,36 @@ func TestUsageOfSeveralTasks(t *testing.T) {
 		t.Errorf("the sum is in %d rows", got)
 	}
 }
+
+// Errors in the files of the run stay on the screen until they are fixed, whatever
+// happens and whatever the user does.
+func TestErrorsInFiles(t *testing.T) {
+	t.Parallel()
+	const text = "a.hcl has changed: 2 errors\nerror: bad \x1b[2J\n\ta detail"
+	for _, size := range []struct{ width, height int }{{80, 24}, {160, 50}, {20, 5}, {20, 2}} {
+		s := shop(t, size.width, size.height)
+		s.tell(nil, "", event.Notice{Text: text, Unfixed: "2 errors in a.hcl"}, event.Notice{Text: "something else"})
+		for _, keys := range []string{"j", "tab", "z", "z", "tab", "k"} {
+			s.keys(keys)
+			lines := strings.Split(s.picture(), "\n")
+			var want []string
+			switch {
+			case size.height > 5:
+				want = []string{"a.hcl has changed: 2 errors", `error: bad \x1b[2J`, "    a detail"}
+			case size.height > 2:
+				want = []string{"2 errors in a.hcl"}
+			}
+			if got := lines[size.height-1-len(want) : size.height-1]; !slices.Equal(got, want) {
+				t.Errorf("%v, after %s: %q, want %q", size, keys, got, want)
+			}
+		}
+		if again := New(Options{Jobs: s.opts.Jobs, Past: []event.Event{{Body: event.Notice{Text: text, Unfixed: "2 errors"}}}}); len(again.unfixed()) != 3 {
+			t.Error("a screen that opens later does not show the errors")
+		}
+		s.tell(nil, "", event.Notice{Text: "well", Fixed: true})
+		s.keys("k j")
+		if got := s.picture(); strings.Contains(got, "a.hcl") || strings.Contains(got, "a detail") {
+			t.Errorf("%v, fixed:\n%s", size, got)
+		}
+	}
+}

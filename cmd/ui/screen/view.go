@@ -28,7 +28,7 @@ const wide = 120
 
 // areas divides the screen, between the header and the line with the keys.
 func (m *Model) areas() areas {
-	w, h := m.width, max(0, m.height-2)
+	w, h := m.width, max(0, m.height-2-len(m.unfixed()))
 	switch {
 	case m.zoom && m.focus == onTree || h < 6 && m.focus == onTree:
 		return areas{tree: area{0, 1, w, h}}
@@ -60,6 +60,10 @@ func (m *Model) Lines(now time.Time) []Line {
 	}
 	for len(lines) < m.height-1 {
 		lines = append(lines, nil)
+	}
+	if m.help == nil {
+		errs := m.unfixed()
+		lines = append(lines[:len(lines)-len(errs)], errs...)
 	}
 	if m.height > 1 {
 		lines = append(lines, m.bottom())
@@ -125,6 +129,28 @@ func (m *Model) header() Line {
 		l = append(l, Text(" "+m.ended, Strong))
 	}
 	return l
+}
+
+// unfixed returns lines about the errors in the files of the run, which stay above the
+// last line until they are fixed. They take at most a third of the screen.
+func (m *Model) unfixed() (lines []Line) {
+	errs := m.run.Unfixed
+	most := m.height / 3
+	if errs.Unfixed == "" || most == 0 || m.ended != "" {
+		return nil
+	}
+	texts := strings.Split(strings.ReplaceAll(errs.Text, "\t", "    "), "\n")
+	if most == 1 {
+		texts = []string{errs.Unfixed}
+	}
+	for _, text := range texts[:min(len(texts), most)] {
+		style := Plain
+		if !strings.HasPrefix(text, " ") { // the others are details
+			style = Bad
+		}
+		lines = append(lines, LineOf(text, style))
+	}
+	return lines
 }
 
 // tabs returns the line with the titles of the panes. Without room for all, the other

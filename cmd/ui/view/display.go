@@ -253,18 +253,6 @@ func (d *Display) Say(text string) {
 	d.screen.say(said)
 }
 
-// Remind keeps a text in the status line until it is called again; "" removes it.
-func (d *Display) Remind(text string) {
-	v, ok := d.view.(*plain)
-	switch {
-	case !ok || v.status == nil:
-	case text == "":
-		v.status.wrong.Store(nil)
-	default:
-		v.status.wrong.Store(&text)
-	}
-}
-
 // HideLine removes the line at the bottom of a terminal, and shows no other one until
 // ShowLine, so that the user can answer a question there.
 func (d *Display) HideLine() { d.screen.hide() }

@@ -115,7 +115,7 @@ func (v *plain) idle() (again time.Time) {
 		return v.counts
 	}
 	line := v.download()
-	if line == "" && v.status != nil && (v.several() || v.status.wrong.Load() != nil) {
+	if line == "" && v.status != nil && (v.several() || v.run.Unfixed.Unfixed != "") {
 		line, again = v.status.line(now, v.streams.Width)
 	}
 	if line == "" {

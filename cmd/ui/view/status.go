@@ -3,13 +3,13 @@ package view
 import (
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
 
 	"taskrun/cmd/ui"
 	"taskrun/engine/fold"
+	"taskrun/jobspec/visible"
 )
 
 // The status of a run appears after statusDelay, so that short runs have none, and
@@ -23,9 +23,8 @@ const (
 type status struct {
 	run   *fold.Run
 	style *ui.Style
-	begin time.Time              // of the run
-	shown time.Time              // from when on it is shown
-	wrong atomic.Pointer[string] // what the user must fix; nil: nothing
+	begin time.Time // of the run
+	shown time.Time // from when on it is shown
 
 	text    string
 	at      time.Time // when that was made
@@ -46,8 +45,8 @@ func (s *status) line(now time.Time, columns func() int) (text string, again tim
 		return s.text, next
 	}
 	s.text = statusText(s.style, s.run.Counts(), since, columns())
-	if wrong := s.wrong.Load(); wrong != nil {
-		s.text = ansi.Truncate(s.style.Bad(*wrong)+"  "+s.text, max(columns()-1, 0), "…")
+	if wrong := s.run.Unfixed.Unfixed; wrong != "" {
+		s.text = ansi.Truncate(s.style.Bad(visible.String(wrong))+"  "+s.text, max(columns()-1, 0), "…")
 	}
 	s.at, s.changed = now, false
 	return s.text, next

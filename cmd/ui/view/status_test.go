@@ -106,8 +106,8 @@ func TestStatusOnATerminal(t *testing.T) {
 			{"after the message", func() {}, time.Second, "▸ running 2, 1m4s\r"},
 			{"a question", func() { p.d.HideLine() }, time.Minute, eraseBelow},
 			{"the answer", func() { p.d.ShowLine() }, time.Second, "▸ running 2, 2m5s\r"},
-			{"a reminder", func() { p.d.Remind("1 error in a.hcl") }, time.Second, eraseBelow + "1 error in a.hcl  ▸ running 2, 2m6s\r"},
-			{"without its reason", func() { p.d.Remind("") }, time.Second, eraseBelow + "▸ running 2, 2m7s\r"},
+			{"a reminder", func() { p.bus.Publish(nil, "", event.Notice{Text: "wrong", Unfixed: "1 error in a.hcl"}) }, time.Second, eraseBelow + "  ▸ wrong\n1 error in a.hcl  ▸ running 2, 2m5s\r" + eraseBelow + "1 error in a.hcl  ▸ running 2, 2m6s\r"},
+			{"without its reason", func() { p.bus.Publish(nil, "", event.Notice{Text: "well", Fixed: true}) }, time.Second, eraseBelow + "  ▸ well\n▸ running 2, 2m6s\r" + eraseBelow + "▸ running 2, 2m7s\r"},
 			{"the end", func() { p.bus.Close() }, 0, eraseBelow},
 		} {
 			step.do()

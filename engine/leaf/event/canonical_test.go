@@ -51,6 +51,8 @@ func describe(events []Event) (lines []string) {
 			line += b.Check + " " + b.Status
 		case Service:
 			line += fmt.Sprint(b.ID, " ", b.Registered)
+		case Notice:
+			line += b.Text
 		default:
 			line += fmt.Sprintf("%v", b)
 		}
@@ -105,8 +107,8 @@ func interleave(r *rand.Rand, histories [][]Event) (all []Event) {
 
 func TestCanonical(t *testing.T) {
 	t.Parallel()
-	want := strings.Split(`1 0s { first}
-2 0s { second}
+	want := strings.Split(`1 0s first
+2 0s second
 3 0s another pending
 4 0s version 0
 5 0s d0 running

@@ -178,6 +178,10 @@ type (
 	Notice struct {
 		Job  string `json:",omitempty"` // ID
 		Text string
+		// Unfixed sums up the errors in the files of a run, which the text describes.
+		// They last until a notice says that they are Fixed.
+		Unfixed string `json:",omitempty"`
+		Fixed   bool   `json:",omitempty"`
 	}
 
 	// Variable is a variable that was set or deleted. It is not stored, like

@@ -46,6 +46,8 @@ type (
 	diagnosticObject struct {
 		Severity string `json:"severity"`
 		Summary  string `json:"summary"`
+		Unfixed  string `json:"unfixed,omitempty"`
+		Fixed    bool   `json:"fixed,omitempty"`
 	}
 )
 
@@ -78,7 +80,7 @@ func (e Event) MarshalJSON() ([]byte, error) {
 		o.Job, o.Parent, b.Job, b.Parent = b.Job, b.Parent, "", ""
 		shown = b
 	case Notice:
-		o.Type, shown = "diagnostic", diagnosticObject{"warning", b.Text}
+		o.Type, shown = "diagnostic", diagnosticObject{"warning", b.Text, b.Unfixed, b.Fixed}
 		if e.Alloc == nil {
 			o.Job = b.Job
 		}
@@ -180,7 +182,7 @@ func ParseLine(line []byte) (Event, error) {
 		})
 	case "diagnostic":
 		e.Body, err = parse(line, func(o diagnosticObject) Body {
-			n := Notice{Text: o.Summary}
+			n := Notice{Text: o.Summary, Unfixed: o.Unfixed, Fixed: o.Fixed}
 			if e.Alloc == nil && head.Job != "" {
 				n.Job = job
 			}

@@ -23,7 +23,8 @@ func TestStoredEventsComeBack(t *testing.T) {
 		Evaluation{Job: "j", Parent: "p", ID: "i", Trigger: AllocStop, Version: 3, Deployment: "d", Alloc: "1"},
 		Service{ID: "i", Name: "n", Address: "a", Port: 1, Tags: []string{"t"}, Registered: true},
 		Check{Service: "s", Check: "c", Status: "success", Output: "o"},
-		Notice{Text: "n"},
+		Notice{Text: "n", Unfixed: "1 error"},
+		Notice{Text: "n", Fixed: true},
 	} {
 		want := Event{Seq: 5, Time: time.Unix(1, 2).UTC(), Alloc: alloc, Task: "t", Body: body}
 		stored, err := want.Store()

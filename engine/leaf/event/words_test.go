@@ -164,6 +164,11 @@ func TestEventsAsJSON(t *testing.T) {
 			Evaluation{Job: "j", Parent: "p", ID: "i", Trigger: AllocStop, Version: 3, Deployment: "d", Alloc: "1"},
 		},
 		{`{"type":"diagnostic",` + at + `,` + of + `,"severity":"warning","summary":"n"}`, Notice{Text: "n"}},
+		{
+			`{"type":"diagnostic",` + at + `,` + of + `,"severity":"warning","summary":"n","unfixed":"1 error"}`,
+			Notice{Text: "n", Unfixed: "1 error"},
+		},
+		{`{"type":"diagnostic",` + at + `,` + of + `,"severity":"warning","summary":"n","fixed":true}`, Notice{Text: "n", Fixed: true}},
 	} {
 		e := Event{Time: time.Unix(1, 2).UTC(), Alloc: alloc, Task: "t", Body: tt.body}
 		text, err := e.MarshalJSON()
