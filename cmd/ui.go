@@ -185,6 +185,7 @@ func (s *uiSession) Run(ctx context.Context, events *event.Subscription) {
 			for _, e := range batch {
 				s.model.Apply(e)
 			}
+			s.measure.rouse()
 		})
 	}
 }

@@ -9,10 +9,13 @@ import (
 )
 
 // The visible tasks are measured often while the user is there or something changes,
-// and ever more rarely while nothing happens.
+// and ever more rarely while nothing happens: to measure the 50 tasks of a large screen
+// every minute would be most of what a screen costs on which nothing changes.
 const (
 	measureOften  = 2 * time.Second
-	measureRarely = time.Minute
+	measureRarely = 5 * time.Minute
+	measureSlower = 4           // times the pause before
+	measureLimit  = time.Minute // for the answers
 )
 
 // measuring says when to measure what the visible tasks use.
@@ -30,6 +33,16 @@ func (m *measuring) soon() {
 		return
 	}
 	m.due.Reset(settleTime)
+}
+
+// rouse measures often again, because tasks have done something.
+func (m *measuring) rouse() {
+	if m.pause <= measureOften {
+		return
+	}
+	if m.pause = measureOften; !m.busy {
+		m.due.Reset(m.pause)
+	}
 }
 
 // startMeasuring measures the visible tasks, and asks for the ports of allocations that
@@ -67,7 +80,7 @@ func (m *measuring) wait(changed bool) {
 	case changed || m.pause == 0:
 		m.pause = measureOften
 	default:
-		m.pause = min(2*m.pause, measureRarely)
+		m.pause = min(measureSlower*m.pause, measureRarely)
 	}
 	m.due.Reset(m.pause)
 }
@@ -75,7 +88,7 @@ func (m *measuring) wait(changed bool) {
 // ask asks for the usage of tasks, and for the ports of allocations. What cannot be had
 // is not shown.
 func (s *uiSession) ask(ctx context.Context, tasks, placed []*client.Task) (map[screen.Target]screen.Usage, map[string][]screen.Port) {
-	ctx, cancel := context.WithTimeout(ctx, measureRarely)
+	ctx, cancel := context.WithTimeout(ctx, measureLimit)
 	defer cancel()
 	usage, ports := map[screen.Target]screen.Usage{}, map[string][]screen.Port{}
 	used, _ := client.Stats(ctx, tasks)

@@ -127,6 +127,7 @@ func (s *uiSession) run(ctx context.Context) error {
 			s.own.signaled(ctx, s, sig)
 			later()
 		case <-s.feed.wake:
+			s.measure.rouse()
 			later()
 		case <-tick.C:
 			later()

@@ -1,0 +1,39 @@
+package cmd
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Tasks that sleep are measured ever more rarely, until one of them does something.
+func TestMeasuringRests(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := measuring{due: time.NewTimer(0)}
+		defer m.due.Stop()
+		measured := func(d time.Duration, changed bool) (n int) {
+			for end := time.After(d); ; {
+				select {
+				case <-m.due.C:
+					n++
+					m.wait(changed)
+				case <-end:
+					return n
+				}
+			}
+		}
+		if n := measured(time.Minute, true); n != 31 {
+			t.Errorf("%d times in a minute of tasks that are busy", n)
+		}
+		measured(10*time.Minute, false)
+		if n := measured(time.Hour, false); n != 12 {
+			t.Errorf("%d times in an hour in which nothing happens", n)
+		}
+		m.rouse()
+		m.rouse() // must not put it off
+		if n := measured(3*time.Second, false); n != 1 {
+			t.Errorf("%d times after an event", n)
+		}
+	})
+}
