@@ -29,3 +29,12 @@ func TestDurations(t *testing.T) {
 		}
 	}
 }
+
+func TestShortID(t *testing.T) {
+	t.Parallel()
+	for id, want := range map[string]string{"": "", "0123": "0123", "01234567": "01234567", "01234567-89ab": "01234567"} {
+		if got := ShortID(id); got != want {
+			t.Errorf("%q: %q", id, got)
+		}
+	}
+}

@@ -93,3 +93,21 @@ func TestStall(t *testing.T) {
 		}
 	})
 }
+
+// An event says which task it is of.
+func TestTell(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var e eventer.Eventer
+	events := listen(ctx, t, &e)
+	e.Tell(&drivers.TaskConfig{AllocID: "alloc", Name: "task"}, drivers.TaskEvent{TaskName: "another", Message: "text"})
+	got := <-events
+	got.Timestamp = time.Time{}
+	if diff := cmp.Diff(drivers.TaskEvent{AllocID: "alloc", TaskName: "task", Message: "text"}, got); diff != "" {
+		t.Error(diff)
+	}
+	cancel()
+	for range events { // until it is closed
+	}
+}

@@ -146,6 +146,45 @@ func TestStop(t *testing.T) {
 	}
 }
 
+// A task that is like a process shows whether it was killed.
+func TestStopLikeProcesses(t *testing.T) {
+	t.Parallel()
+	killed, ended := drivers.ExitResult{ExitCode: 137, Signal: 9}, drivers.ExitResult{ExitCode: 7}
+	for name, c := range map[string]struct {
+		killAfter, timeout time.Duration
+		signal             string
+		hurry              bool // the context ends before
+		want               drivers.ExitResult
+	}{
+		"it obeys":                   {2 * time.Second, 5 * time.Second, "SIGTERM", false, ended},
+		"just in time":               {2 * time.Second, 2 * time.Second, "SIGTERM", false, ended},
+		"too late":                   {9 * time.Second, 5 * time.Second, "SIGTERM", false, killed},
+		"no timeout":                 {0, 0, "SIGTERM", false, killed},
+		"SIGKILL":                    {0, 5 * time.Second, "SIGKILL", false, killed},
+		"the caller waits no longer": {2 * time.Second, 5 * time.Second, "SIGTERM", true, killed},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			d := mock.New()
+			d.LikeProcesses = true
+			cfg, _ := drivertest.Task(t, d, fmt.Sprintf("run_for = \"1h\"\nexit_code = 7\nkill_after = %q", c.killAfter))
+			if _, _, err := d.StartTask(t.Context(), cfg); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if c.hurry {
+				cancel()
+			}
+			if err := d.StopTask(ctx, cfg.ID, c.timeout, c.signal); err != nil {
+				t.Fatal(err)
+			}
+			if result := wait(t, d, cfg); *result != c.want {
+				t.Errorf("%s: %+v, want %+v", name, *result, c.want)
+			}
+		})
+	}
+}
+
 // Output without pauses can be stopped, too.
 func TestStopFlood(t *testing.T) {
 	t.Parallel()

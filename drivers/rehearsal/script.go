@@ -55,11 +55,6 @@ var (
 	errUnknown  = errors.New("mock_driver has no such option")
 )
 
-// Options returns the names of the options of mock_driver, sorted.
-func Options() []string {
-	return slices.Sorted(maps.Keys(schema().AttributeTypes()))
-}
-
 func schema() cty.Type { return hcldec.ImpliedType(mock.New().TaskConfigSchema()) }
 
 // Read checks options against those of mock_driver, and returns them with the

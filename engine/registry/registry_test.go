@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/nomad/api"
@@ -271,5 +272,16 @@ func TestChangesAtOnce(t *testing.T) {
 	}
 	if len(seen) != 10 || a.indexes.Now != 101 {
 		t.Errorf("indexes %v, the last one is %d", seen, a.indexes.Now)
+	}
+}
+
+// Nomad's node pools are there from the start, with its default for them.
+func TestBuiltInPools(t *testing.T) {
+	t.Parallel()
+	a := open(t, t.TempDir())
+	for _, name := range []string{"all", "default"} {
+		if p := a.Pools.Get(name); p == nil || p.NodeIdentityTTL != 24*time.Hour {
+			t.Errorf("%s: %+v", name, p)
+		}
 	}
 }

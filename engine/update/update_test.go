@@ -214,3 +214,30 @@ func TestDiff(t *testing.T) {
 		t.Errorf("task %+v", task)
 	}
 }
+
+// Blocks with a name or a label are compared by it, whatever their order.
+func TestOrderIsNoChange(t *testing.T) {
+	t.Parallel()
+	before := newJob()
+	g := before.TaskGroups[0]
+	second := *g.Tasks[0]
+	second.Name, second.Services = "second", []*api.Service{{Name: "other", PortLabel: "admin"}, {Name: "third", PortLabel: "http"}}
+	g.Tasks = append(g.Tasks, &second)
+	g.Networks[0].DynamicPorts = append(g.Networks[0].DynamicPorts, api.Port{Label: "admin", To: 8080})
+	after := clone(t, before)
+	changed := after.TaskGroups[0]
+	slices.Reverse(changed.Tasks[1].Services)
+	slices.Reverse(changed.Networks[0].DynamicPorts)
+	if d := diff(groupValues(g), groupValues(changed)); len(d) > 0 {
+		t.Errorf("networks in another order are a change: %+v", *d[0])
+	}
+	for i, task := range g.Tasks {
+		if d := diff(taskValues(task), taskValues(changed.Tasks[i])); len(d) > 0 {
+			t.Errorf("services of %s in another order are a change: %+v", task.Name, *d[0])
+		}
+	}
+	changed.Networks[0].DynamicPorts[0].To = 9090
+	if d := diff(groupValues(g), groupValues(changed)); len(d) != 1 || d[0].Old != "8080" || d[0].New != "9090" {
+		t.Errorf("a port was changed: %+v", d)
+	}
+}

@@ -284,3 +284,24 @@ func TestCPUShares(t *testing.T) {
 		}
 	}
 }
+
+// The engine cannot read the file of a seccomp profile: it gets the text.
+func TestSecurityOptions(t *testing.T) {
+	t.Parallel()
+	profile, broken := filepath.Join(t.TempDir(), "profile.json"), filepath.Join(t.TempDir(), "broken.json")
+	for path, text := range map[string]string{profile: `{"a": 1}`, broken: `{"a"`} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := securityOptions([]string{"no-new-privileges", "seccomp=" + profile, "seccomp:" + profile, "seccomp=unconfined", "seccomp=builtin", "label=" + profile})
+	want := []string{"no-new-privileges", `seccomp={"a": 1}`, `seccomp={"a": 1}`, "seccomp=unconfined", "seccomp=builtin", "label=" + profile}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	for option, want := range map[string]string{"seccomp=/none": "opening seccomp profile (/none) failed", "seccomp=" + broken: "is not JSON"} {
+		if _, err := securityOptions([]string{option}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", option, err)
+		}
+	}
+}

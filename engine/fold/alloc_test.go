@@ -1,0 +1,53 @@
+package fold
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/leaf/event"
+)
+
+// Each failing check appears once, with every allocation in which it fails.
+func TestFailingChecks(t *testing.T) {
+	t.Parallel()
+	r := New([]*api.Job{job(task("a", "", false))})
+	alloc := func(id int) *event.Alloc {
+		return &event.Alloc{Job: "j", Group: "g", Name: fmt.Sprintf("j.g[%d]", id), ID: fmt.Sprint(id)}
+	}
+	deployment := func(status string) { r.Apply(event.Event{Body: event.Deployment{Job: "j", ID: "d", Status: status}}) }
+	check := func(what string, want ...string) {
+		t.Helper()
+		var got []string
+		for _, f := range r.FailingChecks() {
+			line := f.Service + "/" + f.Check.Check
+			for _, a := range f.Allocs {
+				line += " " + a.ID
+			}
+			got = append(got, line)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+	for id := range 4 {
+		r.Apply(event.Event{Alloc: alloc(id), Body: event.AllocStatus{Status: "running", Retry: -1}})
+		for name, status := range map[string]string{"up": "success", "ready": "failure"} {
+			r.Apply(event.Event{Alloc: alloc(id), Body: event.Check{Service: "web", Check: name, Status: status}})
+		}
+	}
+	r.Apply(event.Event{Alloc: alloc(2), Body: event.Check{Service: "web", Check: "ready", Status: "success"}})
+	r.Apply(event.Event{Alloc: alloc(3), Body: event.Check{Service: "db", Check: "ready", Status: "pending"}})
+	check("without a deployment")
+	deployment(api.DeploymentStatusRunning)
+	check("a deployment waits", "web/ready 0 1 3", "db/ready 3")
+	r.Apply(event.Event{Alloc: alloc(1), Body: event.AllocHealth{Healthy: true}})
+	r.Apply(event.Event{Alloc: alloc(0), Body: event.AllocHealth{Healthy: false}})
+	check("one was healthy, one never will be", "web/ready 0 3", "db/ready 3")
+	deployment(api.DeploymentStatusFailed)
+	check("the deployment has failed", "web/ready 0 3", "db/ready 3")
+	deployment(api.DeploymentStatusSuccessful)
+	check("the deployment was successful")
+}
