@@ -129,6 +129,12 @@ func (s *stage) checkClean(t *testing.T) {
 			t.Errorf("left in %s: %v", dir, left)
 		}
 	}
+	open, _ := filepath.Glob("/proc/self/fd/*") // none without /proc
+	for _, fd := range open {
+		if target, err := os.Readlink(fd); err == nil && strings.HasPrefix(target, filepath.Join(s.dirs.Dir, "local")) {
+			t.Errorf("%s is still open", target)
+		}
+	}
 }
 
 // tree returns the text of the files below a directory.

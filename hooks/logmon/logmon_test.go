@@ -95,6 +95,14 @@ func (c *captured) pipes(t *testing.T) (n int) {
 	return n
 }
 
+// Stored states name the hook, as Nomad does.
+func TestName(t *testing.T) {
+	t.Parallel()
+	if name := capture(t, newDir(t)).Name(); name != "logmon" {
+		t.Errorf("%q", name)
+	}
+}
+
 // A task's output is written to a file and announced, over all its starts and
 // engines, and nothing is left when it has ended.
 func TestOutputIsCaptured(t *testing.T) {

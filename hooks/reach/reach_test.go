@@ -135,6 +135,34 @@ func TestNoForward(t *testing.T) {
 	}
 }
 
+// A port is published until the last allocation that publishes it has ended.
+func TestPublishedPortIsFreed(t *testing.T) {
+	t.Parallel()
+	if probe, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.2:0"); err != nil {
+		t.Skipf("no second loopback address: %v", err)
+	} else {
+		_ = probe.Close()
+	}
+	h := hooksOf(outsider{machine: here})
+	server := &api.Task{Name: "server", Driver: "docker", Config: map[string]any{"ports": []string{"http"}}}
+	port := taskenv.Port{Label: "http", Value: 25001, HostIP: "127.0.0.1"}
+	first, second := h.Alloc(allocOf(group(server), "1", port)), h.Alloc(allocOf(group(server), "2", port))
+	reader := &api.Task{Name: "reader", Driver: "docker"}
+	third := h.Alloc(allocOf(group(reader), "3"))
+	defer third.(hooks.AllocShutdown).Shutdown()
+	view := h.View(taskOf(reader, "3"))
+	from, published := taskenv.Endpoint{Host: "127.0.0.1", Port: 25001}, taskenv.Endpoint{Host: "127.0.0.2", Port: 25001}
+	first.(hooks.AllocShutdown).Shutdown()
+	first.(hooks.AllocShutdown).Shutdown() // counts once
+	if got := view(from); got != published {
+		t.Errorf("while the second allocation publishes it, it is at %v", got)
+	}
+	second.(hooks.AllocShutdown).Shutdown()
+	if got := view(from); got == published || got.Host != "127.0.0.2" {
+		t.Errorf("once nothing publishes it, it is at %v, without a forward", got)
+	}
+}
+
 func TestTasksOfTheMachine(t *testing.T) {
 	t.Parallel()
 	h := hooksOf(outsider{machine: here})
