@@ -71,6 +71,7 @@ type Driver struct {
 	mu        sync.Mutex
 	runs      map[string]bool          // Shutdown removes their containers
 	listeners map[*insideListener]bool // in networks of groups
+	revived   map[string]*revivals     // by container of a network
 
 	networking sync.Mutex // held while a group enters or leaves a shared network
 
@@ -90,7 +91,7 @@ func New(config Config) *Driver {
 	config.Absence, config.Run = cmp.Or(config.Absence, time.Minute), cmp.Or(config.Run, rand.Text())
 	d := &Driver{
 		config: config, front: cmp.Or(config.Front, dockerFront), options: settings.Defaults(), runs: map[string]bool{config.Run: true},
-		listeners: map[*insideListener]bool{},
+		listeners: map[*insideListener]bool{}, revived: map[string]*revivals{},
 	}
 	d.images = image.Store{Options: &d.options, Events: &d.Eventer}
 	d.builder = settings.Builder{Options: &d.options, Run: config.Run}
@@ -109,7 +110,7 @@ func New(config Config) *Driver {
 }
 
 func (d *Driver) newTask(cli *client.Client, cfg *drivers.TaskConfig, id string) *task {
-	t := &task{cli: cli, front: d.front, events: &d.Eventer, absence: d.config.Absence, cfg: cfg, container: id, exit: taskstore.NewExit(), revived: d.listenAgain}
+	t := &task{cli: cli, front: d.front, events: &d.Eventer, absence: d.config.Absence, cfg: cfg, container: id, exit: taskstore.NewExit()}
 	t.interest, t.forget = context.WithCancel(context.Background())
 	return t
 }

@@ -179,8 +179,14 @@ func TestNetworkOfAGroup(t *testing.T) {
 	e.set(func() { e.end(c) })
 	e.await(t, func() bool { return !c.State.Running })
 	cli, _ := d.connect()
-	if !revive(t.Context(), cli, n) || revive(t.Context(), cli, n) || revive(t.Context(), cli, &drivers.NetworkIsolation{ID: "none"}) {
-		t.Error("it is started again when it runs, or not when it has ended")
+	for _, c := range []struct {
+		id     string
+		before int
+		want   bool
+	}{{n.ID, 0, true}, {n.ID, 0, true}, {n.ID, 1, false}, {"none", 0, false}} {
+		if got, err := d.revive(t.Context(), cli, &drivers.NetworkIsolation{ID: c.id}, c.before); got != c.want || err != nil {
+			t.Errorf("after %d restarts of %.12q: %t, %v", c.before, c.id, got, err)
+		}
 	}
 	e.set(func() { e.end(c) })
 	e.await(t, func() bool { return !c.State.Running })

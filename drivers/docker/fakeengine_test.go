@@ -56,6 +56,8 @@ type fakeEngine struct {
 	pull       []string        // messages of a pull
 	hold       <-chan struct{} // a pull sends nothing before it is closed
 	stats      string
+	refused    int // starts in a network that has ended
+	together   int // how many of them get their answers at once
 }
 
 // A rule changes a response of the engine.
@@ -405,9 +407,25 @@ func (e *fakeEngine) inspect(w http.ResponseWriter, r *http.Request) {
 
 func (e *fakeEngine) start(w http.ResponseWriter, r *http.Request) {
 	var err error
-	c := e.with(w, r, func(c *fakeContainer) { err = e.run(c) })
+	var running, alone bool
+	c := e.with(w, r, func(c *fakeContainer) {
+		running = c.State.Running
+		if id, joins := strings.CutPrefix(string(c.HostConfig.NetworkMode), "container:"); joins {
+			other := e.containers[id]
+			alone = other != nil && !other.State.Running
+		}
+		if !running && !alone {
+			err = e.run(c)
+		}
+	})
 	switch {
 	case c == nil:
+	case running:
+		w.WriteHeader(304)
+	case alone:
+		e.set(func() { e.refused++ })
+		e.until(r, func() bool { return e.refused >= e.together })
+		fail(w, 409, "cannot join network of a non running container")
 	case err != nil:
 		fail(w, 400, err.Error())
 	default:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
@@ -84,15 +85,54 @@ func (d *Driver) isolation(req *drivers.NetworkRequest, sockets string, info con
 	return n
 }
 
+// revivals counts how often the container that holds a network was restarted.
+// Its lock is held during a restart.
+type revivals struct {
+	mu    sync.Mutex
+	count int
+}
+
+func (d *Driver) revivalsOf(n *drivers.NetworkIsolation) *revivals {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.revived[n.ID] == nil {
+		d.revived[n.ID] = &revivals{}
+	}
+	return d.revived[n.ID]
+}
+
+// sinceBegin returns the count, once no restart is under way.
+func (r *revivals) sinceBegin() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.count
+}
+
 // revive restarts the container that holds a network if it has ended, as it
-// does when the engine stops, and reports whether it did.
-func revive(ctx context.Context, cli *client.Client, n *drivers.NetworkIsolation) bool {
+// does when the engine stops, and listens there again. It reports whether the
+// network is another one than after the given number of restarts: all tasks of
+// a group may start at once, and one of them revives it for the others.
+func (d *Driver) revive(ctx context.Context, cli *client.Client, n *drivers.NetworkIsolation, before int) (bool, error) {
+	r := d.revivalsOf(n)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.count != before {
+		return true, nil
+	}
 	info, err := cli.ContainerInspect(ctx, n.ID, client.ContainerInspectOptions{})
 	if err != nil || info.Container.State == nil || info.Container.State.Running {
-		return false
+		return false, nil
 	}
-	_, err = cli.ContainerStart(ctx, n.ID, client.ContainerStartOptions{})
-	return err == nil
+	if _, err := cli.ContainerStart(ctx, n.ID, client.ContainerStartOptions{}); err != nil {
+		return false, nil
+	}
+	if err := d.listenAgain(ctx, n); err != nil {
+		// The next task tries it again, as if the network had not been revived.
+		_, _ = cli.ContainerKill(context.WithoutCancel(ctx), n.ID, client.ContainerKillOptions{Signal: "SIGKILL"})
+		return false, err
+	}
+	r.count++
+	return true, nil
 }
 
 // DestroyNetwork removes the container that holds a network.
@@ -104,6 +144,9 @@ func (d *Driver) DestroyNetwork(ctx context.Context, n *drivers.NetworkIsolation
 	if err := d.remove(ctx, cli, n.ID); err != nil {
 		return fmt.Errorf("cannot remove the network of the group: %w", err)
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.revived, n.ID)
 	return nil
 }
 

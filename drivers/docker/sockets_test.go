@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -89,11 +90,8 @@ func TestNetworkIsUsed(t *testing.T) {
 	e.set(func() { e.end(c) })
 	e.await(t, func() bool { return !c.State.Running })
 	cli, _ := d.connect()
-	if !revive(t.Context(), cli, n) {
-		t.Error("it is not started again")
-	}
-	if err := d.listenAgain(t.Context(), n); err != nil || l.Addr().String() == before {
-		t.Errorf("it listens at %s, %v", l.Addr(), err)
+	if revived, err := d.revive(t.Context(), cli, n, 0); !revived || err != nil || l.Addr().String() == before {
+		t.Errorf("it is started again: %t, %v; it listens at %s", revived, err, l.Addr())
 	}
 	if got := greeting(); got != "hello" {
 		t.Errorf("then it says %q", got)
@@ -109,6 +107,54 @@ func TestNetworkIsUsed(t *testing.T) {
 	if err := d.listenAgain(t.Context(), n); err != nil {
 		t.Error(err)
 	}
+}
+
+// When all tasks of a group find that their network has ended, one of them
+// restarts it, and all of them start. A restart that fails is tried again.
+func TestTasksReviveTheirNetwork(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
+		t.Skip("no such container runs here")
+	}
+	e := newFakeEngine(t)
+	e.arch, e.root, e.together = runtime.GOARCH, t.TempDir(), 4
+	d := e.driver(t)
+	n, err := d.CreateNetwork(t.Context(), &drivers.NetworkRequest{AllocID: "alloc", AllocDir: filepath.Join(t.TempDir(), "alloc"), Mode: "bridge"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	group := e.only(t)
+	l, err := d.ListenIn(t.Context(), n, "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	e.set(func() { e.end(group) })
+	e.await(t, func() bool { return !group.State.Running })
+	var starting sync.WaitGroup
+	for range e.together {
+		cfg, _ := taskOf(t, d, script("sleep 1000"))
+		cfg.Network = n
+		t.Cleanup(func() { _ = d.DestroyTask(cfg.ID, true) })
+		starting.Go(func() {
+			if _, _, err := d.StartTask(t.Context(), cfg); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	starting.Wait()
+	if starts := e.requests("POST /containers/" + group.ID + "/start"); len(starts) != 2 || e.refused != e.together {
+		t.Errorf("the network is started %d times; %d tasks were refused", len(starts), e.refused)
+	}
+
+	e.set(func() { e.end(group) })
+	e.await(t, func() bool { return !group.State.Running })
+	cli, _ := d.connect()
+	n.Sockets = "" // nobody can listen
+	if revived, err := d.revive(t.Context(), cli, n, 1); revived || err == nil {
+		t.Errorf("without sockets it is revived: %t, %v", revived, err)
+	}
+	e.await(t, func() bool { return !group.State.Running })
 }
 
 // Networks and addresses of other kinds are refused.

@@ -66,7 +66,7 @@ func (d *Driver) start(ctx context.Context, cfg *drivers.TaskConfig) (*task, err
 	}
 	t := d.newTask(cli, cfg, id)
 	t.tty, t.mute = c.TTY, d.options.Mute(opts.HostConfig.LogConfig)
-	if err := t.launch(ctx, c); err != nil {
+	if err := d.launch(ctx, t, c); err != nil {
 		_ = t.remove() // the first error counts
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func checkMAC(ctx context.Context, cli *client.Client, c *settings.Config) error
 }
 
 // launch starts the container and watches it.
-func (t *task) launch(ctx context.Context, c *settings.Config) (err error) {
+func (d *Driver) launch(ctx context.Context, t *task, c *settings.Config) (err error) {
 	if t.output, err = openOutput(t.cfg, false); err != nil {
 		return err
 	}
@@ -152,15 +152,8 @@ func (t *task) launch(ctx context.Context, c *settings.Config) (err error) {
 	wait := t.cli.ContainerWait(t.interest, t.container, client.ContainerWaitOptions{Condition: container.WaitConditionNextExit})
 	t.startedAt = time.Now() // it may end before the response arrives
 	t.watching.Go(func() { t.watch(wait) })
-	_, err = t.cli.ContainerStart(ctx, t.container, client.ContainerStartOptions{})
-	if err != nil && c.Joins(t.cfg) && revive(ctx, t.cli, t.cfg.Network) {
-		if err := t.revived(ctx, t.cfg.Network); err != nil {
-			return drivers.Recoverable(err)
-		}
-		_, err = t.cli.ContainerStart(ctx, t.container, client.ContainerStartOptions{})
-	}
-	if err != nil {
-		return startError(t.container, err)
+	if err := d.run(ctx, t, c.Joins(t.cfg)); err != nil {
+		return err
 	}
 	t.started = true
 	info, err := t.cli.ContainerInspect(ctx, t.container, client.ContainerInspectOptions{})
@@ -168,6 +161,29 @@ func (t *task) launch(ctx context.Context, c *settings.Config) (err error) {
 		return daemon.Error("cannot inspect container "+daemon.ShortID(t.container), err)
 	}
 	t.network = c.NetworkOf(t.cfg, info.Container)
+	return nil
+}
+
+// run starts the container, a second time if the network that it joins had to
+// be revived.
+func (d *Driver) run(ctx context.Context, t *task, joins bool) error {
+	revivals := 0
+	if joins {
+		revivals = d.revivalsOf(t.cfg.Network).sinceBegin()
+	}
+	_, err := t.cli.ContainerStart(ctx, t.container, client.ContainerStartOptions{})
+	if err != nil && joins {
+		revived, failed := d.revive(ctx, t.cli, t.cfg.Network, revivals)
+		if failed != nil {
+			return drivers.Recoverable(failed)
+		}
+		if revived {
+			_, err = t.cli.ContainerStart(ctx, t.container, client.ContainerStartOptions{})
+		}
+	}
+	if err != nil {
+		return startError(t.container, err)
+	}
 	return nil
 }
 

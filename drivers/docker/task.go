@@ -39,9 +39,6 @@ type task struct {
 	exit      *taskstore.Exit
 	output    *output
 
-	// revived is called when the network of the group has become a new one.
-	revived func(context.Context, *drivers.NetworkIsolation) error
-
 	lastSample atomic.Pointer[container.StatsResponse]
 
 	watching sync.WaitGroup
