@@ -56,7 +56,9 @@ func TestHealthInTheScaleStatus(t *testing.T) {
 	other.Name, other.Count = new("other"), new(1)
 	job.TaskGroups = append(job.TaskGroups, &other)
 	f := serve(t, job)
-	d := follow(f, "/v1/job/job/deployment", func(d *api.Deployment) bool { return d != nil && d.TaskGroups["g"].PlacedAllocs == 3 })
+	d := follow(f, "/v1/job/job/deployment", func(d *api.Deployment) bool {
+		return d != nil && d.TaskGroups["g"].PlacedAllocs == 3 && d.TaskGroups["other"].PlacedAllocs == 1
+	})
 	var ids []string
 	for _, a := range get[[]*api.AllocationListStub](f, "/v1/deployment/allocations/"+d.ID) {
 		if a.TaskGroup == "g" {
