@@ -31,7 +31,7 @@ var globalBindings = []binding{
 	{keys: []Key{"tab"}, name: "Tab", does: "focus", help: "change between the tree and the pane"},
 	{keys: []Key{"z"}, does: "zoom", help: "show only the part with the focus"},
 	{keys: []Key{"1"}, name: "1 2 …", help: "show another pane; also [ and ]"},
-	{keys: []Key{"m"}, help: "leave the mouse to the terminal, to select text; again to take it back"},
+	{keys: []Key{"m"}, help: "leave the mouse to the terminal, to select text; m takes it back"},
 	{keys: []Key{"ctrl+z"}, name: "Ctrl-Z", help: "suspend taskrun; fg returns"},
 	{keys: []Key{"ctrl+l"}, name: "Ctrl-L", help: "draw the screen again"},
 	{keys: []Key{"?"}, does: "help", help: "show or hide this help"},
