@@ -109,6 +109,10 @@ func letIn(root *os.Root, name string, mode fs.FileMode, uid int, perm uint16) e
 		return err
 	}
 	defer f.Close()
+	return addUser(f, mode, uid, perm)
+}
+
+func addUser(f *os.File, mode fs.FileMode, uid int, perm uint16) error {
 	if err := runtimedir.Flock(f, unix.LOCK_EX); err != nil { // another program may be adding a user
 		return err
 	}

@@ -173,6 +173,16 @@ func TestCheckOfAMissingDirectory(t *testing.T) {
 	}
 }
 
+// The error is that of the attempt to create it.
+func TestMakeFails(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), strings.Repeat("x", 300))
+	var failed *fs.PathError
+	if err := Make(dir); !errors.As(err, &failed) || failed.Op != "mkdir" || failed.Path != dir {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestOpenFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
