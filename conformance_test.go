@@ -3,6 +3,9 @@ package main_test
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,9 +44,40 @@ func TestRunsMatchNomad(t *testing.T) {
 			for _, a := range actions[name] {
 				stopAfter += time.Duration(a[1].(float64) * float64(time.Second))
 			}
-			compare(t, name, want.Allocs, runJob(t, job, stopAfter))
+			compare(t, name, want.Allocs, runJob(t, withFreePort(t, job), stopAfter))
 		})
 	}
+}
+
+// withFreePort returns a copy of a job whose static port is free on this machine:
+// another program, or the same test of another one, may have that of the recording.
+// The port has as many digits, and is neither a dynamic port of jobs nor an ephemeral
+// one of the system.
+func withFreePort(t *testing.T, job string) string {
+	t.Helper()
+	const recorded = "static = 18080"
+	text, err := os.ReadFile(job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), recorded) {
+		return job
+	}
+	for range 100 {
+		number := 10000 + rand.IntN(10000)
+		l, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", number))
+		if err != nil {
+			continue
+		}
+		l.Close()
+		path := filepath.Join(t.TempDir(), filepath.Base(job))
+		if err := os.WriteFile(path, []byte(strings.Replace(string(text), recorded, fmt.Sprint("static = ", number), 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	t.Fatal("no port is free")
+	return ""
 }
 
 func readJSON[T any](t *testing.T, path string) (v T) {
