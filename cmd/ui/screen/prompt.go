@@ -1,6 +1,8 @@
 package screen
 
 import (
+	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
@@ -75,9 +77,15 @@ func (p *prompt) key(m *Model, k Key) {
 	}
 }
 
-// line returns the question as it is shown. Of a long one, the end is.
+// line returns the question as it is shown. Without room, choices are in fewer words or
+// none; of what is still too long, the end is shown.
 func (p *prompt) line(width int) Line {
-	l := p.whole()
+	var l Line
+	for _, words := range []int{-1, 1, 0} {
+		if l = p.whole(words); l.Width() <= width {
+			break
+		}
+	}
 	for over := l.Width() - width; over > 0 && len(l) > 0; over = l.Width() - width {
 		if w := ansi.StringWidth(l[0].Text); w > over+1 {
 			l[0].Text = "…" + ansi.TruncateLeft(l[0].Text, over+1, "")
@@ -88,13 +96,22 @@ func (p *prompt) line(width int) Line {
 	return l
 }
 
-func (p *prompt) whole() Line {
+// whole returns the question with the first words of what each choice does; negative:
+// all.
+func (p *prompt) whole(words int) Line {
 	if p.choices == nil {
 		return Line{Text(p.text+": ", Strong), Text(p.typed, Plain), {Text: " ", Style: Style{Reverse: true}}}
 	}
 	l := Line{Text(p.text+" ", Strong)}
-	for _, c := range p.choices {
-		l = append(l, Text(" "+string(c.Key), Note), Text(" "+c.Does+" ", Plain))
+	for _, c := range append(slices.Clone(p.choices), Choice{"esc", "back"}) {
+		does := strings.Fields(c.Does)
+		if words >= 0 {
+			does = does[:min(words, len(does))]
+		}
+		l = append(l, Text(" "+string(c.Key), Note))
+		if len(does) > 0 {
+			l = append(l, Text(" "+strings.Join(does, " ")+" ", Plain))
+		}
 	}
-	return append(l, Text(" esc", Note), Text(" back", Plain))
+	return l
 }

@@ -173,6 +173,10 @@ func TestLeavingAsks(t *testing.T) {
 	s.opts.Leave = []Choice{{"s", "stop the run"}, {"l", "leave it in the background"}}
 	s.keys("q")
 	s.sees("leave?  s stop the run  l leave it in the background  esc back")
+	s.Resize(34, 24)
+	s.sees("leave?  s stop  l leave  esc back")
+	s.Resize(20, 5)
+	s.sees("leave?  s l esc")
 	s.keys("esc q l")
 	if got := s.Orders(); len(got) != 1 || got[0].Verb != Leave || got[0].Text != "l" {
 		t.Errorf("ordered %v", got)
