@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,6 +26,7 @@ import (
 	"taskrun/engine/leaf/service"
 	"taskrun/hooks/template"
 	"taskrun/jobspec"
+	"taskrun/jobspec/stub"
 	"taskrun/jobspec/validate"
 )
 
@@ -121,6 +123,34 @@ func (o *jobOptions) stubsFile() string {
 		return o.local
 	}
 	return cmp.Or(o.stubs, o.local)
+}
+
+// sources returns the paths of all files that decide what jobs are. With errors in
+// them, those that were known before may still be needed.
+func (o *jobOptions) sources(names []string, files []jobfile.File, known []string) []string {
+	paths := slices.Concat(names, o.VarFiles)
+	if given := o.stubsFile(); given != "" {
+		paths = append(paths, given)
+	} else if o.Stubbed {
+		for _, name := range names { // it may be written later
+			paths = append(paths, filepath.Join(filepath.Dir(name), stub.DefaultName))
+		}
+	}
+	wrong := len(files) < len(names)
+	for _, f := range files {
+		paths = slices.Concat(paths, f.Reads, f.Stubs.Reads)
+		wrong = wrong || f.Job == nil || f.Broken
+	}
+	if wrong {
+		paths = append(paths, known...)
+	}
+	for i, path := range paths {
+		if abs, err := filepath.Abs(path); err == nil {
+			paths[i] = abs
+		}
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
 }
 
 // machineOptions are the flags that decide which drivers, ports and limits jobs

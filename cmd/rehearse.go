@@ -52,7 +52,7 @@ Exit codes:
 				return a.rerun(cmd.Context(), func(ctx context.Context, files *watched) error {
 					opts := opts
 					opts.onRead = func(read []jobfile.File) {
-						files.add(sourcesToWatch(slices.Concat(args, jobFileNames(read)), read, opts.jobOptions, nil)...)
+						files.add(opts.sources(slices.Concat(args, jobFileNames(read)), read, nil)...)
 					}
 					return rehearseOnce(ctx, a, args, opts)
 				})

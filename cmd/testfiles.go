@@ -33,7 +33,7 @@ func (a *app) readTests(ctx context.Context, paths []string, opts testOptions, d
 	player := a.player(opts.Options, dirs.virtual)
 	if w := opts.watched; w != nil {
 		w.add(opts.VarFiles...)
-		player.OnRead = func(f jobfile.File) { w.add(sourcesToWatch([]string{f.Name}, []jobfile.File{f}, jobOptions{}, nil)...) }
+		player.OnRead = func(f jobfile.File) { w.add(new(jobOptions).sources([]string{f.Name}, []jobfile.File{f}, nil)...) }
 	}
 	var files []*testFile
 	for _, name := range names {

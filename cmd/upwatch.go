@@ -24,7 +24,6 @@ import (
 	"taskrun/engine/fold"
 	"taskrun/engine/leaf/event"
 	"taskrun/jobspec"
-	"taskrun/jobspec/stub"
 )
 
 func bindWatch(flags *pflag.FlagSet, watch *bool) {
@@ -47,7 +46,7 @@ type watchedRun struct {
 	names  []string  // of the job files
 	opts   upOptions // of an update
 	engine *engine.Engine
-	builds *watch.Builds
+	blocks *watch.Blocks
 	loop   *watch.Loop
 
 	began time.Time
@@ -82,7 +81,9 @@ func (in *watchInput) restore(opts *upOptions) {
 func watchFiles(ctx context.Context, a *app, r *engineRun, names []string, files []jobfile.File, opts upOptions, since time.Time) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	w := &watchedRun{a: a, names: names, opts: opts, engine: r.engine, builds: watch.NewBuilds(a.environ), files: files, began: time.Now()}
+	w := &watchedRun{a: a, names: names, opts: opts, engine: r.engine, files: files, began: time.Now()}
+	builds := watch.NewBuilds(a.environ)
+	w.blocks = &watch.Blocks{Engine: r.engine, Builds: builds, Say: w.say}
 	watcher := watch.NewWatcher(w.say)
 	defer watcher.Close()
 	w.opts.update = true
@@ -101,7 +102,7 @@ func watchFiles(ctx context.Context, a *app, r *engineRun, names []string, files
 	running.Wait()
 	sweep, end := context.WithTimeout(context.WithoutCancel(ctx), source.SweepTime)
 	defer end()
-	if err := w.builds.Close(sweep); err != nil {
+	if err := builds.Close(sweep); err != nil {
 		w.say(err.Error())
 	}
 }
@@ -127,63 +128,14 @@ func (w *watchedRun) wrong() (wrong bool) {
 // units returns what is watched: the files of the jobs, as they were read last, and
 // those of the watch blocks. Errors in a job file do not end its watch blocks.
 func (w *watchedRun) units(read []jobfile.File) []watch.Unit {
-	w.paths = sourcesToWatch(w.names, read, w.opts.jobOptions, w.paths)
+	w.paths = w.opts.sources(w.names, read, w.paths)
 	units := []watch.Unit{{Key: "jobs", Files: w.paths, Do: w.apply}}
 	for _, b := range jobfile.Stubs(w.files).Watches() {
-		if !slices.ContainsFunc(jobfile.Jobs(w.files), func(j *api.Job) bool { return len(tasksOf(j, &b)) > 0 }) {
-			continue // the preflight warns of it
+		if slices.ContainsFunc(jobfile.Jobs(w.files), func(j *api.Job) bool { return len(watch.Tasks(j, &b)) > 0 }) { // the preflight warns of others
+			units = append(units, w.blocks.Unit(&b, filepath.Join(w.opts.dataDir, "jobs")))
 		}
-		key := fmt.Sprintf("%s %q %q %q %s %s", b.Target, b.Paths, b.Ignore, b.Build, b.Change, b.Signal)
-		units = append(units, watch.Unit{
-			Key: key, Trees: watch.NewTrees(b.Dir, b.Paths, b.Ignore, filepath.Join(w.opts.dataDir, "jobs")),
-			Do: func(ctx context.Context, changed string) { w.act(ctx, &b, changed) },
-		})
 	}
 	return units
-}
-
-// sourcesToWatch returns the paths of all files that decide what the jobs are. With
-// errors, files that are not known any more may still be needed.
-func sourcesToWatch(names []string, files []jobfile.File, opts jobOptions, known []string) []string {
-	paths := slices.Concat(names, opts.VarFiles)
-	if given := opts.stubsFile(); given != "" {
-		paths = append(paths, given)
-	} else if opts.Stubbed {
-		for _, name := range names { // it may be written later
-			paths = append(paths, filepath.Join(filepath.Dir(name), stub.DefaultName))
-		}
-	}
-	wrong := len(files) < len(names)
-	for _, f := range files {
-		paths = slices.Concat(paths, f.Reads, f.Stubs.Reads)
-		wrong = wrong || f.Job == nil || f.Broken
-	}
-	if wrong {
-		paths = append(paths, known...)
-	}
-	for i, path := range paths {
-		if abs, err := filepath.Abs(path); err == nil {
-			paths[i] = abs
-		}
-	}
-	slices.Sort(paths)
-	return slices.Compact(paths)
-}
-
-// tasksOf returns the groups and tasks of a job that a watch block is for.
-func tasksOf(j *api.Job, b *stub.TaskWatch) (found [][2]string) {
-	id := *j.ID
-	if isChild(j) {
-		id = *j.ParentID
-	}
-	for _, g := range j.TaskGroups {
-		for _, t := range g.Tasks {
-			if b.IsFor(id + "/" + *g.Name + "/" + t.Name) {
-				found = append(found, [2]string{*g.Name, t.Name})
-			}
-		}
-	}
-	return found
 }
 
 // calmTime is how long changes without effect at the start of a run are not told.
@@ -286,90 +238,6 @@ func (w *watchedRun) update(files []jobfile.File, name string) {
 		say(valid + "no task is affected")
 	}
 }
-
-// act builds and restarts the tasks of a watch block.
-func (w *watchedRun) act(ctx context.Context, b *stub.TaskWatch, changed string) {
-	did := []string{relativeTo(b.Dir, changed) + " has changed"}
-	if len(b.Build) > 0 {
-		began := time.Now()
-		output, err := w.builds.Build(ctx, b.Dir, b.Build)
-		switch {
-		case ctx.Err() != nil:
-			return // there was another change, or the run stops
-		case err != nil:
-			text := fmt.Sprintf("%s: %s: the build has failed: %v; the task stays as it was", b.Target, did[0], err)
-			w.say(strings.TrimRight(text+"\n"+output, "\n"))
-			return
-		}
-		did = append(did, "built in "+ui.Duration(time.Since(began)))
-	}
-	n, stopped, err := w.change(ctx, b)
-	if ctx.Err() != nil {
-		return
-	}
-	if b.Change != stub.ChangeNoop && (n > 0 || stopped == 0) {
-		verb := map[stub.Change]string{stub.ChangeRestart: "restarted", stub.ChangeSignal: "sent " + b.Signal + " to"}[b.Change]
-		did = append(did, verb+" "+ui.Count(n, "task"))
-	}
-	if stopped > 0 {
-		did = append(did, "left "+ui.Count(stopped, "task")+" stopped")
-	}
-	if err != nil {
-		did = append(did, err.Error())
-	}
-	w.say(b.Target + ": " + strings.Join(did, ", "))
-}
-
-// change does to all tasks of a watch block what is wanted when their files have
-// changed. It returns to how many, and how many it left alone because a user has
-// stopped them.
-func (w *watchedRun) change(ctx context.Context, b *stub.TaskWatch) (n, stopped int, err error) {
-	if b.Change == stub.ChangeNoop {
-		return 0, 0, nil
-	}
-	allocs := w.engine.Allocs()
-	replaced := map[string]bool{}
-	for _, alloc := range allocs {
-		replaced[alloc.Replaces] = true
-	}
-	var mu sync.Mutex
-	var changing sync.WaitGroup
-	for _, alloc := range allocs {
-		ended := alloc.Status == api.AllocClientStatusComplete || alloc.Status == api.AllocClientStatusFailed
-		if alloc.Unwanted != "" || replaced[alloc.ID] || ended && isChild(alloc.Job) {
-			continue
-		}
-		for _, at := range tasksOf(alloc.Job, b) {
-			if at[0] != alloc.Group {
-				continue
-			}
-			if halted, _ := alloc.Halted(at[1]); halted {
-				stopped++
-				continue
-			}
-			changing.Go(func() {
-				var failure error
-				if b.Change == stub.ChangeSignal {
-					failure = alloc.Signal(at[1], b.Signal)
-				} else {
-					failure = w.engine.Renew(ctx, alloc.ID, at[1])
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				if failure != nil {
-					err = errors.Join(err, fmt.Errorf("%s/%s: %w", alloc.Name, at[1], failure))
-				} else {
-					n++
-				}
-			})
-		}
-	}
-	changing.Wait()
-	return n, stopped, err
-}
-
-// isChild reports whether another job has launched a job.
-func isChild(j *api.Job) bool { return j.ParentID != nil && *j.ParentID != "" }
 
 // shown returns a path as short as possible.
 func shown(path string) string {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/cmd/ui"
 	"taskrun/engine/update"
 )
 
@@ -34,10 +35,8 @@ func Effect(plan *update.Plan, before, after *api.Job) string {
 		case n == 0:
 		case len(parts) > 0:
 			parts = append(parts, fmt.Sprintf("%d %s", n, effects[i]))
-		case n == 1:
-			parts = append(parts, "1 task "+effects[i])
 		default:
-			parts = append(parts, fmt.Sprintf("%d tasks %s", n, effects[i]))
+			parts = append(parts, ui.Count(n, "task")+" "+effects[i])
 		}
 	}
 	if len(parts) == 0 {
