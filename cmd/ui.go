@@ -131,7 +131,7 @@ func (s *uiSession) ofCluster(ctx context.Context, id string) error {
 func (s *uiSession) show(ctx context.Context, from source.Source, options screen.Options) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if s.own != nil {
+	if s.own != nil && options.Leave == nil {
 		options.Leave = leaveRunning
 	}
 	options.Zone = time.Local
@@ -142,7 +142,10 @@ func (s *uiSession) show(ctx context.Context, from source.Source, options screen
 	defer s.term.Close()
 	debug.SetGCPercent(uiGarbage)
 	s.calls, s.ended = make(chan func()), make(chan struct{})
-	loop := outside(from, s, false)
+	loop := s.loop
+	if loop == nil {
+		loop = outside(from, s, false)
+	}
 	loop.Begin()
 	following := s.background(func() {
 		err := loop.Run(ctx)
@@ -161,6 +164,10 @@ const uiGarbage = 50
 
 // over shows that the run has ended, or is out of reach.
 func (s *uiSession) over(err error) {
+	if s.own != nil && s.own.remote != nil && s.own.remote.over(err) {
+		s.left = true
+		return
+	}
 	if err == nil {
 		s.model.Ended("ended")
 		s.left = s.own != nil && s.own.stopping

@@ -2,7 +2,7 @@ package cmd
 
 import (
 	"errors"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,23 +14,28 @@ import (
 func TestOrderForManyTasks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var acting, most, acted atomic.Int32
+		var mu sync.Mutex
+		acting, most, acted := 0, 0, 0
 		began, refused := time.Now(), errors.New("refused")
 		err := toEach(make([]*client.Task, 3*ordersAtOnce), func(*client.Task) error {
-			now := acting.Add(1)
-			most.Store(max(most.Load(), now))
+			mu.Lock()
+			acting++
+			most = max(most, acting)
+			mu.Unlock()
 			<-time.After(time.Second)
-			acting.Add(-1)
-			if acted.Add(1) == 100 {
+			mu.Lock()
+			defer mu.Unlock()
+			acting--
+			if acted++; acted == 100 {
 				return refused
 			}
 			return nil
 		})
-		if !errors.Is(err, refused) || acted.Load() != 3*ordersAtOnce {
-			t.Errorf("%v, after %d tasks", err, acted.Load())
+		if !errors.Is(err, refused) || acted != 3*ordersAtOnce {
+			t.Errorf("%v, after %d tasks", err, acted)
 		}
-		if most.Load() != ordersAtOnce || time.Since(began) != 3*time.Second {
-			t.Errorf("%d tasks at the same time; it took %v", most.Load(), time.Since(began))
+		if most != ordersAtOnce || time.Since(began) != 3*time.Second {
+			t.Errorf("%d tasks at the same time; it took %v", most, time.Since(began))
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/source"
 	"taskrun/cmd/ui/fullscreen"
 	"taskrun/cmd/ui/screen"
 )
@@ -28,7 +29,8 @@ type uiSession struct {
 	a      *app
 	at     connection
 	server *client.Server
-	own    *ownRun // nil: leaving the screen leaves the run alone
+	own    *ownRun      // nil: leaving the screen leaves the run alone
+	loop   *source.Loop // follows the run; nil: one that decides nothing
 
 	model   *screen.Model
 	term    *fullscreen.Terminal

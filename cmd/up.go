@@ -23,7 +23,8 @@ With --detach the jobs run in the background: "taskrun attach" shows the run,
 
 With --ui the jobs run in the background, and the full screen shows them (see
 "taskrun ui"). Leaving the screen asks whether to stop the run or to leave it in
-the background. SIGTERM and SIGHUP stop it.
+the background. SIGTERM and SIGHUP stop it; with --address or --agent, they
+leave the jobs running.
 
 ` + fileHelp + `
 
@@ -135,7 +136,7 @@ func runUp(ctx context.Context, a *app, args []string, opts upOptions) error {
 	}
 	remote, err := opts.at.remote(machineFlags...)
 	if err == nil {
-		err = opts.checkUI(remote)
+		err = opts.checkUI()
 	}
 	switch {
 	case err != nil:

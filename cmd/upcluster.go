@@ -20,6 +20,11 @@ func upCluster(ctx context.Context, a *app, args []string, opts upOptions) error
 	if err := opts.checkCluster(); err != nil {
 		return err
 	}
+	if opts.ui {
+		if err := a.needsTerminal(); err != nil {
+			return err
+		}
+	}
 	defer opts.reports.closeSection()
 	files, diagnostics, err := readForCluster(ctx, a, args, opts)
 	if err != nil {
@@ -48,6 +53,12 @@ func upCluster(ctx context.Context, a *app, args []string, opts upOptions) error
 	warnings = append(asDiagnostics(diagnostics), warnings...)
 	if opts.detach {
 		return detachCluster(ctx, r, warnings, past, opts)
+	}
+	if opts.ui {
+		if err := ui.WriteWarnings(a.streams, opts.mode, a.color, warnings); err != nil {
+			return err
+		}
+		return r.onScreen(ctx, past, p, began)
 	}
 	return r.show(ctx, past, p, view.Options{
 		Mode: opts.mode, Color: a.color, Time: opts.time, Verbose: opts.verbose, Warnings: warnings, Begin: began,

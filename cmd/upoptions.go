@@ -154,13 +154,10 @@ func (o *upOptions) checkHere() error {
 }
 
 // checkUI refuses flags that make no sense on the full screen. The run is one in the
-// background, which the screen shows.
-func (o *upOptions) checkUI(remote bool) error {
+// background, in an agent or in a cluster, which the screen shows.
+func (o *upOptions) checkUI() error {
 	if !o.ui {
 		return nil
-	}
-	if remote || o.agent {
-		return usageError("--ui cannot be combined with --address or --agent").withHint("use --detach, and show the job with: taskrun ui")
 	}
 	for _, f := range []struct {
 		given bool

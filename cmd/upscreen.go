@@ -31,8 +31,9 @@ type ownRun struct {
 	from     source.Source
 	caught   <-chan os.Signal
 	stopping bool
-	alone    bool // the user has left it in the background
-	code     int  // of the first signal; 0: none
+	alone    bool     // the user has left it in the background
+	code     int      // of the first signal; 0: none
+	remote   *leaving // decides about jobs in a cluster, instead of the fields above; nil: the run is here
 }
 
 // signals receives the signals that stop the run.
@@ -43,8 +44,12 @@ func (r *ownRun) signals() <-chan os.Signal {
 	return r.caught
 }
 
-// signaled stops the run, or kills it the second time.
+// signaled stops the run, or kills it the second time. Jobs in a cluster are left.
 func (r *ownRun) signaled(ctx context.Context, s *uiSession, sig os.Signal) {
+	if r.remote != nil {
+		r.remote.pass(ctx, s, sig, leaveAlone)
+		return
+	}
 	if r.code == 0 {
 		r.code = stopSignals[sig]
 	}
@@ -78,6 +83,10 @@ func (r *ownRun) stop(ctx context.Context, s *uiSession, kill bool) {
 // leaves carries out how the user wants to leave, and reports whether the screen ends
 // now.
 func (s *uiSession) leaves(ctx context.Context, choice string) bool {
+	if choice != "" && s.own.remote != nil {
+		s.own.remote.choose(ctx, s, choice)
+		return false
+	}
 	switch choice {
 	case leaveStop, leaveKill:
 		s.own.stop(ctx, s, choice == leaveKill)
