@@ -51,3 +51,23 @@ func TestFailingChecks(t *testing.T) {
 	deployment(api.DeploymentStatusSuccessful)
 	check("the deployment was successful")
 }
+
+// An allocation waits for its replacement from its end until there is one.
+func TestAwaits(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		alloc Alloc
+		want  bool
+	}{
+		"it runs":                  {Alloc{Status: api.AllocClientStatusRunning}, false},
+		"it is to be replaced":     {Alloc{Status: api.AllocClientStatusFailed}, true},
+		"later":                    {Alloc{Status: api.AllocClientStatusComplete, Retry: 5}, true},
+		"it was the last attempt":  {Alloc{Status: api.AllocClientStatusFailed, Retry: -1}, false},
+		"it has been replaced":     {Alloc{Status: api.AllocClientStatusFailed, Replacement: &Alloc{}}, false},
+		"it is lost to the engine": {Alloc{Status: api.AllocClientStatusLost}, false},
+	} {
+		if got := c.alloc.Awaits(); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

@@ -97,6 +97,8 @@ func TestBadNamespaces(t *testing.T) {
 		`{"Name":"a","Description":"` + strings.Repeat("x", 257) + `"}`: "description longer than 256",
 		`{"Name":"a","Quota":"q"}`:                                      `namespace "a" using non-existent quota "q"`,
 		`{"Name":"a","NodePoolConfiguration":{"Default":"x"}}`:          "Node Pools Governance is unlicensed.",
+		`{"Name":"a","VaultConfiguration":{"Default":"x"}}`:             "Multi-Cluster Vault is unlicensed.",
+		`{"Name":"a","ConsulConfiguration":{"Default":"x"}}`:            "Multi-Cluster Consul is unlicensed.",
 	} {
 		f.ask("POST", "/v1/namespace", body, 500, text)
 	}
