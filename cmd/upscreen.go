@@ -33,7 +33,7 @@ type ownRun struct {
 	stopping bool
 	alone    bool     // the user has left it in the background
 	code     int      // of the first signal; 0: none
-	remote   *leaving // decides about jobs in a cluster, instead of the fields above; nil: the run is here
+	remote   *leaving // decides about jobs in a cluster, with caught and stopping; nil: the run is here
 }
 
 // signals receives the signals that stop the run.
