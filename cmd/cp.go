@@ -109,8 +109,11 @@ func runCp(ctx context.Context, a *app, from, to string, opts orderOptions) erro
 	case err != nil:
 		return err
 	}
-	for _, name := range slices.Concat(c.unsent, c.sum.Skipped) {
+	for _, name := range slices.Concat(c.unsent.Skipped, c.sum.Skipped) {
 		a.warn(fmt.Errorf("left out %s: it is no file, directory or symbolic link", name))
+	}
+	if more := c.unsent.More + c.sum.More; more > 0 {
+		a.warn(fmt.Errorf("left out %d more", more))
 	}
 	if sourcePath == "-" || destPath == "-" {
 		return nil
@@ -124,9 +127,9 @@ type copying struct {
 	opts orderOptions
 	task *client.Task
 	sum  tarball.Sum // what was copied
-	// unsent is what a task at rest has that a stream cannot have. The stream is read, which
+	// unsent says what a task at rest has that a stream cannot have. The stream is read, which
 	// sets sum, at the same time.
-	unsent []string
+	unsent tarball.Sum
 }
 
 // download copies a file or directory of a task to a local path.

@@ -54,8 +54,7 @@ func (c *copying) readAtRest(ctx context.Context, w io.Writer, name, base string
 	}
 	defer root.Close()
 	to := tar.NewWriter(w)
-	sum, err := tarball.Pack(to, root, within, base)
-	c.unsent = sum.Skipped
+	c.unsent, err = tarball.Pack(to, root, within, base)
 	if err != nil {
 		return err
 	}

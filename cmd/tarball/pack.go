@@ -19,7 +19,19 @@ import (
 type Sum struct {
 	Files   int // regular ones
 	Bytes   int64
-	Skipped []string // what is no file, directory or symbolic link
+	Skipped []string // what is no file, directory or symbolic link: the first maxSkipped
+	More    int      // how much else was skipped
+}
+
+// maxSkipped limits what a stream can make us remember that somebody else has made.
+const maxSkipped = 20
+
+func (s *Sum) skip(name string) {
+	if len(s.Skipped) == maxSkipped {
+		s.More++
+		return
+	}
+	s.Skipped = append(s.Skipped, name)
 }
 
 // Pack writes a file or a directory, with all that is in it, to a stream. There it has
@@ -53,7 +65,7 @@ func (p *packer) add(file, name string) error {
 		}
 		return p.header(name, target, info)
 	}
-	p.sum.Skipped = append(p.sum.Skipped, file)
+	p.sum.skip(file)
 	return nil
 }
 

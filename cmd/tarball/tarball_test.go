@@ -312,3 +312,17 @@ func FuzzUnpack(f *testing.F) {
 		}
 	})
 }
+
+// A stream of entries without end costs no memory.
+func TestOnlySomeOfWhatIsSkippedIsNamed(t *testing.T) {
+	t.Parallel()
+	var entries []tar.Header
+	for i := range 1000 {
+		entries = append(entries, tar.Header{Typeflag: tar.TypeFifo, Name: fmt.Sprintf("src/%d", i)})
+	}
+	entries = slices.Insert(entries, 0, tar.Header{Typeflag: tar.TypeDir, Name: "src/", Mode: 0o755})
+	sum, err := tarball.Unpack(hostile(t, entries...), "src", filepath.Join(t.TempDir(), "new"))
+	if n := len(sum.Skipped); err != nil || n == 0 || n > 100 || n+sum.More != 1000 {
+		t.Errorf("%d names and %d more, %v", n, sum.More, err)
+	}
+}

@@ -145,7 +145,7 @@ func (u *unpacker) add(h *tar.Header, content io.Reader) error {
 		}
 		return u.replace(name, func(temporary string) error { return u.root.Link(other, temporary) })
 	}
-	u.sum.Skipped = append(u.sum.Skipped, name)
+	u.sum.skip(name)
 	return nil
 }
 
