@@ -16,6 +16,7 @@ import (
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/view"
 	"taskrun/cmd/verdict"
+	"taskrun/engine/leaf/event"
 )
 
 // emptyCluster has no jobs.
@@ -67,6 +68,26 @@ func TestSummaryOfAClusterOnABrokenStdout(t *testing.T) {
 			t.Errorf("stdout is broken: error %v", err)
 		case !broken && (exitCode(err) != 0 || !strings.Contains(out.String(), `"type":"summary"`)):
 			t.Errorf("error %v, shown %q", err, out)
+		}
+	}
+}
+
+// The state of an earlier version's deployment, which would never change, is no part of
+// what a registration begins with.
+func TestReplacedDeployment(t *testing.T) {
+	t.Parallel()
+	j := &api.Job{ID: new("web"), Version: new(uint64(2))}
+	for _, c := range []struct {
+		body event.Body
+		want bool
+	}{
+		{event.Deployment{Job: "web", Version: 1}, true},
+		{event.Deployment{Job: "web", Version: 2}, false},
+		{event.Deployment{Job: "db", Version: 1}, false},
+		{event.Notice{}, false},
+	} {
+		if got := replaced(event.Event{Body: c.body}, j); got != c.want {
+			t.Errorf("%+v: replaced %t", c.body, got)
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hashicorp/nomad/api"
+
 	"taskrun/cmd/cluster"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/ui"
@@ -123,6 +125,7 @@ func (r *clusterRun) register(ctx context.Context, jobs []clusterJob, now bool) 
 		r.jobs[i].job = known
 		followed[i].Job, followed[i].EvalID = known, evaluation
 		r.run.Registered(followed[i])
+		past = slices.DeleteFunc(past, func(e event.Event) bool { return replaced(e, known) })
 		if now && known.IsPeriodic() {
 			if err := j.server.Launch(ctx, *known.ID); err != nil {
 				return nil, nil, err
@@ -130,6 +133,13 @@ func (r *clusterRun) register(ctx context.Context, jobs []clusterJob, now bool) 
 		}
 	}
 	return past, warnings, nil
+}
+
+// replaced reports whether an event is that of a deployment of an earlier version of a
+// job, whose end is not published.
+func replaced(e event.Event, j *api.Job) bool {
+	d, ok := e.Body.(event.Deployment)
+	return ok && d.Job == *j.ID && d.Version < *j.Version
 }
 
 // halfway adds to an error the jobs that were registered before it.

@@ -176,6 +176,17 @@ func (f *followed) notices() (lines []string) {
 	return lines
 }
 
+// latest returns the state of the job's latest deployment, or nil, as if it had been
+// published.
+func (f *followed) latest() *event.Deployment {
+	d := f.snapshot().deployment
+	if d == nil {
+		return nil
+	}
+	f.deployment = eventOf(*f.ID, d)
+	return &f.deployment
+}
+
 // deployed returns the news about the deployment of this version of the job:
 // its state, or a message about a running one, for example that its canaries
 // wait for their promotion.

@@ -63,8 +63,9 @@ func (r *Run) Hold() { r.gate.Lock() }
 // Resume publishes events again.
 func (r *Run) Resume() { r.gate.Unlock() }
 
-// Past returns the events that the cluster knows. They, and existing output,
-// are not published then.
+// Past returns the events that the cluster knows, with the state of the latest
+// deployment of each job, whatever its version. They, and existing output, are not
+// published then.
 func (r *Run) Past(ctx context.Context) (events []event.Event, err error) {
 	for _, f := range r.jobs {
 		if err := f.refresh(ctx); err != nil {
@@ -79,8 +80,10 @@ func (r *Run) Past(ctx context.Context) (events []event.Event, err error) {
 				}
 			}
 		}
-		f.notices() // notices and the deployment are in the past
-		f.deployed()
+		f.notices() // they are in the past
+		if d := f.latest(); d != nil {
+			events = append(events, event.Event{Time: unix(f.snapshot().deployment.ModifyTime), Body: *d})
+		}
 	}
 	slices.SortStableFunc(events, func(a, b event.Event) int { return a.Time.Compare(b.Time) })
 	return events, nil

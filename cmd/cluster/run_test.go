@@ -140,7 +140,9 @@ func TestPast(t *testing.T) {
 			ofOne := map[string]*api.TaskState{"a": state("running", "Started@103"), "b": state("running", "Started@101"), "c": state("dead", "Started@104, Terminated:0@105")}
 			noPlace := evals(&api.Evaluation{ID: "e", JobID: "web", FailedTGAllocs: map[string]*api.AllocationMetric{"g": {}}})
 			all := stubs(stub("2", "pending", 102, nil), stub("1", "running", 100, ofOne), stub("0", "complete", 90, nil))
-			w.set(map[string]any{"job/web": with("running"), "job/web/allocations": all, "job/web/evaluations": noPlace, "job/web/deployment": deployment("running", "so it is")})
+			rollout := deployment("running", "so it is")
+			rollout.ModifyTime = second(120).UnixNano()
+			w.set(map[string]any{"job/web": with("running"), "job/web/allocations": all, "job/web/evaluations": noPlace, "job/web/deployment": rollout})
 			j := Job{Job: job("service"), Server: w.server(t), Over: map[string]bool{}}
 			w.answers["/v1/job/web/allocations"] = all[2:]
 			if err := j.LeaveOutEnded(t.Context()); err != nil {
@@ -156,7 +158,8 @@ func TestPast(t *testing.T) {
 			}
 			want := []string{
 				"100 1 pending", "101 1/b Started", "101 1/b is running", "102 2 pending", "103 1/a Started", "103 1/a is running",
-				"104 1/c Started", "104 1/c is running", "105 1/c Terminated", "105 1/c is dead, code 0", "150 1 running",
+				"104 1/c Started", "104 1/c is running", "105 1/c Terminated", "105 1/c is dead, code 0",
+				"deployment d of web: running, so it is", "150 1 running",
 			}
 			if diff := cmp.Diff(want, got); diff != "" || err != nil {
 				t.Errorf("past %v: %s", err, diff)
