@@ -9,10 +9,12 @@ import (
 )
 
 // prompt is a question at the bottom of the screen. With choices, one key answers it;
-// otherwise the user types a text and presses Enter.
+// otherwise the user types a text and presses Enter. The first character
+// replaces a text that is proposed; other keys change it.
 type prompt struct {
 	text    string
 	typed   string
+	kept    bool // typed is what the user has typed, or wants to change
 	choices []Choice
 	answer  func(answer string) // of a choice: its key
 	typing  func(typed string)  // called after each key; may be nil
@@ -62,6 +64,12 @@ func (p *prompt) key(m *Model, k Key) {
 		m.askin = nil
 		p.answer(p.typed)
 		return
+	}
+	if !p.kept && (k == "space" || utf8.RuneCountInString(string(k)) == 1) {
+		p.typed = ""
+	}
+	p.kept = true
+	switch {
 	case k == "backspace":
 		_, n := utf8.DecodeLastRuneInString(p.typed)
 		p.typed = p.typed[:len(p.typed)-n]
@@ -100,7 +108,11 @@ func (p *prompt) line(width int) Line {
 // all.
 func (p *prompt) whole(words int) Line {
 	if p.choices == nil {
-		return Line{Text(p.text+": ", Strong), Text(p.typed, Plain), {Text: " ", Style: Style{Reverse: true}}}
+		cursor := Style{Reverse: true}
+		if !p.kept && p.typed != "" { // it looks selected, as typing replaces it
+			return Line{Text(p.text+": ", Strong), {Text: p.typed, Style: cursor}}
+		}
+		return Line{Text(p.text+": ", Strong), Text(p.typed, Plain), {Text: " ", Style: cursor}}
 	}
 	l := Line{Text(p.text+" ", Strong)}
 	for _, c := range append(slices.Clone(p.choices), Choice{"esc", "back"}) {
