@@ -171,6 +171,19 @@ func TestPastedTextIsTyped(t *testing.T) {
 	s.sees("filter: db")
 }
 
+// Narrow screens show ports as long as names leave room for them.
+func TestPortsOnANarrowScreen(t *testing.T) {
+	t.Parallel()
+	for names, want := range map[int]int{0: 16, 20: 16, 24: 12, 28: 8, 60: 8} {
+		if got := columnsFor(80, names).ports; got != want {
+			t.Errorf("with names of %d columns, ports have %d, not %d", names, got, want)
+		}
+	}
+	s := shop(t, 80, 24)
+	s.SetPorts("shop-web-1", []Port{{"http", "127.0.0.1:28080"}})
+	s.sees("http 28080")
+}
+
 func TestLeavingAsks(t *testing.T) {
 	t.Parallel()
 	s := shop(t, 80, 24)

@@ -12,7 +12,7 @@ func (m *Model) treeLines(width, height int) []Line {
 		return nil
 	}
 	rows := m.shown()
-	c := columnsFor(width)
+	c := columnsFor(width, longest(rows))
 	var lines []Line
 	if height > 4 {
 		lines = append(lines, c.titles())
@@ -48,7 +48,17 @@ func (m *Model) visible() []*row {
 // columns are the widths of the columns of the tree; 0 for those without room.
 type columns struct{ name, state, health, restarts, cpu, memory, ports int }
 
-func columnsFor(width int) columns {
+// longest returns the room that the longest name takes, with a blank.
+func longest(rows []*row) (n int) {
+	for _, r := range rows {
+		n = max(n, 2*int(r.level)+2+len(r.label)+1) // not its width, which takes longer to count
+	}
+	return n
+}
+
+// columnsFor returns the columns of a screen. Ports are next to useless if they are cut,
+// and get what names leave.
+func columnsFor(width, names int) columns {
 	c := columns{state: 12}
 	left := width - c.state - 20 // at least as much for names
 	take := func(column *int, n int) {
@@ -61,7 +71,7 @@ func columnsFor(width int) columns {
 	take(&c.cpu, 7)
 	take(&c.memory, 10)
 	take(&c.health, 10)
-	take(&c.ports, min(24, max(8, left/2)))
+	take(&c.ports, min(24, max(8, left/2, left-max(0, names-20))))
 	c.name = 20 + left
 	if width < 36 {
 		c = columns{name: max(0, width-10), state: min(10, width)}
