@@ -200,6 +200,7 @@ func waitReady(ctx context.Context, a *app, d *source.Directory, opts upOptions)
 	ctx, stop := a.stoppable(ctx)
 	defer stop()
 	defer d.Close()
+	d.Server.Patient = true // it is starting
 	jobs, err := d.Jobs(ctx)
 	if err != nil {
 		if summary, _ := record.Read(d.Self.Runs[d.IDs[0]]); summary != nil {

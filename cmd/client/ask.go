@@ -26,7 +26,7 @@ const (
 func ask[T any](ctx context.Context, s *Server, doing string, after uint64, question func(*api.QueryOptions) (T, *api.QueryMeta, error)) (answer T, index uint64, err error) {
 	limit := localTime
 	switch {
-	case after > 0:
+	case after > 0 || s.Patient:
 		limit = waitTime + graceTime
 	case s.Socket == "":
 		limit = clusterTime

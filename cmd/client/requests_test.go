@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -462,16 +463,25 @@ func TestFailedRequests(t *testing.T) {
 	}
 }
 
-// An engine of this machine has less time to respond than a cluster.
+// An engine of this machine has less time to respond than a cluster, unless the client
+// is patient. Then, too, it is noticed at once that the engine has died.
 func TestRequestsOfAnEngine(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s, began := (&nomad{answers: map[string][]any{"/v1/agent/self": nil}}).server(t, "/run/web.sock"), time.Now()
-		_, err := s.Self(t.Context())
-		if err == nil || err.Error() != "cannot get the status of run web: no answer within 2s" || time.Since(began) != localTime {
-			t.Errorf("error %v after %v", err, time.Since(began))
-		}
-	})
+	for patient, limit := range map[bool]time.Duration{false: localTime, true: time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			n := &nomad{answers: map[string][]any{"/v1/agent/self": nil}}
+			s, began := n.server(t, "/run/web.sock"), time.Now()
+			s.Patient = patient
+			_, err := s.Self(t.Context())
+			if want := fmt.Sprintf("cannot get the status of run web: no answer within %v", limit); err == nil || err.Error() != want || time.Since(began) != limit {
+				t.Errorf("error %v after %v", err, time.Since(began))
+			}
+			n.dies, began = 2, time.Now()
+			if _, err := s.Self(t.Context()); !s.Died(err) || time.Since(began) != 0 {
+				t.Errorf("it has died: error %v after %v", err, time.Since(began))
+			}
+		})
+	}
 }
 
 // Queries and idempotent orders are repeated with the engine that replaces one

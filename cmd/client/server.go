@@ -40,6 +40,9 @@ type Server struct {
 	// Back waits until another engine replaces one that has died, and reports
 	// whether one does. It may be nil.
 	Back func(ctx context.Context) bool
+	// Patient makes queries of an engine wait as long as blocking ones. One that
+	// starts a thousand tasks on a busy machine may not answer for seconds.
+	Patient bool
 
 	namespace string
 	kept      bool // it stands for what is kept of a run
