@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"os"
 
@@ -10,6 +11,7 @@ import (
 	"taskrun/cmd/record"
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui/screen"
+	"taskrun/cmd/verdict"
 	"taskrun/jobspec"
 )
 
@@ -33,6 +35,7 @@ type ownRun struct {
 	stopping bool
 	alone    bool     // the user has left it in the background
 	code     int      // of the first signal; 0: none
+	cause    string   // who has stopped the run first
 	remote   *leaving // decides about jobs in a cluster, with caught and stopping; nil: the run is here
 }
 
@@ -52,6 +55,7 @@ func (r *ownRun) signaled(ctx context.Context, s *uiSession, sig os.Signal) {
 	}
 	if r.code == 0 {
 		r.code = stopSignals[sig]
+		r.cause = cmp.Or(r.cause, sig.String())
 	}
 	r.stop(ctx, s, r.stopping)
 }
@@ -89,6 +93,7 @@ func (s *uiSession) leaves(ctx context.Context, choice string) bool {
 	}
 	switch choice {
 	case leaveStop, leaveKill:
+		s.own.cause = cmp.Or(s.own.cause, "you stopped it")
 		s.own.stop(ctx, s, choice == leaveKill)
 		return false
 	case leaveAlone:
@@ -126,7 +131,11 @@ func (r *ownRun) result(a *app, d *source.Directory, jobs []*api.Job) error {
 	if err != nil || summary == nil {
 		return err
 	}
-	a.say("the run has ended: %s", summary.Reason)
+	reason := summary.Reason
+	if reason == verdict.ByClient { // which this process was
+		reason = cmp.Or(r.cause, reason)
+	}
+	a.say("the run has ended: %s", reason)
 	if r.code != 0 && summary.ExitCode != exitFailed {
 		return silent(r.code)
 	}

@@ -241,9 +241,12 @@ func (v *Verdict) leave(code int) Decision {
 // without one.
 func (v *Verdict) Left() int { return v.left }
 
+// ByClient is the text of the cause if a client has stopped the run.
+const ByClient = "a client stopped it"
+
 // Ordered handles that a client stops or kills the run.
 func (v *Verdict) Ordered(kill bool) Decision {
-	v.stop(Cause{Text: "a client stopped it", User: true})
+	v.stop(Cause{Text: ByClient, User: true})
 	if kill {
 		return Decision{Kill, "killing: a client requested it"}
 	}
