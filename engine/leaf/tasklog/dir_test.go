@@ -3,6 +3,7 @@ package tasklog
 import (
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -132,15 +133,16 @@ func TestList(t *testing.T) {
 func TestMarks(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]removed{
-		"5 10\n":               {5, 10},
-		"0 0\n":                {0, 0},
-		"1125899906842624 1\n": {maxIndex, 1},
-		"1125899906842625 1\n": {},
-		"-1 3\n":               {},
-		"3 -1\n":               {},
-		"3\n":                  {},
-		"x 3\n":                {},
-		"":                     {},
+		"5 10 7\n":               {5, 10, 7},
+		"0 0 0\n":                {},
+		"1125899906842624 1 2\n": {maxIndex, 1, 2},
+		"1125899906842625 1 2\n": {},
+		"-1 3 4\n":               {},
+		"3 -1 4\n":               {},
+		"3 4 -1\n":               {},
+		"3 4\n":                  {},
+		"x 3 4\n":                {},
+		"":                       {},
 	} {
 		path := t.TempDir()
 		fill(t, path, map[string]string{markName("web.stdout"): text})
@@ -154,7 +156,7 @@ func TestMarkIsWrittenOver(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir()
 	d := dirAt(t, path)
-	for _, want := range []removed{{maxIndex, 1 << 50}, {7, 8}, {}} {
+	for _, want := range []removed{{maxIndex, math.MaxInt64, maxIndex}, {7, 8, 9}, {}} {
 		if err := want.write(d, "web.stdout"); err != nil {
 			t.Fatal(err)
 		}
@@ -166,7 +168,7 @@ func TestMarkIsWrittenOver(t *testing.T) {
 		}
 	}
 	fill(t, path, map[string]string{".web.stderr.purged/x": ""})
-	if err := (removed{1, 1}).write(d, "web.stderr"); err == nil {
+	if err := (removed{1, 1, 1}).write(d, "web.stderr"); err == nil {
 		t.Error("in place of a directory: no error")
 	}
 	if got, err := readMark(d, "web.stderr"); got != (removed{}) || err != nil {

@@ -126,7 +126,7 @@ func (r *Reader) list() (gone removed, files []listedFile, err error) {
 	}
 	var indexes []int
 	for range maxLooks {
-		if indexes, err = r.indexes(gone.below); err != nil {
+		if indexes, err = r.indexes(gone); err != nil {
 			return gone, nil, err
 		}
 		before := gone
@@ -148,16 +148,16 @@ func (r *Reader) list() (gone removed, files []listedFile, err error) {
 	return gone, files, nil
 }
 
-// indexes returns the numbers of the files from the first one that is not gone. The
-// directory, in which each of many tasks has files, is read only if that is missing.
-func (r *Reader) indexes(first int) (row []int, err error) {
-	for i := first; ; i++ {
+// indexes returns the numbers of the files that are not gone. The directory, in which
+// each of many tasks has files, is read only if somebody has removed one of them.
+func (r *Reader) indexes(gone removed) (row []int, err error) {
+	for i := gone.below; ; i++ {
 		if _, err := r.dir.lstat(fileName(r.prefix, i)); err != nil {
 			break
 		}
 		row = append(row, i)
 	}
-	if len(row) > 0 {
+	if n := len(row); n > 0 && row[n-1] >= gone.last {
 		return row, nil
 	}
 	return list(r.dir, r.prefix)
@@ -306,11 +306,17 @@ func (r *Reader) openNext() (heldFile, error) {
 		if !isGone(err) {
 			return heldFile{file: f, index: r.last + 1, start: -1}, err
 		}
-		// Only when the last file is gone can the one behind it be gone, too, or
-		// passed over when something else is in its place. For that alone the
-		// directory is read, which may be large.
+		// The one behind it is gone, too, when the last file is, or when somebody has
+		// removed it; or it is passed over when something else is in its place. For that
+		// alone the directory is read, which may be large.
 		if _, lastErr := r.dir.lstat(fileName(r.prefix, r.last)); lastErr == nil && errors.Is(err, fs.ErrNotExist) {
-			return heldFile{}, io.EOF
+			mark, err := readMark(r.dir, r.prefix)
+			if err != nil {
+				return heldFile{}, err
+			}
+			if mark.last <= r.last {
+				return heldFile{}, io.EOF
+			}
 		}
 	}
 	return r.openOldest()

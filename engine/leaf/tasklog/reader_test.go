@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -95,6 +96,34 @@ func TestReaderSkipsWhatIsGone(t *testing.T) {
 	write(t, stdout, "5..\n")
 	if got := readOn(t, reader); got != "5..\n" {
 		t.Errorf("read on %q", got)
+	}
+}
+
+// What somebody removes in the middle hides nothing that is behind it.
+func TestReaderPassesOverWhatSomebodyRemoved(t *testing.T) {
+	t.Parallel()
+	var rec recorder
+	l := rec.open(t, Config{MaxFiles: 100, MaxFileSize: 4})
+	stdout, _ := writers(t, l)
+	write(t, stdout, "0..\n")
+	follower := openReader(t, l, 0, io.SeekStart)
+	if got := readOn(t, follower); got != "0..\n" {
+		t.Errorf("the follower read %q", got)
+	}
+	write(t, stdout, lines(50, 4)+"51.\n")
+	for i := 1; i < 51; i++ {
+		if err := os.Remove(filepath.Join(l.cfg.Dir.Name(), fileName("web.stdout", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := readOn(t, follower); got != "51.\n" {
+		t.Errorf("the follower read on %q", got)
+	}
+	if got := readOn(t, openReader(t, l, 0, io.SeekStart)); got != "0..\n51.\n" {
+		t.Errorf("read %q", got)
+	}
+	if got := readOn(t, openReader(t, l, 4, io.SeekEnd)); got != "51.\n" {
+		t.Errorf("read %q at the end", got)
 	}
 }
 

@@ -9,16 +9,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// removed is a mark beside the files of a stream from which some were removed.
-// The zero value is that of a stream that has all.
+// removed is a mark beside the files of a stream that has had more than one. The
+// zero value is that of a stream from which none was removed.
 type removed struct {
 	below int   // files with lower numbers are gone, or about to be
 	bytes int64 // what they held
+	last  int   // the number of the file that is written
 }
 
 // markSize is the length of a mark, in bytes: it is written over the one before
 // at once.
-const markSize = 40
+const markSize = 64
 
 func markName(prefix string) string { return "." + prefix + ".purged" }
 
@@ -36,8 +37,8 @@ func readMark(d dir, prefix string) (m removed, err error) {
 	if err != nil {
 		return m, err
 	}
-	_, err = fmt.Sscanf(string(text), "%d %d\n", &m.below, &m.bytes)
-	if err != nil || m.below < 0 || m.below > maxIndex || m.bytes < 0 {
+	_, err = fmt.Sscanf(string(text), "%d %d %d\n", &m.below, &m.bytes, &m.last)
+	if err != nil || m.below < 0 || m.below > maxIndex || m.bytes < 0 || m.last < 0 {
 		return removed{}, nil // the disk had no room for it, or a task has written it
 	}
 	return m, nil
@@ -52,6 +53,6 @@ func (m removed) write(d dir, prefix string) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(f, "%-*s\n", markSize-1, fmt.Sprintf("%d %d", m.below, m.bytes))
+	_, err = fmt.Fprintf(f, "%-*s\n", markSize-1, fmt.Sprintf("%d %d %d", m.below, m.bytes, m.last))
 	return errors.Join(err, f.Close())
 }

@@ -130,6 +130,8 @@ func (r *files) rotate() error {
 		f, err := r.dir.create(fileName(r.prefix, next), writing)
 		if err == nil {
 			r.use(f, next, 0)
+			r.removed.last = next
+			_ = r.removed.write(r.dir, r.prefix) // on a full disk the next one will do
 			r.purge()
 			return nil
 		}
