@@ -80,7 +80,9 @@ func CheckSignal(name string) error {
 }
 
 // Signal sends a signal, given by Nomad's name, to a running task.
-func (a Alloc) Signal(task, signal string) error { return a.now.Signal(task, signal) }
+func (a Alloc) Signal(ctx context.Context, task, signal string) error {
+	return a.now.Signal(ctx, task, signal)
+}
 
 // Stats returns the current resource usage of the running tasks, each and in
 // total, or of one task if task is not empty. It omits tasks whose driver has

@@ -597,10 +597,10 @@ func TestSignal(t *testing.T) {
 	errs := map[string]error{}
 	h := run(t, job, map[time.Duration]func(*engine.Engine){
 		time.Second: func(e *engine.Engine) {
-			errs["t"] = only(e).Signal("t", "SIGHUP")
-			errs["u"] = only(e).Signal("u", "SIGHUP")
-			errs["bad"] = only(e).Signal("u", "SIGBOGUS")
-			errs["nobody"] = only(e).Signal("nobody", "SIGHUP")
+			errs["t"] = only(e).Signal(t.Context(), "t", "SIGHUP")
+			errs["u"] = only(e).Signal(t.Context(), "u", "SIGHUP")
+			errs["bad"] = only(e).Signal(t.Context(), "u", "SIGBOGUS")
+			errs["nobody"] = only(e).Signal(t.Context(), "nobody", "SIGHUP")
 		},
 	})
 	sent := "Signaling: Task being sent a signal"

@@ -113,7 +113,7 @@ func (s *Blocks) change(ctx context.Context, b *stub.TaskWatch) (n, stopped int,
 			changing.Go(func() {
 				var failure error
 				if b.Change == stub.ChangeSignal {
-					failure = alloc.Signal(at[1], b.Signal)
+					failure = alloc.Signal(ctx, at[1], b.Signal)
 				} else {
 					failure = s.Engine.Renew(ctx, alloc.ID, at[1])
 				}

@@ -227,6 +227,23 @@ func (a *Alloc) Found() {
 	}
 }
 
+// awaitFound waits until drivers have found the tasks of a restored allocation that
+// an order is for, or have failed to: until then these tasks seem not to run.
+func (a *Alloc) awaitFound(ctx context.Context, tasks ...*task) error {
+	if !a.restored {
+		return nil
+	}
+	for _, t := range tasks {
+		select {
+		case <-t.found:
+		case <-a.over:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
 func (a *Alloc) task(name string) *task {
 	for _, t := range a.tasks {
 		if t.name == name {

@@ -41,10 +41,13 @@ func (a *Alloc) DriverEvent(e drivers.TaskEvent) {
 }
 
 // Signal sends a signal, given by Nomad's name, to a running task.
-func (a *Alloc) Signal(name, signal string) error {
+func (a *Alloc) Signal(ctx context.Context, name, signal string) error {
 	t := a.task(name)
 	if t == nil {
 		return ErrUnknownTask
+	}
+	if err := a.awaitFound(ctx, t); err != nil {
+		return err
 	}
 	return t.signal(event.Signaling(signal), signal)
 }

@@ -1,6 +1,8 @@
 package runner_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -68,6 +70,45 @@ func TestExecWaitsUntilTheTaskIsFound(t *testing.T) {
 		<-result
 		pass(10 * time.Hour) // until the first driver's task ends by itself
 	})
+}
+
+// An order for a task that the driver has not found yet waits for that, too.
+func TestOrdersWaitUntilTheTaskIsFound(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		give func(context.Context, *runner.Alloc) error
+		told string // of what the task reports then
+	}{
+		"signal": {func(ctx context.Context, a *runner.Alloc) error { return a.Signal(ctx, "t", "SIGHUP") }, api.TaskSignaling},
+		"restart of the task": {func(ctx context.Context, a *runner.Alloc) error {
+			return a.RestartTask(ctx, "t", "", false)
+		}, api.TaskRestartSignal},
+		"restart of running tasks": {func(ctx context.Context, a *runner.Alloc) error { return a.Restart(ctx, false) }, api.TaskRestartSignal},
+		"restart of all tasks":     {func(ctx context.Context, a *runner.Alloc) error { return a.Restart(ctx, true) }, api.TaskRestartSignal},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := recovered(t, mockTask(map[string]any{"run_for": "10h"}, 0), slow{mock.New()})
+				result, begin := s.run(t.Context()), time.Now()
+				s.told()
+				impatient, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				if err := tt.give(impatient, s.alloc); !errors.Is(err, context.DeadlineExceeded) {
+					t.Error("for a minute:", err)
+				}
+				if err := tt.give(t.Context(), s.alloc); err != nil || time.Since(begin) < time.Hour {
+					t.Errorf("after %v: %v", time.Since(begin), err)
+				}
+				if told := of(s.told(), "t"); len(told) == 0 || told[0] != tt.told {
+					t.Errorf("the task reported %q, want %s", told, tt.told)
+				}
+				s.alloc.Stop()
+				<-result
+				pass(10 * time.Hour) // until the first driver's task ends by itself
+			})
+		})
+	}
 }
 
 // Nothing has to be found of a task that waits for the delay of its restart.

@@ -110,7 +110,7 @@ func TestOrdersThatCannotStopOrStart(t *testing.T) {
 		carriedOut(t, stop("web"))
 		check(stop("web"), `task "web" is stopped already`)
 		check(s.alloc.RestartTask(t.Context(), "web", "", false), "Task not running")
-		check(s.alloc.Signal("web", "SIGHUP"), "Task not running")
+		check(s.alloc.Signal(t.Context(), "web", "SIGHUP"), "Task not running")
 		s.alloc.Stop()
 		if r := <-result; r.Status != "complete" {
 			t.Error(r.Status)

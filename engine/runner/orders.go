@@ -61,6 +61,9 @@ func (a *Alloc) RestartTask(ctx context.Context, name, reason string, failure bo
 	if reason == "" {
 		reason = reasonTask
 	}
+	if err := a.awaitFound(ctx, t); err != nil {
+		return err
+	}
 	req := newRestart(event.RestartSignaled(reason), failure)
 	close(req.begin)
 	t.inlet.offer(req)
@@ -97,6 +100,9 @@ func (a *Alloc) restart(ctx context.Context, all, stopped bool) error {
 	reason := reasonRunning
 	if all {
 		reason = reasonAll
+	}
+	if err := a.awaitFound(ctx, a.tasks...); err != nil {
+		return err
 	}
 	mayRestart := false
 	if !a.ask(func() { mayRestart = a.machine.MayRestart() }) || !mayRestart {
@@ -159,20 +165,14 @@ func (a *Alloc) shutdownDelay() {
 	}
 }
 
-// Exec runs a command in a running task. After Restore, it waits until the driver has
-// found the task.
+// Exec runs a command in a running task.
 func (a *Alloc) Exec(ctx context.Context, name string, opts *drivers.ExecOptions) (*drivers.ExitResult, error) {
 	t := a.task(name)
 	if t == nil {
 		return nil, fmt.Errorf("unknown task name %q", name)
 	}
-	if a.restored {
-		select {
-		case <-t.found:
-		case <-a.over:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
+	if err := a.awaitFound(ctx, t); err != nil {
+		return nil, err
 	}
 	a.mu.Lock()
 	state := t.state

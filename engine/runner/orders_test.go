@@ -73,10 +73,10 @@ func TestOrdersForOneTask(t *testing.T) {
 			}{
 				{"a command", execs("t"), exec},
 				{"a command in no task", execs("x"), `unknown task name "x"`},
-				{"a signal", s.alloc.Signal("t", "SIGHUP"), signal},
-				{"an unknown signal", s.alloc.Signal("t", "SIGNOT"), "SIGNOT"},
-				{"a signal for no task", s.alloc.Signal("x", "SIGHUP"), "Task not found"},
-				{"a signal that the driver cannot send", s.alloc.Signal("plain", "SIGHUP"), unable},
+				{"a signal", s.alloc.Signal(t.Context(), "t", "SIGHUP"), signal},
+				{"an unknown signal", s.alloc.Signal(t.Context(), "t", "SIGNOT"), "SIGNOT"},
+				{"a signal for no task", s.alloc.Signal(t.Context(), "x", "SIGHUP"), "Task not found"},
+				{"a signal that the driver cannot send", s.alloc.Signal(t.Context(), "plain", "SIGHUP"), unable},
 				{"a restart of no task", s.alloc.RestartTask(t.Context(), "x", "", false), "Could not find task runner for task: x"},
 			} {
 				switch {

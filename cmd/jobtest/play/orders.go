@@ -22,7 +22,7 @@ func (r *round) give(ctx context.Context, o *jobtest.Order) error {
 	case jobtest.Restart:
 		return r.restart(ctx, o)
 	case jobtest.Signal:
-		return r.signal(o)
+		return r.signal(ctx, o)
 	case jobtest.Dispatch:
 		_, _, err := r.engine.Dispatch(id, engine.Dispatch{Meta: o.Meta, Payload: o.Payload})
 		return err
@@ -51,11 +51,11 @@ func (r *round) stop(id string, o *jobtest.Order) error {
 }
 
 // signal signals the running tasks that an order names.
-func (r *round) signal(o *jobtest.Order) error {
+func (r *round) signal(ctx context.Context, o *jobtest.Order) error {
 	return r.each(o, func(a engine.Alloc, task string) (err error) {
 		for _, t := range a.Job.LookupTaskGroup(a.Group).Tasks {
 			if running(a, t.Name) && (task == "" || task == t.Name) {
-				err = errors.Join(err, a.Signal(t.Name, o.Signal))
+				err = errors.Join(err, a.Signal(ctx, t.Name, o.Signal))
 			}
 		}
 		return err

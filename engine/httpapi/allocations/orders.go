@@ -53,11 +53,11 @@ func (h *Handler) Signal(r *rest.Request, order *api.AllocSignalRequest) (any, e
 		return nil, rest.Fail(http.StatusBadRequest, "%v", err) // Nomad would send SIGINT
 	}
 	if order.Task != "" {
-		return done{}, a.Signal(order.Task, order.Signal)
+		return done{}, a.Signal(r.Context(), order.Task, order.Signal)
 	}
 	var failures []string
 	for _, t := range a.Job.LookupTaskGroup(a.Group).Tasks {
-		if err := a.Signal(t.Name, order.Signal); err != nil {
+		if err := a.Signal(r.Context(), t.Name, order.Signal); err != nil {
 			failures = append(failures, fmt.Sprintf("\t* Failed to signal task: %s, err: %v\n", t.Name, err))
 		}
 	}

@@ -43,7 +43,7 @@ func TestLostLines(t *testing.T) {
 		lines, stop := h.follow(t.Context(), hclog.Info, false)
 		signal := func(n int) {
 			for range n {
-				if err := alloc.Signal("t", "SIGUSR1"); err != nil {
+				if err := alloc.Signal(t.Context(), "t", "SIGUSR1"); err != nil {
 					t.Fatal(err)
 				}
 			}
