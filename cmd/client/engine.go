@@ -6,9 +6,12 @@ import (
 	"encoding/json"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/leaf/event"
 )
 
 // Self describes an engine.
@@ -122,29 +125,51 @@ func (s *Server) FollowJobs(ctx context.Context, often time.Duration, seen func(
 	eachAnswer(ctx, s, cmp.Or(often, followTime), s.API.Jobs().List, seen)
 }
 
-// FollowOutput calls written whenever a task of an engine has written output,
-// until the engine does not answer or ctx ends. For output in files, output is
-// nil; of other output some may be missing, as the text missing says.
-func (t *Task) FollowOutput(ctx context.Context, stream string, written func(output []byte, missing string)) {
-	out, err := t.logs(ctx, stream, map[string]string{"follow": "true", "silent": "true"})
+// Grown says that an output of an engine's task has grown.
+type Grown struct {
+	Alloc, Task string // ID and name
+	Stream      event.Stream
+	NewFile     bool   // the output is in a file that was not announced before
+	Data        []byte // output that is not kept in files
+	Missing     string // says what of that is missing; empty: nothing
+}
+
+// FollowOutputs calls began once the engine announces which outputs grow, of an allocation
+// or, without an ID, of all, and then grown with each announcement, until the engine
+// does not answer or ctx ends.
+func (s *Server) FollowOutputs(ctx context.Context, alloc string, began func(), grown func(Grown)) {
+	q := &api.QueryOptions{Params: map[string]string{"alloc": alloc}}
+	out, err := s.API.Raw().Response("/v1/client/fs/outputs", q.WithContext(ctx))
 	if err != nil {
 		return // the next request to the engine fails too
 	}
 	defer out.Close()
+	began()
 	for dec := json.NewDecoder(out); ; {
 		var f api.StreamFrame
 		if dec.Decode(&f) != nil {
 			return
 		}
-		switch {
-		case f.IsHeartbeat():
-		case f.FileEvent == fileWritten:
-			written(nil, "")
-		default:
-			written(f.Data, f.FileEvent)
+		if g, ok := grownIn(&f); ok {
+			grown(g)
 		}
 	}
 }
 
-// fileWritten is the event of an engine for output in files.
-const fileWritten = "file written"
+// newFile is the event of an engine for output in another file.
+const newFile = "new file"
+
+// grownIn returns the announcement in a frame, whose file is ALLOC/TASK.STREAM.
+func grownIn(f *api.StreamFrame) (g Grown, ok bool) {
+	alloc, output, _ := strings.Cut(f.File, "/")
+	for _, stream := range event.Streams {
+		if task, ok := strings.CutSuffix(output, "."+stream.String()); ok {
+			g = Grown{Alloc: alloc, Task: task, Stream: stream, NewFile: f.FileEvent == newFile, Data: f.Data}
+			if !g.NewFile {
+				g.Missing = f.FileEvent
+			}
+			return g, true
+		}
+	}
+	return g, false
+}

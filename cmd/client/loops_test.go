@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/leaf/event"
 )
 
 // A followed query is repeated with the index of the last answer, and at least
@@ -51,21 +53,27 @@ func TestFollowWaitsForChanges(t *testing.T) {
 	}
 }
 
-// Announcements of output are passed on, signs of life are not.
-func TestFollowOutput(t *testing.T) {
+// Announcements of output are passed on, other frames are not.
+func TestFollowOutputs(t *testing.T) {
 	t.Parallel()
-	const path = "/v1/client/fs/logs/1"
-	n := &nomad{code: http.StatusForbidden, answers: map[string][]any{path: {text(`{}{"FileEvent":"file written"}{"Data":"YQ=="}{"Data":"Yg==","FileEvent":"some is missing"}{`)}}}
-	task := onTask(n.server(t, "/run/web.sock"))
-	var heard []string
-	hear := func(output []byte, missing string) { heard = append(heard, string(output)+"|"+missing) }
-	task.FollowOutput(t.Context(), "stderr", hear)
-	if want := []string{"|", "a|", "b|some is missing"}; !cmp.Equal(heard, want) {
-		t.Errorf("heard %q, want %q", heard, want)
+	const path = "/v1/client/fs/outputs"
+	n := &nomad{code: http.StatusForbidden, answers: map[string][]any{path: {text(`{}{"File":"1/a.b.stderr","FileEvent":"new file"}` +
+		`{"File":"1/t.stdout"}{"File":"1/t.other"}{"File":"2/t.stdout","Data":"YQ==","FileEvent":"some is missing"}{`)}}}
+	s := n.server(t, "/run/web.sock")
+	began := 0
+	var heard []Grown
+	s.FollowOutputs(t.Context(), "1", func() { began++ }, func(g Grown) { heard = append(heard, g) })
+	want := []Grown{
+		{Alloc: "1", Task: "a.b", Stream: event.Stderr, NewFile: true},
+		{Alloc: "1", Task: "t", Stream: event.Stdout},
+		{Alloc: "2", Task: "t", Stream: event.Stdout, Data: []byte("a"), Missing: "some is missing"},
 	}
-	if want := []string{"GET " + path + "?follow=true&namespace=shop&silent=true&task=t&type=stderr"}; !cmp.Equal(n.asked, want) {
+	if diff := cmp.Diff(want, heard); diff != "" || began != 1 {
+		t.Errorf("began %d times; %s", began, diff)
+	}
+	if want := []string{"GET " + path + "?alloc=1"}; !cmp.Equal(n.asked, want) {
 		t.Errorf("asked %q, want %q", n.asked, want)
 	}
 	delete(n.answers, path)
-	task.FollowOutput(t.Context(), "stderr", func([]byte, string) { t.Error("something is heard of an engine that refuses") })
+	s.FollowOutputs(t.Context(), "", func() { t.Error("an engine that refuses has begun") }, nil)
 }

@@ -67,7 +67,7 @@ type Directory struct {
 	mu        sync.Mutex    // guards outputs, unread and told
 	outputs   map[outputKey]*output
 	unread    map[outputKey]bool // outputs that may have grown since they were read
-	told      map[outputKey]bool // the engine announces when these grow, or they have ended
+	told      bool               // the engine announces which outputs grow
 	wake      chan struct{}
 	atEnd     bool // outputs start at their current end
 	pieces    *event.Pieces
@@ -79,7 +79,7 @@ type Directory struct {
 func NewDirectory(s *client.Server, self *client.Self) *Directory {
 	return &Directory{
 		Server: s, Self: self, IDs: slices.Sorted(maps.Keys(self.Runs)),
-		outputs: map[outputKey]*output{}, unread: map[outputKey]bool{}, told: map[outputKey]bool{},
+		outputs: map[outputKey]*output{}, unread: map[outputKey]bool{},
 		wake: make(chan struct{}, 1), pieces: event.NewPieces(maxPieces), buf: make([]byte, pieceSize),
 	}
 }
@@ -299,10 +299,8 @@ func (d *Directory) Close() {
 func (d *Directory) pump() error {
 	d.mu.Lock()
 	keys := slices.SortedFunc(maps.Keys(d.unread), outputKey.compare)
-	for _, key := range keys {
-		if d.told[key] {
-			delete(d.unread, key)
-		}
+	if d.told {
+		clear(d.unread)
 	}
 	d.mu.Unlock()
 	for _, key := range keys {
@@ -343,13 +341,16 @@ func (d *Directory) grew(key outputKey) {
 	d.alert()
 }
 
-// tells says whether the engine announces when an output grows. Until then each pump
-// reads the output: an engine limits its connections, and one of them may fail.
-func (d *Directory) tells(key outputKey, told bool) {
+// tells says whether the engine announces which outputs grow. Until then each pump
+// reads all of them: an engine limits its connections, and this one may fail.
+func (d *Directory) tells(told bool) {
 	d.mu.Lock()
-	d.told[key] = told
-	d.mu.Unlock()
-	d.grew(key)
+	defer d.mu.Unlock()
+	d.told = told
+	for key := range d.outputs {
+		d.unread[key] = true
+	}
+	d.alert()
 }
 
 // alert wakes Follow to look for events and output.

@@ -144,7 +144,7 @@ func (e *fakeEngine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer = e.jobs
 	case path == "/v1/job/web":
 		answer = &api.Job{ID: new("web")}
-	case strings.HasPrefix(path, "/v1/client/fs/logs/"):
+	case path == "/v1/client/fs/outputs":
 		e.stream(w, r)
 		return
 	}
@@ -154,10 +154,10 @@ func (e *fakeEngine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // stream announces output until the client leaves. The caller must hold the
 // lock.
 func (e *fakeEngine) stream(w http.ResponseWriter, r *http.Request) {
-	for r.URL.Query().Get("type") == "stdout" {
+	for {
 		frames, changed := e.frames, e.changed
 		e.frames = ""
-		_, err := w.Write([]byte(frames + `{"FileEvent":"file written"}`))
+		_, err := w.Write([]byte(frames + `{"File":"1/t.stdout"}`))
 		if err == nil {
 			err = http.NewResponseController(w).Flush()
 		}
@@ -314,7 +314,9 @@ func TestOutputsOfADirectory(t *testing.T) {
 		d.Want = func(t *client.Task, _ event.Stream) bool { return t.Name == "t" }
 		f := begin(t, d)
 		f.expect(t, want)
-		e.change(func() { e.frames = `{"Data":"YQ=="}{"FileEvent":"some is missing"}` })
+		e.change(func() {
+			e.frames = `{"File":"1/t.stdout","Data":"YQ=="}{"File":"1/t.stdout","FileEvent":"some is missing"}`
+		})
 		f.expect(t, `t stdout "a"`, `stdout of task "t": some is missing`)
 		e.append(t, SummaryFile, "{}")
 		e.append(t, "alloc/1/alloc/logs/t.stdout.0", "last")
@@ -525,6 +527,7 @@ func TestOnlyOutputsThatGrewAreRead(t *testing.T) {
 	alloc := &event.Alloc{Job: "web", Group: "g", Name: "web.g[0]", ID: "1"}
 	sub := d.Subscribe(true)
 	defer sub.Close()
+	grown := client.Grown{Alloc: "1", Task: "t", Stream: event.Stdout, NewFile: true}
 	reads := func(when, want string) {
 		t.Helper()
 		e.append(t, "alloc/1/alloc/logs/t.stdout.0", when+"\n")
@@ -547,12 +550,15 @@ func TestOnlyOutputsThatGrewAreRead(t *testing.T) {
 	d.open(alloc, key)
 	reads("opened", "one\nopened\n")
 	reads("nothing is known", "nothing is known\n")
-	d.written(alloc, key, nil, "")
-	reads("announced", "announced\n")
+	d.tells(true)
+	reads("the engine announces", "the engine announces\n")
 	reads("silent", "")
-	d.written(alloc, key, nil, "")
-	reads("announced again", "silent\nannounced again\n")
-	d.tells(key, false)
+	d.grown(grown)
+	reads("announced", "silent\nannounced\n")
+	reads("silent again", "")
+	d.grown(grown)
+	reads("announced again", "silent again\nannounced again\n")
+	d.tells(false)
 	reads("not followed", "not followed\n")
 	reads("still not", "still not\n")
 }

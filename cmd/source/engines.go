@@ -52,15 +52,17 @@ func (d *Directory) followEngine(ctx context.Context) (ended bool) {
 	if d.Only != nil {
 		often = endTime
 	}
-	followed := map[outputKey]bool{}
+	if d.Detail == All || d.Detail == Outputs {
+		following.Go(func() { d.followOutputs(ctx) })
+	}
 	following.Go(func() {
 		defer cancel()
-		if d.Detail == Events || d.Detail == End {
+		if d.Detail != Outputs {
 			d.Server.FollowChanges(ctx, d.alert)
 			return
 		}
 		d.Server.FollowTasksOf(ctx, d.Alloc, func(tasks []*client.Task) {
-			d.followOutputs(ctx, &following, tasks, followed)
+			d.openStarted(tasks)
 			d.alert()
 		})
 	})

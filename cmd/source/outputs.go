@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -24,6 +23,9 @@ const (
 	maxPieces = 64
 	// pieceSize is the size of a read, in bytes.
 	pieceSize = 64 << 10
+	// askTime is the pause before an engine that does not announce outputs is asked
+	// again to do so.
+	askTime = time.Second
 )
 
 type outputKey struct {
@@ -150,28 +152,27 @@ func (d *Directory) read(key outputKey, pieces int) (more bool, err error) {
 	}
 }
 
-// followOutputs alerts when started tasks write, until the engine does not
-// answer or ctx ends. It skips outputs in following, and adds the others to it.
-func (d *Directory) followOutputs(ctx context.Context, following *sync.WaitGroup, tasks []*client.Task, followed map[outputKey]bool) {
+// followOutputs reads outputs whenever the engine says that they have grown, until ctx
+// ends. Without an answer it asks again after a while; until then it reads all of them.
+func (d *Directory) followOutputs(ctx context.Context) {
+	for ctx.Err() == nil {
+		d.Server.FollowOutputs(ctx, d.Alloc, func() { d.tells(true) }, d.grown)
+		d.tells(false)
+		select {
+		case <-time.After(askTime):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// openStarted opens the wanted outputs of tasks that have started.
+func (d *Directory) openStarted(tasks []*client.Task) {
 	for _, t := range tasks {
 		for _, stream := range event.Streams {
 			key := outputKey{t.Alloc.ID, t.Name, stream}
-			if followed[key] || !t.Started() || d.Want != nil && !d.Want(t, stream) {
-				continue
+			if t.Started() && d.output(key) == nil && (d.Want == nil || d.Want(t, stream)) {
+				d.open(t.EventAlloc(), key)
 			}
-			followed[key] = true
-			alloc := t.EventAlloc()
-			if d.Detail == Outputs && d.output(key) == nil {
-				d.open(alloc, key)
-			}
-			if t.Ended() {
-				d.tells(key, true)
-				continue
-			}
-			following.Go(func() {
-				defer d.tells(key, false)
-				t.FollowOutput(ctx, stream.String(), func(output []byte, missing string) { d.written(alloc, key, output, missing) })
-			})
 		}
 	}
 }
@@ -224,17 +225,26 @@ func (d *Directory) hold() {
 	}
 }
 
-// written handles output of a task: new content of files or, if the job does
-// not keep output on disk, the output itself.
-func (d *Directory) written(alloc *event.Alloc, key outputKey, output []byte, missing string) {
-	if missing != "" {
-		d.bus.Publish(alloc, key.task, event.Notice{Text: fmt.Sprintf("%s of task %q: %s", key.stream, key.task, missing)})
+// grown handles new output of a task: content of files or, if the job does not keep
+// output on disk, the output itself.
+func (d *Directory) grown(g client.Grown) {
+	key := outputKey{g.Alloc, g.Task, g.Stream}
+	o := d.output(key)
+	switch {
+	case o == nil && d.Detail == All:
+		d.alert() // to open it once its task has started
+		return
+	case o == nil:
+		return // it is not wanted, or read as soon as it is opened
 	}
-	if len(output) > 0 {
-		d.pieces.Publish(&d.bus, time.Now(), alloc, key.task, key.stream, output, d.stopped)
+	if g.Missing != "" {
+		d.bus.Publish(o.alloc, key.task, event.Notice{Text: fmt.Sprintf("%s of task %q: %s", key.stream, key.task, g.Missing)})
 	}
-	if o := d.output(key); o != nil && o.files != nil {
+	if len(g.Data) > 0 {
+		d.pieces.Publish(&d.bus, time.Now(), o.alloc, key.task, key.stream, g.Data, d.stopped)
+	}
+	if g.NewFile && o.files != nil {
 		o.files.Hold() // protects announced output from rotation
 	}
-	d.tells(key, true)
+	d.grew(key)
 }

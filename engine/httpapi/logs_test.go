@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -180,27 +181,41 @@ func TestFollowingLogsThatAreDisabled(t *testing.T) {
 	if _, err := io.ReadFull(f.do("GET", path+"&plain=true", nil).Body, plain); err != nil || string(plain) != "tick\ntick\n" {
 		t.Errorf("plain: %q, %v", plain, err)
 	}
-	var frame api.StreamFrame
-	if err := json.NewDecoder(f.do("GET", path+"&silent=true", nil).Body).Decode(&frame); err != nil || string(frame.Data) != "tick\n" {
-		t.Errorf("frame: %+v, %v", frame, err)
+	for _, path := range []string{path, "/v1/client/fs/outputs"} {
+		var frame api.StreamFrame
+		if err := json.NewDecoder(f.do("GET", path, nil).Body).Decode(&frame); err != nil || string(frame.Data) != "tick\n" {
+			t.Errorf("frame: %+v, %v", frame, err)
+		}
 	}
 }
 
-// A follower that reads the files itself is notified when they may have grown.
-func TestSilentLogs(t *testing.T) {
+// A follower that reads the files itself is told which of them grow, and which are new.
+func TestOutputsAreAnnounced(t *testing.T) {
 	t.Parallel()
-	f := serve(t, newJob("job", "batch", newTask("main", "run_for", "1h",
-		"stdout_string", "tick\n", "stdout_repeat", 1_000_000, "stdout_repeat_duration", "5ms")))
-	path := fmt.Sprintf("/v1/client/fs/logs/%s?task=main&type=stdout&silent=true", f.running("main").ID)
-	if resp := f.do("GET", path, nil); resp.StatusCode != 400 {
-		t.Errorf("without follow: %d", resp.StatusCode)
-	}
-	dec := json.NewDecoder(f.do("GET", path+"&follow=true", nil).Body)
-	for range 3 {
-		var frame api.StreamFrame
-		if err := dec.Decode(&frame); err != nil || frame.FileEvent != "file written" || frame.Data != nil {
-			t.Errorf("%+v, %v", frame, err)
+	f := serve(t, newJob("job", "batch",
+		newTask("main", "run_for", "1h", "stdout_string", "tick\n", "stdout_repeat", 1_000_000, "stdout_repeat_duration", "5ms"),
+		newTask("other", "run_for", "1h", "stderr_string", "tick\n", "stderr_repeat", 1_000_000, "stderr_repeat_duration", "5ms")))
+	alloc := f.running("main").ID
+	for _, path := range []string{"/v1/client/fs/outputs", "/v1/client/fs/outputs?alloc=" + alloc} {
+		dec := json.NewDecoder(f.do("GET", path, nil).Body)
+		events := map[string][]string{}
+		for len(events[alloc+"/main.stdout"]) < 3 || len(events[alloc+"/other.stderr"]) < 3 {
+			var frame api.StreamFrame
+			if err := dec.Decode(&frame); err != nil || frame.Data != nil {
+				t.Fatalf("%+v, %v", frame, err)
+			}
+			events[frame.File] = append(events[frame.File], frame.FileEvent)
 		}
+		for file, got := range events {
+			if len(events) != 2 || !slices.Equal(got[:3], []string{"new file", "", ""}) {
+				t.Errorf("%s: %s: %q", path, file, got)
+			}
+		}
+	}
+	quiet := f.do("GET", "/v1/client/fs/outputs?alloc=none", nil)
+	go f.server.Shutdown(context.Background())
+	if body, err := io.ReadAll(quiet.Body); len(body) > 0 || err == nil {
+		t.Errorf("of an allocation that there is not: %q, %v", body, err)
 	}
 }
 

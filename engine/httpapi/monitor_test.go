@@ -124,9 +124,9 @@ func TestMonitorHeartbeats(t *testing.T) {
 		t.Fatal(err)
 	}
 	alloc := f.running("t").ID
-	frames := f.do("GET", "/v1/client/fs/logs/"+alloc+"?task=t&type=stdout&silent=true&follow=true", nil)
+	frames := f.do("GET", "/v1/client/fs/logs/"+alloc+"?task=t&type=stdout&follow=true", nil)
 	dec := json.NewDecoder(frames.Body)
-	for beat.FileEvent = "first"; !beat.IsHeartbeat(); { // a frame that only says that there may be output comes first
+	for beat.FileEvent = "first"; !beat.IsHeartbeat(); {
 		beat = api.StreamFrame{}
 		if err := dec.Decode(&beat); err != nil {
 			t.Fatal(err)

@@ -139,12 +139,9 @@ func TestRefusals(t *testing.T) {
 			"GET /v1/client/fs/stream/" + alloc + "?offset=x":         noNumber("error parsing offset"),
 		},
 		"logs": {
-			"GET /v1/client/fs/logs/" + alloc + "?task=t&type=stdout&follow=x":                           noBool("follow"),
-			"GET /v1/client/fs/logs/" + alloc + "?task=t&type=stdout&plain=x":                            noBool("plain"),
-			"GET /v1/client/fs/logs/" + alloc + "?task=t&type=stdout&silent=x":                           noBool("silent"),
-			"GET /v1/client/fs/logs/" + alloc + "?task=t&type=stdout&offset=x":                           noNumber("error parsing offset"),
-			"GET /v1/client/fs/logs/" + alloc + "?task=t&type=stdout&silent=true":                        "400 silent goes together with follow, and not with plain",
-			"GET /v1/client/fs/logs/" + alloc + "?task=t&type=stdout&silent=true&follow=true&plain=true": "400 silent goes together with follow, and not with plain",
+			"GET /v1/client/fs/logs/" + alloc + "?task=t&type=stdout&follow=x": noBool("follow"),
+			"GET /v1/client/fs/logs/" + alloc + "?task=t&type=stdout&plain=x":  noBool("plain"),
+			"GET /v1/client/fs/logs/" + alloc + "?task=t&type=stdout&offset=x": noNumber("error parsing offset"),
 		},
 		"evaluations": {
 			"GET /v1/evaluation/" + none:               "404 eval not found",

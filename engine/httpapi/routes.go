@@ -115,6 +115,7 @@ func routes(run *render.Run, cfg *Config, requests *node.Requests) []route {
 		{"GET", "/v1/client/allocation/*/pause", rest.Write(allocs.Pause)},
 		{"PUT", "/v1/client/allocation/*/pause", rest.OrderOrNone(allocs.SetPause)},
 		{"GET", "/v1/client/fs/logs/*", files.Logs},
+		{"GET", "/v1/client/fs/outputs", files.Outputs},
 		{"GET", "/v1/client/fs/ls/*", rest.Write(files.List)},
 		{"GET", "/v1/client/fs/stat/*", rest.Write(files.Stat)},
 		{"GET", "/v1/client/fs/cat/*", files.Cat},

@@ -30,11 +30,6 @@ func (h *Handler) Logs(r *rest.Request) error {
 	if q.disabled {
 		return h.memoryLogs(r, q)
 	}
-	if q.silent {
-		out := r.Frames(false)
-		out.End(h.ring(out, r, q.outputKey), true)
-		return nil
-	}
 	var follower *outputFollower
 	if q.follow {
 		// Before the first read, so that no change is missed.
@@ -60,27 +55,6 @@ func (h *Handler) Logs(r *rest.Request) error {
 	out := logStream{Frames: r.Frames(q.plain)}
 	out.End(out.copy(r.Context(), reader, wake), q.follow)
 	return nil
-}
-
-// written is the event of a frame that only says that output was written.
-const written = "file written"
-
-// ring responds to a silent request, from a client that reads the files itself.
-// It is not part of Nomad's API. There are no heartbeats: the client is on this machine,
-// where a connection does not break off silently, and it follows thousands of tasks.
-func (h *Handler) ring(out *rest.Frames, r *rest.Request, key outputKey) error {
-	follower := h.outputs.follow(key)
-	defer h.outputs.leave(key, follower)
-	for {
-		select {
-		case <-follower.wake:
-			if err := errors.Join(out.Write(&api.StreamFrame{FileEvent: written}), out.Flush()); err != nil {
-				return err
-			}
-		case <-r.Context().Done():
-			return nil
-		}
-	}
 }
 
 // logStream sends output to a client.

@@ -19,7 +19,6 @@ type logsQuery struct {
 	offset        int64
 	whence        int
 	follow, plain bool
-	silent        bool // only wake the client, which reads the files itself
 	disabled      bool // there are no files
 }
 
@@ -39,13 +38,10 @@ func (h *Handler) logsQuery(r *rest.Request) (q logsQuery, err error) {
 	for _, flag := range []struct {
 		name string
 		is   *bool
-	}{{"follow", &q.follow}, {"plain", &q.plain}, {"silent", &q.silent}} {
+	}{{"follow", &q.follow}, {"plain", &q.plain}} {
 		if *flag.is, err = r.Flag(flag.name); err != nil {
 			return q, err
 		}
-	}
-	if q.silent && (q.plain || !q.follow) {
-		return q, rest.Fail(http.StatusBadRequest, "silent goes together with follow, and not with plain")
 	}
 	if q.offset, err = r.Number("offset"); err != nil {
 		return q, err
@@ -76,8 +72,7 @@ func (h *Handler) findLogs(q *logsQuery) error {
 	}
 	tasks := a.Job.LookupTaskGroup(a.Group).Tasks
 	i := slices.IndexFunc(tasks, func(t *api.Task) bool { return t.Name == q.task })
-	c := tasks[i].LogConfig
-	q.disabled = c != nil && c.Disabled != nil && *c.Disabled
+	q.disabled = logsDisabled(tasks[i])
 	if q.disabled && !q.follow {
 		return rest.Fail(http.StatusNotFound, "log entry for task %q and log type %q not found: the job disables logs", q.task, q.stream)
 	}

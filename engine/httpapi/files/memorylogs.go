@@ -38,20 +38,28 @@ func (h *Handler) memoryLogs(r *rest.Request, q logsQuery) error {
 // pass writes a piece of output from memory, or a note that it is left out.
 func pass(out *rest.Frames, body event.Body) error {
 	var f api.StreamFrame
+	if err := fill(&f, body); err != nil {
+		return err
+	}
+	return out.Write(&f)
+}
+
+// fill puts a piece of output from memory into a frame, or a note that it is left out.
+func fill(f *api.StreamFrame, body event.Body) error {
 	switch body := body.(type) {
 	case event.Output:
 		f.Data = make([]byte, body.Length)
 		_, err := body.Source.ReadAt(f.Data, body.Offset)
 		switch {
 		case errors.Is(err, event.ErrOverwritten):
-			f = api.StreamFrame{FileEvent: leftOut(body.Length)}
+			f.Data, f.FileEvent = nil, leftOut(body.Length)
 		case err != nil:
 			return fmt.Errorf("cannot read output: %w", err)
 		}
 	case event.Gap:
 		f.FileEvent = leftOut(body.Bytes)
 	}
-	return out.Write(&f)
+	return nil
 }
 
 // leftOut returns the event of a frame after a gap.
