@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -25,18 +24,15 @@ const (
 const compactAt = 1 << 20
 
 // journal is the state file of a run, open for more records, and the history
-// that goes with it. Nothing is synced: the data survives a crash of the
-// program, not of the machine.
+// that goes with it.
 //
 // A record is one line, written at once. A crash in the middle leaves a line
 // without an end, which is ignored.
 type journal struct {
 	*state
-	path    string
-	file    *os.File // nil after a failure: the next record makes a new file
-	size    int64    // of file
-	history *os.File
-	lines   uint64 // number of the last line of the history
+	recordFile // not open after a failure: the next record makes a new file
+	history    *os.File
+	lines      uint64 // number of the last line of the history
 	// unwritten are lines of the history that could not be written. They are
 	// part of each record until they can.
 	unwritten string
@@ -64,7 +60,7 @@ func createJournal(runDir string, first *record) (*journal, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
-	j := &journal{state: newState(), path: filepath.Join(dir, stateFile)}
+	j := &journal{state: newState(), recordFile: recordFile{path: filepath.Join(dir, stateFile)}}
 	var err error
 	if j.history, err = openHistory(runDir); err == nil {
 		j.at, err = j.history.Seek(0, io.SeekEnd)
@@ -100,15 +96,12 @@ func openJournal(runDir string) (*journal, error) {
 		}
 		return nil, fmt.Errorf("%w; it was set aside as %q", err, aside)
 	}
-	j := &journal{state: s, path: path, size: int64(length)}
+	j := &journal{state: s, recordFile: recordFile{path: path}}
 	if j.history, err = openHistory(runDir); err == nil {
 		err = j.repairHistory()
 	}
 	if err == nil {
-		j.file, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
-	}
-	if err == nil {
-		err = j.file.Truncate(j.size)
+		err = j.resume(length)
 	}
 	if err != nil {
 		return nil, errors.Join(err, j.close())
@@ -168,14 +161,7 @@ func (j *journal) writeRecord(r *record) error {
 	if j.file == nil || j.size > max(compactAt, 4*j.live) {
 		return j.compact()
 	}
-	line, err := appendLine(nil, r)
-	if err == nil {
-		var n int
-		if n, err = j.file.Write(line); err == nil {
-			j.size += int64(n)
-		}
-	}
-	if err != nil {
+	if err := j.append(r); err != nil {
 		return errors.Join(err, j.giveUp())
 	}
 	return nil
@@ -184,10 +170,11 @@ func (j *journal) writeRecord(r *record) error {
 // giveUp removes a file that lacks a record, because the run must not continue
 // from an earlier state, unless it keeps one. The next record makes a new file.
 func (j *journal) giveUp() error {
-	if j.keeps {
-		return errors.Join(j.file.Truncate(j.size), j.drop())
+	err := j.shut()
+	if !j.keeps {
+		err = errors.Join(err, os.Remove(j.path))
 	}
-	return errors.Join(j.drop(), os.Remove(j.path))
+	return err
 }
 
 // try stores a record without lines of the history. If that fails, nothing has
@@ -200,47 +187,21 @@ func (j *journal) try(r *record) error {
 		return errors.New("its state cannot be written at present")
 	}
 	r.Seq, r.At = j.seq, j.at
-	line, err := appendLine(nil, r)
-	if err != nil {
+	if err := j.append(r); err != nil {
 		return err
 	}
-	if _, err := j.file.Write(line); err != nil {
-		return errors.Join(err, j.file.Truncate(j.size))
-	}
-	j.size += int64(len(line))
 	j.apply(r)
 	j.stops()
 	return nil
 }
 
-func (j *journal) drop() error {
-	err := j.file.Close()
-	j.file = nil
-	return err
-}
-
 // compact writes the current state to a new file, and switches to that.
-func (j *journal) compact() (err error) {
+func (j *journal) compact() error {
 	text, err := j.snapshot()
 	if err != nil {
 		return err
 	}
-	next := j.path + ".new"
-	file, err := os.OpenFile(next, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		return err
-	}
-	if _, err = io.Copy(file, bytes.NewReader(text)); err == nil {
-		err = os.Rename(next, j.path)
-	}
-	if err != nil {
-		return errors.Join(err, file.Close(), os.Remove(next))
-	}
-	if j.file != nil {
-		err = j.file.Close()
-	}
-	j.file, j.size = file, int64(len(text))
-	return err
+	return j.replace(text)
 }
 
 // writeHistory writes lines at their place in the history, over anything that
@@ -268,9 +229,7 @@ func (j *journal) stops() bool {
 }
 
 func (j *journal) close() (err error) {
-	if j.file != nil {
-		err = j.drop()
-	}
+	err = j.shut()
 	if j.history != nil {
 		err = errors.Join(err, j.history.Close())
 	}

@@ -20,14 +20,12 @@ import (
 // keeps what is left of a damaged file. Its methods are safe for concurrent use.
 type Ledger struct {
 	bus  *event.Bus
-	path string
 	lost []string
 
-	mu   sync.Mutex // may be locked while the bus is locked, never the other way round
-	file *os.File   // nil: nothing is stored
-	size int64      // of file
-	halt func() bool
+	mu sync.Mutex // may be locked while the bus is locked, never the other way round
 	*state
+	recordFile // without a path, nothing is stored
+	halt       func() bool
 }
 
 // NewLedger returns a ledger that stores nothing, and only publishes.
@@ -38,7 +36,7 @@ func NewLedger(bus *event.Bus) *Ledger { return &Ledger{bus: bus, state: newStat
 // set aside, and Lost tells what that costs. A file of another version is an
 // error, and stays as it is.
 func OpenLedger(bus *event.Bus, dir string) (*Ledger, error) {
-	l := &Ledger{bus: bus, path: filepath.Join(dir, stateFile), state: newState()}
+	l := &Ledger{bus: bus, state: newState(), recordFile: recordFile{path: filepath.Join(dir, stateFile)}}
 	if err := l.open(dir); err != nil {
 		return nil, fmt.Errorf("cannot read the state of the agent: %w", err)
 	}
@@ -72,11 +70,7 @@ func (l *Ledger) open(dir string) error {
 		l.lost = append(l.lost, fmt.Sprintf("the file was set aside as %q", aside))
 		return nil
 	}
-	if l.file, err = os.OpenFile(l.path, os.O_WRONLY|os.O_APPEND, 0); err != nil {
-		return err
-	}
-	l.size = int64(length)
-	return l.file.Truncate(l.size)
+	return l.resume(length)
 }
 
 // Lost returns what was lost of the file when it was opened, in sentences.
@@ -125,19 +119,6 @@ func (l *Ledger) Store(c Change) error {
 	return nil
 }
 
-// append writes all of a record, or nothing.
-func (l *Ledger) append(rec *record) error {
-	line, err := appendLine(nil, rec)
-	if err != nil {
-		return err
-	}
-	if _, err := l.file.Write(line); err != nil {
-		return errors.Join(err, l.file.Truncate(l.size))
-	}
-	l.size += int64(len(line))
-	return nil
-}
-
 // compact writes a file with the current records only, and switches to it. Each
 // record has a line of its own, so that damage to one costs no other.
 func (l *Ledger) compact() error {
@@ -151,22 +132,7 @@ func (l *Ledger) compact() error {
 	if err != nil {
 		return err
 	}
-	next := l.path + ".new"
-	file, err := os.OpenFile(next, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		return err
-	}
-	if _, err = file.Write(text); err == nil {
-		err = os.Rename(next, l.path)
-	}
-	if err != nil {
-		return errors.Join(err, file.Close(), os.Remove(next))
-	}
-	if l.file != nil {
-		err = l.file.Close()
-	}
-	l.file, l.size = file, int64(len(text))
-	return err
+	return l.replace(text)
 }
 
 // Keys returns the stored keys below a prefix, sorted.
@@ -202,12 +168,7 @@ func (l *Ledger) stops() bool { return l.halt != nil && l.halt() }
 func (l *Ledger) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.file == nil {
-		return nil
-	}
-	err := l.file.Close()
-	l.file = nil
-	return err
+	return l.shut()
 }
 
 // salvage returns the state in the text of a ledger's file, the length of the
