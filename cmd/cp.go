@@ -37,9 +37,10 @@ of the local PATH is a tar stream, on stdout or stdin. Permissions, times and
 symbolic links are kept; links are not followed. Nothing but whole files appears
 at the destination, even if the copy is interrupted.
 
-The task's own "tar" reads and writes, with the rights of the task. Of a task on
-this machine that is not running, or has no tar, the files in local/ and alloc/
-can be read.
+The task's own "tar" reads and writes, with the rights of the task. Of a task
+that is not running, or has no tar, the files in local/ and alloc/ can be read.
+In a cluster, that works until Nomad removes the allocation from its node, needs
+a token with read-fs, and leaves out symbolic links.
 
 ` + targetHelp + `
 
@@ -115,6 +116,9 @@ func runCp(ctx context.Context, a *app, from, to string, opts orderOptions) erro
 	if more := c.unsent.More + c.sum.More; more > 0 {
 		a.warn(fmt.Errorf("left out %d more", more))
 	}
+	if links := c.unsent.Links; len(links) > 0 {
+		a.warn(fmt.Errorf("left out %s: %s does not show where symbolic links lead", client.Listed(links), c.task.Server))
+	}
 	if sourcePath == "-" || destPath == "-" {
 		return nil
 	}
@@ -178,6 +182,9 @@ func (c *copying) unpack(read func(io.Writer) error, base, to string) error {
 func (c *copying) upload(ctx context.Context, all []*client.Task, from, target, name string) error {
 	task, err := client.Pick(all, target)
 	if err != nil {
+		if resting, _, failure := c.app.taskAtRest(ctx, all, target, c.opts.connection, err); resting != nil {
+			return failed("%w", failure).withHint("only a running task can receive files")
+		}
 		return targetError(asFailed(err), all, exitFailed)
 	}
 	c.task = task
@@ -252,7 +259,7 @@ func (c *copying) send(ctx context.Context, from, name string, merge bool) error
 	packed := make(chan error, 1)
 	go func() {
 		to := tar.NewWriter(w)
-		sum, err := tarball.Pack(to, root, base, client.PutContent)
+		sum, err := tarball.Pack(to, tarball.Root{Root: root}, base, client.PutContent)
 		if err == nil {
 			err = to.WriteHeader(&tar.Header{Name: client.PutEnd, Mode: 0o600, ModTime: time.Now()})
 		}

@@ -9,10 +9,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
-	"syscall"
 )
 
 // Sum is what was copied.
@@ -21,6 +19,7 @@ type Sum struct {
 	Bytes   int64
 	Skipped []string // what is no file, directory or symbolic link: the first maxSkipped
 	More    int      // how much else was skipped
+	Links   []string // symbolic links that the source cannot read, which are left out, too
 }
 
 // maxSkipped limits what a stream can make us remember that somebody else has made.
@@ -34,17 +33,35 @@ func (s *Sum) skip(name string) {
 	s.Skipped = append(s.Skipped, name)
 }
 
+// Source is where Pack finds files. The names are paths below its root. ReadDir and Open
+// get what Lstat has returned for the name.
+type Source interface {
+	Lstat(name string) (fs.FileInfo, error)
+	// Readlink returns the target of a symbolic link, or errors.ErrUnsupported.
+	Readlink(name string) (string, error)
+	// ReadDir returns the names in a directory, in any order.
+	ReadDir(name string, seen fs.FileInfo) ([]string, error)
+	Open(name string, seen fs.FileInfo) (io.ReadCloser, error)
+}
+
 // Pack writes a file or a directory, with all that is in it, to a stream. There it has
 // another name. It follows no symbolic link, and copies links as they are.
-func Pack(to *tar.Writer, from *os.Root, file, name string) (Sum, error) {
+func Pack(to *tar.Writer, from Source, file, name string) (Sum, error) {
 	p := packer{to: to, from: from}
 	err := p.add(file, name)
+	switch {
+	case err != nil:
+	case len(p.sum.Links) > 0 && p.sum.Links[0] == file:
+		err = fmt.Errorf("%s is a symbolic link, and its target is unknown", file)
+	case len(p.sum.Skipped) > 0 && p.sum.Skipped[0] == file:
+		err = fmt.Errorf("%s is no file, directory or symbolic link", file)
+	}
 	return p.sum, err
 }
 
 type packer struct {
 	to   *tar.Writer
-	from *os.Root
+	from Source
 	sum  Sum
 }
 
@@ -60,7 +77,11 @@ func (p *packer) add(file, name string) error {
 		return p.addFile(file, name, info)
 	case mode&fs.ModeSymlink != 0:
 		target, err := p.from.Readlink(file)
-		if err != nil {
+		switch {
+		case errors.Is(err, errors.ErrUnsupported):
+			p.sum.Links = append(p.sum.Links, file)
+			return nil
+		case err != nil:
 			return err
 		}
 		return p.header(name, target, info)
@@ -84,12 +105,8 @@ func (p *packer) addDir(file, name string, info fs.FileInfo) error {
 	if err := p.header(name+"/", "", info); err != nil {
 		return err
 	}
-	dir, err := p.open(file, info)
+	names, err := p.from.ReadDir(file, info)
 	if err != nil {
-		return err
-	}
-	names, err := dir.Readdirnames(-1)
-	if err := errors.Join(err, dir.Close()); err != nil {
 		return err
 	}
 	slices.Sort(names)
@@ -106,7 +123,7 @@ func (p *packer) addDir(file, name string, info fs.FileInfo) error {
 }
 
 func (p *packer) addFile(file, name string, info fs.FileInfo) error {
-	f, err := p.open(file, info)
+	f, err := p.from.Open(file, info)
 	if err != nil {
 		return err
 	}
@@ -123,20 +140,4 @@ func (p *packer) addFile(file, name string, info fs.FileInfo) error {
 		p.sum.Files, p.sum.Bytes = p.sum.Files+1, p.sum.Bytes+n
 		return nil
 	}
-}
-
-// open opens what was looked at before. A pipe in its place blocks nothing.
-func (p *packer) open(file string, info fs.FileInfo) (*os.File, error) {
-	f, err := p.from.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	now, err := f.Stat()
-	if err == nil && !os.SameFile(now, info) {
-		err = fmt.Errorf("%s was replaced while it was copied", file)
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
 }

@@ -79,7 +79,7 @@ func pack(t *testing.T, root *os.Root, file, name string) (*bytes.Buffer, tarbal
 	t.Helper()
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
-	sum, err := tarball.Pack(w, root, file, name)
+	sum, err := tarball.Pack(w, tarball.Root{Root: root}, file, name)
 	if err != nil {
 		t.Fatal(err)
 	}
