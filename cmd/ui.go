@@ -123,7 +123,7 @@ func (s *uiSession) ofCluster(ctx context.Context, id string) error {
 		return err
 	}
 	r := &clusterRun{a: s.a, jobs: []clusterJob{t}}
-	s.server, s.outputs = t.server, clusterOutputs(t.server, id)
+	s.server, s.outputs, s.inspect = t.server, clusterOutputs(t.server, id), run.Inspect
 	return s.show(ctx, run, screen.Options{Jobs: r.apiJobs(), Past: past, Title: fmt.Sprintf("%s in %v", id, t.server)})
 }
 

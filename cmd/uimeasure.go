@@ -6,6 +6,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/ui/screen"
+	"taskrun/engine/leaf/event"
 )
 
 // The visible tasks are measured often while the user is there or something changes,
@@ -16,6 +17,9 @@ const (
 	measureRarely = 5 * time.Minute
 	measureSlower = 4           // times the pause before
 	measureLimit  = time.Minute // for the answers
+
+	// A cluster tells nobody that a check fails.
+	measureChecks = 15 * time.Second
 )
 
 // measuring says when to measure what the visible tasks use.
@@ -24,6 +28,7 @@ type measuring struct {
 	pause time.Duration
 	busy  bool
 	again bool // as soon as it is no longer busy
+	polls bool // for the results of checks, too
 }
 
 // soon measures soon, because other tasks may be visible.
@@ -52,14 +57,20 @@ func (s *uiSession) startMeasuring(ctx context.Context) {
 		return
 	}
 	tasks, placed := s.tasks(s.model.Visible()), s.tasks(s.model.Placed())
-	if len(tasks)+len(placed) == 0 {
+	var checked []*event.Alloc
+	if s.inspect != nil {
+		checked = s.model.Checked()
+	}
+	if len(tasks)+len(placed)+len(checked) == 0 {
 		s.measure.wait(false)
 		return
 	}
 	s.measure.busy = true
 	s.start(func() {
 		usage, ports := s.ask(ctx, tasks, placed)
+		polls := len(checked) > 0 && s.inspected(ctx, checked)
 		s.do(ctx, func() {
+			s.measure.polls = polls
 			changed := s.model.Measured(usage)
 			for alloc, of := range ports {
 				s.model.SetPorts(alloc, of)
@@ -81,6 +92,9 @@ func (m *measuring) wait(changed bool) {
 		m.pause = measureOften
 	default:
 		m.pause = min(measureSlower*m.pause, measureRarely)
+		if m.polls {
+			m.pause = min(m.pause, measureChecks)
+		}
 	}
 	m.due.Reset(m.pause)
 }
@@ -111,6 +125,14 @@ func (s *uiSession) ask(ctx context.Context, tasks, placed []*client.Task) (map[
 		ports[t.Alloc.ID] = of
 	}
 	return usage, ports
+}
+
+// inspected publishes news about the services and checks of allocations, and reports
+// whether they have any.
+func (s *uiSession) inspected(ctx context.Context, allocs []*event.Alloc) bool {
+	ctx, cancel := context.WithTimeout(ctx, measureLimit)
+	defer cancel()
+	return s.inspect(ctx, s.server, allocs)
 }
 
 // tasks returns tasks of the run, for requests.

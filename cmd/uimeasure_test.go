@@ -35,5 +35,10 @@ func TestMeasuringRests(t *testing.T) {
 		if n := measured(3*time.Second, false); n != 1 {
 			t.Errorf("%d times after an event", n)
 		}
+		m.polls = true
+		measured(10*time.Minute, false)
+		if n := measured(time.Hour, false); n != 240 {
+			t.Errorf("%d times in an hour in which checks may fail", n)
+		}
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui/fullscreen"
 	"taskrun/cmd/ui/screen"
+	"taskrun/engine/leaf/event"
 )
 
 const (
@@ -39,6 +40,7 @@ type uiSession struct {
 	closing sync.WaitGroup // goroutines that end with the session
 
 	outputs func(targets []screen.Target, tail int) followedOutput
+	inspect func(context.Context, *client.Server, []*event.Alloc) bool // of services and checks, which a cluster does not report; may be nil
 	feed    feed
 	shown   []screen.Target // whose output is followed
 	unshow  func()          // ends that; may be nil

@@ -86,7 +86,7 @@ func (r *clusterRun) onScreen(ctx context.Context, past []event.Event, p verdict
 	if len(r.jobs) > 1 {
 		job = "" // the screen selects tasks of all
 	}
-	s := &uiSession{a: r.a, at: r.at, server: server, outputs: clusterOutputs(server, job), own: &ownRun{caught: signals, remote: l}}
+	s := &uiSession{a: r.a, at: r.at, server: server, outputs: clusterOutputs(server, job), inspect: r.run.Inspect, own: &ownRun{caught: signals, remote: l}}
 	s.loop = &source.Loop{Source: r.run, Screen: s, Decider: v, Signals: l.signals, Codes: stopSignals, Question: l}
 	if p.Timeout > 0 {
 		s.loop.Timeout = max(1, p.Timeout-time.Since(began))

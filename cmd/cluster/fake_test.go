@@ -202,6 +202,10 @@ func line(e event.Event) string {
 		if b.Status == "failed" {
 			text += fmt.Sprintf(", again in %v", b.Retry)
 		}
+	case event.Service:
+		return fmt.Sprintf("%s offers %s at %s:%d %t", e.Alloc.ID, b.Name, b.Address, b.Port, b.Registered)
+	case event.Check:
+		return fmt.Sprintf("%s %s/%s %s %q", e.Alloc.ID, b.Service, b.Check, b.Status, b.Output)
 	case event.AllocHealth:
 		text = fmt.Sprintf("healthy %t", b.Healthy)
 	case event.TaskEvent:

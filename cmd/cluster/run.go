@@ -36,6 +36,8 @@ type Run struct {
 	gate    sync.Mutex // locked between Hold and Resume
 	outputs *outputs
 	started map[taskKey]*client.Task // running since before Follow
+
+	reported map[string]reported // by ID of allocations; see Inspect
 }
 
 type taskKey struct {
@@ -47,7 +49,7 @@ type taskKey struct {
 func New(jobs []Job) *Run {
 	r := &Run{
 		outlet: newOutlet(), wake: make(chan struct{}, 1), fails: make(chan error, 1),
-		started: map[taskKey]*client.Task{},
+		started: map[taskKey]*client.Task{}, reported: map[string]reported{},
 	}
 	r.link.say = r.say
 	for _, j := range jobs {

@@ -227,6 +227,30 @@ func (m *Model) Placed() (placed []Target) {
 	return slices.CompactFunc(placed, func(a, b Target) bool { return a.Alloc == b.Alloc })
 }
 
+// maxChecked limits the allocations whose checks are asked for.
+const maxChecked = 100
+
+// Checked returns the allocations whose services and checks are visible: in the rows of
+// the tree, or in the pane.
+func (m *Model) Checked() (checked []*event.Alloc) {
+	add := func(a *fold.Alloc) {
+		if (!a.Ended() || len(a.Services) > 0) && len(checked) < maxChecked && !slices.Contains(checked, a.Alloc) {
+			checked = append(checked, a.Alloc)
+		}
+	}
+	for _, r := range m.visible() {
+		if r.alloc != nil {
+			add(r.alloc)
+		}
+	}
+	if _, shown := m.panes[m.at].(*checksPane); shown && m.cursor() != nil {
+		for _, t := range m.cursor().tasks {
+			add(t.Alloc)
+		}
+	}
+	return checked
+}
+
 // Alloc returns the allocation with an ID, or nil.
 func (m *Model) Alloc(id string) *event.Alloc {
 	if a := m.run.Find(id); a != nil {

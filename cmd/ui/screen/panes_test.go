@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -43,6 +44,27 @@ func TestGoldenPanes(t *testing.T) {
 			s.Resize(20, 5)
 			s.picture()
 		})
+	}
+}
+
+// The checks of what is visible are asked for: the rows, and those of the pane.
+func TestChecked(t *testing.T) {
+	t.Parallel()
+	s := shop(t, 80, 24)
+	ids := func() (ids []string) {
+		for _, a := range s.Checked() {
+			ids = append(ids, a.ID)
+		}
+		return ids
+	}
+	s.picture()
+	if got := ids(); !slices.Equal(got, []string{"shop-web-0", "shop-web-1"}) {
+		t.Errorf("of rows: %q", got)
+	}
+	s.keys("g 3")
+	s.picture()
+	if got := ids(); !slices.Equal(got, []string{"shop-web-0", "shop-web-1", "shop-db-0"}) {
+		t.Errorf("of the job in the pane: %q", got)
 	}
 }
 
