@@ -59,16 +59,9 @@ type agentStatus struct {
 }
 
 func runAgentStatus(ctx context.Context, a *app, opts agentStatusOptions) error {
-	dataDir, err := a.dataDir(opts.dataDir)
+	dataDir, found, err := a.needAgent(ctx, opts.dataDir, continueTasks)
 	if err != nil {
 		return err
-	}
-	found, err := a.findAgent(ctx, dataDir)
-	if err != nil {
-		return err
-	}
-	if found == nil {
-		return noAgent(dataDir)
 	}
 	jobs, err := a.jobs(ctx, []*client.Server{found.Server})
 	if err != nil {
@@ -95,15 +88,25 @@ func runAgentStatus(ctx context.Context, a *app, opts agentStatusOptions) error 
 	return err
 }
 
-// noAgent returns the error of a command that finds no agent.
-func noAgent(dataDir string) error {
+// continueTasks is the usual hint about the tasks of an agent that has died.
+const continueTasks = "continue them with: taskrun agent --detach"
+
+// needAgent returns the agent of the data directory that a flag names, or an error if
+// there is none. The hint says what to do if there are only its tasks.
+func (a *app) needAgent(ctx context.Context, flag, hint string) (dataDir string, found *client.Engine, err error) {
+	if dataDir, err = a.dataDir(flag); err != nil {
+		return "", nil, err
+	}
+	if found, err = a.findAgent(ctx, dataDir); found != nil || err != nil {
+		return dataDir, found, err
+	}
 	if waiting, err := waitingKeeper(dataDir); waiting != nil && err == nil {
-		return failed("no agent runs in %s, but the tasks of the last one do", dataDir).withHint("continue them with: taskrun agent --detach")
+		return "", nil, failed("no agent runs in %s, but the tasks of the last one do", dataDir).withHint("%s", hint)
 	}
 	if pid, holds := allocdir.AgentHolds(dataDir); holds {
-		return failed("the agent of %s, process %d, does not answer", dataDir, pid).withHint("see %s", agentLogPath(dataDir))
+		return "", nil, failed("the agent of %s, process %d, does not answer", dataDir, pid).withHint("see %s", agentLogPath(dataDir))
 	}
-	return failed("no agent runs in %s", dataDir).withHint("start one with: taskrun agent --detach")
+	return "", nil, failed("no agent runs in %s", dataDir).withHint("start one with: taskrun agent --detach")
 }
 
 type agentStopOptions struct {
@@ -142,20 +145,13 @@ func runAgentStop(ctx context.Context, a *app, opts agentStopOptions) error {
 	if opts.kill && opts.keep {
 		return usageError("--kill cannot be combined with --keep-jobs").withHint("leave out one of them")
 	}
-	dataDir, err := a.dataDir(opts.dataDir)
+	hint := "to stop them: taskrun agent --detach && taskrun agent stop"
+	if opts.keep {
+		hint = continueTasks
+	}
+	_, found, err := a.needAgent(ctx, opts.dataDir, hint)
 	if err != nil {
 		return err
-	}
-	found, err := a.findAgent(ctx, dataDir)
-	if err != nil {
-		return err
-	}
-	if found == nil {
-		if waiting, err := waitingKeeper(dataDir); waiting != nil && err == nil && !opts.keep {
-			return failed("no agent runs in %s, but the tasks of the last one do", dataDir).
-				withHint("to stop them: taskrun agent --detach && taskrun agent stop")
-		}
-		return noAgent(dataDir)
 	}
 	agent, err := process.Identify(found.Self.PID)
 	if err != nil {

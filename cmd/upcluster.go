@@ -78,16 +78,9 @@ func upAgent(ctx context.Context, a *app, args []string, opts upOptions, remote 
 	case i >= 0:
 		return usageError("--%s cannot be combined with --agent: the agent decides", machineFlags[i]).withHint("give it to taskrun agent")
 	}
-	dataDir, err := a.dataDir(opts.dataDir)
+	_, found, err := a.needAgent(ctx, opts.dataDir, continueTasks)
 	if err != nil {
 		return err
-	}
-	found, err := a.findAgent(ctx, dataDir)
-	switch {
-	case err != nil:
-		return err
-	case found == nil:
-		return noAgent(dataDir)
 	}
 	opts.at.cluster.Address = "unix://" + found.Server.Socket
 	return upCluster(ctx, a, args, opts)
