@@ -29,6 +29,7 @@ func directoryOutputs(of *source.Directory) func([]screen.Target, int) followedO
 		d := source.NewDirectory(of.Server, of.Self)
 		d.IDs, d.EndedJobs = of.IDs, of.EndedJobs
 		d.Detail, d.Tail = source.Outputs, tail
+		d.Newest = 64 << 10 // several times per picture
 		if !slices.ContainsFunc(targets, func(t screen.Target) bool { return t.Alloc != targets[0].Alloc }) {
 			d.Alloc = targets[0].Alloc
 		}

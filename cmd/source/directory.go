@@ -60,6 +60,9 @@ type Directory struct {
 	Want  func(t *client.Task, stream event.Stream) bool
 	Tail  int
 	Since time.Time
+	// Newest limits the bytes of an output that are read at once, after the first
+	// time: of more, only the newest are read. 0: all are.
+	Newest int64
 
 	bus       event.Bus
 	histories []*grown

@@ -562,3 +562,23 @@ func TestOnlyOutputsThatGrewAreRead(t *testing.T) {
 	reads("not followed", "not followed\n")
 	reads("still not", "still not\n")
 }
+
+// With Newest, only the newest part of what has grown is read, except at first.
+func TestNewestOutputOfADirectory(t *testing.T) {
+	t.Parallel()
+	e := newFakeEngine(t)
+	d := e.directory(t)
+	d.Detail, d.Tail, d.Newest = Outputs, -1, 3
+	d.Want = func(t *client.Task, _ event.Stream) bool { return t.Name == "t" }
+	f := begin(t, d)
+	f.expect(t, `t stdout "one\n"`)
+	e.append(t, "alloc/1/alloc/logs/t.stdout.0", "a flood\n")
+	e.change(nil)
+	f.expect(t, "event.Gap", `t stdout "od\n"`)
+	e.append(t, SummaryFile, "{}")
+	e.die()
+	f.expect(t, "the end")
+	if err := f.end(t); err != nil {
+		t.Error(err)
+	}
+}

@@ -45,6 +45,7 @@ type output struct {
 	alloc  *event.Alloc
 	files  *tasklog.Reader // nil: there are none
 	gap    int64           // number of skipped bytes that were reported
+	begun  bool            // some was read, if there was any
 	failed error
 }
 
@@ -131,6 +132,10 @@ func (d *Directory) read(key outputKey, pieces int) (more bool, err error) {
 	if o.files == nil || o.failed != nil {
 		return false, o.failed
 	}
+	if d.Newest > 0 && o.begun {
+		o.files.SkipTo(d.Newest)
+	}
+	o.begun = true
 	for i := 1; ; i++ {
 		n, err := o.files.Read(d.buf)
 		if skipped := o.files.Skipped(); skipped > o.gap {

@@ -209,3 +209,29 @@ func TestReaderWithoutDirectory(t *testing.T) {
 		t.Error("no error")
 	}
 }
+
+// A reader of the latest part passes over the rest, in whichever files that is.
+func TestReaderSkipsTo(t *testing.T) {
+	t.Parallel()
+	var rec recorder
+	l := rec.open(t, Config{MaxFiles: 10, MaxFileSize: 4})
+	stdout, _ := writers(t, l)
+	const text = "abc\ndef\ng\nh"
+	write(t, stdout, text)
+	for start := range int64(len(text)) {
+		for last := range int64(len(text) + 3) {
+			reader := openReader(t, l, start, io.SeekStart)
+			reader.SkipTo(last)
+			from := max(int(start), len(text)-int(last))
+			if got := readOn(t, reader); got != text[from:] || reader.Skipped() != int64(from)-start {
+				t.Errorf("the last %d from %d: %q, %d skipped", last, start, got, reader.Skipped())
+			}
+		}
+	}
+	early := openReader(t, l, 0, io.SeekEnd)
+	write(t, stdout, "i\njkl\nm")
+	early.SkipTo(3)
+	if got := readOn(t, early); got != "l\nm" || early.Skipped() != 4 {
+		t.Errorf("of what was written later: %q, %d skipped", got, early.Skipped())
+	}
+}
