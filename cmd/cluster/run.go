@@ -216,10 +216,15 @@ func (r *Run) publish(ctx context.Context, f *followed) {
 	for _, line := range f.notices() {
 		r.say(line)
 	}
-	switch state, message := f.deployed(); {
-	case state != nil:
+	before := f.deployment.API
+	state, message := f.deployed()
+	if now := f.deployment; state == nil && r.Silent && before != nil && before.ModifyIndex != now.API.ModifyIndex {
+		state = &now // a screen counts its allocations, and shows whether it can be promoted
+	}
+	if state != nil {
 		r.send(event.Event{Time: unix(0), Body: *state})
-	case message != "":
+	}
+	if message != "" {
 		r.say(message)
 	}
 	if !f.over() || f.refresh(ctx) != nil {

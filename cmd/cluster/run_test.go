@@ -194,6 +194,37 @@ func TestPast(t *testing.T) {
 	})
 }
 
+// A screen, which has no use for output, sees each change of a deployment.
+func TestDeploymentOnAScreen(t *testing.T) {
+	t.Parallel()
+	for _, silent := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newFakeCluster()
+			w.set(map[string]any{
+				"job/web": with("running"), "job/web/allocations": stubs(), "job/web/evaluations": evals(), "job/web/deployment": deployment("running", "it waits"),
+			})
+			run := New([]Job{{Job: job("service"), Server: w.server(t)}})
+			run.Silent = silent
+			r := watch(t, run)
+			r.lines(t)
+			grown := deployment("running", "it waits")
+			grown.ModifyIndex = 7
+			w.set(map[string]any{"job/web/deployment": grown})
+			w.set(nil)
+			promoted := deployment("running", "it goes on")
+			promoted.ModifyIndex = 8
+			w.set(map[string]any{"job/web/deployment": promoted})
+			want := []string{"notice: job web: it goes on"}
+			if silent {
+				want = []string{"deployment d of web: running, it waits", "deployment d of web: running, it goes on", want[0]}
+			}
+			if diff := cmp.Diff(want, r.lines(t)); diff != "" {
+				t.Errorf("silent %t: %s", silent, diff)
+			}
+		})
+	}
+}
+
 // Children of a job are followed as they appear, each one as a job of its own,
 // except those that had ended before.
 func TestFollowLaunchedJobs(t *testing.T) {
