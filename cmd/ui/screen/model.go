@@ -202,12 +202,30 @@ func (m *Model) markedTasks() (marked []Target) {
 	return marked
 }
 
-// Visible returns the tasks in the visible rows that have not ended: their usage is
-// shown.
+// maxHidden limits the tasks that are measured only for the sum in a row above them.
+const maxHidden = 100
+
+// Visible returns the running tasks whose usage is shown: those of the visible rows, and
+// those that a visible row sums up unless they are many.
 func (m *Model) Visible() (visible []Target) {
-	for _, r := range m.visible() {
-		if r.leaf && r.tasks[0].State == "running" {
-			visible = append(visible, targetOf(r.alloc.Alloc, r.tasks[0].Name))
+	known := map[Target]bool{}
+	add := func(r *row) {
+		for _, t := range r.tasks {
+			if target := targetOf(t.Alloc.Alloc, t.Name); t.State == "running" && !known[target] {
+				known[target] = true
+				visible = append(visible, target)
+			}
+		}
+	}
+	rows := m.visible()
+	for _, r := range rows {
+		if r.leaf {
+			add(r)
+		}
+	}
+	for _, r := range rows {
+		if len(r.tasks) <= maxHidden {
+			add(r)
 		}
 	}
 	return visible

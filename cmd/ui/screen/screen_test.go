@@ -372,6 +372,27 @@ func TestUsageOfSeveralTasks(t *testing.T) {
 	}
 }
 
+// A folded row still shows the sum of its tasks, which are measured unless they are many.
+func TestTasksOfAFoldedRowAreMeasured(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		tasks, want int
+	}{{2, 2}, {maxHidden, maxHidden}, {maxHidden + 1, 0}} {
+		var names []string
+		for i := range tt.tasks {
+			names = append(names, fmt.Sprintf("t%03d", i))
+		}
+		s := newStage(t, 80, 24, job("web", "app:"+strings.Join(names, ",")))
+		s.runs(alloc("web", "app", 0), names...)
+		s.picture()
+		s.keys("g h")
+		s.sees("▸ ")
+		if got := s.Visible(); len(got) != tt.want {
+			t.Errorf("%d of %d folded tasks are measured, want %d", len(got), tt.tasks, tt.want)
+		}
+	}
+}
+
 // Errors in the files of the run stay on the screen until they are fixed, whatever
 // happens and whatever the user does.
 func TestErrorsInFiles(t *testing.T) {
