@@ -415,13 +415,38 @@ func TestErrorsInFiles(t *testing.T) {
 				t.Errorf("%v, after %s: %q, want %q", size, keys, got, want)
 			}
 		}
-		if again := New(Options{Jobs: s.opts.Jobs, Past: []event.Event{{Body: event.Notice{Text: text, Unfixed: "2 errors"}}}}); len(again.unfixed()) != 3 {
+		if again := New(Options{Jobs: s.opts.Jobs, Past: []event.Event{{Body: event.Notice{Text: text, Unfixed: "2 errors"}}}}); len(again.news()) != 3 {
 			t.Error("a screen that opens later does not show the errors")
 		}
 		s.tell(nil, "", event.Notice{Text: "well", Fixed: true})
 		s.keys("k j")
 		if got := s.picture(); strings.Contains(got, "a.hcl") || strings.Contains(got, "a detail") {
 			t.Errorf("%v, fixed:\n%s", size, got)
+		}
+	}
+}
+
+// A message of several lines, as of a failed build, has room above the keys until the next
+// key. Where it has none, it is cut off.
+func TestLongMessages(t *testing.T) {
+	t.Parallel()
+	const text = "server: main.go has changed: the build has failed\n# shop\n./main.go:11: undefined: hello"
+	for _, height := range []int{24, 5} {
+		s := shop(t, 80, height)
+		s.tell(nil, "", event.Notice{Text: text})
+		lines := strings.Split(s.picture(), "\n")
+		if height == 5 {
+			if got := lines[height-1]; !strings.HasPrefix(got, "server: main.go has changed: the build has failed # shop ./main.go:11") {
+				t.Errorf("the last line is %q", got)
+			}
+			continue
+		}
+		if got := strings.Join(lines[height-4:height-1], "\n"); got != text || !strings.Contains(lines[height-1], "? help") {
+			t.Errorf("at the end:\n%s\n%s", got, lines[height-1])
+		}
+		s.keys("j")
+		if got := s.picture(); strings.Contains(got, "undefined") {
+			t.Errorf("after a key:\n%s", got)
 		}
 	}
 }

@@ -28,7 +28,7 @@ const wide = 120
 
 // areas divides the screen, between the header and the line with the keys.
 func (m *Model) areas() areas {
-	w, h := m.width, max(0, m.height-2-len(m.unfixed()))
+	w, h := m.width, max(0, m.height-2-len(m.news()))
 	switch {
 	case m.zoom && m.focus == onTree || h < 6 && m.focus == onTree:
 		return areas{tree: area{0, 1, w, h}}
@@ -62,7 +62,7 @@ func (m *Model) Lines(now time.Time) []Line {
 		lines = append(lines, nil)
 	}
 	if m.help == nil {
-		errs := m.unfixed()
+		errs := m.news()
 		lines = append(lines[:len(lines)-len(errs)], errs...)
 	}
 	if m.height > 1 {
@@ -131,17 +131,21 @@ func (m *Model) header() Line {
 	return l
 }
 
-// unfixed returns lines about the errors in the files of the run, which stay above the
-// last line until they are fixed. They take at most a third of the screen.
-func (m *Model) unfixed() (lines []Line) {
-	errs := m.run.Unfixed
+// news returns lines above the last one: about the errors in the files of the run, until
+// they are fixed, or else a message of several lines, as of a failed build, until the next
+// key. They take at most a third of the screen.
+func (m *Model) news() (lines []Line) {
 	most := m.height / 3
-	if errs.Unfixed == "" || most == 0 || m.ended != "" {
+	text, sum := m.run.Unfixed.Text, m.run.Unfixed.Unfixed
+	if m.long() {
+		text, sum = m.said.text, m.said.text
+	}
+	if sum == "" || most == 0 || m.ended != "" {
 		return nil
 	}
-	texts := strings.Split(strings.ReplaceAll(errs.Text, "\t", "    "), "\n")
+	texts := strings.Split(strings.ReplaceAll(text, "\t", "    "), "\n")
 	if most == 1 {
-		texts = []string{errs.Unfixed}
+		texts = []string{sum}
 	}
 	for _, text := range texts[:min(len(texts), most)] {
 		style := Plain
@@ -151,6 +155,11 @@ func (m *Model) unfixed() (lines []Line) {
 		lines = append(lines, LineOf(text, style))
 	}
 	return lines
+}
+
+// long reports whether the latest message has several lines, and room above the last one.
+func (m *Model) long() bool {
+	return strings.Contains(m.said.text, "\n") && m.run.Unfixed.Unfixed == "" && m.height/3 > 1 && m.ended == ""
 }
 
 // tabs returns the line with the titles of the panes. Without room for all, the other
@@ -187,7 +196,7 @@ func (m *Model) bottom() Line {
 	switch {
 	case m.askin != nil:
 		return m.askin.line(m.width)
-	case m.said.text != "":
+	case m.said.text != "" && !m.long():
 		style := Note
 		if m.said.bad {
 			style = Bad
