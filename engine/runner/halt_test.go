@@ -124,6 +124,7 @@ func TestOrdersThatCannotStopOrStart(t *testing.T) {
 // A task may be stopped at any point of its run. The allocation's end ends it, too.
 func TestTaskIsStoppedAtAnyPoint(t *testing.T) {
 	t.Parallel()
+	running := func() *api.Task { return named("web", "1000h", nil) }
 	crashing := func() *api.Task {
 		task := mockTask(map[string]any{"run_for": "1s", "exit_code": 1}, 1000)
 		task.Name, task.RestartPolicy.Delay, task.RestartPolicy.Interval = "web", new(time.Hour), new(10000*time.Hour)
@@ -140,21 +141,26 @@ func TestTaskIsStoppedAtAnyPoint(t *testing.T) {
 		return task
 	}
 	for name, c := range map[string]struct {
-		tasks []*api.Task
+		web   func() *api.Task
+		init  bool   // a prestart task, for which it waits
 		again string // its state, a second after the order to start
 		wait  bool   // the order waits for the shutdown_delay
 	}{
-		"running":              {tasks: []*api.Task{named("web", "1000h", nil)}, again: "running"},
-		"waiting to restart":   {tasks: []*api.Task{crashing()}, again: "running"},
-		"starting":             {tasks: []*api.Task{starting()}, again: "pending"},
-		"with shutdown_delay":  {tasks: []*api.Task{delayed()}, again: "running", wait: true},
-		"not yet let to start": {tasks: []*api.Task{named("web", "1000h", nil), named("init", "2h", &api.TaskLifecycle{Hook: "prestart"})}, again: "running"},
+		"running":              {web: running, again: "running"},
+		"waiting to restart":   {web: crashing, again: "running"},
+		"starting":             {web: starting, again: "pending"},
+		"with shutdown_delay":  {web: delayed, again: "running", wait: true},
+		"not yet let to start": {web: running, init: true, again: "running"},
 	} {
 		for _, kill := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					s, result := halted(t, c.tasks...)
+					tasks := []*api.Task{c.web()}
+					if c.init {
+						tasks = append(tasks, named("init", "2h", &api.TaskLifecycle{Hook: "prestart"}))
+					}
+					s, result := halted(t, tasks...)
 					before := time.Now()
 					carriedOut(t, s.alloc.StopTask(t.Context(), "web"))
 					if took := time.Since(before); (took == time.Hour) != c.wait {
