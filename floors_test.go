@@ -31,6 +31,7 @@ const leaves = "engine/leaf/*"
 var floors = []floor{
 	{".", "cmd", "...", "hands over and exits; its tests see the whole house"},
 	{"scripts/differ", "cmd/report/recording", "", "a tool of its own; what it records, taskrun diff reads"},
+	{"scripts/manpages", "cmd", "", "a tool of its own; the man pages are those of the commands"},
 	{"scripts/...", "", "", "tools are programs of their own"},
 
 	{"cmd/config", "jobspec/syntax jobspec/diagnostic", "", "flags, environment and file become one plain value; config.hcl is read as job files are"},
@@ -155,8 +156,9 @@ var homes = []home{
 
 	{"github.com/hashicorp/nomad/api", "cmd/... engine/... hooks/... drivers/... jobspec/... scripts/differ", ".", "the model of a job, everywhere; recorded actions go through its client"},
 
-	{"github.com/spf13/cobra", "cmd", "", "the command tree"},
-	{"github.com/spf13/pflag", "cmd cmd/config", "", "cobra's flags, which viper reads"},
+	{"github.com/spf13/cobra", "cmd", "scripts/manpages", "the command tree"},
+	{"github.com/spf13/cobra/doc", "scripts/manpages", "", "man pages; its initialization would cost every command"},
+	{"github.com/spf13/pflag", "cmd cmd/config", "scripts/manpages", "cobra's flags, which viper reads"},
 	{"github.com/spf13/viper", "cmd/config", "", "flags, environment and file"},
 	{"github.com/fatih/color", "cmd/ui", "", "color belongs to a stream"},
 	{"golang.org/x/term", "cmd/ui", "", "what a stream is"},

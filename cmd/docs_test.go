@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -52,33 +51,10 @@ func ran(t *testing.T, args ...string) string {
 
 // commandTree returns the commands with everything that cobra adds.
 func commandTree() *cobra.Command {
-	root := newRootCommand(&app{color: ui.ColorAuto})
+	root := Commands()
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd("x")
 	return root
-}
-
-// TestManPages checks that every command has a page with every flag.
-func TestManPages(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "man1")
-	ran(t, "docs", "man", dir)
-	for _, c := range visibleCommands(commandTree()) {
-		name := strings.ReplaceAll(c.CommandPath(), " ", "-") + ".1"
-		page, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			if c.Name() != "help" { // cobra's generator omits it
-				t.Error(err)
-			}
-			continue
-		}
-		text := strings.ReplaceAll(string(page), `\`, "")
-		for _, flag := range visibleFlags(c) {
-			if !strings.Contains(text, "--"+flag) {
-				t.Errorf("%s does not have --%s", name, flag)
-			}
-		}
-	}
 }
 
 // TestCompletion checks that shells complete every command and every flag.
@@ -130,7 +106,7 @@ func TestReadme(t *testing.T) {
 	if n := strings.Count(string(readme), "\n"); n > 200 {
 		t.Errorf("README.md has %d lines", n)
 	}
-	for _, c := range newRootCommand(&app{color: ui.ColorAuto}).Commands() {
+	for _, c := range Commands().Commands() {
 		if c.IsAvailableCommand() && !strings.Contains(string(readme), "\n| `taskrun "+c.Name()) {
 			t.Errorf("README.md does not list %q", c.Name())
 		}

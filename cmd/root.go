@@ -45,6 +45,9 @@ func (a *app) run(ctx context.Context, args []string) int {
 	return exitCode(err)
 }
 
+// Commands returns the tree of commands, from which man pages are made.
+func Commands() *cobra.Command { return newRootCommand(&app{color: ui.ColorAuto}) }
+
 func newRootCommand(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "taskrun",
@@ -101,7 +104,7 @@ plugin.raw_exec.config.`,
 			root.AddCommand(c)
 		}
 	}
-	root.AddCommand(newLocalCommand(a), newEngineCommand(a), newTestWorkerCommand(a), newDocsCommand())
+	root.AddCommand(newLocalCommand(a), newEngineCommand(a), newTestWorkerCommand(a))
 	root.SetHelpCommandGroupID("other")
 	root.SetCompletionCommandGroupID("other")
 	root.SetUsageFunc(printUsage)
