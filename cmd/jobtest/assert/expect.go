@@ -18,7 +18,7 @@ func (v *view) expected() (all []Failure) {
 		if v.failed(e.Name) {
 			continue
 		}
-		f := v.failure(e.Range, fmt.Sprintf("%q has not failed", e.Name), "expect_failures names it")
+		f := v.hide.failure(e.Range, fmt.Sprintf("%q has not failed", e.Name), "expect_failures names it")
 		if p, err := v.names.Several(e.Name); err == nil && p.Group != "" {
 			v.looked = nil
 			v.look(p)
@@ -61,11 +61,11 @@ func (v *view) unexpected() (all []Failure) {
 		if a.Status != api.AllocClientStatusFailed || v.isExpected(a) {
 			continue
 		}
-		place := jobtest.Place{Group: a.Group, Index: a.Index()}
-		all = append(all, v.failure(v.run.Range, fmt.Sprintf("allocation %q has failed", place.Alloc()), cmp.Or(why(a), v.o.Cause), place.Alloc()))
+		name := nameOf(a)
+		all = append(all, v.hide.failure(v.run.Range, fmt.Sprintf("allocation %q has failed", name), cmp.Or(why(a), v.o.Cause), name))
 	}
 	if len(all) == 0 && v.o.ExitCode != 0 && len(v.run.ExpectFailures) == 0 {
-		all = append(all, v.failure(v.run.Range, fmt.Sprintf("the run has ended with exit code %d", v.o.ExitCode), v.o.Cause))
+		all = append(all, v.hide.failure(v.run.Range, fmt.Sprintf("the run has ended with exit code %d", v.o.ExitCode), v.o.Cause))
 	}
 	return all
 }

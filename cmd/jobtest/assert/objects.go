@@ -16,11 +16,11 @@ import (
 )
 
 // since returns a time in seconds since the beginning; null for none.
-func (v *view) since(at time.Time) cty.Value {
+func (s *story) since(at time.Time) cty.Value {
 	if at.IsZero() {
 		return cty.NullVal(cty.Number)
 	}
-	return jobtest.Seconds(at.Sub(v.o.Began))
+	return jobtest.Seconds(at.Sub(s.Began))
 }
 
 // text returns a string, which a task may have written.
@@ -50,19 +50,19 @@ func textMap(all map[string]string) cty.Value {
 	return cty.MapVal(values)
 }
 
-func (v *view) runObject() cty.Value {
+func (s *story) runObject(run *jobtest.Run) cty.Value {
 	return cty.ObjectVal(map[string]cty.Value{
-		"name": text(v.run.Name), "mode": text(string(v.run.Mode)), "seed": cty.NumberUIntVal(v.o.Seed),
-		"status": text(v.o.Status), "exit_code": cty.NumberIntVal(int64(v.o.ExitCode)), "cause": text(v.o.Cause),
-		"duration": jobtest.Seconds(v.o.Elapsed),
+		"name": text(run.Name), "mode": text(string(run.Mode)), "seed": cty.NumberUIntVal(s.Seed),
+		"status": text(s.Status), "exit_code": cty.NumberIntVal(int64(s.ExitCode)), "cause": text(s.Cause),
+		"duration": jobtest.Seconds(s.Elapsed),
 	})
 }
 
 // execs returns how commands ended; the exit code of one that was not run is null.
-func (v *view) execs() cty.Value {
+func (s *story) execs(run *jobtest.Run) cty.Value {
 	all := map[string]cty.Value{}
-	for _, e := range v.run.Execs {
-		code, o := cty.NullVal(cty.Number), v.o.Execs[e.Target]
+	for _, e := range run.Execs {
+		code, o := cty.NullVal(cty.Number), s.Execs[e.Target]
 		if o == nil {
 			o = &jobtest.ExecOutcome{}
 		} else {
@@ -73,21 +73,13 @@ func (v *view) execs() cty.Value {
 	return cty.ObjectVal(all)
 }
 
-func (v *view) outcome(t *fold.Task) *jobtest.TaskOutcome {
-	if o := v.o.Tasks[jobtest.TaskKey{Alloc: t.Alloc.ID, Task: t.Name}]; o != nil {
-		return o
-	}
-	return &jobtest.TaskOutcome{}
-}
-
-func (v *view) taskObject(t *fold.Task) cty.Value {
+func (s *story) taskObject(t *fold.Task) cty.Value {
 	code, signal, oom := cty.NullVal(cty.Number), cty.NullVal(cty.Number), cty.False
 	if t.ExitCode != nil {
 		code = cty.NumberIntVal(int64(*t.ExitCode))
 	}
 	var events []event.Event
-	for _, i := range v.eventsOf(nameOf(t.Alloc)) {
-		e := v.o.Events[i]
+	for _, e := range s.events[nameOf(t.Alloc)] {
 		if e.Alloc.ID != t.Alloc.ID || e.Task != t.Name {
 			continue
 		}
@@ -99,29 +91,28 @@ func (v *view) taskObject(t *fold.Task) cty.Value {
 			}
 		}
 	}
-	o := v.outcome(t)
+	o := s.outcome(t)
 	return cty.ObjectVal(map[string]cty.Value{
-		"name": text(t.Name), "alloc": text(nameOf(t.Alloc)), "number": cty.NumberIntVal(int64(v.numbers[t.Alloc])),
+		"name": text(t.Name), "alloc": text(nameOf(t.Alloc)), "number": cty.NumberIntVal(int64(s.numbers[t.Alloc])),
 		"state": text(t.State), "failed": cty.BoolVal(t.Failed), "restarts": cty.NumberUIntVal(t.Restarts),
 		"exit_code": code, "signal": signal, "oom_killed": oom,
-		"start": v.since(t.Started), "end": v.since(t.Finished),
+		"start": s.since(t.Started), "end": s.since(t.Finished),
 		"env": textMap(o.Env), "stdout": text(o.Stdout), "stderr": text(o.Stderr),
-		"events": v.eventList(events, ""),
+		"events": s.eventList(events, ""),
 	})
 }
 
-func (v *view) allocObject(a *fold.Alloc) cty.Value {
+func (s *story) allocObject(a *fold.Alloc) cty.Value {
 	var start, end time.Time
-	for _, i := range v.eventsOf(nameOf(a)) {
-		e := v.o.Events[i]
+	for _, e := range s.events[nameOf(a)] {
 		if e.Alloc.ID != a.ID {
 			continue
 		}
 		if start.IsZero() {
 			start = e.Time
 		}
-		if s, ok := e.Body.(event.AllocStatus); ok && end.IsZero() &&
-			(s.Status == api.AllocClientStatusComplete || s.Status == api.AllocClientStatusFailed) {
+		if b, ok := e.Body.(event.AllocStatus); ok && end.IsZero() &&
+			(b.Status == api.AllocClientStatusComplete || b.Status == api.AllocClientStatusFailed) {
 			end = e.Time
 		}
 	}
@@ -133,26 +124,26 @@ func (v *view) allocObject(a *fold.Alloc) cty.Value {
 	if len(a.Tasks) > 0 {
 		values := map[string]cty.Value{}
 		for _, t := range a.Tasks {
-			values[t.Name] = v.taskObject(t)
+			values[t.Name] = s.taskObject(t)
 		}
 		tasks = cty.MapVal(values)
 	}
 	return cty.ObjectVal(map[string]cty.Value{
-		"name": text(nameOf(a)), "number": cty.NumberIntVal(int64(v.numbers[a])),
+		"name": text(nameOf(a)), "number": cty.NumberIntVal(int64(s.numbers[a])),
 		"status": text(a.Status), "description": text(a.Description), "healthy": healthy,
 		"failed": cty.BoolVal(a.Status == api.AllocClientStatusFailed), "replaced": cty.BoolVal(a.Replacement != nil),
-		"start": v.since(start), "end": v.since(end), "tasks": tasks,
+		"start": s.since(start), "end": s.since(end), "tasks": tasks,
 	})
 }
 
 // eventList returns the events of one type, or all; changes of the state of a task are
 // left out, as task events say the same.
-func (v *view) eventList(events []event.Event, kind string) cty.Value {
+func (s *story) eventList(events []event.Event, kind string) cty.Value {
 	var all []cty.Value
 	for _, e := range events {
-		for _, line := range timeline.Of(v.o.Began, []event.Event{e}) {
+		for _, line := range timeline.Of(s.Began, []event.Event{e}) {
 			if kind == "" || line.Type == kind {
-				all = append(all, v.eventObject(e, line))
+				all = append(all, s.eventObject(e, line))
 			}
 		}
 	}
@@ -162,11 +153,11 @@ func (v *view) eventList(events []event.Event, kind string) cty.Value {
 	return cty.ListVal(all)
 }
 
-func (v *view) eventObject(e event.Event, line timeline.Event) cty.Value {
+func (s *story) eventObject(e event.Event, line timeline.Event) cty.Value {
 	alloc, number := "", 0
 	if e.Alloc != nil {
-		if a := v.byID[e.Alloc.ID]; a != nil {
-			alloc, number = nameOf(a), v.numbers[a]
+		if a := s.byID[e.Alloc.ID]; a != nil {
+			alloc, number = nameOf(a), s.numbers[a]
 		}
 	}
 	return cty.ObjectVal(map[string]cty.Value{
@@ -210,9 +201,9 @@ func checkObject(alloc string, c event.Check) cty.Value {
 	})
 }
 
-func (v *view) deploymentObject(d *fold.Deployment) cty.Value {
+func (s *story) deploymentObject(d *fold.Deployment) cty.Value {
 	return cty.ObjectVal(map[string]cty.Value{
 		"job": text(d.Job), "status": text(d.Status), "description": text(d.Description),
-		"version": cty.NumberUIntVal(d.Version), "canarying": cty.BoolVal(d.Canarying), "at": v.since(d.Changed),
+		"version": cty.NumberUIntVal(d.Version), "canarying": cty.BoolVal(d.Canarying), "at": s.since(d.Changed),
 	})
 }

@@ -2,15 +2,15 @@ package assert
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
 	"taskrun/cmd/jobtest"
-	"taskrun/jobspec"
+	"taskrun/jobspec/redact"
+	"taskrun/jobspec/visible"
 )
 
 const (
@@ -22,73 +22,37 @@ const (
 	hidden      = "(hidden)"
 )
 
-// value adds the value of a part to a failure. Of a part with an error it shows what
-// that part looks at.
-func (v *view) value(f *Failure, expr hclsyntax.Expression, text string) {
-	if len(f.Values) == maxValues {
-		return
-	}
-	value, diags := v.evaluate(expr)
-	if !diags.HasErrors() {
-		f.add(text, v.show(value))
-		return
-	}
-	inner := source(expr)
-	if inner == nil {
-		if what := said(v.diagnostic(diags)); what != said(f.Diagnostic) {
-			f.add(text, "error: "+what)
-		}
-		return
-	}
-	cutAt := min(inner.Range().End.Byte-expr.Range().Start.Byte, len(text))
-	v.value(f, inner, text[:max(cutAt, 0)])
-}
+// mask takes the secrets out of what is shown.
+type mask func(string) string
 
-// said is a diagnostic without its place.
-func said(d jobspec.Diagnostic) string {
-	d.Range = jobspec.Range{}
-	return d.Error()
-}
+// minSecret is how long a secret is, in bytes, that is hidden wherever it is.
+const minSecret = 4
 
-func (f *Failure) add(text, value string) {
-	for _, v := range f.Values {
-		if v.Text == text {
-			return
+// tokens are variables of tasks that hold secrets.
+var tokens = []string{"NOMAD_TOKEN", "VAULT_TOKEN", "CONSUL_HTTP_TOKEN", "CONSUL_TOKEN"}
+
+// maskOf returns one that hides the secrets of an outcome, and credentials in URLs.
+func maskOf(o *jobtest.Outcome) mask {
+	secrets := slices.Clone(o.Secrets)
+	for _, t := range o.Tasks {
+		for _, name := range tokens {
+			secrets = append(secrets, t.Env[name])
 		}
 	}
-	f.Values = append(f.Values, Value{text, value})
+	return redact.Values(secrets, minSecret, hidden)
 }
 
-// source returns the expression of whose value another one is a part.
-func source(expr hclsyntax.Expression) hclsyntax.Expression {
-	switch expr := expr.(type) {
-	case *hclsyntax.RelativeTraversalExpr:
-		if n := len(expr.Traversal); n > 1 {
-			shorter := *expr
-			last := expr.Traversal[n-2].(interface{ SourceRange() hcl.Range }).SourceRange()
-			shorter.Traversal, shorter.SrcRange = expr.Traversal[:n-1], hcl.RangeBetween(expr.Source.Range(), last)
-			return &shorter
-		}
-		return expr.Source
-	case *hclsyntax.IndexExpr:
-		return expr.Collection
-	case *hclsyntax.SplatExpr:
-		return expr.Source
-	}
-	return nil
-}
+// clean makes a text fit to be shown.
+func (hide mask) clean(text string) string { return visible.Text(hide(text)) }
 
-// show returns a value in the words of HCL, shortened, without secrets.
-func (v *view) show(value cty.Value) string {
-	if v.secret && value.Type() != cty.Bool && value.Type() != cty.Number {
-		return hidden
-	}
+// show returns a value in the words of HCL, shortened.
+func (hide mask) show(value cty.Value) string {
 	var b strings.Builder
-	v.write(&b, value)
+	hide.write(&b, value)
 	return cut(b.String(), maxShown)
 }
 
-func (v *view) write(b *strings.Builder, value cty.Value) {
+func (hide mask) write(b *strings.Builder, value cty.Value) {
 	t := value.Type()
 	switch {
 	case b.Len() > maxShown:
@@ -97,7 +61,7 @@ func (v *view) write(b *strings.Builder, value cty.Value) {
 	case !value.IsKnown():
 		b.WriteString("(unknown)")
 	case t == cty.String:
-		b.WriteString(strconv.Quote(cut(v.hide(value.AsString()), maxText)))
+		b.WriteString(strconv.Quote(cut(hide(value.AsString()), maxText)))
 	case t == cty.Number:
 		b.WriteString(value.AsBigFloat().Text('f', -1))
 	case t == cty.Bool:
@@ -106,29 +70,29 @@ func (v *view) write(b *strings.Builder, value cty.Value) {
 		at := value.GetAttr("at").AsBigFloat().Text('f', -1)
 		fmt.Fprintf(b, "%ss %s", at, value.GetAttr("type").AsString())
 		if message := value.GetAttr("message").AsString(); message != "" {
-			fmt.Fprintf(b, " (%s)", strconv.Quote(cut(v.hide(message), maxText)))
+			fmt.Fprintf(b, " (%s)", strconv.Quote(cut(hide(message), maxText)))
 		}
 	case t.IsMapType(), t.IsObjectType():
-		v.writeMap(b, value)
+		hide.writeMap(b, value)
 	case t.IsListType(), t.IsTupleType(), t.IsSetType():
-		v.writeList(b, value)
+		hide.writeList(b, value)
 	default:
 		b.WriteString(t.FriendlyName())
 	}
 }
 
-func (v *view) writeMap(b *strings.Builder, value cty.Value) {
+func (hide mask) writeMap(b *strings.Builder, value cty.Value) {
 	b.WriteString("{")
 	separator := ""
 	for it := value.ElementIterator(); it.Next() && b.Len() <= maxShown; separator = ", " {
 		name, element := it.Element()
 		b.WriteString(separator + strconv.Quote(name.AsString()) + " = ")
-		v.write(b, element)
+		hide.write(b, element)
 	}
 	b.WriteString("}")
 }
 
-func (v *view) writeList(b *strings.Builder, value cty.Value) {
+func (hide mask) writeList(b *strings.Builder, value cty.Value) {
 	n := value.LengthInt()
 	fmt.Fprintf(b, "[")
 	i := 0
@@ -141,7 +105,7 @@ func (v *view) writeList(b *strings.Builder, value cty.Value) {
 			break
 		}
 		_, element := it.Element()
-		v.write(b, element)
+		hide.write(b, element)
 	}
 	b.WriteString("]")
 }

@@ -15,59 +15,29 @@ import (
 	"taskrun/cmd/jobtest"
 	"taskrun/engine/fold"
 	"taskrun/engine/leaf/event"
-	"taskrun/jobspec/redact"
 )
 
 // view is what conditions see of an outcome.
 type view struct {
-	run     *jobtest.Run
-	o       *jobtest.Outcome
-	names   *jobtest.Names
-	values  jobtest.Values
-	hide    func(string) string // takes the secrets out of a text
-	events  map[string][]int    // indexes in the outcome's, by the name of an allocation
-	numbers map[*fold.Alloc]int // of the allocations of a name, from 1
-	byID    map[string]*fold.Alloc
+	o      *story
+	run    *jobtest.Run
+	names  *jobtest.Names
+	values jobtest.Values
+	hide   mask
 
 	looked []string // targets that the latest condition has looked at
 	secret bool     // the latest expression has looked at a secret
 }
 
 func newView(run *jobtest.Run, o *jobtest.Outcome) *view {
-	v := &view{
-		run: run, o: o, names: jobtest.NamesOf(o.State.Jobs...),
-		numbers: map[*fold.Alloc]int{}, byID: map[string]*fold.Alloc{}, hide: hiding(o),
-	}
-	count := map[string]int{}
+	s := storyOf(o)
+	v := &view{o: s, run: run, names: jobtest.NamesOf(o.State.Jobs...), hide: maskOf(o)}
 	for _, a := range o.State.Allocs {
 		v.names.Add(a)
-		name := nameOf(a)
-		count[name]++
-		v.numbers[a], v.byID[a.ID] = count[name], a
 	}
-	v.values = jobtest.Values{Run: v.runObject(), Exec: v.execs(), Diagnostics: texts(o.Notices)}
+	v.values = jobtest.Values{Run: s.runObject(run), Exec: s.execs(run), Diagnostics: texts(o.Notices)}
 	return v
 }
-
-// tokens are variables of tasks that hold secrets.
-var tokens = []string{"NOMAD_TOKEN", "VAULT_TOKEN", "CONSUL_HTTP_TOKEN", "CONSUL_TOKEN"}
-
-// minSecret is how long a secret is, in bytes, that is hidden wherever it is.
-const minSecret = 4
-
-// hiding returns a function that takes the secrets out of a text, and credentials out of
-// URLs in it.
-func hiding(o *jobtest.Outcome) func(string) string {
-	secrets := slices.Clone(o.Secrets)
-	for _, t := range o.Tasks {
-		for _, name := range tokens {
-			secrets = append(secrets, t.Env[name])
-		}
-	}
-	return redact.Values(secrets, minSecret, hidden)
-}
-
-func nameOf(a *fold.Alloc) string { return fmt.Sprintf("%s[%d]", a.Group, a.Index()) }
 
 // answer does what a function of conditions does.
 func (v *view) answer(name string, args []string) (cty.Value, error) {
@@ -109,7 +79,7 @@ func (v *view) allocs(group string) (cty.Value, error) {
 	list := make([]cty.Value, len(final))
 	for i, a := range final {
 		v.look(jobtest.Place{Group: group, Index: a.Index()})
-		list[i] = v.allocObject(a)
+		list[i] = v.o.allocObject(a)
 	}
 	return cty.ListVal(list), nil
 }
@@ -122,39 +92,10 @@ func (v *view) look(p jobtest.Place) {
 	}
 }
 
-// named returns the allocations of a name, by first appearance.
-func (v *view) named(p jobtest.Place) []*fold.Alloc {
-	name := p.Alloc()
-	return slices.DeleteFunc(slices.Clone(v.o.State.Allocs), func(a *fold.Alloc) bool { return nameOf(a) != name })
-}
-
-// find returns the allocation of a place: that of a number or else the latest one. Of
-// those that run beside each other, as canaries do, it is the last to be placed.
-func (v *view) find(p jobtest.Place) (*fold.Alloc, error) {
+// seen returns the allocation of a place, and notes that a condition looks at it.
+func (v *view) seen(p jobtest.Place) (*fold.Alloc, error) {
 	v.look(p)
-	all := v.named(p)
-	switch {
-	case len(all) == 0:
-		return nil, fmt.Errorf("allocation %q was never placed", p.Alloc())
-	case p.Number > len(all):
-		return nil, fmt.Errorf("there is no %s#%d: %s", p.Alloc(), p.Number, hadNames(p.Alloc(), len(all)))
-	case p.Number > 0:
-		return all[p.Number-1], nil
-	}
-	final := v.o.State.Final()
-	for _, a := range slices.Backward(all) {
-		if slices.Contains(final, a) {
-			return a, nil
-		}
-	}
-	return all[len(all)-1], nil
-}
-
-func hadNames(name string, n int) string {
-	if n == 1 {
-		return fmt.Sprintf("%s was placed once", name)
-	}
-	return fmt.Sprintf("%s was placed %d times", name, n)
+	return v.o.find(p)
 }
 
 // wrong makes an error of what may be none.
@@ -170,13 +111,13 @@ func (v *view) task(name string) (cty.Value, error) {
 	if bad != nil {
 		return cty.NilVal, bad
 	}
-	a, err := v.find(p)
+	a, err := v.seen(p)
 	if err != nil {
 		return cty.NilVal, err
 	}
 	for _, t := range a.Tasks {
 		if t.Name == p.Task {
-			return v.taskObject(t), nil
+			return v.o.taskObject(t), nil
 		}
 	}
 	return cty.NilVal, fmt.Errorf("allocation %q has no task %q", p.Alloc(), p.Task)
@@ -187,11 +128,11 @@ func (v *view) alloc(name string) (cty.Value, error) {
 	if bad != nil {
 		return cty.NilVal, bad
 	}
-	a, err := v.find(p)
+	a, err := v.seen(p)
 	if err != nil {
 		return cty.NilVal, err
 	}
-	return v.allocObject(a), nil
+	return v.o.allocObject(a), nil
 }
 
 // event returns the events of a task, of an allocation or, with the ID of the job or
@@ -205,7 +146,7 @@ func (v *view) event(name string, kinds []string) (cty.Value, error) {
 		}
 	}
 	if v.names.Job(name) == nil {
-		return v.eventList(v.o.Events, kind), nil
+		return v.o.eventList(v.o.Events, kind), nil
 	}
 	p, bad := v.names.Any(name)
 	if bad != nil {
@@ -214,33 +155,19 @@ func (v *view) event(name string, kinds []string) (cty.Value, error) {
 	v.look(p)
 	id := ""
 	if p.Number > 0 {
-		a, err := v.find(p)
+		a, err := v.seen(p)
 		if err != nil {
 			return cty.NilVal, err
 		}
 		id = a.ID
 	}
 	var found []event.Event
-	for _, i := range v.eventsOf(p.Alloc()) {
-		if e := v.o.Events[i]; (p.Task == "" || e.Task == p.Task) && (id == "" || e.Alloc.ID == id) {
+	for _, e := range v.o.events[p.Alloc()] {
+		if (p.Task == "" || e.Task == p.Task) && (id == "" || e.Alloc.ID == id) {
 			found = append(found, e)
 		}
 	}
-	return v.eventList(found, kind), nil
-}
-
-// eventsOf returns the indexes of the events of the allocations of a name.
-func (v *view) eventsOf(name string) []int {
-	if v.events == nil {
-		v.events = map[string][]int{}
-		for i, e := range v.o.Events {
-			if e.Alloc != nil {
-				key := fmt.Sprintf("%s[%d]", e.Alloc.Group, e.Alloc.Index())
-				v.events[key] = append(v.events[key], i)
-			}
-		}
-	}
-	return v.events[name]
+	return v.o.eventList(found, kind), nil
 }
 
 func (v *view) service(name string) (cty.Value, error) {
@@ -266,7 +193,7 @@ func (v *view) check(text string) (cty.Value, error) {
 	}
 	allocs := v.o.State.Final()
 	if p.Group != "" {
-		a, err := v.find(p)
+		a, err := v.seen(p)
 		if err != nil {
 			return cty.NilVal, err
 		}
@@ -279,7 +206,7 @@ func (v *view) check(text string) (cty.Value, error) {
 			if c.Check != name && c.Service != name {
 				continue
 			}
-			v.look(jobtest.Place{Group: a.Group, Index: a.Index()})
+			v.look(placeOf(a))
 			if first || c.Status != "success" {
 				found, first = checkObject(nameOf(a), c), false
 			}
@@ -297,12 +224,12 @@ func (v *view) port(text string) (cty.Value, error) {
 	if bad != nil {
 		return cty.NilVal, bad
 	}
-	a, err := v.find(p)
+	a, err := v.seen(p)
 	if err != nil {
 		return cty.NilVal, err
 	}
 	for _, t := range a.Tasks {
-		env := v.outcome(t).Env
+		env := v.o.outcome(t).Env
 		for _, label := range []string{label, strings.ReplaceAll(label, "-", "_")} {
 			if n, err := strconv.ParseInt(env["NOMAD_HOST_PORT_"+label], 10, 32); err == nil {
 				return cty.NumberIntVal(n), nil
@@ -322,7 +249,7 @@ func (v *view) deployment(job []string) (cty.Value, error) {
 	}
 	for _, d := range slices.Backward(v.o.State.Deployments) {
 		if id == "" || d.Job == id {
-			return v.deploymentObject(d), nil
+			return v.o.deploymentObject(d), nil
 		}
 	}
 	return cty.NilVal, errors.New("there was no deployment")
@@ -346,7 +273,7 @@ func (v *view) template(task, destination string) (cty.Value, error) {
 
 // read returns a file of an allocation, as file() does for those beside the test.
 func (v *view) read(p jobtest.Place, file string) (cty.Value, error) {
-	a, err := v.find(p)
+	a, err := v.seen(p)
 	if err != nil {
 		return cty.NilVal, err
 	}
