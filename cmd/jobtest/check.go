@@ -3,6 +3,7 @@ package jobtest
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
@@ -10,23 +11,10 @@ import (
 	"github.com/hashicorp/nomad/api"
 	"github.com/zclconf/go-cty/cty"
 
-	"taskrun/engine/leaf/event"
 	"taskrun/jobspec"
 	"taskrun/jobspec/diagnostic"
 	"taskrun/jobspec/evaluate"
 )
-
-// EventTypes are the types of events that conditions can ask for: those of tasks, in
-// Nomad's words, and what happens to allocations and jobs.
-var EventTypes = []string{
-	api.TaskReceived, api.TaskSetup, api.TaskSetupFailure, api.TaskDownloadingArtifacts, api.TaskArtifactDownloadFailed,
-	api.TaskFailedValidation, api.TaskDriverFailure, api.TaskDriverMessage, api.TaskStarted, api.TaskTerminated,
-	api.TaskRestarting, api.TaskNotRestarting, api.TaskRestartSignal, api.TaskSignaling, api.TaskKilling, api.TaskKilled,
-	api.TaskSiblingFailed, api.TaskLeaderDead,
-	event.TaskMainDead, event.TaskFailedRestoring, event.TaskHookFailed, event.TaskHookMessage,
-	event.TaskWaitingShutdownDelay, event.TaskSkippingShutdownDelay, event.TaskPausing, event.TaskResuming, "Alloc Unhealthy", "Template",
-	"allocation", "health", "service", "check", "deployment",
-}
 
 // Check checks everything that the test file says of its job, before anything
 // runs: the targets of blocks, names in conditions, and the attributes of
@@ -145,8 +133,6 @@ func (c *checker) assert(a *Assert) {
 	}
 }
 
-func isBool(t cty.Type) bool { return t == cty.Bool || t == cty.DynamicPseudoType }
-
 // unknown evaluates an expression before there is an outcome.
 func (c *checker) unknown(expr hcl.Expression) (cty.Value, hcl.Diagnostics) {
 	scope := c.scope()
@@ -166,26 +152,6 @@ func (c *checker) scope() *evaluate.Scope {
 	}, Values{Run: cty.UnknownVal(RunType), Exec: cty.ObjectVal(execs), Diagnostics: cty.UnknownVal(cty.List(cty.String))})
 }
 
-// NotBool is the diagnostic of a condition whose value is another one.
-func NotBool(at hcl.Range, v cty.Value) *hcl.Diagnostic {
-	return diagnostic.Error(at, "the condition must be true or false", "it is "+describe(v), "compare it, as in … == 3")
-}
-
-// describe names a value, which may be unknown.
-func describe(v cty.Value) string {
-	if v.IsKnown() {
-		return diagnostic.Describe(v)
-	}
-	switch t := v.Type(); {
-	case t.IsObjectType(), t.IsMapType():
-		return "a map"
-	case t.IsListType(), t.IsTupleType():
-		return "a list"
-	default:
-		return "a " + t.FriendlyName()
-	}
-}
-
 // call checks the literal arguments of a call, and reports whether one of them is
 // wrong.
 func (c *checker) call(call call) (wrong bool) {
@@ -202,7 +168,7 @@ func (c *checker) argument(call call, i int, text string) (err *NameError) {
 	switch {
 	case call.name == "event" && i == 1:
 		if !slices.Contains(EventTypes, text) {
-			err = n.unknown("event type", text, EventTypes)
+			err = unknown("event type", text, EventTypes)
 		}
 	case call.name == "template" && i == 1:
 		if call.args[0].literal && !c.isWrong(call, 0) {
@@ -232,7 +198,7 @@ func (c *checker) argument(call call, i int, text string) (err *NameError) {
 	case call.name == "exec":
 		err = c.has("exec block", text, c.execs())
 	case call.name == "var":
-		err = c.has("variable", text, c.variables())
+		err = c.has("variable", text, slices.Sorted(maps.Keys(c.run.Variables)))
 	}
 	return err
 }
@@ -245,7 +211,7 @@ func (c *checker) has(what, name string, known []string) *NameError {
 	if slices.Contains(known, name) {
 		return nil
 	}
-	err := c.names.unknown(what, name, known)
+	err := unknown(what, name, known)
 	if err.Detail == "" && err.Remedy == "" {
 		err.Detail = fmt.Sprintf("this run has no %s", what)
 	}
@@ -256,13 +222,5 @@ func (c *checker) execs() (names []string) {
 	for _, e := range c.run.Execs {
 		names = append(names, e.Target)
 	}
-	return names
-}
-
-func (c *checker) variables() (names []string) {
-	for name := range c.run.Variables {
-		names = append(names, name)
-	}
-	slices.Sort(names)
 	return names
 }

@@ -142,3 +142,25 @@ func (l *loops) Exit(node hclsyntax.Node) hcl.Diagnostics {
 	}
 	return nil
 }
+
+// NotBool is the diagnostic of a condition whose value is another one.
+func NotBool(at hcl.Range, v cty.Value) *hcl.Diagnostic {
+	return diagnostic.Error(at, "the condition must be true or false", "it is "+describe(v), "compare it, as in … == 3")
+}
+
+func isBool(t cty.Type) bool { return t == cty.Bool || t == cty.DynamicPseudoType }
+
+// describe names a value, which may be unknown.
+func describe(v cty.Value) string {
+	if v.IsKnown() {
+		return diagnostic.Describe(v)
+	}
+	switch t := v.Type(); {
+	case t.IsObjectType(), t.IsMapType():
+		return "a map"
+	case t.IsListType(), t.IsTupleType():
+		return "a list"
+	default:
+		return "a " + t.FriendlyName()
+	}
+}

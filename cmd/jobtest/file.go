@@ -162,3 +162,16 @@ type Part struct {
 	Expression hclsyntax.Expression
 	Text       string
 }
+
+// call is the call of a function in a condition or a message, or a reference to
+// something by name, as in exec["app/server"] and var.name.
+type call struct {
+	name string
+	args []argument
+}
+
+type argument struct {
+	text    string
+	literal bool
+	at      hcl.Range
+}

@@ -82,3 +82,37 @@ type assertForm struct {
 	Message   hcl.Expression `hcl:"error_message,optional"`
 	decode.Placed
 }
+
+// commandForm has the options of mock_driver that a command in a task has as
+// well. Those that are not written are nil.
+type commandForm struct {
+	RunFor      *time.Duration `hcl:"run_for,optional"`
+	ExitCode    *int           `hcl:"exit_code,optional"`
+	ExitSignal  *int           `hcl:"exit_signal,optional"`
+	ExitErrMsg  *string        `hcl:"exit_err_msg,optional"`
+	SignalError *string        `hcl:"signal_error,optional"`
+
+	Stdout               *string        `hcl:"stdout,optional"` // short for stdout_string
+	StdoutString         *string        `hcl:"stdout_string,optional"`
+	StdoutRepeat         *int           `hcl:"stdout_repeat,optional"`
+	StdoutRepeatDuration *time.Duration `hcl:"stdout_repeat_duration,optional"`
+	Stderr               *string        `hcl:"stderr,optional"`
+	StderrString         *string        `hcl:"stderr_string,optional"`
+	StderrRepeat         *int           `hcl:"stderr_repeat,optional"`
+	StderrRepeatDuration *time.Duration `hcl:"stderr_repeat_duration,optional"`
+	decode.Placed
+}
+
+// scriptForm has all of them.
+type scriptForm struct {
+	StartBlockFor         *time.Duration `hcl:"start_block_for,optional"`
+	StartError            *string        `hcl:"start_error,optional"`
+	StartErrorRecoverable *bool          `hcl:"start_error_recoverable,optional"`
+	KillAfter             *time.Duration `hcl:"kill_after,optional"`
+	PluginExitAfter       *time.Duration `hcl:"plugin_exit_after,optional"`
+	DriverIP              *string        `hcl:"driver_ip,optional"`
+	DriverAdvertise       *bool          `hcl:"driver_advertise,optional"`
+	DriverPortMap         *string        `hcl:"driver_port_map,optional"`
+	Exec                  *commandForm   `hcl:"exec_command,block"`
+	commandForm
+}

@@ -2,14 +2,12 @@ package jobtest
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/fold"
-	"taskrun/jobspec/diagnostic"
 )
 
 // Names are the names that jobs have. They may be several versions of one job: a
@@ -96,149 +94,12 @@ func (g *groupNames) offer(services []*api.Service) {
 	}
 }
 
-// Destination returns the path of a template in the directory of its task.
-func Destination(path string) string {
-	for name, dir := range map[string]string{"NOMAD_TASK_DIR": "local", "NOMAD_SECRETS_DIR": "secrets", "NOMAD_ALLOC_DIR": "../alloc"} {
-		path = strings.NewReplacer("${"+name+"}", dir, `${env["`+name+`"]}`, dir).Replace(path)
-	}
-	return strings.TrimPrefix(path, "./")
-}
-
-func (n *Names) unknown(what, text string, known []string) *NameError {
-	e := &NameError{Summary: fmt.Sprintf("there is no %s %q", what, text), Remedy: did(text, known)}
-	if e.Remedy == "" && len(known) > 0 && len(known) <= 6 {
-		e.Detail = "there is " + strings.Join(known, ", ")
-	}
-	return e
-}
-
-func did(text string, known []string) string { return diagnostic.DidYouMean(text, known) }
-
-// kind is a kind of things that groups have by name.
-type kind struct {
-	what string
-	of   func(*groupNames) []string
-}
-
-var (
-	servicesOf = kind{"service", func(g *groupNames) []string { return g.services }}
-	checksOf   = kind{"check or service", func(g *groupNames) []string { return slices.Concat(g.checks, g.services) }}
-	portsOf    = kind{"port", func(g *groupNames) []string { return g.ports }}
-)
-
-// Service checks the name of a service.
-func (n *Names) Service(text string) *NameError { return n.has(servicesOf, n.groups, text) }
-
-// Check returns where the check or the service with a check is that a name
-// [GROUP[INDEX]/]NAME means; without an allocation the group is empty.
-func (n *Names) Check(text string) (p Place, name string, err *NameError) {
-	return n.of(checksOf, text)
-}
-
-// Port does the same for a port. Without an allocation it is the one that has such
-// a port.
-func (n *Names) Port(text string) (p Place, label string, err *NameError) {
-	p, label, err = n.of(portsOf, text)
-	if err != nil || p.Group != "" {
-		return p, label, err
-	}
-	var groups []string
-	for _, g := range n.groups {
-		if slices.Contains(g.ports, label) {
-			groups = append(groups, g.name)
-		}
-	}
-	if len(groups) > 1 {
-		return p, label, &NameError{fmt.Sprintf("port %q is ambiguous", label), "it may be " + strings.Join(groups, "/"+label+", ") + "/" + label, ""}
-	}
-	p, err = n.Alloc(groups[0])
-	return p, label, err
-}
-
-func (n *Names) of(k kind, text string) (p Place, name string, err *NameError) {
-	if n.has(k, n.groups, text) == nil {
-		return p, text, nil // names may have slashes
-	}
-	head, name, both := strings.Cut(text, "/")
-	if parts := written().FindStringSubmatch(head); both && parts != nil {
-		if i := slices.IndexFunc(n.groups, func(g *groupNames) bool { return g.name == parts[1] }); i >= 0 {
-			if p, err = n.Alloc(head); err != nil {
-				return p, name, err
-			}
-			return p, name, n.has(k, n.groups[i:i+1], name)
-		}
-	}
-	return p, text, n.has(k, n.groups, text)
-}
-
-// has checks that one of the groups has something of that name. A name with a
-// reference, such as ${NOMAD_JOB_NAME}-web, stands for all that it may become.
-func (n *Names) has(k kind, groups []*groupNames, text string) *NameError {
-	var known []string
-	for _, g := range groups {
-		for _, name := range k.of(g) {
-			if name == text || strings.Contains(name, "${") && pattern(name).MatchString(text) {
-				return nil
-			}
-			known = append(known, name)
-		}
-	}
-	slices.Sort(known)
-	return n.unknown(k.what, text, slices.Compact(known))
-}
-
-func pattern(name string) *regexp.Regexp {
-	var b strings.Builder
-	for {
-		before, after, found := strings.Cut(name, "${")
-		b.WriteString(regexp.QuoteMeta(before))
-		if !found {
-			return regexp.MustCompile("^" + b.String() + "$")
-		}
-		b.WriteString(".*")
-		_, name, _ = strings.Cut(after, "}")
-	}
-}
-
-// Template returns the path of a rendered template in the directory of its task.
-func (n *Names) Template(task, destination string) (p Place, path string, err *NameError) {
-	if p, err = n.Task(task); err != nil {
-		return p, "", err
-	}
-	path = Destination(destination)
-	known := n.group(p.Group).templates[p.Task]
-	if !slices.ContainsFunc(known, func(k string) bool { return k == path || strings.Contains(k, "${") && pattern(k).MatchString(path) }) {
-		return p, path, n.unknown(fmt.Sprintf("template of task %q with the destination", p.Task), destination, known)
-	}
-	return p, path, nil
-}
-
-// File returns the allocation of a path [GROUP[INDEX]/]PATH, and the path in its
-// directory. The path begins with alloc or the name of a task.
-func (n *Names) File(text string) (p Place, path string, err *NameError) {
-	head, path, _ := strings.Cut(text, "/")
-	if !strings.Contains(head, "[") && !strings.Contains(head, "#") {
-		head, path = "", text
-		if len(n.groups) > 1 {
-			return p, path, &NameError{fmt.Sprintf("%q belongs to no allocation", text), "", fmt.Sprintf("write %q", Place{Group: n.groups[0].name}.Alloc()+"/"+text)}
-		}
-	}
-	if p, err = n.Alloc(head); err != nil {
-		return p, path, err
-	}
-	first, _, _ := strings.Cut(path, "/")
-	if known := append([]string{"alloc"}, n.group(p.Group).tasks...); !slices.Contains(known, first) {
-		return p, path, &NameError{fmt.Sprintf("there is no %q in the directory of an allocation", first), "it has " + strings.Join(known, ", "), did(first, known)}
-	}
-	return p, path, nil
-}
-
 // Job checks the ID of a job, which may be empty.
 func (n *Names) Job(id string) *NameError {
 	if id == "" || slices.Contains(n.jobs, id) {
 		return nil
 	}
-	return n.unknown("job", id, n.jobs)
+	return unknown("job", id, n.jobs)
 }
 
 // Group checks the name of a group.
@@ -250,5 +111,43 @@ func (n *Names) Group(name string) *NameError {
 	if slices.Contains(known, name) {
 		return nil
 	}
-	return n.unknown("group", name, known)
+	return unknown("group", name, known)
+}
+
+func (g *groupNames) tasksOf(alloc string) []string {
+	names := make([]string, len(g.tasks))
+	for i, t := range g.tasks {
+		names[i] = alloc + "/" + t
+	}
+	return names
+}
+
+func (n *Names) groupsWith(task string) (found []*groupNames) {
+	for _, g := range n.groups {
+		if slices.Contains(g.tasks, task) {
+			found = append(found, g)
+		}
+	}
+	return found
+}
+
+// places are names of all tasks and allocations, as tests write them.
+func (n *Names) places() (all []string) {
+	for _, g := range n.groups {
+		all = append(append(all, g.name), g.tasks...)
+		all = append(all, g.tasksOf(g.name)...)
+		for i := range min(g.count, 10) {
+			alloc := fmt.Sprintf("%s[%d]", g.name, i)
+			all = append(append(all, alloc), g.tasksOf(alloc)...)
+		}
+	}
+	return all
+}
+
+// Destination returns the path of a template in the directory of its task.
+func Destination(path string) string {
+	for name, dir := range map[string]string{"NOMAD_TASK_DIR": "local", "NOMAD_SECRETS_DIR": "secrets", "NOMAD_ALLOC_DIR": "../alloc"} {
+		path = strings.NewReplacer("${"+name+"}", dir, `${env["`+name+`"]}`, dir).Replace(path)
+	}
+	return strings.TrimPrefix(path, "./")
 }

@@ -10,64 +10,10 @@ import (
 	"taskrun/jobspec/evaluate"
 )
 
-// call is the call of a function in a condition or a message, or a reference to
-// something by name, as in exec["app/server"] and var.name.
-type call struct {
-	name string
-	args []argument
-	at   hcl.Range
-}
-
-type argument struct {
-	text    string
-	literal bool
-	at      hcl.Range
-}
-
-// assert reads an assertion. What it says is looked at before it is evaluated,
-// which changes the expressions.
-func (r *reader) assert(f *assertForm) *Assert {
-	a := &Assert{Message: f.Message, Range: f.Block.At("condition")}
-	if f.Condition == nil { // which was reported
-		return a
-	}
-	condition, diags := r.scope.Native(f.Condition)
-	r.diags = append(r.diags, diags...)
-	a.Condition, a.Text = condition, r.text(a.Range)
-	p := r.partsOf(condition)
-	a.Parts, a.calls = p.found, p.calls
-	if message, ok := f.Message.(hclsyntax.Expression); ok {
-		a.calls = append(a.calls, r.partsOf(message).calls...)
-	}
-	if len(a.calls) == 0 {
-		r.constant(a)
-	}
-	return a
-}
-
-// constant reports a condition that depends on nothing and is no bool.
-func (r *reader) constant(a *Assert) {
-	v, diags := a.Condition.Value(nil)
-	if diags.HasErrors() || len(a.Condition.Variables()) > 0 {
-		return // Check says so, with what there is
-	}
-	if v.IsNull() || v.Type() != cty.Bool {
-		r.diags = append(r.diags, NotBool(a.Range, v))
-	}
-}
-
-// text returns a stretch of the source.
-func (r *reader) text(at hcl.Range) string {
-	if !at.CanSliceBytes(r.file.Text) {
-		return ""
-	}
-	return string(at.SliceBytes(r.file.Text))
-}
-
 // parts walks an expression and collects its calls, and the parts that have a
 // value of their own.
 type parts struct {
-	reader *reader
+	source []byte
 	found  []Part
 	calls  []call
 	bound  []map[string]struct{}   // names of the enclosing for expressions
@@ -75,10 +21,18 @@ type parts struct {
 	texts  map[string]bool         // of what was found
 }
 
-func (r *reader) partsOf(expr hclsyntax.Expression) *parts {
-	p := &parts{reader: r, inner: map[hclsyntax.Node]bool{}, texts: map[string]bool{}}
+func partsOf(source []byte, expr hclsyntax.Expression) *parts {
+	p := &parts{source: source, inner: map[hclsyntax.Node]bool{}, texts: map[string]bool{}}
 	_ = hclsyntax.Walk(expr, p)
 	return p
+}
+
+// textAt returns a stretch of the source.
+func textAt(source []byte, at hcl.Range) string {
+	if !at.CanSliceBytes(source) {
+		return ""
+	}
+	return string(at.SliceBytes(source))
 }
 
 // Enter notes a node.
@@ -131,7 +85,7 @@ func (p *parts) part(expr hclsyntax.Expression) {
 			return
 		}
 	}
-	text := p.reader.text(expr.Range())
+	text := textAt(p.source, expr.Range())
 	if !p.texts[text] {
 		p.texts[text] = true
 		p.found = append(p.found, Part{expr, text})
@@ -146,7 +100,7 @@ func (p *parts) isBound(name string) bool {
 }
 
 func (p *parts) called(expr *hclsyntax.FunctionCallExpr) {
-	c := call{name: expr.Name, at: expr.NameRange}
+	c := call{name: expr.Name}
 	for _, arg := range expr.Args {
 		text, literal := evaluate.Literal(arg)
 		if _, name := arg.(*hclsyntax.ScopeTraversalExpr); name {
@@ -162,7 +116,7 @@ func (p *parts) referred(expr *hclsyntax.ScopeTraversalExpr) {
 	if len(expr.Traversal) < 2 || p.isBound(expr.Traversal.RootName()) {
 		return
 	}
-	c := call{name: expr.Traversal.RootName(), at: expr.Traversal[0].SourceRange()}
+	c := call{name: expr.Traversal.RootName()}
 	switch step := expr.Traversal[1].(type) {
 	case hcl.TraverseAttr:
 		c.args = []argument{{step.Name, true, step.SrcRange}}

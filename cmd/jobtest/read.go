@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -72,23 +71,6 @@ func readText(path string) ([]byte, error) {
 	return text, nil
 }
 
-// bare removes the path from an error that is shown with it.
-func bare(err error) error {
-	var withPath *fs.PathError
-	if errors.As(err, &withPath) {
-		return withPath.Err
-	}
-	return err
-}
-
-// reader reads the text of one test file.
-type reader struct {
-	file *File
-
-	scope *evaluate.Scope
-	diags hcl.Diagnostics
-}
-
 func parse(path string, text []byte) (*File, jobspec.Diagnostics) {
 	r := &reader{file: &File{Path: path, Text: text}}
 	body, diags := syntax.Parse(text, path)
@@ -102,14 +84,6 @@ func parse(path string, text []byte) (*File, jobspec.Diagnostics) {
 	r.read(&form)
 	r.refuseReferences(body)
 	return r.file, jobspec.DiagnosticsOf(r.diags, r.scope)
-}
-
-func (r *reader) refuse(at hcl.Range, summary, detail, remedy string) {
-	r.diags = append(r.diags, diagnostic.Error(at, summary, detail, remedy))
-}
-
-func (r *reader) twice(at hcl.Range, what string, first hcl.Range) {
-	r.refuse(at, what, fmt.Sprintf("the first is on line %d", first.Start.Line), "remove or rename one of them")
 }
 
 func (r *reader) read(form *fileForm) {
@@ -174,42 +148,6 @@ func (r *reader) findStubs(form *fileForm) {
 	} else if r.file.Job != "" {
 		r.file.Stubs = stub.Find(r.file.Job)
 	}
-}
-
-// existing returns the path of a file that the test file names, if there is one.
-func (r *reader) existing(name string, at hcl.Range, kind string) string {
-	path := name
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(r.file.dir(), path)
-	}
-	info, err := os.Stat(path)
-	switch {
-	case name == "":
-		r.refuse(at, fmt.Sprintf("the name of the %s is empty", kind), "", "name a file, or leave it out")
-	case errors.Is(err, fs.ErrNotExist):
-		r.refuse(at, fmt.Sprintf("there is no %s %q", kind, path), "the path is relative to the test file", r.similar(name, path))
-	case err != nil:
-		r.refuse(at, fmt.Sprintf("cannot use the %s %q", kind, path), bare(err).Error(), "")
-	case !info.Mode().IsRegular():
-		r.refuse(at, fmt.Sprintf("cannot use the %s %q", kind, path), "it is not a regular file", "")
-	default:
-		return path
-	}
-	return ""
-}
-
-// similar suggests a file in the folder of one that is missing.
-func (r *reader) similar(name, path string) string {
-	entries, _ := os.ReadDir(filepath.Dir(path))
-	names := make([]string, 0, len(entries))
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	near := diagnostic.Nearest(filepath.Base(path), names)
-	if near == "" {
-		return ""
-	}
-	return fmt.Sprintf("did you mean %q?", strings.TrimSuffix(name, filepath.Base(path))+near)
 }
 
 // refuseReferences reports references where nothing is known: everywhere but in

@@ -12,7 +12,6 @@ import (
 
 	"taskrun/jobspec"
 	"taskrun/jobspec/decode"
-	"taskrun/jobspec/diagnostic"
 )
 
 func (r *reader) run(f *runForm) *Run {
@@ -58,11 +57,6 @@ func (r *reader) mode(f *runForm) Mode {
 	}
 	r.unknown(f.Block.At("mode"), "mode", f.Mode, []string{string(Virtual), string(Real)})
 	return Virtual
-}
-
-// unknown refuses a word that is none of those that are known.
-func (r *reader) unknown(at hcl.Range, what, word string, known []string) {
-	r.refuse(at, fmt.Sprintf("unknown %s %q", what, word), "it may be "+strings.Join(known, ", "), diagnostic.DidYouMean(word, known))
 }
 
 func (r *reader) until(f *runForm) Until {

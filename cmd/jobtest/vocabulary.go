@@ -7,9 +7,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hashicorp/nomad/api"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 
+	"taskrun/engine/leaf/event"
 	"taskrun/jobspec/evaluate"
 	functions "taskrun/jobspec/function"
 )
@@ -216,4 +218,16 @@ func Seconds(d time.Duration) cty.Value {
 	}
 	whole, rest := d/time.Second, d%time.Second
 	return cty.MustParseNumberVal(fmt.Sprintf("%s%d.%09d", sign, whole.Abs(), rest.Abs()))
+}
+
+// EventTypes are the types of events that conditions can ask for: those of tasks, in
+// Nomad's words, and what happens to allocations and jobs.
+var EventTypes = []string{
+	api.TaskReceived, api.TaskSetup, api.TaskSetupFailure, api.TaskDownloadingArtifacts, api.TaskArtifactDownloadFailed,
+	api.TaskFailedValidation, api.TaskDriverFailure, api.TaskDriverMessage, api.TaskStarted, api.TaskTerminated,
+	api.TaskRestarting, api.TaskNotRestarting, api.TaskRestartSignal, api.TaskSignaling, api.TaskKilling, api.TaskKilled,
+	api.TaskSiblingFailed, api.TaskLeaderDead,
+	event.TaskMainDead, event.TaskFailedRestoring, event.TaskHookFailed, event.TaskHookMessage,
+	event.TaskWaitingShutdownDelay, event.TaskSkippingShutdownDelay, event.TaskPausing, event.TaskResuming, "Alloc Unhealthy", "Template",
+	"allocation", "health", "service", "check", "deployment",
 }

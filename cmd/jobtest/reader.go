@@ -1,0 +1,88 @@
+package jobtest
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"taskrun/jobspec/diagnostic"
+	"taskrun/jobspec/evaluate"
+)
+
+// reader reads the text of one test file.
+type reader struct {
+	file *File
+
+	scope *evaluate.Scope
+	diags hcl.Diagnostics
+}
+
+func (r *reader) refuse(at hcl.Range, summary, detail, remedy string) {
+	r.diags = append(r.diags, diagnostic.Error(at, summary, detail, remedy))
+}
+
+func (r *reader) twice(at hcl.Range, what string, first hcl.Range) {
+	r.refuse(at, what, fmt.Sprintf("the first is on line %d", first.Start.Line), "remove or rename one of them")
+}
+
+// unknown refuses a word that is none of those that are known.
+func (r *reader) unknown(at hcl.Range, what, word string, known []string) {
+	r.refuse(at, fmt.Sprintf("unknown %s %q", what, word), "it may be "+strings.Join(known, ", "), diagnostic.DidYouMean(word, known))
+}
+
+func (r *reader) notNegative(d time.Duration, at hcl.Range, name string) {
+	if d < 0 {
+		r.refuse(at, fmt.Sprintf("%q is negative", name), fmt.Sprintf("it is %v", d), `write one such as "30s"`)
+	}
+}
+
+// existing returns the path of a file that the test file names, if there is one.
+func (r *reader) existing(name string, at hcl.Range, kind string) string {
+	path := name
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(r.file.dir(), path)
+	}
+	info, err := os.Stat(path)
+	switch {
+	case name == "":
+		r.refuse(at, fmt.Sprintf("the name of the %s is empty", kind), "", "name a file, or leave it out")
+	case errors.Is(err, fs.ErrNotExist):
+		r.refuse(at, fmt.Sprintf("there is no %s %q", kind, path), "the path is relative to the test file", r.similar(name, path))
+	case err != nil:
+		r.refuse(at, fmt.Sprintf("cannot use the %s %q", kind, path), bare(err).Error(), "")
+	case !info.Mode().IsRegular():
+		r.refuse(at, fmt.Sprintf("cannot use the %s %q", kind, path), "it is not a regular file", "")
+	default:
+		return path
+	}
+	return ""
+}
+
+// similar suggests a file in the folder of one that is missing.
+func (r *reader) similar(name, path string) string {
+	entries, _ := os.ReadDir(filepath.Dir(path))
+	names := make([]string, 0, len(entries))
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	near := diagnostic.Nearest(filepath.Base(path), names)
+	if near == "" {
+		return ""
+	}
+	return fmt.Sprintf("did you mean %q?", strings.TrimSuffix(name, filepath.Base(path))+near)
+}
+
+// bare removes the path from an error that is shown with it.
+func bare(err error) error {
+	var withPath *fs.PathError
+	if errors.As(err, &withPath) {
+		return withPath.Err
+	}
+	return err
+}
