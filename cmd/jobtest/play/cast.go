@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/hashicorp/nomad/api"
 	"github.com/zclconf/go-cty/cty"
@@ -17,11 +16,7 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-const (
-	mockDriver = "mock_driver"
-	// resolution is that of the times in an outcome. It hides the lags of tasks.
-	resolution = time.Millisecond
-)
+const mockDriver = "mock_driver"
 
 // cast decides how the mock of each task behaves.
 type cast struct {

@@ -1,7 +1,6 @@
 package play
 
 import (
-	"io"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -10,25 +9,6 @@ import (
 	"taskrun/engine/fold"
 	"taskrun/engine/leaf/event"
 )
-
-// output is the end of what a task has written.
-type output [2]tail // by stream
-
-func (r *round) outputOf(e event.Event) *output {
-	key := jobtest.TaskKey{Alloc: e.Alloc.ID, Task: e.Task}
-	if r.output[key] == nil {
-		r.output[key] = &output{}
-	}
-	return r.output[key]
-}
-
-// add adds a piece, which can be read until the next event. What was overwritten is
-// lost.
-func (o *output) add(piece event.Output) {
-	skip := max(0, piece.Length-maxOutput)
-	text := io.NewSectionReader(piece.Source, piece.Offset+skip, piece.Length-skip)
-	_, _ = io.Copy(&o[piece.Stream], text)
-}
 
 // outcome returns how the run stands now.
 func (r *round) outcome(seed uint64) *jobtest.Outcome {

@@ -1,9 +1,11 @@
 package play
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -133,4 +135,9 @@ func (p *Player) read(ctx context.Context, f *jobtest.File, made *Prepared, path
 		made.node.DataDir = p.Dir
 	}
 	return file, diagnostics, nil
+}
+
+// limit is how long the run may take.
+func (p *Prepared) limit(otherwise time.Duration) time.Duration {
+	return cmp.Or(p.Run.Timeout, otherwise)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -96,7 +97,7 @@ func (r *round) execOne(ctx context.Context, x *jobtest.Exec) (*jobtest.ExecOutc
 	}
 	var stdout, stderr tail
 	result, err := a.Exec(ctx, task, &drivers.ExecOptions{
-		Command: env.ReplaceAll(x.Command), Stdin: nothing{}, Stdout: &stdout, Stderr: &stderr,
+		Command: env.ReplaceAll(x.Command), Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
 	})
 	if err != nil {
 		return nil, err

@@ -3,6 +3,8 @@ package play
 import (
 	"io"
 	"sync"
+
+	"taskrun/engine/leaf/event"
 )
 
 // tail keeps the end of what is written to it.
@@ -29,8 +31,16 @@ func (t *tail) text() []byte {
 	return t.kept[max(0, len(t.kept)-maxOutput):]
 }
 
-// nothing is an empty input.
-type nothing struct{}
+// output is the end of what a task has written.
+type output [2]tail // by stream
 
-// Read implements [io.Reader].
-func (nothing) Read([]byte) (int, error) { return 0, io.EOF }
+// add adds a piece, which can be read until the next event. What was overwritten is
+// lost.
+func (o *output) add(piece event.Output) {
+	skip := max(0, piece.Length-maxOutput)
+	text := io.NewSectionReader(piece.Source, piece.Offset+skip, piece.Length-skip)
+	_, _ = io.Copy(&o[piece.Stream], text)
+}
+
+// maxOutput is how much of a task's output is kept, in bytes of each stream.
+const maxOutput = 1 << 20

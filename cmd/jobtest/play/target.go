@@ -40,12 +40,7 @@ func parseTarget(text string, job *api.Job) (target, bool) {
 }
 
 func hasTask(job *api.Job, name string) bool {
-	for _, g := range job.TaskGroups {
-		if taskOf(g, name) != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(job.TaskGroups, func(g *api.TaskGroup) bool { return taskOf(g, name) != nil })
 }
 
 // taskOf returns a task of a group; nil if it has none of that name.

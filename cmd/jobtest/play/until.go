@@ -89,3 +89,6 @@ func failed(run *fold.Run, since time.Time) *fold.Alloc {
 	}
 	return nil
 }
+
+// launches reports whether a job only launches others.
+func launches(j *api.Job) bool { return j.IsPeriodic() || j.IsParameterized() }

@@ -11,9 +11,6 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// maxOutput is how much of a task's output is kept, in bytes of each stream.
-const maxOutput = 1 << 20
-
 // witness keeps what the events do not tell of tasks. It is a hook of each of them.
 type witness struct {
 	mu      sync.Mutex
