@@ -3,9 +3,7 @@ package scaffold
 import (
 	"cmp"
 	"fmt"
-	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -106,38 +104,6 @@ func (w *writer) exhausted(p *api.RestartPolicy) time.Duration {
 	return d.Round(time.Minute)
 }
 
-// service is a service of a group or of one of its tasks.
-type service struct {
-	*api.Service
-	task *api.Task // nil: of the group
-}
-
-func services(g *api.TaskGroup) (all []service) {
-	for _, s := range g.Services {
-		all = append(all, service{s, nil})
-	}
-	for _, t := range g.Tasks {
-		for _, s := range t.Services {
-			all = append(all, service{s, t})
-		}
-	}
-	return all
-}
-
-// named reports whether a test can name a check: it is the only one of that name,
-// which is known before it runs.
-func named(g *api.TaskGroup, name string) bool {
-	n := 0
-	for _, s := range services(g) {
-		for _, c := range s.Checks {
-			if c.Name == name {
-				n++
-			}
-		}
-	}
-	return n == 1 && name != "" && !strings.Contains(name, "${")
-}
-
 // checks has each check fail.
 func (w *writer) checks(g *api.TaskGroup) {
 	if w.batch {
@@ -185,39 +151,6 @@ func (w *writer) check(g *api.TaskGroup, s service, c api.ServiceCheck) {
 	}
 }
 
-// mainName is the name of the main task; empty for none.
-func mainName(g *api.TaskGroup) string {
-	if t := mainTask(g); t != nil {
-		return t.Name
-	}
-	return ""
-}
-
-// taskOf returns the task of that name; nil for none.
-func taskOf(g *api.TaskGroup, name string) *api.Task {
-	i := slices.IndexFunc(g.Tasks, func(t *api.Task) bool { return t.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return g.Tasks[i]
-}
-
-// probes says what the checks ask for.
-func (w *writer) probes() {
-	for _, g := range w.TaskGroups {
-		if fold.Instances(w.Job.Job, g) == 0 {
-			continue
-		}
-		for _, s := range services(g) {
-			for _, c := range s.Checks {
-				if u, err := url.Parse(c.Path); c.Type == "http" && named(g, c.Name) && err == nil && !strings.Contains(c.Path, "${") {
-					w.assert(fmt.Sprintf("endswith(check(%s).target, %s)", quote(at(g, 0)+"/"+c.Name), quote(u.String())), fmt.Sprintf("check %s asks for another path", c.Name))
-				}
-			}
-		}
-	}
-}
-
 // stop stops the job: its tasks ignore the signal for as long as they may.
 func (w *writer) stop() {
 	long := time.Minute
@@ -258,6 +191,3 @@ func (w *writer) stop() {
 		}
 	})
 }
-
-// seconds returns a time as a number of HCL.
-func seconds(d time.Duration) string { return fmt.Sprintf("%g", d.Seconds()) }
