@@ -3,6 +3,7 @@ package trace
 import (
 	"cmp"
 	"maps"
+	"net"
 	"slices"
 	"strconv"
 	"time"
@@ -36,31 +37,6 @@ type Builder struct {
 	omitted    int
 	healthy    *verdict  // the latest allocation that became healthy
 	updated    time.Time // latest version of a job
-}
-
-// verdict is the moment when an allocation became healthy.
-type verdict struct {
-	*alloc
-	at time.Time
-}
-
-// alloc is an allocation.
-type alloc struct {
-	*event.Alloc
-	state      *fold.Alloc
-	number     int // it is the n-th of its name
-	attempt    int
-	merged     int    // number of allocations that are merged into it
-	replaces   *alloc // nil: none
-	after      *verdict
-	began      time.Time
-	ended      time.Time // zero while it runs
-	rows       []*row    // in order of appearance
-	byTask     map[string]*row
-	tasksOfJob []string          // names, in the order of the job
-	stages     map[string]Stage  // by task; empty if the job is not known
-	checks     map[string]string // latest status
-	marks      marks
 }
 
 // NewBuilder returns a builder of the trace of a run with jobs, which must be
@@ -127,7 +103,7 @@ func (b *Builder) alloc(e event.Event) *alloc {
 		return nil
 	}
 	a := &alloc{Alloc: e.Alloc, state: b.run.Alloc(e.Alloc), began: e.Time, checks: map[string]string{}, byTask: map[string]*row{}}
-	a.tasksOfJob, a.stages = b.stages(e.Alloc)
+	a.tasksOfJob, a.stages = stagesOf(e.Alloc, b.jobs)
 	if h := b.healthy; h != nil && h.Job == a.Job && h.at.After(b.updated) {
 		a.after = h
 	}
@@ -162,12 +138,6 @@ func (b *Builder) row(e event.Event) *row {
 	r := &row{alloc: a, task: e.Task, state: b.run.Task(e), stage: a.stages[e.Task], last: e.Time}
 	a.add(r)
 	return r
-}
-
-// add adds a task.
-func (a *alloc) add(r *row) {
-	a.rows = append(a.rows, r)
-	a.byTask[r.task] = r
 }
 
 // became takes in the status of an allocation.
@@ -259,31 +229,8 @@ func (b *Builder) Trace(now time.Time) *Trace {
 		}
 	}
 	t.Status = b.status(t.Live)
-	b.critical(t, rows, copies)
+	critical(t, b.healthy, rows, copies)
 	return t
-}
-
-// name returns the name of a row; see Row.Name.
-func name(r *row, job, index bool) string {
-	text := r.task
-	if index || job {
-		text = indexed(r.alloc) + "/" + text
-	}
-	if job {
-		text = event.JobName(r.alloc.Job) + "/" + text
-	}
-	if n := r.alloc.number; n > 1 {
-		text += " #" + strconv.Itoa(n)
-	}
-	return text
-}
-
-// indexed returns GROUP[INDEX].
-func indexed(a *alloc) string {
-	if prefix := a.Job + "."; len(a.Name) > len(prefix) && a.Name[:len(prefix)] == prefix {
-		return a.Name[len(prefix):]
-	}
-	return a.Name
 }
 
 // sorted returns all rows in reading order.
@@ -299,9 +246,6 @@ func (b *Builder) sorted() (rows []*row) {
 	})
 	return rows
 }
-
-// stopped is the status of a run that was stopped.
-const stopped = "stopped"
 
 // status returns how the run is, or how it ended.
 func (b *Builder) status(live bool) string {
@@ -319,4 +263,79 @@ func (b *Builder) status(live bool) string {
 		}
 	}
 	return status
+}
+
+// ofRun adds the mark of an event that concerns no allocation.
+func (b *Builder) ofRun(e event.Event) {
+	m := Mark{Time: e.Time}
+	job := ""
+	switch body := e.Body.(type) {
+	case event.Deployment:
+		job, m.Kind, m.Title, m.Detail = body.Job, Deployment, "deployment "+body.Status, body.Description
+		switch {
+		case body.Status == api.DeploymentStatusFailed:
+			m.Weight = fold.Trouble
+		case body.Canarying, body.Status == api.DeploymentStatusPaused:
+			m.Weight = fold.Setback
+		}
+	case event.Version:
+		job, m.Kind, m.Title = body.Job, Registration, "version "+strconv.FormatUint(body.Number, 10)
+		switch {
+		case body.Stable:
+			m.Detail = "stable"
+		case body.Number > 0:
+			b.updated = e.Time
+		}
+	case event.Evaluation:
+		job, m.Kind, m.Title = body.Job, Evaluation, "evaluation "+string(body.Trigger)
+	case event.Notice:
+		m.Kind, m.Title, m.Detail = Notice, "notice", body.Text
+	}
+	if len(b.ids) > 1 && job != "" {
+		m.Title = job + ": " + m.Title
+	}
+	b.marks.add(m)
+}
+
+// ofAlloc adds the mark of an event that concerns an allocation. It shows with its main
+// task.
+func (b *Builder) ofAlloc(a *alloc, e event.Event) {
+	m := Mark{Time: e.Time}
+	switch body := e.Body.(type) {
+	case event.AllocStatus:
+		m.Kind, m.Title, m.Detail = AllocStatus, "allocation "+body.Status, body.Description
+		if body.Status == api.AllocClientStatusFailed {
+			m.Weight = fold.Trouble
+		}
+	case event.AllocHealth:
+		m.Kind, m.Title, m.Weight = Health, "not healthy", fold.Trouble
+		if body.Healthy {
+			m.Title, m.Weight, m.Good = "healthy", fold.Ordinary, true
+			b.healthy = &verdict{a, e.Time}
+		}
+	case event.Service:
+		m.Kind, m.Title, m.Detail = Service, "service "+body.Name+" deregistered", body.Address
+		if body.Registered {
+			m.Title = "service " + body.Name + " registered"
+		}
+		if body.Address != "" && body.Port > 0 {
+			m.Detail = net.JoinHostPort(body.Address, strconv.Itoa(body.Port))
+		}
+	case event.Check:
+		key := cut(body.Service + "\x00" + body.Check)
+		if a.checks[key] == body.Status {
+			return // only its output is new
+		}
+		if len(a.checks) < maxChecks {
+			a.checks[key] = body.Status
+		}
+		m.Kind, m.Title, m.Detail = Check, "check "+body.Check+": "+body.Status, body.Output
+		switch body.Status {
+		case "failure":
+			m.Weight = fold.Trouble
+		case "success":
+			m.Good = true
+		}
+	}
+	a.marks.add(m)
 }

@@ -9,8 +9,8 @@ import (
 const maxSteps = 6
 
 // critical sets the critical path of a trace, which has copies of the rows.
-func (b *Builder) critical(t *Trace, rows []*row, copies map[*row]*Row) {
-	last, end := b.last(t, rows)
+func critical(t *Trace, healthy *verdict, rows []*row, copies map[*row]*Row) {
+	last, end := lastOf(t, healthy, rows)
 	if last == nil || !end.After(t.Begin) {
 		return
 	}
@@ -25,9 +25,9 @@ func (b *Builder) critical(t *Trace, rows []*row, copies map[*row]*Row) {
 	}
 }
 
-// last returns the row and the moment with which the critical path ends.
-func (b *Builder) last(t *Trace, rows []*row) (last *row, end time.Time) {
-	if h := b.healthy; h != nil && h.main() != nil && (t.Live || t.Status == stopped) {
+// lastOf returns the row and the moment with which the critical path ends.
+func lastOf(t *Trace, healthy *verdict, rows []*row) (last *row, end time.Time) {
+	if h := healthy; h != nil && h.main() != nil && (t.Live || t.Status == stopped) {
 		return h.main(), h.at
 	}
 	for _, r := range rows {

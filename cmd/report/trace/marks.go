@@ -1,16 +1,12 @@
 package trace
 
 import (
-	"net"
 	"slices"
-	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
-	"github.com/hashicorp/nomad/api"
-
 	"taskrun/engine/fold"
-	"taskrun/engine/leaf/event"
 )
 
 // Limits of marks: when there are twice as many as keptMarks, those of the middle that
@@ -88,98 +84,16 @@ func (m *marks) drop() {
 
 func (m *marks) list() []Mark { return slices.Clone(m.kept) }
 
-// ofRun adds the mark of an event that concerns no allocation.
-func (b *Builder) ofRun(e event.Event) {
-	m := Mark{Time: e.Time}
-	job := ""
-	switch body := e.Body.(type) {
-	case event.Deployment:
-		job, m.Kind, m.Title, m.Detail = body.Job, Deployment, "deployment "+body.Status, body.Description
-		switch {
-		case body.Status == api.DeploymentStatusFailed:
-			m.Weight = fold.Trouble
-		case body.Canarying, body.Status == api.DeploymentStatusPaused:
-			m.Weight = fold.Setback
-		}
-	case event.Version:
-		job, m.Kind, m.Title = body.Job, Registration, "version "+strconv.FormatUint(body.Number, 10)
-		switch {
-		case body.Stable:
-			m.Detail = "stable"
-		case body.Number > 0:
-			b.updated = e.Time
-		}
-	case event.Evaluation:
-		job, m.Kind, m.Title = body.Job, Evaluation, "evaluation "+string(body.Trigger)
-	case event.Notice:
-		m.Kind, m.Title, m.Detail = Notice, "notice", body.Text
-	}
-	if len(b.ids) > 1 && job != "" {
-		m.Title = job + ": " + m.Title
-	}
-	b.marks.add(m)
-}
-
-// ofAlloc adds the mark of an event that concerns an allocation. It shows with its main
-// task.
-func (b *Builder) ofAlloc(a *alloc, e event.Event) {
-	m := Mark{Time: e.Time}
-	switch body := e.Body.(type) {
-	case event.AllocStatus:
-		m.Kind, m.Title, m.Detail = AllocStatus, "allocation "+body.Status, body.Description
-		if body.Status == api.AllocClientStatusFailed {
-			m.Weight = fold.Trouble
-		}
-	case event.AllocHealth:
-		m.Kind, m.Title, m.Weight = Health, "not healthy", fold.Trouble
-		if body.Healthy {
-			m.Title, m.Weight, m.Good = "healthy", fold.Ordinary, true
-			b.healthy = &verdict{a, e.Time}
-		}
-	case event.Service:
-		m.Kind, m.Title, m.Detail = Service, "service "+body.Name+" deregistered", body.Address
-		if body.Registered {
-			m.Title = "service " + body.Name + " registered"
-		}
-		if body.Address != "" && body.Port > 0 {
-			m.Detail = net.JoinHostPort(body.Address, strconv.Itoa(body.Port))
-		}
-	case event.Check:
-		key := cut(body.Service + "\x00" + body.Check)
-		if a.checks[key] == body.Status {
-			return // only its output is new
-		}
-		if len(a.checks) < maxChecks {
-			a.checks[key] = body.Status
-		}
-		m.Kind, m.Title, m.Detail = Check, "check "+body.Check+": "+body.Status, body.Output
-		switch body.Status {
-		case "failure":
-			m.Weight = fold.Trouble
-		case "success":
-			m.Good = true
-		}
-	}
-	a.marks.add(m)
-}
-
-// main returns the first main task of an allocation, or else the task that has run for
-// the longest time; nil if there is none.
-func (a *alloc) main() (main *row) {
-	for _, r := range a.rows {
-		if r.stage == Main {
-			return r
-		}
-		if main == nil || r.ran() > main.ran() {
-			main = r
-		}
-	}
-	return main
-}
-
 // join returns two lists of marks as one.
 func join(a, b []Mark) []Mark {
 	all := slices.Concat(a, b)
 	slices.SortStableFunc(all, func(x, y Mark) int { return x.Time.Compare(y.Time) })
 	return all
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }

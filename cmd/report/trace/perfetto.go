@@ -3,6 +3,8 @@ package trace
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -25,10 +27,10 @@ type perfettoEvent struct {
 
 // perfetto writes events of the Chrome trace format.
 type perfetto struct {
-	to    *bufio.Writer
-	begin time.Time
-	begun bool
-	err   error
+	to        *bufio.Writer // which keeps the first error
+	begin     time.Time
+	separator string // before the next event
+	err       error  // of encoding
 }
 
 // Perfetto writes a trace as Chrome trace events, which https://ui.perfetto.dev opens: a
@@ -36,7 +38,7 @@ type perfetto struct {
 // is the run.
 func Perfetto(w io.Writer, t *Trace) error {
 	p := &perfetto{to: bufio.NewWriter(w), begin: t.Begin}
-	p.write(`{"displayTimeUnit":"ms","traceEvents":[`)
+	fmt.Fprint(p.to, `{"displayTimeUnit":"ms","traceEvents":[`)
 	const run = 1
 	p.name("process", run, 0, "run", 0)
 	for _, m := range t.Marks {
@@ -72,31 +74,16 @@ func Perfetto(w io.Writer, t *Trace) error {
 			p.mark(m, pid, tid)
 		}
 	}
-	p.write("\n]}\n")
-	if p.err != nil {
-		return p.err
-	}
-	return p.to.Flush()
-}
-
-func (p *perfetto) write(text string) {
-	if p.err == nil {
-		_, p.err = p.to.WriteString(text)
-	}
+	fmt.Fprint(p.to, "\n]}\n")
+	return errors.Join(p.err, p.to.Flush())
 }
 
 // event writes an event.
 func (p *perfetto) event(e perfettoEvent) {
 	text, err := json.Marshal(e)
-	if p.err == nil {
-		p.err = err
-	}
-	if p.begun {
-		p.write(",")
-	}
-	p.begun = true
-	p.write("\n")
-	p.write(string(visible.JSON(text)))
+	p.err = errors.Join(p.err, err)
+	fmt.Fprintf(p.to, "%s\n%s", p.separator, visible.JSON(text))
+	p.separator = ","
 }
 
 // name names a process or a thread, and sets its place among the others.

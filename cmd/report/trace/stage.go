@@ -13,11 +13,11 @@ var stages = []Stage{Prestart, Sidecar, Main, Poststart, Poststop}
 // rank returns the place of a stage in the lifecycle; that of Unknown is -1.
 func (s Stage) rank() int { return slices.Index(stages, s) }
 
-// stages returns the stages of the tasks of an allocation by name, in the order of the
+// stagesOf returns the stages of the tasks of an allocation by name, in the order of the
 // job; none if its job is not known.
-func (b *Builder) stages(a *event.Alloc) (names []string, of map[string]Stage) {
+func stagesOf(a *event.Alloc, jobs []*api.Job) (names []string, of map[string]Stage) {
 	of = map[string]Stage{}
-	for _, j := range b.jobs {
+	for _, j := range jobs {
 		if !a.Of(*j.ID) {
 			continue
 		}

@@ -31,6 +31,9 @@ type Trace struct {
 	Omitted int
 }
 
+// stopped is the status of a run that was stopped.
+const stopped = "stopped"
+
 // Row is a task of an allocation.
 type Row struct {
 	Alloc *event.Alloc
