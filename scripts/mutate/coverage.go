@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"fmt"
-	"go/token"
 	"path"
 	"regexp"
 	"slices"
@@ -31,14 +30,6 @@ type unit struct {
 // A block is a sequence of statements: from the first position to before the
 // second one.
 type block [2]position
-
-// A position is a line and a column.
-type position [2]int
-
-func positionOf(p token.Position) position { return position{p.Line, p.Column} }
-
-// before reports whether p comes before q.
-func (p position) before(q position) bool { return slices.Compare(p[:], q[:]) < 0 }
 
 // covers reports whether the unit runs the statement of a mutant. What is
 // outside of functions runs with anything of its package.

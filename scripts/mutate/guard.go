@@ -38,3 +38,14 @@ func command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	return cmd
 }
+
+// scratch creates a directory for temporary files and returns an environment in
+// which the go command and the tests use it. As in /tmp, other users can pass
+// through it: some tests need that.
+func scratch() (dir string, env []string, err error) {
+	dir, err = os.MkdirTemp("", "mu") // a short path, because tests create sockets in it
+	if err != nil {
+		return "", nil, err
+	}
+	return dir, append(os.Environ(), "TMPDIR="+dir, "GOTMPDIR="+dir), os.Chmod(dir, 0o711) //nolint:gosec // see above
+}

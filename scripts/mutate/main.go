@@ -24,7 +24,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -55,17 +54,3 @@ func main() {
 		os.Exit(1)
 	}
 }
-
-type options struct {
-	seed        uint64
-	n, parallel int
-	packages    string
-	at, results string
-	coverage    string
-	long        time.Duration // how long tests may take before each of them is measured by itself
-	own         bool
-	timeout     time.Duration
-}
-
-// words returns the package patterns.
-func (o options) words() []string { return strings.Fields(o.packages) }

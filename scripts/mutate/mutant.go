@@ -2,9 +2,8 @@ package main
 
 import (
 	"fmt"
-	"go/ast"
-	"go/parser"
 	"go/token"
+	"slices"
 	"strings"
 )
 
@@ -50,46 +49,10 @@ func (m mutant) apply(src []byte) []byte {
 	return append(out, src[m.end:]...)
 }
 
-// mutants returns every mutant of a file, in the order of the source.
-func mutants(file string, src []byte) ([]mutant, error) {
-	set := token.NewFileSet()
-	tree, err := parser.ParseFile(set, file, src, parser.ParseComments)
-	if err != nil {
-		return nil, err
-	}
-	if ast.IsGenerated(tree) {
-		return nil, nil
-	}
-	var found []mutant
-	f := &finder{set: set, src: src, file: file, found: &found}
-	for _, d := range tree.Decls {
-		f.function, f.results = "-", nil
-		if fn, ok := d.(*ast.FuncDecl); ok {
-			f.function, f.results = name(fn), fn.Type.Results
-		}
-		ast.Walk(f, d)
-	}
-	return found, nil
-}
+// A position is a line and a column.
+type position [2]int
 
-// name returns the name of a function, with its receiver's type.
-func name(fn *ast.FuncDecl) string {
-	if fn.Recv == nil || len(fn.Recv.List) == 0 {
-		return fn.Name.Name
-	}
-	t := fn.Recv.List[0].Type
-	for {
-		switch x := t.(type) {
-		case *ast.StarExpr:
-			t = x.X
-		case *ast.IndexExpr:
-			t = x.X
-		case *ast.IndexListExpr:
-			t = x.X
-		case *ast.Ident:
-			return x.Name + "." + fn.Name.Name
-		default:
-			return fn.Name.Name
-		}
-	}
-}
+func positionOf(p token.Position) position { return position{p.Line, p.Column} }
+
+// before reports whether p comes before q.
+func (p position) before(q position) bool { return slices.Compare(p[:], q[:]) < 0 }

@@ -7,24 +7,6 @@ import (
 	"text/tabwriter"
 )
 
-// count returns how many mutants of a package, or of all, were caught and how
-// many survived.
-func (t *trial) count(of string) (hit, missed int) {
-	for _, r := range t.results {
-		if of != "" && r.Package != of {
-			continue
-		}
-		switch r.Verdict {
-		case caught:
-			hit++
-		case survived:
-			missed++
-		case equivalent, uncompilable:
-		}
-	}
-	return hit, missed
-}
-
 // report shows the survivors, and a table of the packages, worst first.
 func (t *trial) report() {
 	var packages []string

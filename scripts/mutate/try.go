@@ -14,16 +14,6 @@ import (
 	"time"
 )
 
-// A verdict is the result of trying a mutant.
-type verdict string
-
-const (
-	caught       verdict = "caught"
-	survived     verdict = "survived"
-	equivalent   verdict = "equivalent"
-	uncompilable verdict = "uncompilable"
-)
-
 // try runs the tests that depend on a mutant's package, with the mutant. It
 // returns the output of the first one that failed.
 func (t *trial) try(ctx context.Context, p *pkg, m mutant) (v verdict, by string, err error) {
@@ -101,17 +91,6 @@ func (t *trial) covered(ctx context.Context, dir string, env []string, p *pkg, m
 		}
 	}
 	return survived, reason, nil
-}
-
-// scratch creates a directory for temporary files and returns an environment in
-// which the go command and the tests use it. As in /tmp, other users can pass
-// through it: some tests need that.
-func scratch() (dir string, env []string, err error) {
-	dir, err = os.MkdirTemp("", "mu") // a short path, because tests create sockets in it
-	if err != nil {
-		return "", nil, err
-	}
-	return dir, append(os.Environ(), "TMPDIR="+dir, "GOTMPDIR="+dir), os.Chmod(dir, 0o711) //nolint:gosec // see above
 }
 
 // test returns the go command that tests packages.

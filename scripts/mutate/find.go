@@ -2,6 +2,7 @@ package main
 
 import (
 	"go/ast"
+	"go/parser"
 	"go/token"
 )
 
@@ -194,4 +195,48 @@ func (f *finder) add(what string, from, to token.Pos, text string) {
 
 func (f *finder) text(n ast.Node) string {
 	return string(f.src[f.set.Position(n.Pos()).Offset:f.set.Position(n.End()).Offset])
+}
+
+// mutants returns every mutant of a file, in the order of the source.
+func mutants(file string, src []byte) ([]mutant, error) {
+	set := token.NewFileSet()
+	tree, err := parser.ParseFile(set, file, src, parser.ParseComments)
+	if err != nil {
+		return nil, err
+	}
+	if ast.IsGenerated(tree) {
+		return nil, nil
+	}
+	var found []mutant
+	f := &finder{set: set, src: src, file: file, found: &found}
+	for _, d := range tree.Decls {
+		f.function, f.results = "-", nil
+		if fn, ok := d.(*ast.FuncDecl); ok {
+			f.function, f.results = name(fn), fn.Type.Results
+		}
+		ast.Walk(f, d)
+	}
+	return found, nil
+}
+
+// name returns the name of a function, with its receiver's type.
+func name(fn *ast.FuncDecl) string {
+	if fn.Recv == nil || len(fn.Recv.List) == 0 {
+		return fn.Name.Name
+	}
+	t := fn.Recv.List[0].Type
+	for {
+		switch x := t.(type) {
+		case *ast.StarExpr:
+			t = x.X
+		case *ast.IndexExpr:
+			t = x.X
+		case *ast.IndexListExpr:
+			t = x.X
+		case *ast.Ident:
+			return x.Name + "." + fn.Name.Name
+		default:
+			return fn.Name.Name
+		}
+	}
 }
