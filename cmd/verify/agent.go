@@ -44,6 +44,7 @@ type Start struct {
 	Dir   string   // an empty scratch directory
 	Wait  time.Duration
 	Node  Node
+	More  string // configuration besides
 }
 
 // AgentError says that an agent did not start, or has ended.
@@ -73,7 +74,7 @@ func StartAgent(ctx context.Context, o Start) (*Agent, error) {
 		return nil, err
 	}
 	defer log.Close()
-	if err := errors.Join(os.WriteFile(file, []byte(config(o.Dir, p, o.Node)), 0o600), os.Mkdir(sockets, 0o700)); err != nil {
+	if err := errors.Join(os.WriteFile(file, []byte(config(o.Dir, p, o.Node)+o.More), 0o600), os.Mkdir(sockets, 0o700)); err != nil {
 		return nil, err
 	}
 	a.process, err = a.run.Start(process.Spec{

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -39,8 +40,8 @@ func deployments(ctx context.Context, client *api.Client, job string) (got []rec
 
 // alloc describes an allocation; first is the time when the first one was
 // created.
-func (p *player) alloc(ctx context.Context, stub *api.AllocationListStub, first int64) (recording.Alloc, error) {
-	info, _, err := p.client.Allocations().Info(stub.ID, query(ctx))
+func (s *side) alloc(ctx context.Context, stub *api.AllocationListStub, first int64) (recording.Alloc, error) {
+	info, _, err := s.client.Allocations().Info(stub.ID, query(ctx))
 	if err != nil {
 		return recording.Alloc{}, err
 	}
@@ -49,8 +50,8 @@ func (p *player) alloc(ctx context.Context, stub *api.AllocationListStub, first 
 		Previous: info.PreviousAllocation != "", Version: &stub.JobVersion, Created: time.Duration(stub.CreateTime - first).Seconds(),
 		Tasks: map[string]recording.Task{},
 	}
-	if s := stub.DeploymentStatus; s != nil {
-		a.Healthy = s.Healthy
+	if d := stub.DeploymentStatus; d != nil {
+		a.Healthy = d.Healthy
 	}
 	for name, state := range stub.TaskStates {
 		task := recording.Task{State: state.State, Failed: state.Failed, Restarts: int(state.Restarts)}
@@ -59,16 +60,16 @@ func (p *player) alloc(ctx context.Context, stub *api.AllocationListStub, first 
 				At: time.Duration(e.Time - stub.CreateTime).Seconds(), Type: e.Type, Message: e.DisplayMessage, Details: e.Details,
 			})
 		}
-		task.Stdout, task.Stderr = p.read(info, "alloc/logs/"+name+".stdout.0"), p.read(info, "alloc/logs/"+name+".stderr.0")
+		task.Stdout, task.Stderr = s.read(info, "alloc/logs/"+name+".stdout.0"), s.read(info, "alloc/logs/"+name+".stderr.0")
 		a.Tasks[name] = task
 	}
-	if trace := p.read(info, "alloc/data/trace"); trace != "" {
+	if trace := s.read(info, "alloc/data/trace"); trace != "" {
 		a.Trace = &trace
 	}
-	if p.dirs == nil {
+	if s.dirs == nil {
 		return a, nil
 	}
-	found, err := filepath.Glob(p.dirs(stub.ID))
+	found, err := filepath.Glob(s.dirs(stub.ID))
 	if err != nil || len(found) != 1 {
 		return a, err
 	}
@@ -77,8 +78,8 @@ func (p *player) alloc(ctx context.Context, stub *api.AllocationListStub, first 
 }
 
 // read returns a file of an allocation, or "".
-func (p *player) read(alloc *api.Allocation, path string) string {
-	f, err := p.client.AllocFS().Cat(alloc, path, nil)
+func (s *side) read(alloc *api.Allocation, path string) string {
+	f, err := s.client.AllocFS().Cat(alloc, path, nil)
 	if err != nil {
 		return ""
 	}
@@ -117,3 +118,7 @@ func files(dir string) (list []recording.File, err error) {
 	})
 	return list, err
 }
+
+// child matches the end of the IDs of children of periodic and parameterized
+// jobs.
+var child = regexp.MustCompile(`\b(periodic|dispatch)-[0-9]+(-[0-9a-f]+)?`)

@@ -1,16 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -19,20 +14,6 @@ import (
 
 	"taskrun/cmd/report/recording"
 )
-
-// commandTime limits the time of a command.
-const commandTime = time.Minute
-
-// action is an action on a job, and its time.
-type action struct {
-	What    string
-	Seconds float64 // after the previous action
-}
-
-// UnmarshalJSON reads [what, seconds].
-func (a *action) UnmarshalJSON(text []byte) error {
-	return json.Unmarshal(text, &[]any{&a.What, &a.Seconds})
-}
 
 // play runs a job with its actions, and returns a recording.
 func (s *side) play(ctx context.Context, name, dir string, actions []action, settle time.Duration) (got recording.Recording, err error) {
@@ -76,8 +57,6 @@ func (s *side) play(ctx context.Context, name, dir string, actions []action, set
 	}
 	return got, p.end(ctx, settle)
 }
-
-func query(ctx context.Context) *api.QueryOptions { return (&api.QueryOptions{}).WithContext(ctx) }
 
 // player plays one job on one side.
 type player struct {
@@ -155,10 +134,6 @@ func (p *player) act(ctx context.Context, line string) error {
 	}
 }
 
-// child matches the end of the IDs of children of periodic and parameterized
-// jobs.
-var child = regexp.MustCompile(`\b(periodic|dispatch)-[0-9]+(-[0-9a-f]+)?`)
-
 // allocs returns the allocations of the job and of its children, oldest first.
 func (p *player) allocs(ctx context.Context) ([]*api.AllocationListStub, error) {
 	list, _, err := p.client.Jobs().Allocations(p.name, true, query(ctx))
@@ -186,58 +161,6 @@ func (p *player) running(ctx context.Context) (id string, err error) {
 		}
 	}
 	return id, err
-}
-
-// command runs the nomad CLI.
-func (s *side) command(ctx context.Context, dir, line string) recording.Command {
-	ctx, cancel := context.WithTimeout(ctx, commandTime)
-	defer cancel()
-	words, stdin := split(line)
-	c := exec.CommandContext(ctx, s.nomad, words...)
-	var stdout, stderr bytes.Buffer
-	c.Dir, c.Stdin, c.Stdout, c.Stderr = dir, strings.NewReader(stdin), &stdout, &stderr
-	c.Env = append(os.Environ(), "NOMAD_ADDR="+s.address, "NOMAD_NAMESPACE="+s.namespace, "NOMAD_TOKEN=", "NOMAD_CLI_NO_COLOR=1")
-	err := c.Run()
-	code := c.ProcessState.ExitCode()
-	if c.ProcessState == nil || code < 0 {
-		fmt.Fprint(&stderr, err)
-		code = -1
-	}
-	return recording.Command{Line: line, Code: code, Stdout: stdout.String(), Stderr: stderr.String()}
-}
-
-// split splits a line into words and stdin. Quoted words may contain spaces.
-func split(line string) (words []string, stdin string) {
-	line, stdin, _ = strings.Cut(line, " <<< ")
-	for line != "" {
-		var word string
-		if quoted, ok := strings.CutPrefix(line, `"`); ok {
-			word, line, _ = strings.Cut(quoted, `"`)
-			line = strings.TrimPrefix(line, " ")
-		} else {
-			word, line, _ = strings.Cut(line, " ")
-		}
-		words = append(words, word)
-	}
-	return words, stdin
-}
-
-// get reads an object of the API, and indents it.
-func (s *side) get(ctx context.Context, path string) recording.Command {
-	body, err := s.client.Raw().Response(path, query(ctx))
-	if err != nil {
-		return recording.Command{Code: 1, Stderr: err.Error()}
-	}
-	defer body.Close()
-	text, err := io.ReadAll(io.LimitReader(body, 16<<20))
-	var pretty bytes.Buffer
-	if err == nil {
-		err = json.Indent(&pretty, text, "", " ")
-	}
-	if err != nil {
-		return recording.Command{Code: 1, Stderr: err.Error()}
-	}
-	return recording.Command{Stdout: pretty.String()}
 }
 
 // end waits until the job is dead, or nothing has happened for a while, and
