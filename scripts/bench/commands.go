@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,11 +9,6 @@ import (
 
 // commands measures whole processes that run no task.
 func commands(o options, dir string, runners []runner) ([]measure, error) {
-	dir, err := os.MkdirTemp(dir, "commands")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "job.nomad.hcl")
 	if err := os.WriteFile(file, []byte(jobFile([]string{"true"})), 0o600); err != nil {
 		return nil, err
@@ -31,7 +25,7 @@ func commands(o options, dir string, runners []runner) ([]measure, error) {
 			lines["sh -c"] = []string{r.path, "-c", ":"}
 		}
 	}
-	times, cpu := map[string][]float64{}, map[string][]float64{}
+	times, cpu := samples{}, samples{}
 	for i := range o.runs + warmUps {
 		for name, line := range lines {
 			cmd := exec.Command(line[0], line[1:]...)
@@ -44,16 +38,16 @@ func commands(o options, dir string, runners []runner) ([]measure, error) {
 			}
 			if i >= warmUps {
 				times[name] = append(times[name], time.Since(start).Seconds())
-				cpu[name] = append(cpu[name], cpuTime(cmd).Seconds())
+				cpu[name] = append(cpu[name], cpuTime(cmd))
 			}
 		}
 	}
-	version := medians(cpu)
+	version := cpu.medians()
 	version["taskrun"] = version["taskrun version"]
 	delete(version, "taskrun version")
 	return []measure{
 		{
-			what: "validate, the whole process", format: milliseconds, values: medians(times),
+			what: "validate, the whole process", format: milliseconds, values: times.medians(),
 			budgets: []budget{{"", 0.010}},
 		},
 		{
@@ -66,9 +60,9 @@ func commands(o options, dir string, runners []runner) ([]measure, error) {
 // upOfTrue measures the CPU time of a runner and all its processes for a task
 // that does nothing.
 func upOfTrue(o options, dir string, runners []runner) ([]measure, error) {
-	cpu := map[string][]float64{}
+	cpu := samples{}
 	err := inTurns(o.runs+warmUps, runners, func(turn int, r runner) error {
-		if r.start != nil {
+		if r.agent != nil {
 			return nil // most of it is used by the agent
 		}
 		dir, err := os.MkdirTemp(dir, "cpu")
@@ -76,29 +70,23 @@ func upOfTrue(o options, dir string, runners []runner) ([]measure, error) {
 			return err
 		}
 		defer os.RemoveAll(dir)
-		cmd, err := r.command(dir, []string{"true"})
-		if err != nil {
-			return err
+		cmd, _, err := r.start(dir, nil, "true")
+		if err == nil {
+			err = finished(cmd)
 		}
-		if err := cmd.Run(); err != nil {
-			return fmt.Errorf("%q: %w", cmd.Args, err)
+		if turn >= warmUps && err == nil {
+			cpu.add(r, cpuTime(cmd))
 		}
-		if turn >= warmUps {
-			cpu[r.name] = append(cpu[r.name], cpuTime(cmd).Seconds())
-		}
-		return nil
+		return err
 	})
-	if err != nil {
-		return nil, err
-	}
 	return []measure{{
-		what: "up of true, CPU", format: milliseconds, values: medians(cpu),
+		what: "up of true, CPU", format: milliseconds, values: cpu.medians(),
 		budgets: []budget{{"hivemind", 4}},
-	}}, nil
+	}}, err
 }
 
 // cpuTime returns the CPU time of a command that has ended, including all
-// processes that it waited for.
-func cpuTime(cmd *exec.Cmd) time.Duration {
-	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+// processes that it waited for, in seconds.
+func cpuTime(cmd *exec.Cmd) float64 {
+	return (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
 }

@@ -19,12 +19,6 @@ import (
 	"strings"
 )
 
-type options struct {
-	runs  int // of short measurements
-	tasks int
-	mib   int // of output
-}
-
 func main() {
 	var o options
 	flag.IntVar(&o.runs, "runs", 30, "runs of what takes milliseconds; the median counts")

@@ -7,8 +7,17 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
+	"time"
 )
+
+type options struct {
+	runs  int // of short measurements
+	tasks int
+	mib   int // of output
+}
+
+// warmUps are the first runs of short measurements, which do not count.
+const warmUps = 3
 
 // A runner is a program that runs tasks, which are shell command lines, until
 // they have ended.
@@ -18,9 +27,9 @@ type runner struct {
 	file func(tasks []string) string     // the text of its file
 	args func(dir, file string) []string // its arguments; dir is empty
 
-	// start starts the runner's agent and returns a function that stops it; nil
+	// agent starts the runner's agent and returns a function that stops it; nil
 	// if the runner has none.
-	start func() (stop func(), err error)
+	agent func() (stop func(), err error)
 
 	// exec returns the command line that runs a command in the first task; nil
 	// if the runner cannot.
@@ -38,13 +47,31 @@ func (r runner) command(dir string, tasks []string) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// taskrun is the runner under test, with one of its views.
-func taskrun(path, view string) runner {
-	return runner{name: "taskrun", path: path, file: jobFile, args: func(dir, file string) []string {
-		return []string{"up", "--output", view, "--data-dir", filepath.Join(dir, "data"), file}
-	}, exec: func(command []string) []string {
-		return append([]string{path, "exec", "t0", "--"}, command...)
-	}}
+// start starts that command, and returns when. Without an environment it has that
+// of this process.
+func (r runner) start(dir string, env []string, tasks ...string) (cmd *exec.Cmd, began time.Time, err error) {
+	if cmd, err = r.command(dir, tasks); err != nil {
+		return nil, began, err
+	}
+	cmd.Env = env
+	began = time.Now()
+	return cmd, began, cmd.Start()
+}
+
+// finished waits for a runner to end successfully.
+func finished(cmd *exec.Cmd) error {
+	if err := cmd.Wait(); err != nil {
+		return fmt.Errorf("%q: %w", cmd.Args, err)
+	}
+	return nil
+}
+
+// stop stops a runner like Ctrl-C, and kills it if it does not stop.
+func stop(cmd *exec.Cmd) {
+	late := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	defer late.Stop()
+	_ = cmd.Process.Signal(os.Interrupt) // it may have ended
+	_ = cmd.Wait()                       // its exit code does not matter
 }
 
 // inTurns calls f n times for each runner. Runners take turns, in another order
@@ -52,7 +79,7 @@ func taskrun(path, view string) runner {
 // come last and one at a time: the agent is busy even after its tasks have
 // ended.
 func inTurns(n int, runners []runner, f func(turn int, r runner) error) error {
-	alone := func(r runner) bool { return r.start != nil }
+	alone := func(r runner) bool { return r.agent != nil }
 	crowd := slices.DeleteFunc(slices.Clone(runners), alone)
 	for turn := range n {
 		rand.Shuffle(len(crowd), func(i, j int) { crowd[i], crowd[j] = crowd[j], crowd[i] })
@@ -74,7 +101,7 @@ func inTurns(n int, runners []runner, f func(turn int, r runner) error) error {
 }
 
 func withAgent(n int, r runner, f func(turn int, r runner) error) error {
-	stop, err := r.start()
+	stop, err := r.agent()
 	if err != nil {
 		return err
 	}
@@ -87,72 +114,21 @@ func withAgent(n int, r runner, f func(turn int, r runner) error) error {
 	return nil
 }
 
-// shell runs the tasks as background jobs of one sh.
-func shell() runner {
-	return runner{name: "sh -c", path: "/bin/sh", file: shellScript, args: func(_, file string) []string {
-		return []string{file}
-	}, exec: func(command []string) []string {
-		return append([]string{"/bin/sh", "-c", `"$@"`, "sh"}, command...)
-	}}
+// samples are what was measured, by the name of the runner.
+type samples map[string][]float64
+
+func (s samples) add(r runner, value float64) { s[r.name] = append(s[r.name], value) }
+
+func (s samples) medians() map[string]float64 {
+	values := map[string]float64{}
+	for name, list := range s {
+		values[name] = median(list)
+	}
+	return values
 }
 
-// peers returns the runners whose paths are set.
-func peers() []runner {
-	all := []runner{
-		{name: "hivemind", path: os.Getenv("HIVEMIND"), file: procfile, args: func(_, file string) []string {
-			return []string{file}
-		}},
-		{name: "goreman", path: os.Getenv("GOREMAN"), file: procfile, args: func(_, file string) []string {
-			return []string{"-rpc-server=false", "-f", file, "start"}
-		}},
-		{name: "process-compose", path: os.Getenv("PROCESS_COMPOSE"), file: composeFile, args: func(_, file string) []string {
-			return []string{"-t=false", "--no-server", "--disable-dotenv", "-L", os.DevNull, "-f", file}
-		}},
-	}
-	if path := os.Getenv("NOMAD"); path != "" {
-		all = append(all, nomad(path))
-	}
-	return slices.DeleteFunc(all, func(r runner) bool { return r.path == "" })
-}
-
-func shellScript(tasks []string) string {
-	if len(tasks) == 1 {
-		return tasks[0] + "\n"
-	}
-	return "(" + strings.Join(tasks, ") &\n(") + ") &\nwait\n"
-}
-
-func jobFile(tasks []string) string {
-	var b strings.Builder
-	b.WriteString("job \"bench\" {\n  type = \"batch\"\n  group \"g\" {\n")
-	for i, task := range tasks {
-		fmt.Fprintf(&b, `
-    task "t%d" {
-      driver = "raw_exec"
-      config {
-        command = "/bin/sh"
-        args    = ["-c", %q]
-      }
-    }
-`, i, task)
-	}
-	b.WriteString("  }\n}\n")
-	return b.String()
-}
-
-func procfile(tasks []string) string {
-	var b strings.Builder
-	for i, task := range tasks {
-		fmt.Fprintf(&b, "t%d: %s\n", i, task)
-	}
-	return b.String()
-}
-
-func composeFile(tasks []string) string {
-	var b strings.Builder
-	b.WriteString("version: \"0.5\"\nprocesses:\n")
-	for i, task := range tasks {
-		fmt.Fprintf(&b, "  t%d:\n    command: %q\n", i, task)
-	}
-	return b.String()
+func median(values []float64) float64 {
+	values = slices.Sorted(slices.Values(values))
+	n := len(values)
+	return (values[(n-1)/2] + values[n/2]) / 2
 }

@@ -41,16 +41,12 @@ func saved(_ options, dir string, runners []runner) ([]measure, error) {
 // saveTimes saves a file several times, in place and by a rename in turns, and
 // returns the seconds until the new task acts.
 func saveTimes(dir, taskrun, file, build string) ([]float64, error) {
-	dir, err := os.MkdirTemp(dir, "save")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
 	bell, err := newBell(dir)
 	if err != nil {
 		return nil, err
 	}
 	defer bell.close()
+	dir = bell.dir
 	texts := map[string]func(n int) string{
 		"job.nomad.hcl": func(n int) string {
 			return fmt.Sprintf("job \"saved\" {\n  group \"g\" {\n    task \"t\" {\n      driver = \"raw_exec\"\n      config {\n        command = \"/bin/sh\"\n"+

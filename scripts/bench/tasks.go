@@ -35,7 +35,7 @@ func manyTasks(o options, dir string, runners []runner) ([]measure, error) {
 		m.values = map[string]float64{}
 	}
 	for _, r := range runners {
-		if r.start != nil {
+		if r.agent != nil {
 			continue // the tasks are run by another process than the one that was started
 		}
 		c, err := oneCrowd(o, dir, r)
@@ -50,23 +50,15 @@ func manyTasks(o options, dir string, runners []runner) ([]measure, error) {
 }
 
 func oneCrowd(o options, dir string, r runner) (crowd, error) {
-	dir, err := os.MkdirTemp(dir, "tasks")
-	if err != nil {
-		return crowd{}, err
-	}
-	defer os.RemoveAll(dir)
 	bell, err := newBell(dir)
 	if err != nil {
 		return crowd{}, err
 	}
 	defer bell.close()
 	mark := fmt.Sprintf("86400.%d", time.Now().UnixNano())
-	cmd, err := r.command(dir, slices.Repeat([]string{bell.ring() + "; exec sleep " + mark}, o.tasks))
+	tasks := slices.Repeat([]string{bell.ring() + "; exec sleep " + mark}, o.tasks)
+	cmd, start, err := r.start(bell.dir, nil, tasks...)
 	if err != nil {
-		return crowd{}, err
-	}
-	start := time.Now()
-	if err := cmd.Start(); err != nil {
 		return crowd{}, err
 	}
 	defer killMarked(r.name, mark)
