@@ -31,7 +31,8 @@ const leaves = "engine/leaf/*"
 var floors = []floor{
 	{".", "cmd", "...", "hands over and exits; its tests see the whole house"},
 	{"scripts/differ", "cmd/report/recording cmd/verify jobspec/stub", "", "a tool of its own; what it records, taskrun diff reads, and it starts its agent as verify does"},
-	{"scripts/bench", "cmd/verify", "", "it starts its agent as verify does"},
+	{"scripts/acceptance", "cmd/verify", "", "it starts agents as verify does"},
+	{"scripts/bench", "cmd/verify", "", "likewise"},
 	{"scripts/manpages", "cmd", "", "a tool of its own; the man pages are those of the commands"},
 	{"scripts/...", "", "", "tools are programs of their own"},
 

@@ -23,8 +23,6 @@ const (
 // outputLines is how many of the last lines of a failed test are shown.
 const outputLines = 15
 
-func (t test) String() string { return t.suite + " " + t.name }
-
 func (r result) print(out io.Writer) {
 	fmt.Fprintf(out, "%-8s %v", r.outcome, r.test)
 	switch {
@@ -99,4 +97,17 @@ func compare(out io.Writer, expected map[string]outcome, results []result) (same
 		}
 	}
 	return same
+}
+
+// result is the outcome of a test; output is that of a failed one.
+type result struct {
+	test
+	outcome outcome
+	output  string
+	took    time.Duration
+}
+
+func (r result) failed(output string) result {
+	r.outcome, r.output = failed, output
+	return r
 }

@@ -14,24 +14,24 @@ import (
 	"time"
 )
 
-// nomadOnPath returns a PATH on which nomad starts taskrun agent, or the real
-// Nomad agent of the options.
-func nomadOnPath(ctx context.Context, opts options, scratch string) (string, error) {
-	dir := filepath.Join(scratch, "bin")
-	if err := os.Mkdir(dir, 0o755); err != nil {
+// makeNomad returns a folder with a command nomad, which starts taskrun agent, or
+// the real Nomad agent of the options.
+func makeNomad(ctx context.Context, opts options, scratch string) (bin string, err error) {
+	bin = filepath.Join(scratch, "bin")
+	if err := os.Mkdir(bin, 0o755); err != nil {
 		return "", err
 	}
-	file, path := filepath.Join(dir, "nomad"), dir+string(os.PathListSeparator)+os.Getenv("PATH")
+	file := filepath.Join(bin, "nomad")
 	if opts.nomad != "" {
 		program, err := filepath.Abs(opts.nomad)
 		if err == nil {
 			err = os.Symlink(program, file)
 		}
-		return path, err
+		return bin, err
 	}
 	program, err := filepath.Abs(opts.taskrun)
 	if opts.taskrun == "" {
-		program = filepath.Join(dir, "taskrun")
+		program = filepath.Join(bin, "taskrun")
 		c := exec.CommandContext(ctx, "go", "build", "-o", program, "taskrun")
 		c.Stderr = os.Stderr
 		err = c.Run()
@@ -41,19 +41,11 @@ func nomadOnPath(ctx context.Context, opts options, scratch string) (string, err
 	}
 	// The suites send no token.
 	script := fmt.Sprintf("#!/bin/sh\n[ \"$1\" = -version ] && exec echo 'Nomad v2.0.6'\nexec '%s' \"$@\" --no-token\n", program)
-	return path, os.WriteFile(file, []byte(script), 0o700)
-}
-
-// result is the outcome of a test; output is that of a failed one.
-type result struct {
-	test
-	outcome outcome
-	output  string
-	took    time.Duration
+	return bin, os.WriteFile(file, []byte(script), 0o700)
 }
 
 // playAll runs the tests, several at a time, and prints the outcome of each.
-func playAll(ctx context.Context, opts options, s suite, tests []test, scratch, path string) []result {
+func playAll(ctx context.Context, opts options, s suite, tests []test, scratch, bin string) []result {
 	results := make([]result, len(tests))
 	slots := make(chan struct{}, opts.parallel)
 	var all sync.WaitGroup
@@ -62,7 +54,7 @@ func playAll(ctx context.Context, opts options, s suite, tests []test, scratch, 
 		slots <- struct{}{}
 		all.Go(func() {
 			defer func() { <-slots }()
-			results[i] = play(ctx, opts, s, t, filepath.Join(scratch, fmt.Sprint(s.name[:1], i)), path)
+			results[i] = play(ctx, opts, s, t, filepath.Join(scratch, fmt.Sprint(s.name[:1], i)), bin)
 			printing.Lock()
 			defer printing.Unlock()
 			results[i].print(os.Stdout)
@@ -73,13 +65,13 @@ func playAll(ctx context.Context, opts options, s suite, tests []test, scratch, 
 }
 
 // play runs one test in a folder of its own.
-func play(ctx context.Context, opts options, s suite, t test, dir, path string) result {
+func play(ctx context.Context, opts options, s suite, t test, dir, bin string) result {
 	r := result{test: t, outcome: leftOut}
 	if t.why != "" || ctx.Err() != nil {
 		return r
 	}
 	began := time.Now()
-	env := environment(dir, path)
+	env := environment(dir, bin)
 	for _, sub := range []string{"tmp", "home", "run", "data"} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
 			return r.failed(err.Error())
@@ -89,7 +81,7 @@ func play(ctx context.Context, opts options, s suite, t test, dir, path string) 
 	ctx, cancel := context.WithTimeout(ctx, opts.timeout)
 	defer cancel()
 	if !s.ownAgent {
-		address, stop, err := startAgent(ctx, dir, env)
+		address, stop, err := startAgent(ctx, bin, dir, env)
 		if err != nil {
 			return r.failed(err.Error())
 		}
@@ -121,14 +113,9 @@ func play(ctx context.Context, opts options, s suite, t test, dir, path string) 
 // skip finds the reason of a test that skips itself.
 var skip = regexp.MustCompile(`(?m)^(?:.*_test\.go:\d+: (.*)\n)?--- SKIP: `)
 
-func (r result) failed(output string) result {
-	r.outcome, r.output = failed, output
-	return r
-}
-
 // environment returns the environment of a test and of its agent: nothing of the
 // user's own AWS, Nomad, taskrun and Terraform.
-func environment(dir, path string) []string {
+func environment(dir, bin string) []string {
 	var env []string
 	for _, v := range os.Environ() {
 		name, _, _ := strings.Cut(v, "=")
@@ -138,7 +125,7 @@ func environment(dir, path string) []string {
 			env = append(env, v)
 		}
 	}
-	return append(env, "PATH="+path, "HOME="+filepath.Join(dir, "home"), "TMPDIR="+filepath.Join(dir, "tmp"),
+	return append(env, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "HOME="+filepath.Join(dir, "home"), "TMPDIR="+filepath.Join(dir, "tmp"),
 		"XDG_RUNTIME_DIR="+filepath.Join(dir, "run"))
 }
 

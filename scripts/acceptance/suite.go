@@ -144,3 +144,5 @@ func (s *suite) why(name string) string {
 	}
 	return ""
 }
+
+func (t test) String() string { return t.suite + " " + t.name }
