@@ -156,7 +156,7 @@ type home struct {
 var homes = []home{
 	{"testing", "cmd/bubble drivers/drivertest drivers/docker/dockertest", "...", "virtual time needs a test to run in; and what tests share"},
 
-	{"github.com/hashicorp/nomad/api", "cmd/... engine/... hooks/... drivers/... jobspec/... scripts/differ", ".", "the model of a job, everywhere; recorded actions go through its client"},
+	{"github.com/hashicorp/nomad/api", "cmd/... engine/... hooks/... drivers/... jobspec/... scripts/crash scripts/differ", ".", "the model of a job, everywhere; recorded actions and random orders go through its client"},
 
 	{"github.com/spf13/cobra", "cmd", "scripts/manpages", "the command tree"},
 	{"github.com/spf13/cobra/doc", "scripts/manpages", "", "man pages; its initialization would cost every command"},

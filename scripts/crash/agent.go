@@ -5,79 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
-	"net/http"
 	"os"
-	"path/filepath"
 	"strconv"
-	"strings"
-	"sync"
 	"syscall"
 	"time"
 )
-
-const (
-	agentJobs   = 20
-	agentOrders = 60
-)
-
-// agentRound is a round of an agent: random orders for its jobs, while the agent
-// is killed.
-type agentRound struct {
-	*round
-	agent *client
-	jobs  []*agentJob
-	// dispatched counts the dispatched jobs: those the agent answered, and those
-	// whose answer a kill has prevented.
-	dispatched, perhaps int
-	values              int // each version of a job and each variable has another value
-	variable            string
-
-	mu    sync.Mutex
-	kills int
-	// alone counts the deaths of agent and keeper together. Nobody sees how the
-	// tasks of that moment end, and the next agent runs them again.
-	alone int
-}
-
-// agentJob is a job and the state in which it must be.
-type agentJob struct {
-	id      string
-	version int // the newest one that was seen
-	state   jobState
-}
-
-// jobState is what an order changes of a job.
-type jobState struct {
-	Exists, Stopped bool
-	Value           string
-	Count           int
-}
-
-func newAgentRound(dir, program string, random *rand.Rand) (*agentRound, error) {
-	r, err := newRound(dir, program, random)
-	if err != nil {
-		return nil, err
-	}
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	defer free.Close()
-	a := &agentRound{round: r, agent: newClient(free.Addr().String())}
-	for i := range agentJobs {
-		a.jobs = append(a.jobs, &agentJob{id: fmt.Sprint("job", i)})
-	}
-	return a, nil
-}
-
-func (a *agentRound) start() error {
-	out, err := a.command("agent", "-d", "--http", a.agent.address, "--no-token").CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("agent -d: %w: %s", err, out)
-	}
-	return a.agent.wait()
-}
 
 // playAgent plays one round, and returns how many times it killed the agent.
 func (a *agentRound) playAgent() (kills int, err error) {
@@ -126,17 +58,6 @@ func (a *agentRound) playAgent() (kills int, err error) {
 		return 0, fmt.Errorf("agent stop: %w: %s", err, out)
 	}
 	return 0, a.nothingLeft()
-}
-
-func (a *agentRound) agentLog() string {
-	out, _ := a.command("agent", "status").CombinedOutput()
-	logs, _ := filepath.Glob(filepath.Join(a.dir, "data", "agent", "*.log")) // the pattern is valid
-	var text strings.Builder
-	text.Write(out)
-	for _, log := range logs {
-		text.WriteString(tail(log))
-	}
-	return text.String()
 }
 
 // killRepeatedly kills the agent at random moments: mostly the agent alone, which
@@ -188,121 +109,13 @@ func alive(pid int) bool {
 	return err == nil && !bytes.Contains(status, []byte("\nState:\tZ"))
 }
 
-// running returns the processes of the keeper and of the agent, or 0.
-func (a *agentRound) running() (keeper, agent int) {
-	records, _ := filepath.Glob(filepath.Join(a.sockets(), "*-*.run")) // the pattern is valid
-	for _, file := range records {
-		name, _, _ := strings.Cut(filepath.Base(file), "-")
-		if pid := a.engine(name); pid != 0 {
-			keeper, _ = strconv.Atoi(name)
-			return keeper, pid
-		}
-	}
-	return 0, 0
-}
-
-// order gives the agent a random order. If a kill prevents the answer, the order
-// is either carried out or not.
-func (a *agentRound) order() error {
-	job := a.jobs[a.random.IntN(len(a.jobs))]
-	was, now := job.state, job.state
-	a.values++
-	value := fmt.Sprint("v", a.values)
-	var err error
-	switch n := a.random.IntN(10); {
-	case n < 5 || !was.Exists:
-		now = jobState{Exists: true, Value: value, Count: 1 + a.random.IntN(2)}
-		err = a.agent.write("PUT", "/v1/jobs", serviceJob(job.id, now), nil)
-	case n == 5:
-		now.Stopped = true
-		err = a.agent.write("DELETE", "/v1/job/"+job.id, nil, nil)
-	case n == 6:
-		now = jobState{}
-		err = a.agent.write("DELETE", "/v1/job/"+job.id+"?purge=true", nil, nil)
-	case n == 7 && !was.Stopped:
-		now.Count = 3 - was.Count
-		body := map[string]any{"Count": now.Count, "Target": map[string]string{"Group": "g"}}
-		err = a.agent.write("PUT", "/v1/job/"+job.id+"/scale", body, nil)
-		if r := new(refusal); errors.As(err, &r) && r.code == http.StatusBadRequest {
-			return nil // a deployment is active
-		}
-	case n == 8:
-		return a.putVariable(value)
-	default:
-		return a.dispatch()
-	}
-	if !errors.Is(err, errNoAnswer) {
-		if err == nil {
-			job.state = now
-			err = a.compare(job, now)
-		}
-		return err
-	}
-	if err := a.agent.wait(); err != nil {
-		return err
-	}
-	return a.compare(job, was, now)
-}
-
-// compare checks that a job is in one of the states, and sets it.
-func (a *agentRound) compare(job *agentJob, states ...jobState) error {
-	got, version, err := a.agent.job(job.id)
-	for errors.Is(err, errNoAnswer) {
-		if err = a.agent.wait(); err == nil {
-			got, version, err = a.agent.job(job.id)
-		}
-	}
+func playAgentRound(dir string, i int, seed uint64, program string) (kills int, err error) {
+	r, err := newAgentRound(dir, program, rand.New(rand.NewPCG(seed, uint64(i))))
 	if err != nil {
-		return err
+		return 0, err
 	}
-	if got.Exists && job.state.Exists && version < job.version {
-		return fmt.Errorf("%s has version %d after version %d", job.id, version, job.version)
+	if kills, err = r.playAgent(); err != nil {
+		return kills, err
 	}
-	job.version = version
-	for _, s := range states {
-		if got == s {
-			job.state = s
-			return nil
-		}
-	}
-	return fmt.Errorf("%s is %+v, want one of %+v", job.id, got, states)
-}
-
-func (a *agentRound) putVariable(value string) error {
-	was := a.variable
-	err := a.agent.write("PUT", "/v1/var/crash", map[string]any{
-		"Path": "crash", "Items": map[string]string{"value": value},
-	}, nil)
-	if err == nil {
-		a.variable = value
-		return nil
-	}
-	if !errors.Is(err, errNoAnswer) {
-		return err
-	}
-	for errors.Is(err, errNoAnswer) {
-		if err = a.agent.wait(); err == nil {
-			a.variable, err = a.agent.variable()
-		}
-	}
-	if err == nil && a.variable != was && a.variable != value {
-		err = fmt.Errorf("the variable is %q, want %q or %q", a.variable, was, value)
-	}
-	return err
-}
-
-func (a *agentRound) registerParameterized() error {
-	return a.agent.write("PUT", "/v1/jobs", dispatchedJob(a.starts), nil)
-}
-
-func (a *agentRound) dispatch() error {
-	err := a.agent.write("PUT", "/v1/job/once/dispatch", map[string]any{}, nil)
-	if errors.Is(err, errNoAnswer) {
-		a.perhaps++
-		return a.agent.wait()
-	}
-	if err == nil {
-		a.dispatched++
-	}
-	return err
+	return kills, os.RemoveAll(r.dir)
 }

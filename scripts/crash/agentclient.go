@@ -1,17 +1,13 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"os"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
+
+	"github.com/hashicorp/nomad/api"
 )
 
 // errNoAnswer is a request without an answer: the agent was killed.
@@ -19,25 +15,26 @@ var errNoAnswer = errors.New("no answer")
 
 // client sends requests to an agent, and checks that indexes never fall.
 type client struct {
-	address string
-	http    *http.Client
+	raw *api.Raw
 
 	mu      sync.Mutex
 	indexes map[string]uint64 // of each path
 	written uint64            // the index of the last write
 }
 
-func newClient(address string) *client {
-	return &client{
-		address: address, indexes: map[string]uint64{},
-		http: &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}},
+func newClient(address string) (*client, error) {
+	connection := &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}
+	c, err := api.NewClient(&api.Config{Address: "http://" + address, HttpClient: connection})
+	if err != nil {
+		return nil, err
 	}
+	return &client{raw: c.Raw(), indexes: map[string]uint64{}}, nil
 }
 
 // wait waits until the agent answers.
 func (c *client) wait() error {
 	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		err := c.read("/v1/agent/health", nil)
+		err := c.read("/v1/agent/health", new(any))
 		if err == nil {
 			return nil
 		}
@@ -48,72 +45,56 @@ func (c *client) wait() error {
 }
 
 func (c *client) read(path string, into any) error {
-	index, err := c.send("GET", path, nil, into)
-	if err != nil || index == 0 {
-		return err
+	meta, err := c.raw.Query(path, into, nil)
+	if err != nil {
+		return answered("GET "+path, err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if index < c.indexes[path] {
-		return fmt.Errorf("GET %s: index %d after %d", path, index, c.indexes[path])
+	if meta.LastIndex > 0 && meta.LastIndex < c.indexes[path] {
+		return fmt.Errorf("GET %s: index %d after %d", path, meta.LastIndex, c.indexes[path])
 	}
-	c.indexes[path] = index
+	c.indexes[path] = max(c.indexes[path], meta.LastIndex)
 	return nil
 }
 
-func (c *client) write(method, path string, body, into any) error {
-	index, err := c.send(method, path, body, into)
+func (c *client) put(path string, body any) error {
+	meta, err := c.raw.Write(path, body, nil, nil)
+	return c.wrote("PUT "+path, meta, err)
+}
+
+func (c *client) remove(path string) error {
+	meta, err := c.raw.Delete(path, nil, nil)
+	return c.wrote("DELETE "+path, meta, err)
+}
+
+func (c *client) wrote(what string, meta *api.WriteMeta, err error) error {
 	if err != nil {
-		return err
+		return answered(what, err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if index <= c.written {
-		return fmt.Errorf("%s %s: index %d after %d", method, path, index, c.written)
+	if meta.LastIndex <= c.written {
+		return fmt.Errorf("%s: index %d after %d", what, meta.LastIndex, c.written)
 	}
-	c.written = index
+	c.written = meta.LastIndex
 	return nil
 }
 
-func (c *client) send(method, path string, body, into any) (index uint64, err error) {
-	var text bytes.Buffer
-	if body != nil {
-		if err := json.NewEncoder(&text).Encode(body); err != nil {
-			return 0, err
-		}
+// answered returns the error of a request, which is errNoAnswer unless the agent
+// has refused it.
+func answered(what string, err error) error {
+	if statusOf(err) == 0 {
+		return fmt.Errorf("%w: %w", errNoAnswer, err)
 	}
-	request, err := http.NewRequest(method, "http://"+c.address+path, &text)
-	if err != nil {
-		return 0, err
-	}
-	answer, err := c.http.Do(request)
-	if err != nil {
-		return 0, fmt.Errorf("%w: %w", errNoAnswer, err)
-	}
-	defer answer.Body.Close()
-	got, err := io.ReadAll(answer.Body)
-	if err != nil {
-		return 0, fmt.Errorf("%w: %w", errNoAnswer, err)
-	}
-	if answer.StatusCode != http.StatusOK {
-		return 0, &refusal{answer.StatusCode, fmt.Sprintf("%s %s: %s: %s", method, path, answer.Status, got)}
-	}
-	if into != nil {
-		if err := json.Unmarshal(got, into); err != nil {
-			return 0, fmt.Errorf("%s %s: %w", method, path, err)
-		}
-	}
-	index, _ = strconv.ParseUint(answer.Header.Get("X-Nomad-Index"), 10, 64) // none: 0
-	return index, nil
+	return fmt.Errorf("%s: %w", what, err)
 }
 
-// refusal is an answer that is an error.
-type refusal struct {
-	code int
-	text string
+// statusOf returns the status of an answer that is an error; 0 for other errors.
+func statusOf(err error) int {
+	refused, _ := errors.AsType[api.UnexpectedResponseError](err)
+	return refused.StatusCode()
 }
-
-func (r *refusal) Error() string { return r.text }
 
 // job returns the state and the version of a job.
 func (c *client) job(id string) (state jobState, version int, err error) {
@@ -124,7 +105,7 @@ func (c *client) job(id string) (state jobState, version int, err error) {
 		TaskGroups []struct{ Count int }
 	}
 	err = c.read("/v1/job/"+id, &got)
-	if r := new(refusal); errors.As(err, &r) && r.code == http.StatusNotFound {
+	if statusOf(err) == http.StatusNotFound {
 		return jobState{}, 0, nil
 	}
 	if err != nil || len(got.TaskGroups) != 1 {
@@ -137,7 +118,7 @@ func (c *client) job(id string) (state jobState, version int, err error) {
 func (c *client) variable() (string, error) {
 	var got struct{ Items map[string]string }
 	err := c.read("/v1/var/crash", &got)
-	if r := new(refusal); errors.As(err, &r) && r.code == http.StatusNotFound {
+	if statusOf(err) == http.StatusNotFound {
 		return "", nil
 	}
 	return got.Items["value"], err
@@ -174,12 +155,9 @@ func dispatchedJob(starts string) any {
 	}}
 }
 
-// tail returns the end of a file.
-func tail(file string) string {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return err.Error()
-	}
-	lines := strings.Split(string(text), "\n")
-	return strings.Join(lines[max(0, len(lines)-40):], "\n")
+// jobState is what an order changes of a job.
+type jobState struct {
+	Exists, Stopped bool
+	Value           string
+	Count           int
 }

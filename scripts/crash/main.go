@@ -94,10 +94,6 @@ func killBelow(dir string) {
 	}
 }
 
-// playFunc plays one round in a folder, and returns how many times it killed an
-// engine.
-type playFunc func(dir string, i int, seed uint64, program string) (kills int, err error)
-
 // atOnce is how many rounds are played concurrently: most of a round is
 // waiting.
 const atOnce = 4
@@ -124,26 +120,4 @@ func rounds(dir string, n int, seed uint64, program string, play playFunc) error
 	}
 	group.Wait()
 	return errors.Join(errs...)
-}
-
-func playRound(dir string, i int, seed uint64, program string) (kills int, err error) {
-	r, err := newRound(dir, program, rand.New(rand.NewPCG(seed, uint64(i))))
-	if err != nil {
-		return 0, err
-	}
-	if kills, err = r.play(i%5 == 4); err != nil {
-		return kills, err
-	}
-	return kills, os.RemoveAll(r.dir)
-}
-
-func playAgentRound(dir string, i int, seed uint64, program string) (kills int, err error) {
-	r, err := newAgentRound(dir, program, rand.New(rand.NewPCG(seed, uint64(i))))
-	if err != nil {
-		return 0, err
-	}
-	if kills, err = r.playAgent(); err != nil {
-		return kills, err
-	}
-	return kills, os.RemoveAll(r.dir)
 }

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// maxKills is one less than the number of deaths after which the keeper gives
+// up.
+const maxKills = 4
+
+// play plays one round, in the foreground or the background, and returns how
+// many times it killed the engine.
+func (r *round) play(foreground bool) (kills int, err error) {
+	if foreground {
+		if err := errors.Join(r.killForeground(), r.noProcesses()); err != nil {
+			return 1, err
+		}
+		// If the engine died before it had a keeper, the next command cleans
+		// up.
+		out, err := r.command("ps").CombinedOutput()
+		if err != nil {
+			return 1, fmt.Errorf("ps: %w: %s", err, out)
+		}
+		return 1, r.nothingLeft()
+	}
+	out, err := r.command("up", "--detach", "--output", "json").Output()
+	if err != nil {
+		return 0, fmt.Errorf("up --detach: %w", err)
+	}
+	var run struct {
+		Socket string `json:"socket"`
+		RunDir string `json:"run_dir"`
+		Log    string `json:"log"`
+	}
+	if err := json.Unmarshal(out, &run); err != nil {
+		return 0, fmt.Errorf("%s: %w", out, err)
+	}
+	defer func() {
+		if err != nil {
+			text, _ := os.ReadFile(run.Log)
+			err = fmt.Errorf("%w\nits log:\n%s", err, text)
+			r.killAll()
+		}
+	}()
+	keeper := strings.TrimSuffix(run.Socket[strings.LastIndexByte(run.Socket, '-')+1:], ".sock")
+	signals := []syscall.Signal{syscall.SIGKILL, syscall.SIGKILL, syscall.SIGKILL, syscall.SIGQUIT}
+	for kills < maxKills {
+		pause := time.Duration(r.random.IntN(800)) * time.Millisecond
+		if r.random.IntN(3) == 0 {
+			pause /= 50 // while it recovers
+		}
+		time.Sleep(pause)
+		pid := r.engine(keeper)
+		if pid == 0 {
+			if over(run.RunDir) {
+				break
+			}
+			continue
+		}
+		_ = syscall.Kill(pid, signals[r.random.IntN(len(signals))]) // it may just have ended
+		kills++
+	}
+	for deadline := time.Now().Add(patience); !over(run.RunDir); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			return kills, errors.New("it does not end")
+		}
+	}
+	return kills, errors.Join(r.check(run.RunDir), r.nothingLeft())
+}
+
+// killForeground kills a run in the foreground.
+func (r *round) killForeground() error {
+	cmd := r.command("up")
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	time.Sleep(time.Duration(r.random.IntN(1500)) * time.Millisecond)
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait() // killed, of course
+	return nil
+}
+
+// playFunc plays one round in a folder, and returns how many times it killed an
+// engine.
+type playFunc func(dir string, i int, seed uint64, program string) (kills int, err error)
+
+func playRound(dir string, i int, seed uint64, program string) (kills int, err error) {
+	r, err := newRound(dir, program, rand.New(rand.NewPCG(seed, uint64(i))))
+	if err != nil {
+		return 0, err
+	}
+	if kills, err = r.play(i%5 == 4); err != nil {
+		return kills, err
+	}
+	return kills, os.RemoveAll(r.dir)
+}
