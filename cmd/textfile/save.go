@@ -2,11 +2,8 @@ package textfile
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"os"
-	"path/filepath"
 )
 
 // Save writes a text to a file in one step, whether the file is there or not. A
@@ -17,7 +14,7 @@ func Save(name string, text []byte) error {
 	info, err := os.Stat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return create(name, text)
+		return replace(name, text, nil) // one that appears meanwhile is replaced
 	case err != nil:
 		return withoutPath(err)
 	}
@@ -34,22 +31,4 @@ func Save(name string, text []byte) error {
 	}
 	_, err = f.Write(text)
 	return withoutPath(errors.Join(err, f.Close()))
-}
-
-// create writes a new file. One that appears meanwhile is replaced.
-func create(name string, text []byte) error {
-	next := filepath.Join(filepath.Dir(name), fmt.Sprintf(".taskrun-%x", rand.Uint64()))
-	temp, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) // less the umask
-	if err != nil {
-		return withoutPath(err)
-	}
-	_, err = temp.Write(text)
-	err = errors.Join(err, temp.Sync(), temp.Close())
-	if err == nil {
-		err = os.Rename(next, name)
-	}
-	if err != nil {
-		_ = os.Remove(next) // the first error counts
-	}
-	return withoutPath(err)
 }

@@ -1,6 +1,8 @@
 package textfile
 
 import (
+	"crypto/rand"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -25,34 +27,35 @@ func Write(name string, text []byte) error {
 	if err != nil {
 		return withoutPath(err)
 	}
-	replacement, err := os.CreateTemp(filepath.Dir(target), ".taskrun-fmt-*")
+	return replace(target, text, info)
+}
+
+// replace writes a file in one step. One that is there passes its mode and, if
+// possible, its owner on.
+func replace(name string, text []byte, old fs.FileInfo) error {
+	next, mode := filepath.Join(filepath.Dir(name), ".taskrun-"+rand.Text()), fs.FileMode(0o666) // less the umask
+	if old != nil {
+		mode = 0o600
+	}
+	temp, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return withoutPath(err)
 	}
-	err = fill(replacement, text, info)
+	if old != nil {
+		if owner, ok := old.Sys().(*syscall.Stat_t); ok {
+			_ = temp.Chown(int(owner.Uid), int(owner.Gid)) // before the mode, because it clears some bits
+		}
+		err = temp.Chmod(old.Mode())
+	}
 	if err == nil {
-		err = os.Rename(replacement.Name(), target)
+		_, err = temp.Write(text)
+	}
+	err = errors.Join(err, temp.Sync(), temp.Close())
+	if err == nil {
+		err = os.Rename(next, name)
 	}
 	if err != nil {
-		_ = os.Remove(replacement.Name()) // the first error counts
+		_ = os.Remove(next) // the first error counts
 	}
-	return err
-}
-
-// fill writes a file that will replace another one, and closes it.
-func fill(f *os.File, text []byte, old fs.FileInfo) error {
-	defer f.Close() // a second time if nothing failed
-	if owner, ok := old.Sys().(*syscall.Stat_t); ok {
-		_ = f.Chown(int(owner.Uid), int(owner.Gid)) // before the mode, because it clears some bits
-	}
-	if err := f.Chmod(old.Mode()); err != nil {
-		return err
-	}
-	if _, err := f.Write(text); err != nil {
-		return err
-	}
-	if err := f.Sync(); err != nil {
-		return err
-	}
-	return f.Close()
+	return withoutPath(err)
 }
