@@ -9,10 +9,8 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
-	"taskrun/cmd/client"
 	"taskrun/cmd/history"
 	"taskrun/engine/leaf/event"
 )
@@ -69,51 +67,6 @@ type archive struct {
 	file    *os.File // nil in tests
 	entries map[string]*zip.File
 	about   manifest
-}
-
-// openArchive opens an exported run.
-func openArchive(path string) (*Run, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO is not waited for
-	if err != nil {
-		return nil, fmt.Errorf("cannot open a run: %w", err)
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("it is not a regular file")
-	}
-	var r *Run
-	if err == nil {
-		r, err = readArchive(f, info.Size(), path)
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot open run %q: %w", path, err), f.Close())
-	}
-	r.files.(*archive).file = f
-	return r, nil
-}
-
-// readArchive reads what is in an exported run.
-func readArchive(f io.ReaderAt, size int64, path string) (*Run, error) {
-	entries, err := listArchive(f, size)
-	if err != nil {
-		return nil, err
-	}
-	a := &archive{path: path, entries: entries}
-	if err := readObject(a, manifestFile, &a.about); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("it is a zip file, but not one that \"taskrun export\" wrote: it has no %s", manifestFile)
-		}
-		return nil, err
-	}
-	switch m := a.about; {
-	case m.Format > format:
-		return nil, fmt.Errorf("it was written by a newer taskrun, version %q: update taskrun to read it", m.Taskrun)
-	case m.Format < 1 || m.Job == "" || m.ID == "":
-		return nil, fmt.Errorf("%s does not say which run it is", manifestFile)
-	}
-	r := &Run{Job: a.about.Job, ID: a.about.ID, Dir: path, Live: a.about.Live, files: a}
-	r.Summary, r.Err = readSummary(a)
-	return r, nil
 }
 
 // listArchive returns the entries of a zip, which may come from anyone.
@@ -217,14 +170,6 @@ func (damaged) of(err error) error {
 // outputName returns the name of the entry with an output.
 func outputName(alloc, task string, stream event.Stream) string {
 	return outputDir + url.PathEscape(alloc) + "/" + url.PathEscape(task) + "." + stream.String()
-}
-
-func (a *archive) output(alloc, task string, part client.Log) (client.Output, error) {
-	name := outputName(alloc, task, part.Stream)
-	if a.entries[name] == nil && a.about.NoOutput {
-		return nil, &NoOutputError{a.path}
-	}
-	return openOutput(a, name, part)
 }
 
 // Close closes the file.

@@ -188,3 +188,11 @@ func (t *times) peek() bool {
 	t.next, t.then, t.known = begin, time.Unix(0, nanos), true
 	return true
 }
+
+func (a *archive) output(alloc, task string, part client.Log) (client.Output, error) {
+	name := outputName(alloc, task, part.Stream)
+	if a.entries[name] == nil && a.about.NoOutput {
+		return nil, &NoOutputError{a.path}
+	}
+	return openOutput(a, name, part)
+}

@@ -6,8 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"iter"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -36,21 +34,6 @@ type Run struct {
 	files    files
 	warnings []string
 }
-
-// files are the files of a run.
-type files interface {
-	// place is their directory or archive, for messages.
-	place() string
-	// open opens a file. A missing one is fs.ErrNotExist.
-	open(name string) (io.ReadCloser, error)
-	// output opens an output of a task. A missing one is empty.
-	output(alloc, task string, part client.Log) (client.Output, error)
-	io.Closer
-}
-
-// specFile is the name of the file with the job as it was submitted, without
-// secrets.
-const specFile = "job.json"
 
 // Name returns the name of the run, as commands take it.
 func (r *Run) Name() string { return event.JobName(r.Job) + "/" + r.ID }
@@ -244,38 +227,12 @@ func (r *Run) String() string {
 	return text
 }
 
-// Open opens the run in a directory, or in a file that was exported. The caller
-// must close it.
-func Open(path string) (*Run, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, fmt.Errorf("cannot open a run: %w", err)
-	}
-	if !info.IsDir() {
-		return openArchive(path)
-	}
-	if path, err = filepath.Abs(path); err != nil {
-		return nil, fmt.Errorf("cannot open a run: %w", err)
-	}
-	if _, err := os.Stat(filepath.Join(path, history.File)); err != nil {
-		return nil, fmt.Errorf("cannot open run %q: it is not the directory of a run: %w", path, err)
-	}
-	return At(path, allocdir.JobOf(path)), nil
-}
-
 // File opens another file that is kept of the run, such as EnvironmentFile. A missing
 // one is fs.ErrNotExist. Limit how much you read: anyone may have written it.
 func (r *Run) File(name string) (io.ReadCloser, error) { return r.files.open(name) }
 
 // Close closes the file of the run.
 func (r *Run) Close() error { return r.files.Close() }
-
-// At returns the run of a job in a directory.
-func At(dir, job string) *Run {
-	r := &Run{Job: job, ID: filepath.Base(dir), Dir: dir, files: directory(dir)}
-	r.Summary, r.Err = readSummary(r.files)
-	return r
-}
 
 // Matches reports whether a name is that of the run: JOB/ID, where the ID may
 // also be its beginning or its last part, or such an ID alone.
