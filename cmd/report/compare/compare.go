@@ -9,21 +9,6 @@ import (
 	"time"
 )
 
-// Options say what counts as a difference.
-type Options struct {
-	// Factor is by how much a duration must be longer to count; 0: durations do not
-	// count.
-	Factor float64
-	// Least is by how much it must be longer at least.
-	Least time.Duration
-	// Slack is by how much a task must start too early to count: a server reads the
-	// clock some time before or after things happen.
-	Slack time.Duration
-}
-
-// Defaults are the options for runs on one machine.
-var Defaults = Options{Factor: 2, Least: 300 * time.Millisecond}
-
 // place is a run as a whole, an allocation or a task.
 type place struct {
 	values map[Key]string
@@ -117,36 +102,6 @@ func places(r *Run, single bool) map[Where]*place {
 func (w Where) compare(v Where) int {
 	return cmp.Or(strings.Compare(w.Job, v.Job), strings.Compare(w.Group, v.Group), cmp.Compare(w.Index, v.Index),
 		cmp.Compare(w.Generation, v.Generation), strings.Compare(w.Task, v.Task))
-}
-
-// keys returns the keys of both maps, each once.
-func keys[K comparable, V any](a, b map[K]V) func(yield func(K) bool) {
-	return func(yield func(K) bool) {
-		for k := range a {
-			if !yield(k) {
-				return
-			}
-		}
-		for k := range b {
-			if _, both := a[k]; !both && !yield(k) {
-				return
-			}
-		}
-	}
-}
-
-// comparison collects differences.
-type comparison struct {
-	Options
-	a, b *Run
-	list []Difference
-}
-
-func (c *comparison) add(d Difference) { c.list = append(c.list, d) }
-
-// lacks reports whether one of the runs knows nothing about a kind.
-func (c *comparison) lacks(k Kind) bool {
-	return slices.Contains(c.a.Lacks, k) || slices.Contains(c.b.Lacks, k)
 }
 
 // exists adds that one side is missing. The tasks of a missing allocation are

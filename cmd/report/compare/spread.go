@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -81,10 +82,7 @@ func (s *Spreads) List() (list []Spread) {
 		list = append(list, *of)
 	}
 	slices.SortFunc(list, func(a, b Spread) int {
-		if c := a.compare(b.Where); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Name, b.Name)
+		return cmp.Or(a.compare(b.Where), strings.Compare(a.Name, b.Name))
 	})
 	return list
 }

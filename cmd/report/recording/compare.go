@@ -47,15 +47,10 @@ func line(lines []string, i int) string {
 // file.
 func Compare(nomad, taskrun Recording, owners bool) []Difference {
 	n, t := flatten(nomad, owners), flatten(taskrun, owners)
-	paths := map[string]bool{}
-	for path := range n {
-		paths[path] = true
-	}
-	for path := range t {
-		paths[path] = true
-	}
+	both := maps.Clone(n)
+	maps.Copy(both, t)
 	var list []Difference
-	for _, path := range slices.Sorted(maps.Keys(paths)) {
+	for _, path := range slices.Sorted(maps.Keys(both)) {
 		if n[path] != t[path] {
 			list = append(list, Difference{path, n[path], t[path]})
 		}
