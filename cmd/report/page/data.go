@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"taskrun/cmd/report/trace"
@@ -143,3 +144,19 @@ func leftOut(t *trace.Trace) string {
 	}
 	return ui.Count(t.Omitted, "event") + " of this long run were left out, or counted with others."
 }
+
+// Output is what a task has written, or the end of it.
+type Output struct {
+	AllocID, Task string
+	Lines         []Line // in the order of time
+	LeftOut       string // says what is missing; empty if nothing is
+}
+
+// Line is a line of output.
+type Line struct {
+	Time   time.Time
+	Stderr bool
+	Text   string // without its end
+}
+
+func title(t *trace.Trace) string { return strings.Join(t.Jobs, ", ") }

@@ -11,28 +11,11 @@ import (
 	"embed"
 	"encoding/base64"
 	"fmt"
-	"html"
 	"io"
 	"strings"
-	"time"
 
 	"taskrun/cmd/report/trace"
-	"taskrun/jobspec/visible"
 )
-
-// Output is what a task has written, or the end of it.
-type Output struct {
-	AllocID, Task string
-	Lines         []Line // in the order of time
-	LeftOut       string // says what is missing; empty if nothing is
-}
-
-// Line is a line of output.
-type Line struct {
-	Time   time.Time
-	Stderr bool
-	Text   string // without its end
-}
 
 // web has the parts of the page.
 //
@@ -78,11 +61,6 @@ func SVG(w io.Writer, t *trace.Trace) error {
 	draw(out, t, read("chart.css"))
 	return out.Flush()
 }
-
-func title(t *trace.Trace) string { return strings.Join(t.Jobs, ", ") }
-
-// escape makes text visible, and safe in HTML and XML.
-func escape(text string) string { return html.EscapeString(visible.String(text)) }
 
 // hash returns the source of an inline script or style in a content security policy.
 func hash(text string) string {

@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"html"
 	"io"
 	"math"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 
 	"taskrun/cmd/report/trace"
 	"taskrun/engine/fold"
+	"taskrun/jobspec/visible"
 )
 
 // Heights and outlines are those of web/chart.js.
@@ -124,3 +126,6 @@ func took(r *trace.Row) string {
 	}
 	return "–"
 }
+
+// escape makes text visible, and safe in HTML and XML.
+func escape(text string) string { return html.EscapeString(visible.String(text)) }

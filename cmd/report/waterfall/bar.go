@@ -133,3 +133,21 @@ func (p *picture) ofRun() string {
 	}
 	return p.line("run", p.Style.Quiet, p.text(bar, nil), "", "", p.Style.Plain)
 }
+
+// paint colors a glyph.
+func (p *picture) paint(g glyph) func(string) string {
+	switch g {
+	case waiting:
+		return p.Style.Quiet
+	case setup, evented, offered, deployed, registered:
+		return p.Style.Note
+	case running, passed, healthy:
+		return p.Style.Good
+	case restarting, stopping, merged:
+		return p.Style.Waiting
+	case failed, failedCheck:
+		return p.Style.Bad
+	default:
+		return p.Style.Plain
+	}
+}

@@ -3,6 +3,7 @@ package waterfall
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -135,9 +136,29 @@ func reason(s trace.Step, before *trace.Row) (why string) {
 	return why
 }
 
-func (p *picture) more() string {
-	if p.ASCII {
-		return "..."
+// legend explains the glyphs that were drawn.
+func (p *picture) legend() (lines []string) {
+	line, width := "", 0
+	for g := waiting; g < glyphCount; g++ {
+		if !p.seen[g] {
+			continue
+		}
+		text := p.glyphs[g] + " " + meanings[g]
+		if width > 0 && width+2+ui.Width(text) > p.Width {
+			lines, line, width = append(lines, line), "", 0
+		}
+		if width > 0 {
+			line += "  "
+			width += 2
+		}
+		line += p.paint(g)(p.glyphs[g]) + " " + p.Style.Quiet(meanings[g])
+		width += ui.Width(text)
 	}
-	return "…"
+	if strings.TrimSpace(line) != "" {
+		lines = append(lines, line)
+	}
+	if len(lines) > 0 {
+		lines = append([]string{""}, lines...)
+	}
+	return lines
 }

@@ -1,10 +1,7 @@
 package waterfall
 
 import (
-	"strings"
-
 	"taskrun/cmd/report/trace"
-	"taskrun/cmd/ui"
 	"taskrun/engine/fold"
 )
 
@@ -90,49 +87,4 @@ func ofMark(m trace.Mark) glyph {
 		return blank
 	}
 	return evented
-}
-
-// paint colors a glyph.
-func (p *picture) paint(g glyph) func(string) string {
-	switch g {
-	case waiting:
-		return p.Style.Quiet
-	case setup, evented, offered, deployed, registered:
-		return p.Style.Note
-	case running, passed, healthy:
-		return p.Style.Good
-	case restarting, stopping, merged:
-		return p.Style.Waiting
-	case failed, failedCheck:
-		return p.Style.Bad
-	default:
-		return p.Style.Plain
-	}
-}
-
-// legend explains the glyphs that were drawn.
-func (p *picture) legend() (lines []string) {
-	line, width := "", 0
-	for g := waiting; g < glyphCount; g++ {
-		if !p.seen[g] {
-			continue
-		}
-		text := p.glyphs[g] + " " + meanings[g]
-		if width > 0 && width+2+ui.Width(text) > p.Width {
-			lines, line, width = append(lines, line), "", 0
-		}
-		if width > 0 {
-			line += "  "
-			width += 2
-		}
-		line += p.paint(g)(p.glyphs[g]) + " " + p.Style.Quiet(meanings[g])
-		width += ui.Width(text)
-	}
-	if strings.TrimSpace(line) != "" {
-		lines = append(lines, line)
-	}
-	if len(lines) > 0 {
-		lines = append([]string{""}, lines...)
-	}
-	return lines
 }
