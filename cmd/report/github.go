@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,17 +14,16 @@ import (
 // https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions.
 // relative returns paths as they are in the repository.
 func Annotation(d jobspec.Diagnostic, relative func(string) string) string {
-	message := d.Summary
-	for _, more := range []string{d.Detail, d.Remedy} {
-		if more != "" {
-			message += "\n" + more
-		}
-	}
 	level := d.Severity.String()
 	if d.Severity == jobspec.Hint {
 		level = "notice" // the lowest level of GitHub
 	}
-	return command(level, place(d.Range, relative), message)
+	return command(level, place(d.Range, relative), all(d, "\n"))
+}
+
+// all returns all texts of a diagnostic.
+func all(d jobspec.Diagnostic, separator string) string {
+	return strings.Join(slices.DeleteFunc([]string{d.Summary, d.Detail, d.Remedy}, func(s string) bool { return s == "" }), separator)
 }
 
 // Annotation returns a workflow command that points at what failed first, or ""

@@ -52,14 +52,8 @@ func CodeQuality(diagnostics jobspec.Diagnostics, file string, relative func(str
 		if at == "" {
 			continue
 		}
-		text := d.Summary
-		for _, more := range []string{d.Detail, d.Remedy} {
-			if more != "" {
-				text += "; " + more
-			}
-		}
 		i := issue{
-			Description: ui.OneLine(text), CheckName: "taskrun", Severity: severities[d.Severity],
+			Description: ui.OneLine(all(d, "; ")), CheckName: "taskrun", Severity: severities[d.Severity],
 			Location: location{visible.String(strings.TrimPrefix(relative(at), "./")), lines{max(1, line)}},
 		}
 		key := strings.Join([]string{i.Location.Path, i.Description}, "\x00")

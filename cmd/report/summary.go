@@ -27,7 +27,13 @@ func (r *Run) StepSummary(room int, relative func(string) string) string {
 	if r.First != nil {
 		failure = "\n" + r.First.markdown(relative)
 	}
-	for _, text := range []string{head + "\n" + r.table() + failure + r.warnings(relative), head + failure, head} {
+	return longest(room, head+"\n"+r.table()+failure+r.warnings(relative), head+failure, head)
+}
+
+// longest returns the first text that fits into room bytes with its last newline;
+// "" if none does.
+func longest(room int, texts ...string) string {
+	for _, text := range texts {
 		if len(text)+len("\n") <= room {
 			return text + "\n"
 		}
@@ -157,10 +163,7 @@ func RefusedSummary(f Facts, text func(jobspec.Diagnostic) string, room int) str
 		}
 		summary += block
 	}
-	if len(summary)+len("\n") > room {
-		return ""
-	}
-	return summary + "\n"
+	return longest(room, summary)
 }
 
 // CasesSummary returns the cases of suites in Markdown, in at most room bytes.
@@ -185,10 +188,5 @@ func CasesSummary(title string, suites []Suite, room int) string {
 		}
 	}
 	head := "### " + mark(!failed) + " " + markdown(title) + "\n"
-	for _, text := range []string{head + "\n" + table.String() + failures.String(), head + failures.String(), head} {
-		if len(text)+len("\n") <= room {
-			return text + "\n"
-		}
-	}
-	return ""
+	return longest(room, head+"\n"+table.String()+failures.String(), head+failures.String(), head)
 }
