@@ -1,16 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 )
 
 // A pkg is a package of the module and the packages whose tests depend on it:
@@ -85,19 +84,18 @@ func (p *pkg) find() error {
 func list(ctx context.Context, patterns ...string) ([]*pkg, error) {
 	out, err := exec.CommandContext(ctx, "go", append([]string{"list", "-json"}, patterns...)...).Output()
 	if err != nil {
-		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 			return nil, fmt.Errorf("go list: %s", exit.Stderr)
 		}
 		return nil, err
 	}
 	var packages []*pkg
-	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+	for d := json.NewDecoder(bytes.NewReader(out)); d.More(); {
 		p := new(pkg)
-		if err := d.Decode(p); errors.Is(err, io.EOF) {
-			return packages, nil
-		} else if err != nil {
+		if err := d.Decode(p); err != nil {
 			return nil, err
 		}
 		packages = append(packages, p)
 	}
+	return packages, nil
 }

@@ -40,11 +40,11 @@ func (t *trial) try(ctx context.Context, p *pkg, m mutant) (v verdict, by string
 		v, by, err = t.covered(ctx, dir, env, p, m)
 		return v, by, errors.Join(err, ctx.Err())
 	}
-	if ok, by := passes(ctx, t.timeout, "", env, t.test(p.ImportPath)...); !ok {
-		return caught, by, ctx.Err()
-	}
-	if len(p.importers) > 0 {
-		if ok, by := passes(ctx, t.timeout*time.Duration(len(p.importers)), "", env, t.test(p.importers...)...); !ok {
+	for _, packages := range [][]string{{p.ImportPath}, p.importers} {
+		if len(packages) == 0 {
+			continue
+		}
+		if ok, by := passes(ctx, t.timeout*time.Duration(len(packages)), "", env, t.test(packages...)...); !ok {
 			return caught, by, ctx.Err()
 		}
 	}

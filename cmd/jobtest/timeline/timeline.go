@@ -3,7 +3,9 @@
 package timeline
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -90,32 +92,17 @@ func Target(a *event.Alloc, task string) string {
 
 // String returns the event as a line of a snapshot, with its time in milliseconds.
 func (e Event) String() string {
-	target := e.Target
-	if target == "" {
-		target = "-"
-	}
-	return strings.TrimSpace(fmt.Sprintf("%-10s %-16s %s", e.At.Round(time.Millisecond), target, join(e.Type, e.Message)))
+	return strings.TrimSpace(fmt.Sprintf("%-10s %-16s %s", e.At.Round(time.Millisecond), cmp.Or(e.Target, "-"), join(e.Type, e.Message)))
 }
 
 // About returns the last n events of one of the targets, or of all without one.
 // An allocation is a target of the events of its tasks as well.
 func About(events []Event, targets []string, n int) (last []Event) {
-	for i := len(events) - 1; i >= 0 && len(last) < n; i-- {
-		if len(targets) == 0 || concerns(events[i].Target, targets) {
-			last = append(last, events[i])
+	for _, e := range events {
+		of := func(target string) bool { return e.Target == target || strings.HasPrefix(e.Target, target+"/") }
+		if len(targets) == 0 || slices.ContainsFunc(targets, of) {
+			last = append(last, e)
 		}
 	}
-	for i, j := 0, len(last)-1; i < j; i, j = i+1, j-1 {
-		last[i], last[j] = last[j], last[i]
-	}
-	return last
-}
-
-func concerns(target string, wanted []string) bool {
-	for _, w := range wanted {
-		if target == w || strings.HasPrefix(target, w+"/") {
-			return true
-		}
-	}
-	return false
+	return last[max(0, len(last)-n):]
 }
