@@ -1,9 +1,12 @@
 package textfile
 
 import (
+	"crypto/rand"
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"syscall"
 )
 
 // Save writes a text to a file in one step, whether the file is there or not. A
@@ -31,4 +34,55 @@ func Save(name string, text []byte) error {
 	}
 	_, err = f.Write(text)
 	return withoutPath(errors.Join(err, f.Close()))
+}
+
+// Write replaces the text of a file atomically: no reader sees half of it, and
+// a crash leaves either the old or the new text. The file keeps its mode and,
+// if possible, its owner; a link to it remains a link. It refuses a file that
+// is not writable.
+func Write(name string, text []byte) error {
+	target, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		return withoutPath(err)
+	}
+	old, err := os.OpenFile(target, os.O_WRONLY, 0)
+	if err != nil {
+		return withoutPath(err)
+	}
+	defer old.Close()
+	info, err := old.Stat()
+	if err != nil {
+		return withoutPath(err)
+	}
+	return replace(target, text, info)
+}
+
+// replace writes a file in one step. One that is there passes its mode and, if
+// possible, its owner on.
+func replace(name string, text []byte, old fs.FileInfo) error {
+	next, mode := filepath.Join(filepath.Dir(name), ".taskrun-"+rand.Text()), fs.FileMode(0o666) // less the umask
+	if old != nil {
+		mode = 0o600
+	}
+	temp, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return withoutPath(err)
+	}
+	if old != nil {
+		if owner, ok := old.Sys().(*syscall.Stat_t); ok {
+			_ = temp.Chown(int(owner.Uid), int(owner.Gid)) // before the mode, because it clears some bits
+		}
+		err = temp.Chmod(old.Mode())
+	}
+	if err == nil {
+		_, err = temp.Write(text)
+	}
+	err = errors.Join(err, temp.Sync(), temp.Close())
+	if err == nil {
+		err = os.Rename(next, name)
+	}
+	if err != nil {
+		_ = os.Remove(next) // the first error counts
+	}
+	return withoutPath(err)
 }
