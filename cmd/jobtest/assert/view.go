@@ -42,10 +42,6 @@ func newView(run *jobtest.Run, o *jobtest.Outcome) *view {
 // answer does what a function of conditions does.
 func (v *view) answer(name string, args []string) (cty.Value, error) {
 	switch name {
-	case "task":
-		return v.task(args[0])
-	case "alloc":
-		return v.alloc(args[0])
 	case "allocs":
 		return v.allocs(args[0])
 	case "event":
@@ -54,16 +50,47 @@ func (v *view) answer(name string, args []string) (cty.Value, error) {
 		return v.service(args[0])
 	case "check":
 		return v.check(args[0])
-	case "port":
-		return v.port(args[0])
 	case "deployment":
 		return v.deployment(args)
-	case "file":
-		return v.file(args[0])
-	case "template":
-		return v.template(args[0], args[1])
 	}
-	return cty.NilVal, fmt.Errorf("there is no function %q", name)
+	p, part, bad := v.place(name, args)
+	if bad != nil {
+		return cty.NilVal, bad
+	}
+	a, err := v.seen(p)
+	if err != nil {
+		return cty.NilVal, err
+	}
+	switch name {
+	case "task":
+		return v.task(a, p)
+	case "alloc":
+		return v.o.allocObject(a), nil
+	case "port":
+		return v.port(a, p, part)
+	}
+	return v.read(a, p, part)
+}
+
+// place returns the allocation at which a function looks, and what of it: the label
+// of a port, or the path of a file.
+func (v *view) place(function string, args []string) (p jobtest.Place, part string, bad *jobtest.NameError) {
+	switch function {
+	case "task":
+		p, bad = v.names.Task(args[0])
+	case "alloc":
+		p, bad = v.names.Alloc(args[0])
+	case "port":
+		return v.names.Port(args[0])
+	case "file":
+		return v.names.File(args[0])
+	case "template":
+		p, part, bad = v.names.Template(args[0], args[1])
+		part = path.Join(p.Task, part)
+	default:
+		bad = &jobtest.NameError{Summary: fmt.Sprintf("there is no function %q", function)}
+	}
+	return p, part, bad
 }
 
 // allocs returns the allocations of a group that nothing has replaced, by their index.
@@ -106,33 +133,13 @@ func wrong(err *jobtest.NameError) error {
 	return err
 }
 
-func (v *view) task(name string) (cty.Value, error) {
-	p, bad := v.names.Task(name)
-	if bad != nil {
-		return cty.NilVal, bad
-	}
-	a, err := v.seen(p)
-	if err != nil {
-		return cty.NilVal, err
-	}
+func (v *view) task(a *fold.Alloc, p jobtest.Place) (cty.Value, error) {
 	for _, t := range a.Tasks {
 		if t.Name == p.Task {
 			return v.o.taskObject(t), nil
 		}
 	}
 	return cty.NilVal, fmt.Errorf("allocation %q has no task %q", p.Alloc(), p.Task)
-}
-
-func (v *view) alloc(name string) (cty.Value, error) {
-	p, bad := v.names.Alloc(name)
-	if bad != nil {
-		return cty.NilVal, bad
-	}
-	a, err := v.seen(p)
-	if err != nil {
-		return cty.NilVal, err
-	}
-	return v.o.allocObject(a), nil
 }
 
 // event returns the events of a task, of an allocation or, with the ID of the job or
@@ -155,7 +162,7 @@ func (v *view) event(name string, kinds []string) (cty.Value, error) {
 	v.look(p)
 	id := ""
 	if p.Number > 0 {
-		a, err := v.seen(p)
+		a, err := v.o.find(p)
 		if err != nil {
 			return cty.NilVal, err
 		}
@@ -219,15 +226,7 @@ func (v *view) check(text string) (cty.Value, error) {
 }
 
 // port returns the number of a port on the machine, as the tasks know it.
-func (v *view) port(text string) (cty.Value, error) {
-	p, label, bad := v.names.Port(text)
-	if bad != nil {
-		return cty.NilVal, bad
-	}
-	a, err := v.seen(p)
-	if err != nil {
-		return cty.NilVal, err
-	}
+func (v *view) port(a *fold.Alloc, p jobtest.Place, label string) (cty.Value, error) {
 	for _, t := range a.Tasks {
 		env := v.o.outcome(t).Env
 		for _, label := range []string{label, strings.ReplaceAll(label, "-", "_")} {
@@ -255,28 +254,8 @@ func (v *view) deployment(job []string) (cty.Value, error) {
 	return cty.NilVal, errors.New("there was no deployment")
 }
 
-func (v *view) file(text string) (cty.Value, error) {
-	p, file, bad := v.names.File(text)
-	if bad != nil {
-		return cty.NilVal, bad
-	}
-	return v.read(p, file)
-}
-
-func (v *view) template(task, destination string) (cty.Value, error) {
-	p, file, bad := v.names.Template(task, destination)
-	if bad != nil {
-		return cty.NilVal, bad
-	}
-	return v.read(p, path.Join(p.Task, file))
-}
-
 // read returns a file of an allocation, as file() does for those beside the test.
-func (v *view) read(p jobtest.Place, file string) (cty.Value, error) {
-	a, err := v.seen(p)
-	if err != nil {
-		return cty.NilVal, err
-	}
+func (v *view) read(a *fold.Alloc, p jobtest.Place, file string) (cty.Value, error) {
 	file = path.Clean(file)
 	if slices.Contains(strings.Split(file, "/"), "secrets") || slices.Contains(strings.Split(file, "/"), "private") {
 		v.secret = true
