@@ -15,20 +15,7 @@ type allocation struct {
 }
 
 // settled waits until the agent runs exactly what it should.
-func (a *agentRound) settled() error {
-	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
-		fatal, err := a.check()
-		if fatal != nil {
-			return fatal
-		}
-		if err == nil {
-			return nil
-		}
-		if time.Now().After(deadline) {
-			return err
-		}
-	}
-}
+func (a *agentRound) settled() error { return until(50*time.Millisecond, a.check) }
 
 // check compares the agent with the expected state. A difference that may still
 // pass is err.

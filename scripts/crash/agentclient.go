@@ -11,7 +11,7 @@ import (
 )
 
 // errNoAnswer is a request without an answer: the agent was killed.
-var errNoAnswer = errors.New("no answer")
+var errNoAnswer = errors.New("the agent does not answer")
 
 // client sends requests to an agent, and checks that indexes never fall.
 type client struct {
@@ -33,15 +33,12 @@ func newClient(address string) (*client, error) {
 
 // wait waits until the agent answers.
 func (c *client) wait() error {
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		err := c.read("/v1/agent/health", new(any))
-		if err == nil {
-			return nil
+	return until(5*time.Millisecond, func() (fatal, err error) {
+		if err = c.read("/v1/agent/health", new(any)); err != nil && !errors.Is(err, errNoAnswer) {
+			fatal = err
 		}
-		if !errors.Is(err, errNoAnswer) || time.Now().After(deadline) {
-			return fmt.Errorf("the agent does not answer: %w", err)
-		}
-	}
+		return fatal, err
+	})
 }
 
 func (c *client) read(path string, into any) error {

@@ -67,10 +67,14 @@ func (r *round) play(foreground bool) (kills int, err error) {
 		_ = syscall.Kill(pid, signals[r.random.IntN(len(signals))]) // it may just have ended
 		kills++
 	}
-	for deadline := time.Now().Add(patience); !over(run.RunDir); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			return kills, errors.New("it does not end")
+	ended := until(10*time.Millisecond, func() (fatal, err error) {
+		if !over(run.RunDir) {
+			err = errors.New("it does not end")
 		}
+		return nil, err
+	})
+	if ended != nil {
+		return kills, ended
 	}
 	return kills, errors.Join(r.check(run.RunDir), r.nothingLeft())
 }

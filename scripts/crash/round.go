@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -77,40 +78,38 @@ func (r *round) newest(keeper string) (pid int) {
 	return pid
 }
 
-// noProcesses waits until no process of the round is left.
-func (r *round) noProcesses() error {
-	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-		pids := r.processes()
-		if len(pids) == 0 {
-			return nil
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("left behind: processes %v", pids)
+// until calls a function again and again until it returns no error, or a fatal one,
+// but no longer than patience.
+func until(pause time.Duration, f func() (fatal, err error)) error {
+	for deadline := time.Now().Add(patience); ; time.Sleep(pause) {
+		fatal, err := f()
+		if fatal != nil || err == nil || time.Now().After(deadline) {
+			return cmp.Or(fatal, err)
 		}
 	}
 }
 
+// noProcesses waits until no process of the round is left.
+func (r *round) noProcesses() error {
+	return until(10*time.Millisecond, func() (fatal, err error) {
+		if pids := r.processes(); len(pids) > 0 {
+			err = fmt.Errorf("left behind: processes %v", pids)
+		}
+		return nil, err
+	})
+}
+
 // nothingLeft waits until no process and no socket of the round is left.
 func (r *round) nothingLeft() error {
-	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-		pids := r.processes()
-		files, err := os.ReadDir(r.sockets())
-		var names []string
+	return errors.Join(r.noProcesses(), until(10*time.Millisecond, func() (fatal, err error) {
+		files, fatal := os.ReadDir(r.sockets())
 		for _, f := range files {
 			if f.Name() != "ports" {
-				names = append(names, f.Name())
+				err = errors.Join(err, fmt.Errorf("left behind: %s", f.Name()))
 			}
 		}
-		if len(pids) == 0 && len(names) == 0 {
-			return r.noFIFOs()
-		}
-		if err != nil {
-			return err
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("left behind: processes %v, files %v", pids, names)
-		}
-	}
+		return fatal, err
+	}), r.noFIFOs())
 }
 
 func (r *round) noFIFOs() error {
