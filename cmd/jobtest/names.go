@@ -73,7 +73,9 @@ type groupNames struct {
 func NamesOf(jobs ...*api.Job) *Names {
 	n := &Names{}
 	for _, j := range jobs {
-		n.addJob(*j.ID)
+		if !slices.Contains(n.jobs, *j.ID) {
+			n.jobs = append(n.jobs, *j.ID)
+		}
 		for _, g := range j.TaskGroups {
 			names := n.group(*g.Name)
 			names.count = max(names.count, fold.Instances(j, g))
@@ -93,12 +95,6 @@ func NamesOf(jobs ...*api.Job) *Names {
 		}
 	}
 	return n
-}
-
-func (n *Names) addJob(id string) {
-	if !slices.Contains(n.jobs, id) {
-		n.jobs = append(n.jobs, id)
-	}
 }
 
 func (n *Names) group(name string) *groupNames {

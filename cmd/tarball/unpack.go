@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -209,8 +210,7 @@ func (u *unpacker) setTime(name string, h *tar.Header) error {
 
 // finish gives directories their permissions, the inner ones first.
 func (u *unpacker) finish() (err error) {
-	for i := len(u.dirs) - 1; i >= 0; i-- {
-		h := u.dirs[i]
+	for _, h := range slices.Backward(u.dirs) {
 		err = cmp.Or(err, u.root.Chmod(h.Name, permissions(h)), u.setTime(h.Name, h))
 	}
 	return err
