@@ -2,48 +2,15 @@ package report
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"taskrun/jobspec"
 	"taskrun/jobspec/redact"
 )
 
-const (
-	// minRoom is the minimum width of the source text, in columns.
-	minRoom = 20
-	// maxBytes limits how much of a line is examined on each side of a range.
-	maxBytes = 4096
-)
-
-// writeSnippet shows the line on which a range begins, with the range
-// underlined.
-func writeSnippet(b *strings.Builder, r jobspec.Range, source []byte, style Style) {
-	if r.Start.Byte < 0 || r.Start.Byte > len(source) {
-		return
-	}
-	before, marked, after := hideCredentials(split(source, r))
-	if len(bytes.TrimSpace(before))+len(bytes.TrimSpace(marked))+len(bytes.TrimSpace(after)) == 0 {
-		return // an empty line, as at the end of a file
-	}
-	number := strconv.Itoa(r.Start.Line)
-	bar := style.Paint(Gutter, strings.Repeat(" ", len(number))+" |")
-	room := 0
-	if style.Width() > 0 {
-		room = max(style.Width()-len(indent)-len(number)-len(" | "), minRoom)
-	}
-	begin := utf8.RuneCount(before)
-	end := begin + utf8.RuneCount(marked)
-	text, from, to := window(cellsOf(before, marked, after), begin, end, room)
-	fmt.Fprintf(b, "%s%s %s\n", indent, style.Paint(Gutter, number+" |"), text)
-	fmt.Fprintf(b, "%s%s %s%s\n", indent, bar, strings.Repeat(" ", from), style.Paint(Mark, strings.Repeat("^", max(to-from, 1))))
-	if r.End.Line > r.Start.Line+1 {
-		fmt.Fprintf(b, "%s%s %s\n", indent, bar, style.Paint(Gutter, fmt.Sprintf("… to line %d", r.End.Line)))
-	}
-}
+// maxBytes limits how much of a line is examined on each side of a range.
+const maxBytes = 4096
 
 // hideCredentials hides the credentials of URLs in the parts of a line. If a
 // URL spans two parts, all of it is marked.
