@@ -25,54 +25,42 @@ const mark = "\x01"
 
 // Conceal hides the value of root.name, as in var.password, and of everything
 // that depends on it, in messages.
-func (s *Scope) Conceal(root, name string) {
-	if s.conceal.names == nil {
-		s.conceal.names = map[string]map[string]bool{}
+func (c *concealing) Conceal(root, name string) {
+	if c.names == nil {
+		c.names, c.uses = map[string]map[string]bool{}, map[hcl.Expression][]hcl.Traversal{}
 	}
-	if s.conceal.names[root] == nil {
-		s.conceal.names[root] = map[string]bool{}
+	if c.names[root] == nil {
+		c.names[root] = map[string]bool{}
 	}
-	s.conceal.names[root][name] = true
+	c.names[root][name] = true
 }
 
 // ConcealIn is like Conceal for a variable of one context.
-func (s *Scope) ConcealIn(ctx *hcl.EvalContext, name string) { ctx.Variables[mark+name] = cty.True }
+func (*concealing) ConcealIn(ctx *hcl.EvalContext, name string) { ctx.Variables[mark+name] = cty.True }
 
 // Conceals reports whether an expression depends on a concealed value.
-func (s *Scope) Conceals(expr hcl.Expression, ctx *hcl.EvalContext) bool {
-	if s.conceal.names == nil {
+func (c *concealing) Conceals(expr hcl.Expression, ctx *hcl.EvalContext) bool {
+	if c.names == nil {
 		return false
 	}
-	uses, known := s.conceal.uses[expr]
+	uses, known := c.uses[expr]
 	if !known {
-		if s.conceal.uses == nil {
-			s.conceal.uses = map[hcl.Expression][]hcl.Traversal{}
-		}
 		uses = expr.Variables()
-		s.conceal.uses[expr] = uses
+		c.uses[expr] = uses
 	}
 	for _, traversal := range uses {
 		root := traversal.RootName()
-		if s.marked(root, ctx) {
+		if marked(root, ctx) {
 			return true
 		}
-		names := s.conceal.names[root]
+		names := c.names[root]
 		if len(names) == 0 {
 			continue
 		}
 		if len(traversal) == 1 {
 			return true // all of them
 		}
-		switch step := traversal[1].(type) {
-		case hcl.TraverseAttr:
-			if names[step.Name] {
-				return true
-			}
-		case hcl.TraverseIndex:
-			if name, ok := stringOf(step.Key); !ok || names[name] {
-				return true
-			}
-		default:
+		if name, ok := StepName(traversal, 1); !ok || names[name] {
 			return true
 		}
 	}
@@ -80,7 +68,7 @@ func (s *Scope) Conceals(expr hcl.Expression, ctx *hcl.EvalContext) bool {
 }
 
 // marked reports whether the innermost variable with a name is concealed.
-func (s *Scope) marked(name string, ctx *hcl.EvalContext) bool {
+func marked(name string, ctx *hcl.EvalContext) bool {
 	for ; ctx != nil; ctx = ctx.Parent() {
 		if _, ok := ctx.Variables[name]; ok {
 			return ctx.Variables[mark+name] != cty.NilVal
@@ -90,8 +78,7 @@ func (s *Scope) marked(name string, ctx *hcl.EvalContext) bool {
 }
 
 // Concealed returns the concealed expressions found so far.
-func (s *Scope) Concealed() []Concealed { return s.conceal.found }
+func (c *concealing) Concealed() []Concealed { return c.found }
 
-func (s *Scope) note(expr hcl.Expression, v cty.Value) {
-	s.conceal.found = append(s.conceal.found, Concealed{s.InSource(expr.Range()), v})
-}
+// note records a concealed expression and its value.
+func (c *concealing) note(at hcl.Range, v cty.Value) { c.found = append(c.found, Concealed{at, v}) }

@@ -9,23 +9,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// prepare prepares an expression for its first evaluation: it replaces
-// references to names without a value by their own text, and meters parts that
-// can grow.
-func (s *Scope) prepare(expr hclsyntax.Expression, ctx *hcl.EvalContext) {
-	if _, done := s.prepared[expr]; done {
-		return
-	}
-	s.prepared[expr] = struct{}{}
-	_ = hclsyntax.Walk(expr, &preparer{scope: s, ctx: ctx})
-}
-
-// prepareStrict is prepare for expressions in which an unknown name is an
-// error.
-func (s *Scope) prepareStrict(expr hclsyntax.Expression) {
-	_ = hclsyntax.Walk(expr, &preparer{scope: s, strict: true})
-}
-
 // A preparer walks through an expression. It never returns diagnostics.
 type preparer struct {
 	scope  *Scope

@@ -43,19 +43,6 @@ func (e *escapes) find(file string, offset int) (escaped, bool) {
 	return s, s.at.Filename == file && offset <= s.at.Start.Byte+1+s.length
 }
 
-// InSource converts a range of HCL to one in the file: the two differ in JSON
-// strings with escapes.
-func (s *Scope) InSource(r hcl.Range) hcl.Range {
-	text, ok := s.escapes.find(r.Filename, r.Start.Byte)
-	if !ok {
-		return r
-	}
-	source := s.sources[r.Filename]
-	r.Start = text.pos(source, r.Start.Byte)
-	r.End = text.pos(source, r.End.Byte)
-	return r
-}
-
 // pos returns the position in the file of an offset in decoded bytes.
 func (e escaped) pos(source []byte, offset int) hcl.Pos {
 	pos := e.at.Start

@@ -14,13 +14,14 @@ import (
 // A Scope contains everything that the expressions of a job file may refer to.
 // It is not safe for concurrent use.
 type Scope struct {
+	concealing
+
 	root     *hcl.EvalContext
 	sources  map[string][]byte
 	prepared map[hclsyntax.Expression]struct{}
 	deferred []Reference
 	budget   *budget
 	escapes  escapes
-	conceal  concealing
 }
 
 // A Reference is an occurrence of a name that has no value yet.
@@ -54,40 +55,30 @@ func (s *Scope) Root() *hcl.EvalContext { return s.root }
 // Deferred returns the references found so far that have no value yet.
 func (s *Scope) Deferred() []Reference { return s.deferred }
 
-// Value evaluates an expression of the job file in ctx, which is the root
-// context of the scope or a descendant. Without errors the value is known,
-// unless it depends on a variable whose value is missing.
-func (s *Scope) Value(expr hclsyntax.Expression, ctx *hcl.EvalContext) (v cty.Value, diags hcl.Diagnostics) {
-	if literal, ok := expr.(*hclsyntax.TemplateExpr); ok && literal.IsStringLiteral() {
-		return literal.Value(nil)
+// InSource converts a range of HCL to one in the file: the two differ in JSON
+// strings with escapes.
+func (s *Scope) InSource(r hcl.Range) hcl.Range {
+	text, ok := s.escapes.find(r.Filename, r.Start.Byte)
+	if !ok {
+		return r
 	}
-	concealed := s.Conceals(expr, ctx)
-	s.budget.run()
-	defer s.budget.recover(expr, &v, &diags)
-	s.prepare(expr, ctx)
-	v, diags = expr.Value(ctx)
-	if concealed {
-		s.note(expr, v)
-	}
-	if !diags.HasErrors() {
-		s.budget.spend(v)
-	}
-	return v, diags
+	source := s.sources[r.Filename]
+	r.Start = text.pos(source, r.Start.Byte)
+	r.End = text.pos(source, r.End.Byte)
+	return r
 }
 
-// SpendBlock pays for one generated block.
-func (s *Scope) SpendBlock(at hcl.Range) hcl.Diagnostics { return s.budget.chargeBlock(at) }
-
-// Strict evaluates an expression that may refer only to the variables of ctx.
-// If ctx is nil it may not contain references, like the default of a variable.
-func (s *Scope) Strict(expr hcl.Expression, ctx *hcl.EvalContext) (v cty.Value, diags hcl.Diagnostics) {
-	s.budget.run()
-	defer s.budget.recover(expr, &v, &diags)
-	if native, ok := expr.(hclsyntax.Expression); ok {
-		s.prepareStrict(native)
+// StepName returns the i-th step of a reference, as in var.name and var["name"], if
+// it has one that is a name.
+func StepName(traversal hcl.Traversal, i int) (string, bool) {
+	if i >= len(traversal) {
+		return "", false
 	}
-	if v, diags = expr.Value(ctx); !diags.HasErrors() {
-		s.budget.spend(v)
+	switch step := traversal[i].(type) {
+	case hcl.TraverseAttr:
+		return step.Name, true
+	case hcl.TraverseIndex:
+		return stringOf(step.Key)
 	}
-	return v, diags
+	return "", false
 }
