@@ -12,6 +12,7 @@ import (
 
 	"taskrun/jobspec/decode"
 	"taskrun/jobspec/diagnostic"
+	"taskrun/jobspec/evaluate"
 )
 
 const (
@@ -123,13 +124,8 @@ func (p *parser) localsIn(expr hclsyntax.Expression) []string {
 		if len(traversal) == 1 {
 			return slices.Collect(maps.Keys(p.locals))
 		}
-		switch step := traversal[1].(type) {
-		case hcl.TraverseAttr:
-			names = append(names, step.Name)
-		case hcl.TraverseIndex:
-			if step.Key.Type() == cty.String {
-				names = append(names, step.Key.AsString())
-			}
+		if name, ok := evaluate.StepName(traversal, 1); ok {
+			names = append(names, name)
 		}
 	}
 	return names

@@ -7,6 +7,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 	"github.com/zclconf/go-cty/cty/function/stdlib"
+
+	"taskrun/jobspec/evaluate"
 )
 
 // functions are the functions that a config may call when the task starts.
@@ -44,32 +46,18 @@ func usedNames(references []hcl.Traversal) names {
 	for _, t := range references {
 		root := t.RootName()
 		n.roots[root] = true
+		first, _ := evaluate.StepName(t, 1)
 		switch {
 		case root == "attr":
-			n.attrs[stepName(t, 1)] = true
-		case root == "node" && stepName(t, 1) == "attr":
-			n.attrs[stepName(t, 2)] = true
-		case root == "node" && stepName(t, 1) == "":
+			n.attrs[first] = true
+		case root == "node" && first == "attr":
+			second, _ := evaluate.StepName(t, 2)
+			n.attrs[second] = true
+		case root == "node" && first == "":
 			n.attrs[""] = true
 		}
 	}
 	return n
-}
-
-// stepName returns the i-th step of a reference if it is a plain name, or "".
-func stepName(t hcl.Traversal, i int) string {
-	if i >= len(t) {
-		return ""
-	}
-	switch step := t[i].(type) {
-	case hcl.TraverseAttr:
-		return step.Name
-	case hcl.TraverseIndex:
-		if step.Key.Type() == cty.String && step.Key.IsKnown() && !step.Key.IsNull() {
-			return step.Key.AsString()
-		}
-	}
-	return ""
 }
 
 // evalContext returns the functions of a config, and the variables that it
