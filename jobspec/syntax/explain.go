@@ -109,7 +109,7 @@ func openHeredoc(text []byte, name string) (at hcl.Range, ok bool) {
 		n.take(token)
 		if token.Type == hclsyntax.TokenOHeredoc {
 			begin := token.Range.Start.Byte
-			at = rangeOf(text, name, []int{begin, begin + len(bytes.TrimSpace(token.Bytes))})
+			at = rangeOf(text, name, begin, begin+len(bytes.TrimSpace(token.Bytes)))
 		}
 	}
 	return at, len(n.open) > 0 && n.open[len(n.open)-1].opener == hclsyntax.TokenOHeredoc
@@ -167,7 +167,7 @@ func explainJSON(diags hcl.Diagnostics, text []byte, name string) hcl.Diagnostic
 			// The parser reports the end of the skipped part.
 			var bad *json.SyntaxError
 			if err := json.Unmarshal(text, new(any)); errors.As(err, &bad) {
-				*diag.Subject = rangeOf(text, name, []int{int(bad.Offset) - 1, int(bad.Offset)})
+				*diag.Subject = rangeOf(text, name, int(bad.Offset)-1, int(bad.Offset))
 			}
 		}
 		kept = append(kept, diag)
@@ -191,12 +191,12 @@ func findTemplate(diags hcl.Diagnostics, text []byte, name string) *hcl.Diagnost
 		begin := bytes.LastIndexByte(text[:diag.Subject.Start.Byte], '\n') + 1
 		line, _, _ := bytes.Cut(text[begin:min(len(text), begin+short)], []byte("\n"))
 		if at := levant.FindIndex(line); at != nil {
-			return isTemplate(rangeOf(text, name, []int{begin + at[0], begin + at[1]}),
+			return isTemplate(rangeOf(text, name, begin+at[0], begin+at[1]),
 				"[[ … ]] is filled in by Levant or nomad-pack before Nomad reads the file",
 				"render it first: levant render FILE | taskrun up -")
 		}
 		if at := braces.FindIndex(line); at != nil {
-			return isTemplate(rangeOf(text, name, []int{begin + at[0], begin + at[1]}),
+			return isTemplate(rangeOf(text, name, begin+at[0], begin+at[1]),
 				"{{ … }} outside of a string is filled in by another tool, such as Helm or consul-template, before Nomad reads the file",
 				"render it first, then pass the result on as -")
 		}
@@ -206,19 +206,4 @@ func findTemplate(diags hcl.Diagnostics, text []byte, name string) *hcl.Diagnost
 
 func isTemplate(at hcl.Range, detail, remedy string) *hcl.Diagnostic {
 	return diagnostic.Error(at, "this is a template for a job file, not a job file", detail, remedy)
-}
-
-// rangeOf returns the range between two offsets in a text.
-func rangeOf(text []byte, name string, at []int) hcl.Range {
-	return hcl.Range{Filename: name, Start: posOf(text, at[0]), End: posOf(text, at[1])}
-}
-
-func posOf(text []byte, offset int) hcl.Pos {
-	before := text[:offset]
-	begin := bytes.LastIndexByte(before, '\n') + 1
-	return hcl.Pos{
-		Line:   bytes.Count(before, []byte("\n")) + 1,
-		Column: len([]rune(string(before[begin:]))) + 1,
-		Byte:   offset,
-	}
 }

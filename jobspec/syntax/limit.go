@@ -10,31 +10,22 @@ import (
 	"taskrun/jobspec/diagnostic"
 )
 
-// The parser and the evaluator are recursive, and Go ends a program whose stack
-// grows too large. The cost of numbers and long texts grows with the square of
-// their length. So text beyond the needs of any job file is refused before it
-// is parsed.
+// Further limits are those of nesting.
 const (
-	maxSize   = 16 << 20 // bytes of a file
-	maxTokens = 2 << 20  // the parser needs about a hundred bytes for each
-	maxDepth  = 500      // brackets, templates and blocks around one place
-	maxPath   = 5000     // nested brackets and operators
-	maxDigits = 400      // of a number
-	maxCopied = 2 << 30  // bytes of text that the parser copies: see nesting.takeText
-
+	maxSize    = 16 << 20  // bytes of a file
 	maxScanned = 128 << 20 // bytes in which the scanner searches for the ends of comments
 )
 
 // checkText checks everything that is the same in every syntax.
 func checkText(text []byte, name string) hcl.Diagnostics {
 	if len(text) > maxSize {
-		return hcl.Diagnostics{diagnostic.Error(rangeOf(text, name, []int{0, 0}), "the file is too large",
+		return hcl.Diagnostics{diagnostic.Error(rangeOf(text, name, 0, 0), "the file is too large",
 			fmt.Sprintf("it has %d MiB; at most %d are read", len(text)>>20, maxSize>>20), "")}
 	}
 	// HCL's scanner treats some invalid UTF-8 as letters, including quotes and
 	// brackets in it.
 	if at := invalid(text); at >= 0 {
-		return hcl.Diagnostics{diagnostic.Error(rangeOf(text, name, []int{at, at + 1}), "this is not UTF-8", "", "save the file as UTF-8")}
+		return hcl.Diagnostics{diagnostic.Error(rangeOf(text, name, at, at+1), "this is not UTF-8", "", "save the file as UTF-8")}
 	}
 	return nil
 }
@@ -94,83 +85,6 @@ func check(text []byte, name string, lex lexer, open []level) hcl.Diagnostics {
 	return nil
 }
 
-// counts are upper limits for the number of elements in a text. Strings and
-// comments are treated as code, so that no parser can find more.
-type counts struct {
-	brackets  int // opening brackets and quotes
-	operators int
-	tokens    int // accurate within a factor of 2
-	pieces    int // of texts
-	comments  int // comments that start after the last one that ends
-	digits    int // of the longest number
-}
-
-func countBytes(text []byte) (c counts) {
-	var last byte
-	digits := 0
-	for _, b := range text {
-		switch {
-		case '0' <= b && b <= '9':
-			if !isWord(last) {
-				c.tokens++
-			}
-			digits++
-			c.digits = max(c.digits, digits)
-		case isWord(b):
-			if !isWord(last) || '0' <= last && last <= '9' {
-				c.tokens++
-			}
-			if b != 'e' && b != 'E' {
-				digits = 0
-			}
-		case b == '.':
-			c.tokens++ // and a number continues
-		default:
-			digits = 0
-			c.countMark(last, b)
-		}
-		last = b
-	}
-	return c
-}
-
-// countMark counts a byte that is not part of a name or a number.
-func (c *counts) countMark(last, b byte) {
-	c.tokens++
-	switch b {
-	case ' ', '\t':
-		c.tokens--
-	case '{', '[', '(', '"':
-		c.brackets++
-	case '\n':
-		c.pieces++
-	case '$', '%':
-		c.pieces += 2
-		c.operators++
-	case '<':
-		c.operators++
-		if last == '<' {
-			c.brackets++ // of a heredoc
-		}
-	case '=':
-		if last == '=' {
-			c.operators++
-		}
-	case '}', ']', ')', ',':
-	default:
-		c.operators++
-	}
-	if last == '/' && b == '*' {
-		c.comments++
-	} else if last == '*' && b == '/' {
-		c.comments = 0
-	}
-}
-
-func isWord(b byte) bool {
-	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' || b == '_'
-}
-
 // checkJSON checks a text in HCL's JSON syntax. The content of its strings is
 // checked when they are parsed as templates.
 func checkJSON(text []byte, name string) hcl.Diagnostics {
@@ -224,5 +138,5 @@ func CheckNesting(text []byte, name string, maxTokens int) hcl.Diagnostics {
 }
 
 func tooComplex(text []byte, name string, at int, detail string) *hcl.Diagnostic {
-	return diagnostic.Error(rangeOf(text, name, []int{at, at}), "this text is not read, because it could exhaust the machine", detail, "")
+	return diagnostic.Error(rangeOf(text, name, at, at), "this text is not read, because it could exhaust the machine", detail, "")
 }

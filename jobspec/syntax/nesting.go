@@ -6,6 +6,18 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
+// The parser and the evaluator are recursive, and Go ends a program whose stack
+// grows too large. The cost of numbers and long texts grows with the square of
+// their length. So text beyond the needs of any job file is refused before it
+// is parsed.
+const (
+	maxTokens = 2 << 20 // the parser needs about a hundred bytes for each
+	maxDepth  = 500     // brackets, templates and blocks around one place
+	maxPath   = 5000    // nested brackets and operators
+	maxDigits = 400     // of a number
+	maxCopied = 2 << 30 // bytes of text that the parser copies: see nesting.takeText
+)
+
 // nesting follows the tokens of a text, and computes how deep the parser's
 // recursion gets and how much text it copies.
 type nesting struct {

@@ -11,9 +11,6 @@ import (
 	"github.com/hashicorp/hcl/v2/json"
 )
 
-// start is the position of the first byte of a text.
-var start = hcl.Pos{Line: 1, Column: 1}
-
 // Parse parses a text in HCL's native syntax or, if it starts with a brace, in
 // HCL's JSON syntax. The body is never nil, and contains the readable part even
 // after errors.
