@@ -2,8 +2,10 @@ package taskenv
 
 import (
 	"cmp"
+	"net"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/hashicorp/nomad/api"
 )
@@ -108,6 +110,69 @@ func (v *variables) setLimits(b *Builder) {
 		limit += deref(r.SecretsMB)
 	}
 	v.setNumber("NOMAD_MEMORY_MAX_LIMIT", limit)
+}
+
+// setPorts sets the variables of the group's ports.
+func (v *variables) setPorts(ports []Port, network networkStatus) {
+	for _, p := range ports {
+		p = p.seen(v.view)
+		v.set("NOMAD_PORT_"+p.Label, p.bind())
+		v.set("NOMAD_ALLOC_PORT_"+p.Label, p.bind())
+		v.set("NOMAD_HOST_PORT_"+p.Label, strconv.Itoa(p.Value))
+		v.set("NOMAD_IP_"+p.Label, p.HostIP)
+		v.set("NOMAD_HOST_IP_"+p.Label, p.HostIP)
+		v.set("NOMAD_ADDR_"+p.Label, p.addr())
+		v.set("NOMAD_HOST_ADDR_"+p.Label, p.addr())
+		if network.address != "" {
+			v.set("NOMAD_ALLOC_INTERFACE_"+p.Label, network.iface)
+			v.set("NOMAD_ALLOC_IP_"+p.Label, network.address)
+			v.set("NOMAD_ALLOC_ADDR_"+p.Label, net.JoinHostPort(network.address, p.bind()))
+		}
+	}
+}
+
+// setOwnPorts sets the variables of the task's own legacy ports.
+func (v *variables) setOwnPorts(ports []Port) {
+	for _, p := range ports {
+		v.set("NOMAD_PORT_"+p.Label, strconv.Itoa(p.Value))
+		p = p.seen(v.view)
+		family := "NOMAD_IPv4_"
+		if strings.Contains(p.HostIP, ":") {
+			family = "NOMAD_IPv6_"
+		}
+		v.set("NOMAD_HOST_PORT_"+p.Label, strconv.Itoa(p.Value))
+		v.set("NOMAD_IP_"+p.Label, p.HostIP)
+		v.set(family+p.Label, p.HostIP)
+		v.set("NOMAD_ADDR_"+p.Label, p.addr())
+	}
+}
+
+// setTaskPorts sets the variables of another task's legacy ports.
+func (v *variables) setTaskPorts(task string, ports []Port) {
+	for _, p := range ports {
+		p = p.seen(v.view)
+		v.set("NOMAD_PORT_"+task+"_"+p.Label, strconv.Itoa(p.Value))
+		v.set("NOMAD_IP_"+task+"_"+p.Label, p.HostIP)
+		v.set("NOMAD_ADDR_"+task+"_"+p.Label, p.addr())
+	}
+}
+
+// setUpstreams sets the variables of the group's Connect upstreams.
+func (v *variables) setUpstreams(services []*api.Service) {
+	const ip = "127.0.0.1" // where a sidecar listens
+	for _, s := range services {
+		if s.Connect == nil || s.Connect.SidecarService == nil || s.Connect.SidecarService.Proxy == nil {
+			continue
+		}
+		for _, u := range s.Connect.SidecarService.Proxy.Upstreams {
+			port := strconv.Itoa(u.LocalBindPort)
+			for _, name := range []string{u.DestinationName, clean(u.DestinationName)} {
+				v.set("NOMAD_UPSTREAM_IP_"+name, ip)
+				v.set("NOMAD_UPSTREAM_PORT_"+name, port)
+				v.set("NOMAD_UPSTREAM_ADDR_"+name, net.JoinHostPort(ip, port))
+			}
+		}
+	}
 }
 
 func (v *variables) setTokens(b *Builder, secretsDir string) {
