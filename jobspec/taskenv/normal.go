@@ -1,6 +1,8 @@
 package taskenv
 
 import (
+	"maps"
+
 	"github.com/hashicorp/hcl/v2/hcldec"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -12,9 +14,7 @@ import (
 // normalBody returns the options of a body in the form that schema expects.
 func normalBody(body map[string]any, schema hcldec.Spec) map[string]any {
 	normal := make(map[string]any, len(body))
-	for name, value := range body {
-		normal[name] = value
-	}
+	maps.Copy(normal, body)
 	visitOptions(schema, func(name string, form func(any) any) {
 		if value, ok := normal[name]; ok {
 			normal[name] = form(value)

@@ -1,6 +1,8 @@
 package taskenv
 
 import (
+	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -44,24 +46,45 @@ func (v *variables) lookup(name string) (string, bool) {
 	return value, ok && !v.unwritten[name]
 }
 
+// denied lists the variables of the host that no task inherits: Nomad's default
+// for the client option env.denylist, and taskrun's own variables for clusters.
+// See
+// https://developer.hashicorp.com/nomad/docs/configuration/client#env-denylist.
+var denied = map[string]bool{
+	"CONSUL_TOKEN": true, "CONSUL_HTTP_TOKEN": true, "CONSUL_HTTP_TOKEN_FILE": true,
+	"NOMAD_TOKEN": true, "VAULT_TOKEN": true,
+	"TASKRUN_TOKEN": true, "TASKRUN_HTTP_AUTH": true,
+	"CONSUL_LICENSE": true, "NOMAD_LICENSE": true, "VAULT_LICENSE": true,
+	"CONSUL_LICENSE_PATH": true, "NOMAD_LICENSE_PATH": true, "VAULT_LICENSE_PATH": true,
+	"AWS_ACCESS_KEY_ID": true, "AWS_SECRET_ACCESS_KEY": true, "AWS_SESSION_TOKEN": true,
+	"AWS_METADATA_URL":               true,
+	"GOOGLE_APPLICATION_CREDENTIALS": true, "GOOGLE_OAUTH_ACCESS_TOKEN": true,
+}
+
+// allowed returns the variables of environ, in the form of os.Environ, that a
+// task may inherit. The last one of a name comes first.
+func allowed(environ []string) iter.Seq2[string, string] {
+	return func(yield func(name, value string) bool) {
+		for _, entry := range slices.Backward(environ) {
+			name, value, ok := strings.Cut(entry, "=")
+			if ok && name != "" && !denied[name] && !yield(name, value) {
+				return
+			}
+		}
+	}
+}
+
 // setHost adds the variables of the host that are not set yet.
 func (v *variables) setHost(environ []string) {
-	referring := map[string]string{}
+	block := map[string]string{}
 	for name, value := range allowed(environ) {
 		name = CleanName(name)
-		if _, taken := v.values[name]; taken {
-			continue
+		_, taken := v.values[name]
+		if _, again := block[name]; !taken && !again {
+			block[name] = value
 		}
-		if _, taken := referring[name]; taken {
-			continue
-		}
-		if strings.Contains(value, "${") {
-			referring[name] = value
-			continue
-		}
-		v.values[name] = value
 	}
-	v.setBlock(referring, scope{})
+	v.setBlock(block, scope{})
 }
 
 // scope describes what the values of a block may refer to, besides values of
@@ -155,5 +178,38 @@ func (r *resolver) leadsTo(from, to string, seen map[string]bool) bool {
 func (r *resolver) warn(name, ref string, diagnostic WarningKind) {
 	if r.lint {
 		r.warnings = append(r.warnings, Warning{name, ref, diagnostic})
+	}
+}
+
+// WarningKind is the kind of problem with a reference in an env or meta block.
+type WarningKind int
+
+const (
+	// SiblingReference is a reference to another variable of the same block.
+	// Nomad resolves it in some runs only.
+	SiblingReference WarningKind = iota
+	// CyclicReference is a reference that leads back to its own variable.
+	CyclicReference
+	// UnknownReference is a reference that nothing resolves. It remains text,
+	// which is correct if it was escaped as $${name}.
+	UnknownReference
+)
+
+// Warning is about a reference in the env or meta block of a task.
+type Warning struct {
+	Variable  string // contains the reference; cleaned name
+	Reference string // without ${ and }
+	Kind      WarningKind
+}
+
+// String returns the warning as a sentence without a full stop.
+func (w Warning) String() string {
+	switch w.Kind {
+	case SiblingReference:
+		return fmt.Sprintf("%s refers to %s of the same block, which Nomad resolves only by chance", w.Variable, w.Reference)
+	case CyclicReference:
+		return fmt.Sprintf("%s and %s refer to each other, so ${%s} stays as text", w.Variable, w.Reference, w.Reference)
+	default:
+		return fmt.Sprintf("%s refers to %s, which is not known, so ${%s} stays as text", w.Variable, w.Reference, w.Reference)
 	}
 }
