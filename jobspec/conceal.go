@@ -23,6 +23,17 @@ const (
 	mostHidden = 10_000 // maximum number of hidden values
 )
 
+// concealment hides values from outside of the job file in diagnostics: values
+// of variables from stubs, the command line, the environment or files of
+// values, and everything computed from them.
+type concealment struct {
+	text   string          // of the job file: its author's own words may be shown
+	names  map[string]bool // names of variables may be shown, too
+	files  map[string]bool // sources that contain hidden values
+	ranges []Range         // expressions of the job file with hidden values
+	values map[string]bool // the hidden values
+}
+
 // keep marks a source that must not be shown.
 func (c *concealment) keep(file string) {
 	if c.files == nil {

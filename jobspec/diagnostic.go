@@ -2,8 +2,11 @@ package jobspec
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/hashicorp/hcl/v2"
 )
 
 // Severity is how much a Diagnostic matters.
@@ -84,4 +87,36 @@ func (ps Diagnostics) Sort() {
 			cmp.Compare(a.Range.Start.Byte, b.Range.Start.Byte),
 		)
 	})
+}
+
+// Pos is a position in a source text. Line and column count from 1, the column
+// in characters; the byte counts from 0.
+type Pos = hcl.Pos
+
+// Range is a range of a source text, from Start to before End. The zero Range
+// means that no place is known.
+type Range struct {
+	File       string // as the user named it
+	Start, End Pos
+}
+
+// IsZero reports whether no place is known.
+func (r Range) IsZero() bool { return r.File == "" && r.Start == Pos{} }
+
+// String returns "file:line,column".
+func (r Range) String() string {
+	if r.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d,%d", r.File, r.Start.Line, r.Start.Column)
+}
+
+// RangeOf converts a range of HCL.
+func RangeOf(r hcl.Range) Range {
+	return Range{File: r.Filename, Start: r.Start, End: r.End}
+}
+
+// hcl converts the range to that of HCL.
+func (r Range) hcl() hcl.Range {
+	return hcl.Range{Filename: r.File, Start: r.Start, End: r.End}
 }

@@ -1,11 +1,9 @@
 package jobspec
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/nomad/api"
 	"github.com/zclconf/go-cty/cty"
 
@@ -53,17 +51,6 @@ func (f *File) note(path string) {
 	if !slices.Contains(f.Reads, path) {
 		f.Reads = append(f.Reads, path)
 	}
-}
-
-// concealment hides values from outside of the job file in diagnostics: values
-// of variables from stubs, the command line, the environment or files of
-// values, and everything computed from them.
-type concealment struct {
-	text   string          // of the job file: its author's own words may be shown
-	names  map[string]bool // names of variables may be shown, too
-	files  map[string]bool // sources that contain hidden values
-	ranges []Range         // expressions of the job file with hidden values
-	values map[string]bool // the hidden values
 }
 
 // Redacted returns the job as JSON for others to read: without values of its
@@ -126,36 +113,4 @@ func (ps Positions) nearest(p Path) (path Path, exact bool) {
 		return around + list + "[0]", true
 	}
 	return around, false
-}
-
-// Pos is a position in a source text. Line and column count from 1, the column
-// in characters; the byte counts from 0.
-type Pos = hcl.Pos
-
-// Range is a range of a source text, from Start to before End. The zero Range
-// means that no place is known.
-type Range struct {
-	File       string // as the user named it
-	Start, End Pos
-}
-
-// IsZero reports whether no place is known.
-func (r Range) IsZero() bool { return r.File == "" && r.Start == Pos{} }
-
-// String returns "file:line,column".
-func (r Range) String() string {
-	if r.IsZero() {
-		return ""
-	}
-	return fmt.Sprintf("%s:%d,%d", r.File, r.Start.Line, r.Start.Column)
-}
-
-// RangeOf converts a range of HCL.
-func RangeOf(r hcl.Range) Range {
-	return Range{File: r.Filename, Start: r.Start, End: r.End}
-}
-
-// hcl converts the range to that of HCL.
-func (r Range) hcl() hcl.Range {
-	return hcl.Range{Filename: r.File, Start: r.Start, End: r.End}
 }
