@@ -22,33 +22,21 @@ func IsAPI(text []byte) bool {
 		return false
 	}
 	decoder := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(text, byteOrderMark)))
-	depth, isKey := 0, false
+	_, _ = decoder.Token() // the brace
 	var id, groups bool
-	for {
-		token, err := decoder.Token()
+	for decoder.More() {
+		name, err := decoder.Token()
 		if err != nil {
 			return false
 		}
-		switch token := token.(type) {
-		case json.Delim:
-			if token == '{' || token == '[' {
-				depth++
-			} else if depth--; depth == 0 {
-				return false
-			}
-			isKey = depth == 1
-			continue
-		case string:
-			if depth == 1 && isKey {
-				id = id || token == "ID"
-				groups = groups || token == "TaskGroups"
-				if token == "Job" || id && groups {
-					return true
-				}
-				isKey = false
-				continue
-			}
+		id = id || name == "ID"
+		groups = groups || name == "TaskGroups"
+		if name == "Job" || id && groups {
+			return true
 		}
-		isKey = depth == 1
+		if decoder.Decode(new(json.RawMessage)) != nil {
+			return false
+		}
 	}
+	return false
 }
