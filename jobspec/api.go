@@ -64,13 +64,11 @@ func (p *parser) parseAPI() hcl.Diagnostics {
 }
 
 func (p *parser) explainJSON(err error, offset int) *hcl.Diagnostic {
-	var bad *json.SyntaxError
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[*json.SyntaxError](err); ok {
 		at := offset + int(bad.Offset) - 1
 		return diagnostic.Error(p.offsets(at, at+1), "invalid JSON", bad.Error(), "")
 	}
-	var mistyped *json.UnmarshalTypeError
-	if errors.As(err, &mistyped) {
+	if mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		_, name, _ := strings.Cut("."+mistyped.Field, ".Job.")
 		remedy := ""
 		if mistyped.Type.String() == "time.Duration" {

@@ -51,16 +51,15 @@ func Read(ctx context.Context, arg string, stdin io.Reader) (Source, error) {
 	default:
 		src.Text, err = readPath(arg)
 	}
-	if err != nil {
-		if known := (Diagnostic{}); errors.As(err, &known) {
-			known.Summary = fmt.Sprintf("cannot read job file %q: %s", src.Name, known.Summary)
-			return src, known
-		}
-		return src, fmt.Errorf("cannot read job file %q: %w", src.Name, err)
+	if err == nil {
+		err = unreadable(src.Text)
 	}
-	if p, bad := unreadable(src.Text); bad {
-		p.Summary = fmt.Sprintf("cannot read job file %q: %s", src.Name, p.Summary)
-		return src, p
+	if known, ok := errors.AsType[Diagnostic](err); ok {
+		known.Summary = fmt.Sprintf("cannot read job file %q: %s", src.Name, known.Summary)
+		return src, known
+	}
+	if err != nil {
+		return src, fmt.Errorf("cannot read job file %q: %w", src.Name, err)
 	}
 	return src, nil
 }
@@ -92,8 +91,7 @@ func readPath(path string) ([]byte, error) {
 
 // bare removes the path from an error; the caller shows it anyway.
 func bare(err error) error {
-	var withPath *fs.PathError
-	if errors.As(err, &withPath) {
+	if withPath, ok := errors.AsType[*fs.PathError](err); ok {
 		return withPath.Err
 	}
 	return err
@@ -145,21 +143,20 @@ func download(ctx context.Context, url string) ([]byte, error) {
 	return readAll(response.Body)
 }
 
-// unreadable returns a diagnostic for a text that cannot be a job file.
-func unreadable(text []byte) (Diagnostic, bool) {
+// unreadable returns a Diagnostic for a text that cannot be a job file.
+func unreadable(text []byte) error {
 	switch {
 	case isBlank(string(text)):
-		return Diagnostic{Summary: "it is empty", Remedy: `write job "name" { … }`}, true
+		return Diagnostic{Summary: "it is empty", Remedy: `write job "name" { … }`}
 	case bytes.HasPrefix(text, []byte("\x1f\x8b")), bytes.HasPrefix(text, []byte("PK\x03\x04")),
 		bytes.HasPrefix(text, []byte("BZh")), bytes.HasPrefix(text, []byte("\xfd7zXZ")):
-		return Diagnostic{Summary: "it is compressed", Remedy: "unpack it first, then pass it on as -"}, true
+		return Diagnostic{Summary: "it is compressed", Remedy: "unpack it first, then pass it on as -"}
 	case bytes.HasPrefix(text, []byte("\xff\xfe")), bytes.HasPrefix(text, []byte("\xfe\xff")):
-		return Diagnostic{Summary: "it is UTF-16", Remedy: "save it as UTF-8"}, true
+		return Diagnostic{Summary: "it is UTF-16", Remedy: "save it as UTF-8"}
 	case bytes.HasPrefix(text, []byte("\x7fELF")), bytes.IndexByte(text[:min(len(text), 512)], 0) >= 0:
-		return Diagnostic{Summary: "it is a binary file"}, true
-	default:
-		return Diagnostic{}, false
+		return Diagnostic{Summary: "it is a binary file"}
 	}
+	return nil
 }
 
 // isBlank reports whether text contains only white space.

@@ -44,8 +44,7 @@ func Read(path string) (*Set, jobspec.Diagnostics) {
 		text, err = os.ReadFile(path)
 	}
 	if err != nil {
-		var in *fs.PathError
-		if errors.As(err, &in) {
+		if in, ok := errors.AsType[*fs.PathError](err); ok {
 			err = in.Err
 		}
 		return nil, jobspec.Diagnostics{{Summary: fmt.Sprintf("cannot read the stubs file %q: %v", path, err)}}

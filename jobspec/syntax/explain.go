@@ -165,8 +165,7 @@ func explainJSON(diags hcl.Diagnostics, text []byte, name string) hcl.Diagnostic
 			diag.Summary, diag.Detail = "a comma is missing", ""
 			diagnostic.SetRemedy(diag, "write a comma before this")
 			// The parser reports the end of the skipped part.
-			var bad *json.SyntaxError
-			if err := json.Unmarshal(text, new(any)); errors.As(err, &bad) {
+			if bad, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(text, new(any))); ok {
 				*diag.Subject = rangeOf(text, name, int(bad.Offset)-1, int(bad.Offset))
 			}
 		}
