@@ -119,13 +119,11 @@ func (p *parser) setFromFile(file varFile) hcl.Diagnostics {
 		p.conceal.names[a.Name] = true
 		v := p.variables[a.Name]
 		if v == nil {
-			diag := diagnostic.Error(a.NameRange, fmt.Sprintf("the job file does not declare a variable %q", a.Name), "", p.declare(a.Name))
-			diag.Severity = p.undeclared()
-			diags = append(diags, diag)
+			diags = append(diags, p.undeclared(a.Name, a.NameRange))
 			continue
 		}
-		value, moreDiags := p.scope.Strict(a.Expr, nil)
-		if diags = append(diags, explainConstant(moreDiags, "a value for a variable")...); moreDiags.HasErrors() {
+		value, moreDiags := p.constant(a.Expr, "a value for a variable")
+		if diags = append(diags, moreDiags...); moreDiags.HasErrors() {
 			v.broken = true
 			continue
 		}
@@ -164,9 +162,7 @@ func (p *parser) setFromArguments() hcl.Diagnostics {
 		}
 		v := p.variables[name]
 		if v == nil {
-			diag := diagnostic.Error(p.textRange("--var "+name, last[name]), fmt.Sprintf("the job file does not declare a variable %q", name), "", p.declare(name))
-			diag.Severity = p.undeclared()
-			diags = append(diags, diag)
+			diags = append(diags, p.undeclared(name, p.textRange("--var "+name, last[name])))
 			continue
 		}
 		diags = append(diags, p.setFromText(v, last[name], "value from --var", "--var "+name, set)...)
@@ -174,17 +170,14 @@ func (p *parser) setFromArguments() hcl.Diagnostics {
 	return diags
 }
 
-// undeclared returns the severity of a value for an undeclared variable.
-func (p *parser) undeclared() hcl.DiagnosticSeverity {
+// undeclared reports a value for an undeclared variable.
+func (p *parser) undeclared(name string, at hcl.Range) *hcl.Diagnostic {
+	diag := diagnostic.Error(at, fmt.Sprintf("the job file does not declare a variable %q", name), "",
+		cmp.Or(diagnostic.DidYouMean(name, fewNames(p.variables)), fmt.Sprintf(`declare it: variable "%s" {}`, name)))
 	if p.opts.IgnoreUndeclared {
-		return hcl.DiagWarning
+		diag.Severity = hcl.DiagWarning
 	}
-	return hcl.DiagError
-}
-
-// declare returns the remedy for an undeclared variable.
-func (p *parser) declare(name string) string {
-	return cmp.Or(diagnostic.DidYouMean(name, fewNames(p.variables)), fmt.Sprintf(`declare it: variable "%s" {}`, name))
+	return diag
 }
 
 // setFromText sets a variable from a text of the shell. Strings and numbers are
@@ -203,10 +196,10 @@ func (p *parser) setFromText(v *variable, text, origin, source string, set func(
 		v.broken = true
 		return diags
 	}
-	value, diags := p.scope.Strict(expr, nil)
+	value, diags := p.constant(expr, "a value for a variable")
 	if diags.HasErrors() {
 		v.broken = true
-		return explainConstant(diags, "a value for a variable")
+		return diags
 	}
 	return set(v, value, origin, expr.Range())
 }
@@ -255,7 +248,7 @@ func (p *parser) readVarFiles() ([]varFile, hcl.Diagnostics) {
 				Severity: hcl.DiagError,
 				Summary:  fmt.Sprintf("cannot read the file of values %q: %v", path, err),
 			}
-			if known := (Diagnostic{}); errors.As(err, &known) {
+			if known, ok := errors.AsType[Diagnostic](err); ok {
 				diagnostic.SetRemedy(diag, known.Remedy)
 			}
 			diags = append(diags, diag)

@@ -53,12 +53,8 @@ func isOwn(traversal hcl.Traversal, name string) bool {
 	if traversal.RootName() != "var" || len(traversal) < 2 {
 		return false
 	}
-	switch step := traversal[1].(type) {
-	case hcl.TraverseAttr:
-		return step.Name == name
-	default:
-		return false
-	}
+	step, ok := traversal[1].(hcl.TraverseAttr)
+	return ok && step.Name == name
 }
 
 // validate checks the value of a variable against its conditions.
@@ -93,9 +89,9 @@ func (p *parser) validate(v *variable) hcl.Diagnostics {
 // constantText evaluates an expression that must be a string without
 // references.
 func (p *parser) constantText(expr hcl.Expression, what string) (string, hcl.Diagnostics) {
-	value, diags := p.scope.Strict(expr, nil)
+	value, diags := p.constant(expr, what)
 	if diags.HasErrors() {
-		return "", explainConstant(diags, what)
+		return "", diags
 	}
 	value, err := convert.Convert(value, cty.String)
 	if err != nil || value.IsNull() {
@@ -104,17 +100,17 @@ func (p *parser) constantText(expr hcl.Expression, what string) (string, hcl.Dia
 	return value.AsString(), nil
 }
 
-// explainConstant adds the place to errors about references and calls.
-func explainConstant(diags hcl.Diagnostics, where string) hcl.Diagnostics {
+// constant evaluates an expression without references and calls. What names it in
+// errors.
+func (p *parser) constant(expr hcl.Expression, what string) (cty.Value, hcl.Diagnostics) {
+	value, diags := p.scope.Strict(expr, nil)
 	for _, diag := range diags {
 		switch diag.Summary {
 		case "Variables not allowed":
-			diag.Summary = where + " may not refer to anything"
-			diag.Detail = ""
+			diag.Summary, diag.Detail = what+" may not refer to anything", ""
 		case "Function calls not allowed":
-			diag.Summary = where + " may not call functions"
-			diag.Detail = ""
+			diag.Summary, diag.Detail = what+" may not call functions", ""
 		}
 	}
-	return diags
+	return value, diags
 }

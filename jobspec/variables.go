@@ -55,7 +55,10 @@ func (p *parser) read(v *variable, form *variableForm) hcl.Diagnostics {
 	}
 	if form.Type != nil {
 		t, moreDiags := typeexpr.Type(form.Type)
-		if diags = append(diags, explainType(moreDiags)...); moreDiags.HasErrors() {
+		for _, diag := range moreDiags {
+			diagnostic.SetRemedy(diag, "write string, number, bool, list(string), set(string), map(string), object({…}) or tuple([…])")
+		}
+		if diags = append(diags, moreDiags...); moreDiags.HasErrors() {
 			v.broken = true
 			return diags
 		}
@@ -74,28 +77,19 @@ func (p *parser) read(v *variable, form *variableForm) hcl.Diagnostics {
 	return diags
 }
 
-// explainType adds a remedy to the errors of a type expression.
-func explainType(diags hcl.Diagnostics) hcl.Diagnostics {
-	for _, diag := range diags {
-		diagnostic.SetRemedy(diag, "write string, number, bool, list(string), set(string), map(string), object({…}) or tuple([…])")
-	}
-	return diags
-}
-
 // setDefault evaluates the default of a variable, which may not contain
 // references. Without a declared type, the variable gets the type of the
 // default.
 func (p *parser) setDefault(v *variable, expr hcl.Expression) hcl.Diagnostics {
-	value, diags := p.scope.Strict(expr, nil)
+	value, diags := p.constant(expr, "the default of a variable")
 	if diags.HasErrors() {
 		v.broken = true
-		return explainConstant(diags, "the default of a variable")
+		return diags
 	}
 	if v.typ == cty.NilType {
 		v.typ, v.inferred = value.Type(), true
 	}
-	diags = append(diags, v.set(value, "default", expr.Range())...)
-	return diags
+	return append(diags, v.set(value, "default", expr.Range())...)
 }
 
 // set converts a value to the type of the variable and stores it.
@@ -145,12 +139,9 @@ func (v *variable) samples() (list []cty.Value) {
 			}
 			value = converted
 		}
-		for _, other := range list {
-			if other.RawEquals(value) {
-				return
-			}
+		if !slices.ContainsFunc(list, value.RawEquals) {
+			list = append(list, value)
 		}
-		list = append(list, value)
 	}
 	first := cty.StringVal("TODO-" + v.name)
 	if v.typ != cty.NilType {
