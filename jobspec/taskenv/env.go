@@ -66,7 +66,7 @@ func (e *Env) lookup(vars map[string]string, name string) (string, bool) {
 // Replace replaces the known references ${name} in s: variables, values of the
 // node, secrets. Unknown ones are left alone. There is no escape, and
 // replacements are not scanned again.
-func (e *Env) Replace(s string) string { return replace(s, e.Lookup) }
+func (e *Env) Replace(s string) string { return Replace(s, e.Lookup) }
 
 // ReplaceAll returns a copy of list with Replace applied to each element.
 func (e *Env) ReplaceAll(list []string) []string {
@@ -102,7 +102,7 @@ func (e *Env) Warnings() []Warning { return slices.Clone(e.warnings) }
 // of it and of the shared directory of the allocation. It reports whether the
 // result is outside of both. It does not follow links.
 func (e *Env) ClientPath(p string, joinEscape bool) (abs string, escapes bool) {
-	p = replace(p, func(name string) (string, bool) { return e.lookup(e.clientVars, name) })
+	p = Replace(p, func(name string) (string, bool) { return e.lookup(e.clientVars, name) })
 	if !filepath.IsAbs(p) || joinEscape && e.outside(p) {
 		p = filepath.Join(e.taskDir, p)
 	}

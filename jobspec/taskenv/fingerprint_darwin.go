@@ -41,7 +41,7 @@ func (*host) os(string) map[string]string {
 	return map[string]string{
 		"os.name":    runtime.GOOS,
 		"os.version": sysctl("kern.osproductversion"),
-		"os.signals": signalNames,
+		"os.signals": SignalNames,
 	}
 }
 

@@ -62,7 +62,7 @@ func TestAttributesOfMachines(t *testing.T) {
 			}
 			slices.Sort(lines)
 			got := strings.Join(lines, "\n") + "\n"
-			got = strings.Replace(got, signalNames, "SIGNALS", 1)
+			got = strings.Replace(got, SignalNames, "SIGNALS", 1)
 			got = strings.Replace(got, "cpu.arch="+runtime.GOARCH, "cpu.arch=GOARCH", 1)
 			if diff := cmp.Diff(string(want), got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)

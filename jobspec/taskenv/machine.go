@@ -56,8 +56,10 @@ func firstStep(name string) string {
 	return step
 }
 
-// signalNames are the signals that job files may name.
-const signalNames = "SIGABRT,SIGALRM,SIGBUS,SIGCONT,SIGFPE,SIGHUP,SIGILL,SIGINT,SIGIO,SIGIOT,SIGKILL," +
+// SignalNames are the signals that job files may name, separated by commas: those
+// that Nomad's drivers know, which do not include SIGCHLD and SIGURG. See
+// https://developer.hashicorp.com/nomad/docs/job-specification/task#kill_signal.
+const SignalNames = "SIGABRT,SIGALRM,SIGBUS,SIGCONT,SIGFPE,SIGHUP,SIGILL,SIGINT,SIGIO,SIGIOT,SIGKILL," +
 	"SIGNULL,SIGPIPE,SIGPROF,SIGQUIT,SIGSEGV,SIGSTOP,SIGSYS,SIGTERM,SIGTRAP,SIGTSTP,SIGTTIN,SIGTTOU," +
 	"SIGUSR1,SIGUSR2,SIGWINCH,SIGXCPU,SIGXFSZ"
 

@@ -18,7 +18,7 @@ func (b *Builder) meta(v *variables) map[string]string {
 	keys := slices.Sorted(maps.Keys(effective))
 	names := make([]string, len(keys))
 	for i, key := range keys {
-		names[i] = replace(key, v.lookup)
+		names[i] = Replace(key, v.lookup)
 		meta[CleanName("NOMAD_META_"+strings.ToUpper(names[i]))] = effective[key]
 	}
 	for i, key := range keys { // a key written in upper case wins over a converted one

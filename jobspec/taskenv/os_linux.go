@@ -7,7 +7,7 @@ func (h *host) os(string) map[string]string {
 	attrs := map[string]string{
 		"os.name":    name,
 		"os.version": version,
-		"os.signals": signalNames,
+		"os.signals": SignalNames,
 	}
 	switch {
 	case h.exists("sys/fs/cgroup/cgroup.controllers"):

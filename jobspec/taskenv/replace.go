@@ -32,9 +32,9 @@ func ReferencesIn(part any) map[string]bool {
 	return names
 }
 
-// replace replaces the references in s that lookup knows, and leaves the
+// Replace replaces the references in s that lookup knows, and leaves the
 // others. It does not scan replacements again.
-func replace(s string, lookup func(name string) (string, bool)) string {
+func Replace(s string, lookup func(name string) (string, bool)) string {
 	start, end := nextReference(s)
 	if start < 0 {
 		return s

@@ -28,9 +28,9 @@ func TestReplace(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			got := replace(tc.in, func(name string) (string, bool) { v, ok := known[name]; return v, ok })
+			got := Replace(tc.in, func(name string) (string, bool) { v, ok := known[name]; return v, ok })
 			if got != tc.want {
-				t.Errorf("replace(%q) = %q, want %q", tc.in, got, tc.want)
+				t.Errorf("Replace(%q) = %q, want %q", tc.in, got, tc.want)
 			}
 		})
 	}
@@ -62,8 +62,8 @@ func FuzzReplace(f *testing.F) {
 			}
 			return ref
 		})
-		if got := replace(s, lookup); got != want {
-			t.Errorf("replace(%q) = %q, want %q", s, got, want)
+		if got := Replace(s, lookup); got != want {
+			t.Errorf("Replace(%q) = %q, want %q", s, got, want)
 		}
 	})
 }

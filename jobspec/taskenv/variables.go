@@ -131,7 +131,7 @@ func (r *resolver) resolve(name string) {
 	if r.done[name] {
 		return
 	}
-	value := replace(r.referring[name], func(ref string) (string, bool) { return r.lookup(name, ref) })
+	value := Replace(r.referring[name], func(ref string) (string, bool) { return r.lookup(name, ref) })
 	r.values[name] = value
 	r.done[name] = true
 }

@@ -11,6 +11,7 @@ import (
 
 	"taskrun/jobspec"
 	"taskrun/jobspec/diagnostic"
+	"taskrun/jobspec/taskenv"
 )
 
 // checker walks through a job and collects diagnostics.
@@ -88,6 +89,20 @@ func tooShort(report reporter, at jobspec.Path, what string, d, least time.Durat
 	return d < least
 }
 
+// required refuses a block without a value.
+func (c *checker) required(at jobspec.Path, value, summary, remedy string) {
+	if value == "" {
+		c.refuse(at, summary, "", remedy)
+	}
+}
+
+// noEffect returns a hint about an attribute that is set.
+func (c *checker) noEffect(at jobspec.Path, isSet bool, remedy string) {
+	if isSet {
+		c.hint(at, at.Name()+" has no effect", "", remedy)
+	}
+}
+
 // oneOf refuses a block that has none or several of these parts.
 func (c *checker) oneOf(at jobspec.Path, summary string, has ...bool) {
 	has = slices.DeleteFunc(has, func(has bool) bool { return !has })
@@ -112,7 +127,7 @@ func (c *checker) signal(at jobspec.Path, name string) {
 	if name == "" {
 		return
 	}
-	known := signalNames()
+	known := strings.Split(taskenv.SignalNames, ",")
 	if slices.Contains(known, name) {
 		return
 	}
@@ -129,17 +144,6 @@ func (c *checker) signal(at jobspec.Path, name string) {
 		remedy = fmt.Sprintf("write %q", "SIG"+upper)
 	}
 	c.refuse(at, "unknown signal", fmt.Sprintf("%q", name), remedy)
-}
-
-// signalNames returns the names that Nomad's drivers know, which do not include
-// SIGCHLD and SIGURG.
-// https://developer.hashicorp.com/nomad/docs/job-specification/task#kill_signal
-func signalNames() []string {
-	return []string{
-		"SIGNULL", "SIGABRT", "SIGALRM", "SIGBUS", "SIGCONT", "SIGFPE", "SIGHUP", "SIGILL", "SIGINT", "SIGIO",
-		"SIGIOT", "SIGKILL", "SIGPIPE", "SIGPROF", "SIGQUIT", "SIGSEGV", "SIGSTOP", "SIGSYS", "SIGTERM", "SIGTRAP",
-		"SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGUSR1", "SIGUSR2", "SIGWINCH", "SIGXCPU", "SIGXFSZ",
-	}
 }
 
 // changeSignal checks the signal of a change mode, which may be in lower case,

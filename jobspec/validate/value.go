@@ -1,19 +1,20 @@
 package validate
 
 import (
+	"iter"
 	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	"taskrun/jobspec"
+	"taskrun/jobspec/taskenv"
 )
 
 // deref returns the value of p, or the zero value if p is nil, as for a null in
 // JSON.
 func deref[T any](p *T) T {
-	if p == nil {
-		return *new(T)
-	}
-	return *p
+	return *orEmpty(p)
 }
 
 // orEmpty replaces the null elements that JSON allows in a list. An empty block
@@ -23,6 +24,17 @@ func orEmpty[T any](p *T) *T {
 		return new(T)
 	}
 	return p
+}
+
+// blocks yields the blocks of a kind with their paths.
+func blocks[T any](list []*T, kind string, at jobspec.Path) iter.Seq2[*T, jobspec.Path] {
+	return func(yield func(*T, jobspec.Path) bool) {
+		for i, b := range list {
+			if !yield(orEmpty(b), at.Index(kind, i)) {
+				return
+			}
+		}
+	}
 }
 
 // same reports whether both are set to the same value.
@@ -62,22 +74,7 @@ func notInName(r rune) bool {
 
 // replaceReferences replaces every ${NAME} by a word.
 func replaceReferences(text, word string) string {
-	var b strings.Builder
-	for {
-		before, after, found := strings.Cut(text, "${")
-		b.WriteString(before)
-		if !found {
-			return b.String()
-		}
-		end := strings.IndexFunc(after, notInName)
-		if end <= 0 || after[end] != '}' {
-			b.WriteString("${")
-			text = after
-			continue
-		}
-		b.WriteString(word)
-		text = after[end+1:]
-	}
+	return taskenv.Replace(text, func(string) (string, bool) { return word, true })
 }
 
 // hasReference reports whether a text contains ${NAME}.
