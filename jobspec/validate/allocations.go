@@ -17,29 +17,31 @@ const DefaultMaxAllocs = 10_000
 // safe to call before any work for each allocation. The first diagnostic is the
 // error, if there is one; warnings concern groups that cannot be scaled to
 // their maximum.
-func Allocations(job *api.Job, limit int) jobspec.Diagnostics {
-	c := &checker{job: job, seen: map[jobspec.Diagnostic]bool{}}
+func Allocations(job *api.Job, limit int) (diagnostics jobspec.Diagnostics) {
 	if total := allocations(job); total > limit {
-		c.tooMany(total, limit)
+		diagnostics = append(diagnostics, tooMany(job, total, limit))
 	}
-	for i, tg := range job.TaskGroups {
-		if s := orEmpty(tg).Scaling; s != nil && deref(s.Max) > int64(limit) {
-			c.warn(jobspec.Root.Index("group", i).Attr("scaling").Attr("max"), "scaling max is above the limit",
-				fmt.Sprintf("max is %d, and a job may have at most %s", *s.Max, plural(limit)), "lower max, or raise the limit with --max-allocs")
+	for tg, at := range blocks(job.TaskGroups, "group", jobspec.Root) {
+		if s := tg.Scaling; s != nil && deref(s.Max) > int64(limit) {
+			diagnostics = append(diagnostics, jobspec.Diagnostic{
+				Severity: jobspec.Warning, Path: at.Attr("scaling").Attr("max"), Summary: "scaling max is above the limit",
+				Detail: fmt.Sprintf("max is %d, and a job may have at most %s", *s.Max, plural(limit)),
+				Remedy: "lower max, or raise the limit with --max-allocs",
+			})
 		}
 	}
-	return c.diagnostics
+	return diagnostics
 }
 
-// tooMany reports the group with the most allocations.
-func (c *checker) tooMany(total, limit int) {
+// tooMany returns the error about the group with the most allocations.
+func tooMany(job *api.Job, total, limit int) jobspec.Diagnostic {
 	largest := 0
-	for i, tg := range c.job.TaskGroups {
-		if ofGroup(tg) > ofGroup(c.job.TaskGroups[largest]) {
+	for i, tg := range job.TaskGroups {
+		if ofGroup(tg) > ofGroup(job.TaskGroups[largest]) {
 			largest = i
 		}
 	}
-	tg, at := c.job.TaskGroups[largest], jobspec.Root.Index("group", largest)
+	tg, at := job.TaskGroups[largest], jobspec.Root.Index("group", largest)
 	count, canaries := deref(tg.Count), deref(orEmpty(tg.Update).Canary)
 	at, detail := at.Attr("count"), fmt.Sprintf("count of group %q is %d", deref(tg.Name), count)
 	if canaries > 0 {
@@ -47,13 +49,15 @@ func (c *checker) tooMany(total, limit int) {
 	}
 	if canaries > count {
 		update := (&group{at: jobspec.Root.Index("group", largest)}).merged("update")
-		at = update.at("canary", same(tg.Update.Canary, orEmpty(c.job.Update).Canary))
+		at = update.at("canary", same(tg.Update.Canary, orEmpty(job.Update).Canary))
 	}
 	if ofGroup(tg) <= limit {
 		detail += fmt.Sprintf(", and all groups have %s", plural(total))
 	}
-	c.refuse(at, "job has too many allocations", fmt.Sprintf("%s; a job may have at most %s", detail, plural(limit)),
-		"lower the count, or raise the limit with --max-allocs")
+	return jobspec.Diagnostic{
+		Path: at, Summary: "job has too many allocations", Detail: fmt.Sprintf("%s; a job may have at most %s", detail, plural(limit)),
+		Remedy: "lower the count, or raise the limit with --max-allocs",
+	}
 }
 
 // allocations returns how many allocations the groups of a job may have in

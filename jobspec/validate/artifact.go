@@ -14,8 +14,8 @@ import (
 )
 
 func (t *task) artifacts() {
-	for i, a := range t.t.Artifacts {
-		t.artifact(orEmpty(a), t.at.Index("artifact", i))
+	for a, at := range blocks(t.t.Artifacts, "artifact", t.at) {
+		t.artifact(a, at)
 	}
 }
 

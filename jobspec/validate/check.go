@@ -46,9 +46,7 @@ func (k *check) check() {
 	if needsPort(k.ServiceCheck) && k.PortLabel == "" && k.service.PortLabel == "" && !isTerminating(k.service) {
 		k.refuse(k.at, "check has no port", "neither has its service", "add port = … to the check or its service")
 	}
-	if k.Advertise != "" {
-		k.hint(k.at.Attr("advertise"), "advertise has no effect", "", "remove it")
-	}
+	k.noEffect(k.at.Attr("advertise"), k.Advertise != "", "remove it")
 	switch k.service.Provider {
 	case providerConsul:
 		k.consulCheck()
@@ -95,9 +93,7 @@ func (k *check) checkType() {
 				fmt.Sprintf("%q", k.Path), fmt.Sprintf("write %q; address and port are those of the service", cmp.Or(u.RequestURI(), "/")))
 		}
 	case checkScript:
-		if k.Command == "" {
-			k.refuse(k.at, "script check has no command", "", `add command = "/PATH"`)
-		}
+		k.required(k.at, k.Command, "script check has no command", `add command = "/PATH"`)
 	}
 }
 

@@ -71,8 +71,8 @@ func (c *checker) gateway(k *api.ConsulGateway, at jobspec.Path) {
 		if len(k.Ingress.Listeners) == 0 {
 			c.refuse(at, "ingress gateway has no listener", "", "add listener { port = … }")
 		}
-		for i, l := range k.Ingress.Listeners {
-			c.listener(orEmpty(l), at.Index("listener", i))
+		for l, at := range blocks(k.Ingress.Listeners, "listener", at) {
+			c.listener(l, at)
 		}
 	}
 	if k.Terminating != nil {
@@ -80,8 +80,14 @@ func (c *checker) gateway(k *api.ConsulGateway, at jobspec.Path) {
 		if len(k.Terminating.Services) == 0 {
 			c.refuse(at, "terminating gateway has no service", "", "add service { name = … }")
 		}
-		for i, s := range k.Terminating.Services {
-			c.linkedService(orEmpty(s), at.Index("service", i))
+		for s, at := range blocks(k.Terminating.Services, "service", at) {
+			c.required(at, s.Name, "service of a gateway has no name", "add name = …")
+			if s.CAFile == "" && (s.CertFile != "" || s.KeyFile != "" || s.SNI != "") {
+				c.refuse(at, "TLS needs a CA file", "cert_file, key_file or sni is set", "add ca_file = …")
+			}
+			if (s.CertFile == "") != (s.KeyFile == "") {
+				c.refuse(at, "cert_file and key_file go together", "", "set both or neither")
+			}
 		}
 	}
 }
@@ -100,8 +106,7 @@ func (c *checker) listener(l *api.ConsulIngressListener, at jobspec.Path) {
 	if len(l.Services) == 0 {
 		c.refuse(at, "listener has no service", "", "add service { name = … }")
 	}
-	for i, s := range l.Services {
-		s, at := orEmpty(s), at.Index("service", i)
+	for s, at := range blocks(l.Services, "service", at) {
 		switch {
 		case s.Name == "":
 			c.refuse(at, "service of a listener has no name", "", "add name = …")
@@ -112,18 +117,6 @@ func (c *checker) listener(l *api.ConsulIngressListener, at jobspec.Path) {
 		case s.Name == "*" && len(s.Hosts) > 0:
 			c.refuse(at.Attr("hosts"), "a wildcard service has no hosts", "", "remove them or name the service")
 		}
-	}
-}
-
-func (c *checker) linkedService(s *api.ConsulLinkedService, at jobspec.Path) {
-	if s.Name == "" {
-		c.refuse(at, "service of a gateway has no name", "", "add name = …")
-	}
-	if s.CAFile == "" && (s.CertFile != "" || s.KeyFile != "" || s.SNI != "") {
-		c.refuse(at, "TLS needs a CA file", "cert_file, key_file or sni is set", "add ca_file = …")
-	}
-	if (s.CertFile == "") != (s.KeyFile == "") {
-		c.refuse(at, "cert_file and key_file go together", "", "set both or neither")
 	}
 }
 
@@ -141,10 +134,9 @@ func (t *task) connectProxy() {
 	if t.t.Leader {
 		t.refuse(at, "a connect proxy cannot lead", fmt.Sprintf("kind is %q", t.t.Kind), "remove leader")
 	}
-	for _, s := range t.g.tg.Services {
-		if s != nil && s.Name == service && s.Connect != nil && s.Connect.SidecarService != nil {
-			return
-		}
+	if !slices.ContainsFunc(t.g.tg.Services, func(s *api.Service) bool {
+		return s != nil && s.Name == service && s.Connect != nil && s.Connect.SidecarService != nil
+	}) {
+		t.refuse(at, fmt.Sprintf("service %q has no sidecar", service), fmt.Sprintf("kind is %q", t.t.Kind), "add connect { sidecar_service {} } to the service")
 	}
-	t.refuse(at, fmt.Sprintf("service %q has no sidecar", service), fmt.Sprintf("kind is %q", t.t.Kind), "add connect { sidecar_service {} } to the service")
 }

@@ -48,21 +48,9 @@ func (g *group) basics() {
 		g.refuse(g.at.Attr("ephemeral_disk").Attr("size"), "ephemeral disk is too small",
 			fmt.Sprintf("it has %d MB", deref(disk.SizeMB)), fmt.Sprintf("write %d or more", minDiskMB))
 	}
-	g.ignoredDisconnect()
-}
-
-// ignoredDisconnect warns about attributes that the disconnect block has
-// replaced.
-func (g *group) ignoredDisconnect() {
-	if g.tg.MaxClientDisconnect != nil {
-		g.hint(g.at.Attr("max_client_disconnect"), "max_client_disconnect has no effect", "", "write disconnect { lost_after = … }")
-	}
-	if g.tg.StopAfterClientDisconnect != nil {
-		g.hint(g.at.Attr("stop_after_client_disconnect"), "stop_after_client_disconnect has no effect", "", "write disconnect { stop_on_client_after = … }")
-	}
-	if g.tg.PreventRescheduleOnLost != nil {
-		g.hint(g.at.Attr("prevent_reschedule_on_lost"), "prevent_reschedule_on_lost has no effect", "", "write disconnect { replace = … }")
-	}
+	g.noEffect(g.at.Attr("max_client_disconnect"), g.tg.MaxClientDisconnect != nil, "write disconnect { lost_after = … }")
+	g.noEffect(g.at.Attr("stop_after_client_disconnect"), g.tg.StopAfterClientDisconnect != nil, "write disconnect { stop_on_client_after = … }")
+	g.noEffect(g.at.Attr("prevent_reschedule_on_lost"), g.tg.PreventRescheduleOnLost != nil, "write disconnect { replace = … }")
 }
 
 func (g *group) disconnect() {

@@ -25,8 +25,7 @@ func (t *task) identities() {
 		defaults++
 		t.identity(t.t.Identity, t.at.Attr("identity"))
 	}
-	for i, id := range t.t.Identities {
-		id, at := orEmpty(id), t.at.Index("identity", i)
+	for id, at := range blocks(t.t.Identities, "identity", t.at) {
 		t.identity(id, at)
 		if !isDefault(id) {
 			t.identityAdvice(id, at)
@@ -108,15 +107,12 @@ func (t *task) vault() {
 // https://developer.hashicorp.com/nomad/docs/job-specification/secret
 func (t *task) secrets() {
 	seen := make(map[string]bool, len(t.t.Secrets))
-	for i, s := range t.t.Secrets {
-		s, at := orEmpty(s), t.at.Index("secret", i)
+	for s, at := range blocks(t.t.Secrets, "secret", t.at) {
 		if !isIdentifier(s.Name, "_") {
 			t.refuse(at, "invalid secret name", fmt.Sprintf("%q", s.Name), "write 1 to 128 letters, digits and underscores")
 		}
 		t.again(seen, at, s.Name)
-		if s.Path == "" {
-			t.refuse(at, "secret has no path", "", "add path = …")
-		}
+		t.required(at, s.Path, "secret has no path", "add path = …")
 		switch s.Provider {
 		case "":
 			t.refuse(at, "secret has no provider", "", `add provider = "nomad", "vault" or the name of a plugin`)

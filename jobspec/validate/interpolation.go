@@ -14,8 +14,8 @@ import (
 // interpolations warns about unresolvable references in the job's own meta.
 func (c *checker) interpolations() {
 	var all []resident
-	for i, tg := range c.job.TaskGroups {
-		all = append(all, newGroup(c, orEmpty(tg), jobspec.Root.Index("group", i)).everybody()...)
+	for tg, at := range blocks(c.job.TaskGroups, "group", jobspec.Root) {
+		all = append(all, newGroup(c, tg, at).everybody()...)
 	}
 	if len(all) > 0 {
 		all[0].g.of(jobspec.Root, all...).table(c.job.Meta, jobspec.Root.Attr("meta"), building)
@@ -26,8 +26,7 @@ func (c *checker) interpolations() {
 func (g *group) interpolations() {
 	all := g.of(g.at, g.everybody()...)
 	all.table(g.tg.Meta, g.at.Attr("meta"), building)
-	for i, n := range g.tg.Networks {
-		n, at := orEmpty(n), g.at.Index("network", i)
+	for n, at := range blocks(g.tg.Networks, "network", g.at) {
 		all.text(n.Hostname, at.Attr("hostname"), replaced)
 		if n.DNS != nil {
 			all.list(n.DNS.Servers, at.Attr("dns").Attr("servers"))
@@ -50,34 +49,30 @@ func (t *task) interpolations() {
 	}
 	s.table(t.t.Env, t.at.Attr("env"), building)
 	s.table(t.t.Meta, t.at.Attr("meta"), building)
-	for i, tmpl := range t.t.Templates {
-		tmpl, at := orEmpty(tmpl), t.at.Index("template", i)
+	for tmpl, at := range blocks(t.t.Templates, "template", t.at) {
 		s.text(deref(tmpl.SourcePath), at.Attr("source"), replaced)
 		s.text(deref(tmpl.DestPath), at.Attr("destination"), replaced)
 	}
-	for i, a := range t.t.Artifacts {
-		a, at := orEmpty(a), t.at.Index("artifact", i)
+	for a, at := range blocks(t.t.Artifacts, "artifact", t.at) {
 		s.text(deref(a.GetterSource), at.Attr("source"), replaced)
 		s.text(deref(a.RelativeDest), at.Attr("destination"), replaced)
 		s.table(a.GetterOptions, at.Attr("options"), replaced)
 		s.table(a.GetterHeaders, at.Attr("headers"), replaced)
 	}
-	for i, m := range t.t.VolumeMounts {
-		m, at := orEmpty(m), t.at.Index("volume_mount", i)
+	for m, at := range blocks(t.t.VolumeMounts, "volume_mount", t.at) {
 		s.text(deref(m.Volume), at.Attr("volume"), replaced)
 		s.text(deref(m.Destination), at.Attr("destination"), replaced)
 		s.text(deref(m.PropagationMode), at.Attr("propagation_mode"), replaced)
 	}
-	for i, secret := range t.t.Secrets {
-		s.table(orEmpty(secret).Env, t.at.Index("secret", i).Attr("env"), replaced)
+	for secret, at := range blocks(t.t.Secrets, "secret", t.at) {
+		s.table(secret.Env, at.Attr("env"), replaced)
 	}
 	s.services(t.t.Services, t.at)
 }
 
 // services checks the texts of services and their checks.
 func (s *surroundings) services(services []*api.Service, at jobspec.Path) {
-	for i, v := range services {
-		v, at := orEmpty(v), at.Index("service", i)
+	for v, at := range blocks(services, "service", at) {
 		s.texts(at, "name", v.Name, "port", v.PortLabel, "address", v.Address)
 		s.list(v.Tags, at.Attr("tags"))
 		s.list(v.CanaryTags, at.Attr("canary_tags"))
@@ -141,8 +136,8 @@ func (t *task) references() {
 		at := t.at.Attr("config").Attr(key)
 		eachString(t.t.Config[key], func(text string) { t.scan(text, at) })
 	}
-	for i, tmpl := range t.t.Templates {
-		t.scan(deref(orEmpty(tmpl).EmbeddedTmpl), t.at.Index("template", i).Attr("data"))
+	for tmpl, at := range blocks(t.t.Templates, "template", t.at) {
+		t.scan(deref(tmpl.EmbeddedTmpl), at.Attr("data"))
 	}
 }
 

@@ -73,9 +73,9 @@ func (c *checker) autoPromote() {
 	if promoted == "" {
 		return
 	}
-	for i, tg := range c.job.TaskGroups {
-		if u := orEmpty(tg).Update; u != nil && deref(u.Canary) > 0 && !deref(u.AutoPromote) {
-			c.warn(jobspec.Root.Index("group", i).Attr("update").Attr("auto_promote"), "canaries are not promoted automatically",
+	for tg, at := range blocks(c.job.TaskGroups, "group", jobspec.Root) {
+		if u := tg.Update; u != nil && deref(u.Canary) > 0 && !deref(u.AutoPromote) {
+			c.warn(at.Attr("update").Attr("auto_promote"), "canaries are not promoted automatically",
 				fmt.Sprintf("group %q sets auto_promote and group %q, which has canaries, does not: nothing is promoted until both do", promoted, deref(tg.Name)),
 				"set auto_promote = true in every group with canaries")
 		}

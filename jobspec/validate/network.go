@@ -24,11 +24,8 @@ func (g *group) networks() {
 		if i > 0 {
 			g.warn(at, "network has no effect", "Nomad uses the first network of a group", "move its content there")
 		}
-		for _, p := range n.ReservedPorts {
-			g.port(&p, n.Mode, at, claims)
-		}
-		for _, p := range n.DynamicPorts {
-			g.port(&p, n.Mode, at, claims)
+		for _, p := range slices.Concat(n.ReservedPorts, n.DynamicPorts) {
+			g.port(p, n.Mode, at, claims)
 		}
 		g.networkMode(n.Mode, at)
 		g.hostname(n.Hostname, at)
@@ -98,12 +95,8 @@ func (g *group) cniArgs(cni *api.CNIConfig, seen map[string]bool, at jobspec.Pat
 }
 
 func (c *checker) ignoredNetwork(n *api.NetworkResource, at jobspec.Path) {
-	if n.Device != "" {
-		c.hint(at.Attr("device"), "device has no effect", "", "remove it; host_network of a port chooses the interface")
-	}
-	if n.MBits != nil {
-		c.hint(at.Attr("mbits"), "mbits has no effect", "", "remove it")
-	}
+	c.noEffect(at.Attr("device"), n.Device != "", "remove it; host_network of a port chooses the interface")
+	c.noEffect(at.Attr("mbits"), n.MBits != nil, "remove it")
 }
 
 // portClaims are the labels and static ports in use.
@@ -118,7 +111,7 @@ type hostPort struct {
 }
 
 // port checks one port of the group's networks.
-func (g *group) port(p *api.Port, mode string, network jobspec.Path, claims *portClaims) {
+func (g *group) port(p api.Port, mode string, network jobspec.Path, claims *portClaims) {
 	at := network.Label("port", p.Label)
 	if claims.labels[p.Label] {
 		g.refuse(at, fmt.Sprintf("port %q is defined twice", p.Label), fmt.Sprintf("in group %q", g.name), "rename one of them")
@@ -136,25 +129,18 @@ func (g *group) port(p *api.Port, mode string, network jobspec.Path, claims *por
 // taskNetwork checks the deprecated network of a task. Labels of different tasks
 // do not collide.
 func (g *group) taskNetwork(n *api.NetworkResource, task string, at jobspec.Path, claims *portClaims) {
-	check := func(p *api.Port) {
+	for _, p := range slices.Concat(n.ReservedPorts, n.DynamicPorts) {
 		at := at.Label("port", p.Label)
 		if claims.labels[p.Label] {
 			g.refuse(at, fmt.Sprintf("port %q is defined twice", p.Label), fmt.Sprintf("in group %q and its task %q", g.name, task), "rename one of them")
 		}
-		own := *p
-		own.IgnoreCollision = false
-		g.staticPort(&own, at, claims)
-	}
-	for _, p := range n.ReservedPorts {
-		check(&p)
-	}
-	for _, p := range n.DynamicPorts {
-		check(&p)
+		p.IgnoreCollision = false
+		g.staticPort(p, at, claims)
 	}
 	g.ignoredNetwork(n, at)
 }
 
-func (g *group) staticPort(p *api.Port, at jobspec.Path, claims *portClaims) {
+func (g *group) staticPort(p api.Port, at jobspec.Path, claims *portClaims) {
 	if p.Value == 0 {
 		return
 	}
@@ -162,10 +148,7 @@ func (g *group) staticPort(p *api.Port, at jobspec.Path, claims *portClaims) {
 		g.refuse(at.Attr("static"), "port is out of range", fmt.Sprintf("static is %d", p.Value), "write 1 to 65535, or remove static for a port that is free")
 		return
 	}
-	key := hostPort{p.HostNetwork, p.Value}
-	if key.network == "" {
-		key.network = "default"
-	}
+	key := hostPort{cmp.Or(p.HostNetwork, "default"), p.Value}
 	other, taken := claims.static[key]
 	if !taken {
 		claims.static[key] = p.Label

@@ -18,8 +18,8 @@ import (
 // placement checks the blocks of a job or a group that affect the choice of
 // nodes.
 func (c *checker) placement(constraints []*api.Constraint, affinities []*api.Affinity, spreads []*api.Spread, at jobspec.Path) {
-	for i, k := range constraints {
-		c.constraint(orEmpty(k), at.Index("constraint", i))
+	for k, at := range blocks(constraints, "constraint", at) {
+		c.constraint(k, at)
 	}
 	eachRanking(c, affinities, "affinity", "affinities", c.affinity, at)
 	eachRanking(c, spreads, "spread", "spread", c.spread, at)
@@ -27,23 +27,22 @@ func (c *checker) placement(constraints []*api.Constraint, affinities []*api.Aff
 
 // eachRanking checks the blocks that rank nodes. A system job has none, because
 // it runs on every node that its constraints allow.
-func eachRanking[T any](c *checker, blocks []*T, name, plural string, check func(*T, jobspec.Path), at jobspec.Path) {
+func eachRanking[T any](c *checker, ranking []*T, name, plural string, check func(*T, jobspec.Path), at jobspec.Path) {
 	if c.kind == api.JobTypeSystem {
-		if blocks != nil {
+		if ranking != nil {
 			c.refuse(at.Index(name, 0), "a system job has no "+plural, "it runs on every node", "remove the block")
 		}
 		return
 	}
-	for i, b := range blocks {
-		check(orEmpty(b), at.Index(name, i))
+	for b, at := range blocks(ranking, name, at) {
+		check(b, at)
 	}
 }
 
 // taskConstraints checks constraints that apply to an already placed
 // allocation, where separating it from others is impossible.
 func (c *checker) taskConstraints(constraints []*api.Constraint, where string, at jobspec.Path) {
-	for i, k := range constraints {
-		k, at := orEmpty(k), at.Index("constraint", i)
+	for k, at := range blocks(constraints, "constraint", at) {
 		if k.Operand == api.ConstraintDistinctHosts || k.Operand == api.ConstraintDistinctProperty {
 			c.refuse(at, fmt.Sprintf("%s is not possible in a %s", k.Operand, where), "", "move the constraint to the group or the job")
 			continue
@@ -126,9 +125,7 @@ func (c *checker) comparison(operand, value string, at jobspec.Path, known []str
 		if !c.choice(at.Attr("operator"), "operator", operand, known...) {
 			return
 		}
-		if value == "" {
-			c.refuse(at, fmt.Sprintf("operator %q needs a value", operand), "", "add value = …")
-		}
+		c.required(at, value, fmt.Sprintf("operator %q needs a value", operand), "add value = …")
 	}
 	if err != nil {
 		c.refuse(at.Attr("value"), fmt.Sprintf("invalid %s", operand), fmt.Sprintf("%q: %v", value, err), "")
@@ -188,17 +185,14 @@ func targetHint(target string) string {
 }
 
 func (c *checker) spread(s *api.Spread, at jobspec.Path) {
-	if s.Attribute == "" {
-		c.refuse(at, "spread has no attribute", "", `add attribute = "${node.datacenter}" or the like`)
-	}
+	c.required(at, s.Attribute, "spread has no attribute", `add attribute = "${node.datacenter}" or the like`)
 	c.target(s.Attribute, at.Attr("attribute"))
 	if w := deref(s.Weight); w <= 0 || w > 100 {
 		c.refuse(at.Attr("weight"), "weight is out of range", fmt.Sprintf("it is %d", w), "write 1 to 100")
 	}
 	values := map[string]bool{}
 	sum := 0
-	for i, t := range s.SpreadTarget {
-		t, at := orEmpty(t), at.Index("target", i)
+	for t, at := range blocks(s.SpreadTarget, "target", at) {
 		if values[t.Value] {
 			c.refuse(at, fmt.Sprintf("target %q is defined twice", t.Value), "", "remove one of them")
 		}

@@ -34,12 +34,8 @@ func (t *task) resources() {
 	}
 	t.memory(r, at)
 	t.devices(r, at)
-	if deref(r.DiskMB) != 0 {
-		t.hint(at.Attr("disk"), "disk has no effect", "", "write ephemeral_disk { size = … } in the group")
-	}
-	if deref(r.IOPS) != 0 {
-		t.hint(at.Attr("iops"), "iops has no effect", "", "remove it")
-	}
+	t.noEffect(at.Attr("disk"), deref(r.DiskMB) != 0, "write ephemeral_disk { size = … } in the group")
+	t.noEffect(at.Attr("iops"), deref(r.IOPS) != 0, "remove it")
 }
 
 func (t *task) memory(r *api.Resources, at jobspec.Path) {
@@ -62,14 +58,11 @@ func (t *task) memory(r *api.Resources, at jobspec.Path) {
 
 func (t *task) devices(r *api.Resources, at jobspec.Path) {
 	names := make([]string, 0, len(r.Devices))
-	for i, d := range r.Devices {
-		d, at := orEmpty(d), at.Index("device", i)
-		if d.Name == "" {
-			t.refuse(at, "device has no name", "", `name it in the header: device "TYPE", "VENDOR/TYPE" or "VENDOR/TYPE/MODEL"`)
-		}
+	for d, at := range blocks(r.Devices, "device", at) {
+		t.required(at, d.Name, "device has no name", `name it in the header: device "TYPE", "VENDOR/TYPE" or "VENDOR/TYPE/MODEL"`)
 		t.taskConstraints(d.Constraints, "device", at)
-		for j, a := range d.Affinities {
-			t.affinity(orEmpty(a), at.Index("affinity", j))
+		for a, at := range blocks(d.Affinities, "affinity", at) {
+			t.affinity(a, at)
 		}
 		names = append(names, d.Name)
 	}

@@ -72,10 +72,7 @@ func newPortNames(tg *api.TaskGroup) portNames {
 		}
 	}
 	for _, t := range tg.Tasks {
-		if t == nil || t.Resources == nil {
-			continue
-		}
-		for _, n := range t.Resources.Networks {
+		for _, n := range orEmpty(orEmpty(t).Resources).Networks {
 			names.legacy = appendLabels(names.legacy, n)
 		}
 	}
@@ -83,11 +80,7 @@ func newPortNames(tg *api.TaskGroup) portNames {
 }
 
 func appendLabels(labels []string, n *api.NetworkResource) []string {
-	n = orEmpty(n)
-	for _, p := range n.ReservedPorts {
-		labels = append(labels, p.Label)
-	}
-	for _, p := range n.DynamicPorts {
+	for _, p := range slices.Concat(orEmpty(n).ReservedPorts, orEmpty(n).DynamicPorts) {
 		labels = append(labels, p.Label)
 	}
 	return labels

@@ -42,8 +42,8 @@ func (c *checker) service(s *api.Service, at jobspec.Path) {
 // services checks the services of the group, and the rules between all services
 // of the group and its tasks.
 func (g *group) services() {
-	for i, s := range g.tg.Services {
-		g.groupService(orEmpty(s), g.at.Index("service", i))
+	for s, at := range blocks(g.tg.Services, "service", g.at) {
+		g.groupService(s, at)
 	}
 	g.serviceIDs()
 	g.oneProvider()
@@ -96,13 +96,12 @@ func (g *group) portReference(label string, at jobspec.Path) {
 // eachService visits the services of the group, with owner "", and of its
 // tasks.
 func (g *group) eachService(visit func(owner string, s *api.Service, at jobspec.Path)) {
-	for i, s := range g.tg.Services {
-		visit("", orEmpty(s), g.at.Index("service", i))
+	for s, at := range blocks(g.tg.Services, "service", g.at) {
+		visit("", s, at)
 	}
-	for i, t := range g.tg.Tasks {
-		t := orEmpty(t)
-		for j, s := range t.Services {
-			visit(t.Name, orEmpty(s), g.at.Index("task", i).Index("service", j))
+	for t, at := range blocks(g.tg.Tasks, "task", g.at) {
+		for s, at := range blocks(t.Services, "service", at) {
+			visit(t.Name, s, at)
 		}
 	}
 }
@@ -148,27 +147,25 @@ func isServiceName(name string) bool {
 func (g *group) shutdownDelays() {
 	named := map[string]bool{}
 	anyTask, delayed := false, g.tg.ShutdownDelay != nil
-	for i, s := range g.tg.Services {
-		s := orEmpty(s)
+	for s, at := range blocks(g.tg.Services, "service", g.at) {
 		switch {
 		case s.TaskName != "":
 			named[s.TaskName] = true
 		case s.Connect != nil && s.Connect.SidecarTask != nil:
 			if s.Connect.SidecarTask.ShutdownDelay == nil {
-				g.hint(g.at.Index("service", i).Attr("connect").Attr("sidecar_task"), "sidecar has no shutdown_delay",
+				g.hint(at.Attr("connect").Attr("sidecar_task"), "sidecar has no shutdown_delay",
 					fmt.Sprintf("service %q may lose requests when it stops", s.Name), shutdownHint)
 			}
 		default:
 			anyTask = true
 		}
 	}
-	for i, t := range g.tg.Tasks {
-		t := orEmpty(t)
-		_, own := g.written[g.at.Index("task", i).Attr("shutdown_delay")]
+	for t, at := range blocks(g.tg.Tasks, "task", g.at) {
+		_, own := g.written[at.Attr("shutdown_delay")]
 		own = own || t.ShutdownDelay != 0
 		delayed = delayed || own
 		if !own && (named[t.Name] || len(t.Services) > 0) {
-			g.hint(g.at.Index("task", i), "task with a service has no shutdown_delay",
+			g.hint(at, "task with a service has no shutdown_delay",
 				fmt.Sprintf("%s may lose requests when task %q stops", servicesOf(t, named), t.Name), shutdownHint)
 		}
 	}

@@ -106,8 +106,7 @@ const maxActionName = 128 // characters
 
 func (t *task) actions() {
 	seen := make(map[string]bool, len(t.t.Actions))
-	for i, a := range t.t.Actions {
-		a, at := orEmpty(a), t.at.Index("action", i)
+	for a, at := range blocks(t.t.Actions, "action", t.at) {
 		if a.Command == "" {
 			t.refuse(at, "action has no command", fmt.Sprintf("action %q", a.Name), `add command = "/PATH"`)
 		}

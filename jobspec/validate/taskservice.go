@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -17,8 +18,7 @@ func (t *task) services() {
 		return
 	}
 	ports := t.servicePorts()
-	for i, s := range t.t.Services {
-		s, at := orEmpty(s), t.at.Index("service", i)
+	for s, at := range blocks(t.t.Services, "service", t.at) {
 		t.service(s, at)
 		t.taskOnly(s.AddressMode, at)
 		if s.TaskName != "" && s.TaskName != t.t.Name {
@@ -41,10 +41,8 @@ func (t *task) servicePorts() []string {
 	if len(t.g.tg.Networks) > 0 {
 		ports = appendLabels(ports, t.g.tg.Networks[0])
 	}
-	if t.t.Resources != nil {
-		for _, n := range t.t.Resources.Networks {
-			ports = appendLabels(ports, n)
-		}
+	for _, n := range orEmpty(t.t.Resources).Networks {
+		ports = appendLabels(ports, n)
 	}
 	return ports
 }
@@ -53,10 +51,7 @@ func (t *task) taskChecks(s *api.Service, ports []string, at jobspec.Path) {
 	names := map[string]bool{}
 	for i := range s.Checks {
 		k, at := &s.Checks[i], at.Index("check", i)
-		name := k.Name
-		if name == "" {
-			name = fmt.Sprintf("service: %q check", s.Name) // Nomad's default
-		}
+		name := cmp.Or(k.Name, fmt.Sprintf("service: %q check", s.Name)) // Nomad's default
 		if names[name] {
 			t.refuse(at, "checks of a service need names of their own", fmt.Sprintf("%s is the name of two", name), "add name = … to one of them")
 		}

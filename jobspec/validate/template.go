@@ -61,9 +61,7 @@ func (t *template) check() {
 	if w := t.Wait; w != nil && w.Min != nil && w.Max != nil && *w.Min > *w.Max {
 		t.task.refuse(t.at.Attr("wait"), "wait.min is above wait.max", fmt.Sprintf("min is %s and max is %s", plain(*w.Min), plain(*w.Max)), "lower min or raise max")
 	}
-	if deref(t.VaultGrace) != 0 {
-		t.task.hint(t.at.Attr("vault_grace"), "vault_grace has no effect", "", "remove it")
-	}
+	t.task.noEffect(t.at.Attr("vault_grace"), deref(t.VaultGrace) != 0, "remove it")
 }
 
 // nothingBrings reports whether the source of a template cannot exist in the

@@ -40,9 +40,7 @@ type volume struct {
 }
 
 func (v *volume) common() {
-	if v.Source == "" {
-		v.group.refuse(v.at, "volume has no source", "", `add source = "NAME"`)
-	}
+	v.group.required(v.at, v.Source, "volume has no source", `add source = "NAME"`)
 	if !v.PerAlloc {
 		return
 	}
@@ -115,27 +113,23 @@ func (v *volume) oneUser(many bool) {
 }
 
 func (t *task) volumeMounts() {
-	for i, m := range t.t.VolumeMounts {
-		m, at := orEmpty(m), t.at.Index("volume_mount", i)
+	for m, at := range blocks(t.t.VolumeMounts, "volume_mount", t.at) {
 		if m.Volume == nil {
 			// Nomad drops such a mount before it validates the job.
 			t.warn(at, "volume_mount has no effect", "it names no volume", `add volume = "NAME"`)
 			continue
 		}
 		if !t.g.hasVolume(*m.Volume) {
-			t.missingVolume(*m.Volume, i)
+			t.missingVolume(*m.Volume, at.Attr("volume"))
 		}
-		if deref(m.Destination) == "" {
-			t.refuse(at, "volume_mount has no destination", "", `add destination = "/PATH"`)
-		}
+		t.required(at, deref(m.Destination), "volume_mount has no destination", `add destination = "/PATH"`)
 		t.choice(at.Attr("propagation_mode"), "propagation mode", deref(m.PropagationMode), "",
 			api.VolumeMountPropagationPrivate, api.VolumeMountPropagationHostToTask, api.VolumeMountPropagationBidirectional)
 		t.choice(at.Attr("selinux_label"), "SELinux label", deref(m.SELinuxLabel), "", "z", "Z")
 	}
 }
 
-func (t *task) missingVolume(name string, i int) {
-	at := t.at.Index("volume_mount", i).Attr("volume")
+func (t *task) missingVolume(name string, at jobspec.Path) {
 	if name == "" {
 		t.refuse(at, "volume_mount names no volume", "", `write volume = "NAME"`)
 		return
@@ -154,9 +148,7 @@ func (t *task) csiPlugin() {
 		return
 	}
 	at := t.at.Attr("csi_plugin")
-	if p.ID == "" {
-		t.refuse(at, "csi_plugin has no id", "", `add id = "NAME"`)
-	}
+	t.required(at, p.ID, "csi_plugin has no id", `add id = "NAME"`)
 	t.choice(at.Attr("type"), "plugin type", string(p.Type),
 		string(api.CSIPluginTypeNode), string(api.CSIPluginTypeController), string(api.CSIPluginTypeMonolith))
 	rel, err := filepath.Rel(p.MountDir, p.StagePublishBaseDir)
