@@ -19,6 +19,7 @@ import (
 	"taskrun/cmd/ui"
 	"taskrun/jobspec"
 	"taskrun/jobspec/stub"
+	"taskrun/jobspec/stub/needs"
 )
 
 type stubsOptions struct {
@@ -170,7 +171,7 @@ func outlined(a *app, f jobfile.File, target string, text []byte) (merged []byte
 	stubs := f.Stubs
 	for range maxOutlines {
 		before := merged
-		merged, added, diagnostics = stub.Merge(text, name, stub.Outline{
+		merged, added, diagnostics = needs.Merge(text, name, needs.Job{
 			File: f.File, Name: f.Name, Node: c.Machine(),
 			Requests: func(group, task int) []stub.Request { return c.Requests(0, group, task, stubs) },
 		})

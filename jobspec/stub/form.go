@@ -2,9 +2,12 @@ package stub
 
 import (
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/nomad/api"
 
 	"taskrun/jobspec/decode"
 )
+
+// The forms of blocks add to a type of the Set what it does not keep.
 
 // fileForm is the top level of a stubs file.
 type fileForm struct {
@@ -15,7 +18,7 @@ type fileForm struct {
 	Services    []*serviceForm  `hcl:"service,block"`
 	HostVolumes []*volumeForm   `hcl:"host_volume,block"`
 	Artifacts   []*artifactForm `hcl:"artifact,block"`
-	Node        *nodeForm       `hcl:"node,block"`
+	Node        *Node           `hcl:"node,block"`
 	Vault       *tokenForm      `hcl:"vault,block"`
 	Consul      *tokenForm      `hcl:"consul,block"`
 	Groups      []*groupForm    `hcl:"group,block"`
@@ -40,38 +43,21 @@ type keyForm struct {
 }
 
 type serviceForm struct {
-	Name      string            `hcl:",label"`
-	Provider  string            `hcl:"provider,optional"`
-	Namespace string            `hcl:"namespace,optional"`
-	Address   string            `hcl:"address,optional"`
-	Port      int               `hcl:"port"`
-	Tags      []string          `hcl:"tags,optional"`
-	Meta      map[string]string `hcl:"meta,either"`
+	Service
 	decode.Placed
 }
 
 type volumeForm struct {
-	Name     string `hcl:",label"`
-	Path     string `hcl:"path"`
-	ReadOnly bool   `hcl:"read_only,optional"`
+	Name string `hcl:",label"`
+	HostVolume
 	decode.Placed
 }
 
 type artifactForm struct {
-	Label   string    `hcl:",label"`
-	Source  string    `hcl:"source,optional"`
+	Artifact
 	Options *bodyForm `hcl:"options,block"`
 	Headers *bodyForm `hcl:"headers,block"`
 	decode.Placed
-}
-
-type nodeForm struct {
-	Name       string            `hcl:"name,optional"`
-	Class      string            `hcl:"class,optional"`
-	Pool       string            `hcl:"pool,optional"`
-	Datacenter string            `hcl:"datacenter,optional"`
-	Meta       map[string]string `hcl:"meta,either"`
-	Attributes map[string]string `hcl:"attributes,either"`
 }
 
 type tokenForm struct {
@@ -79,47 +65,32 @@ type tokenForm struct {
 }
 
 type taskForm struct {
-	Target   string            `hcl:",label"`
-	Driver   string            `hcl:"driver,optional"`
-	User     *string           `hcl:"user,optional"`
-	Config   map[string]any    `hcl:"config,block"`
-	Env      map[string]string `hcl:"env,either"`
-	Rehearse *rehearseForm     `hcl:"rehearse,block"`
-	Watches  []*watchForm      `hcl:"watch,block"`
-
-	Resources *Resources `hcl:"resources,block"`
+	Task
+	Rehearse *rehearseForm `hcl:"rehearse,block"`
+	Watches  []*watchForm  `hcl:"watch,block"`
 	decode.Placed
 }
 
 type groupForm struct {
-	Target      string            `hcl:",label"`
-	Count       *int              `hcl:"count,optional"`
+	Group
 	Constraints []*constraintForm `hcl:"constraint,block"`
 	Ports       []*portForm       `hcl:"port,block"`
-	Resources   *Resources        `hcl:"resources,block"`
 	decode.Placed
 }
 
 type constraintForm struct {
+	api.Constraint
 	Attribute string `hcl:"attribute"`
-	Operator  string `hcl:"operator,optional"`
-	Value     string `hcl:"value,optional"`
 	decode.Placed
 }
 
 type portForm struct {
-	Label  string `hcl:",label"`
-	Static *int   `hcl:"static,optional"`
-	To     *int   `hcl:"to,optional"`
+	Port
 	decode.Placed
 }
 
 type watchForm struct {
-	Paths        []string `hcl:"paths"`
-	Ignore       []string `hcl:"ignore,optional"`
-	Build        []string `hcl:"build,optional"`
-	OnChange     string   `hcl:"on_change,optional"`
-	ChangeSignal string   `hcl:"change_signal,optional"`
+	Watch
 	decode.Placed
 }
 

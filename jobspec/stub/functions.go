@@ -59,13 +59,13 @@ var todoFunc = function.New(&function.Spec{
 	},
 })
 
-// placeholderPrefix is how the text of a placeholder begins.
-const placeholderPrefix = "TODO-"
+// PlaceholderPrefix is how the text of a placeholder begins.
+const PlaceholderPrefix = "TODO-"
 
 // PlaceholderText returns the text of a placeholder in a rehearsal. It can be
 // part of the name of an image, of a path and of a URL.
 func PlaceholderText(name string) string {
-	return placeholderPrefix + strings.Map(func(r rune) rune {
+	return PlaceholderPrefix + strings.Map(func(r rune) rune {
 		switch {
 		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '_', r == '.', r == '-':
 			return r

@@ -6,6 +6,7 @@ import (
 
 	"taskrun/jobspec"
 	"taskrun/jobspec/stub"
+	"taskrun/jobspec/stub/needs"
 )
 
 func TestOverrideGroups(t *testing.T) {
@@ -145,8 +146,8 @@ func FuzzMerge(f *testing.F) {
 		}
 		file.Job.Canonicalize()
 		file.Job.TaskGroups[0].Tasks[0].Templates[0].EmbeddedTmpl = &template
-		o := stub.Outline{File: file, Name: "x.nomad.hcl"}
-		merged, _, diagnostics := stub.Merge([]byte(text), "taskrun.hcl", o)
+		o := needs.Job{File: file, Name: "x.nomad.hcl"}
+		merged, _, diagnostics := needs.Merge([]byte(text), "taskrun.hcl", o)
 		if diagnostics.HasErrors() {
 			return
 		}
@@ -154,7 +155,7 @@ func FuzzMerge(f *testing.F) {
 		if _, after := stub.Parse("taskrun.hcl", merged); after.HasErrors() && !before.HasErrors() {
 			t.Fatalf("%v\n%s", after, merged)
 		}
-		again, _, diagnostics := stub.Merge(merged, "taskrun.hcl", o)
+		again, _, diagnostics := needs.Merge(merged, "taskrun.hcl", o)
 		if diagnostics.HasErrors() || string(again) != string(merged) {
 			t.Fatalf("a second time: %v\n%s\n---\n%s", diagnostics, merged, again)
 		}

@@ -153,8 +153,8 @@ func (p *parser) read(file *fileForm) {
 	}
 	p.services(file.Services)
 	p.volumes(file.HostVolumes)
-	if n := file.Node; n != nil {
-		s.Node = Node(*n)
+	if file.Node != nil {
+		s.Node = *file.Node
 	}
 	if file.Vault != nil {
 		s.VaultToken = cmp.Or(file.Vault.Token, localToken)
@@ -164,7 +164,7 @@ func (p *parser) read(file *fileForm) {
 	}
 	p.artifacts(file.Artifacts)
 	p.groups(file.Groups)
-	p.overrides(file.Tasks)
+	p.tasks(file.Tasks)
 }
 
 // refuseReferences reports references outside of group and task blocks, where no values

@@ -1,13 +1,12 @@
 package stub
 
 import (
-	"cmp"
 	"net"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/jobspec"
@@ -62,23 +61,22 @@ type Set struct {
 	secrets   map[string]map[string]any
 }
 
-type variableKey struct{ namespace, path string }
+// localToken is the token of tasks if the file defines none. It grants no
+// access, and its text shows where it comes from.
+const localToken = "taskrun-local-token"
 
-// keyOf splits the label of a Nomad variable, path@namespace.
-func keyOf(label string) variableKey {
-	path, namespace, _ := strings.Cut(label, "@")
-	return variableKey{cmp.Or(namespace, "default"), strings.Trim(path, "/")}
-}
+// None is the Set of a job without a stubs file.
+func None() *Set { return &Set{VaultToken: localToken, ConsulToken: localToken} }
 
 // Service is an instance of a service that runs elsewhere.
 type Service struct {
-	Name      string
-	Provider  string // nomad or consul; empty: either
-	Namespace string // empty: all
-	Address   string
-	Port      int
-	Tags      []string
-	Meta      map[string]string
+	Name      string            `hcl:",label"`
+	Provider  string            `hcl:"provider,optional"`  // nomad or consul; empty: either
+	Namespace string            `hcl:"namespace,optional"` // empty: all
+	Address   string            `hcl:"address,optional"`
+	Port      int               `hcl:"port"`
+	Tags      []string          `hcl:"tags,optional"`
+	Meta      map[string]string `hcl:"meta,either"`
 
 	Placeholder bool // a value is still to be filled in
 }
@@ -91,29 +89,84 @@ func (s Service) ID() string {
 // Node adds to the measured description of the machine. Empty fields change
 // nothing.
 type Node struct {
-	Name, Class, Pool, Datacenter string
-	Meta, Attributes              map[string]string
+	Name       string            `hcl:"name,optional"`
+	Class      string            `hcl:"class,optional"`
+	Pool       string            `hcl:"pool,optional"`
+	Datacenter string            `hcl:"datacenter,optional"`
+	Meta       map[string]string `hcl:"meta,either"`
+	Attributes map[string]string `hcl:"attributes,either"`
 }
 
 // HostVolume is a directory of this machine.
 type HostVolume struct {
-	Path     string // absolute
-	ReadOnly bool
+	Path     string `hcl:"path"` // absolute
+	ReadOnly bool   `hcl:"read_only,optional"`
 
 	Placeholder bool // the path is still to be filled in
 }
 
+// Artifact replaces parts of the artifacts with a source.
+type Artifact struct {
+	Label   string            `hcl:",label"`          // their source in the job file
+	Source  string            `hcl:"source,optional"` // without credentials of the job file; empty: unchanged
+	Options map[string]string // added
+	Headers map[string]string // added
+	At      jobspec.Range
+}
+
+// Group overrides parts of a group of the job file.
+type Group struct {
+	Target      string `hcl:",label"`         // JOB/GROUP, or GROUP
+	Count       *int   `hcl:"count,optional"` // nil: unchanged
+	Constraints []Constraint
+	Ports       []Port
+	Resources   *Resources `hcl:"resources,block"` // of each task; nil: unchanged
+	At          jobspec.Range
+}
+
+// IsFor reports whether the block names a job: JOB/GROUP.
+func (o Group) IsFor(job string) bool { return strings.HasPrefix(o.Target, job+"/") }
+
+// Constraint replaces those of a group, of its job and of its tasks that have the
+// same attribute.
+type Constraint struct {
+	api.Constraint
+
+	At jobspec.Range
+}
+
+// Port overrides a port of a group.
+type Port struct {
+	Label  string `hcl:",label"`
+	Static *int   `hcl:"static,optional"` // 0: any free port; nil: unchanged
+	To     *int   `hcl:"to,optional"`     // nil: unchanged
+	At     jobspec.Range
+}
+
+// Resources override those of a task; nil fields change nothing.
+type Resources struct {
+	CPU       *int `hcl:"cpu,optional"`
+	Cores     *int `hcl:"cores,optional"`
+	Memory    *int `hcl:"memory,optional"`
+	MemoryMax *int `hcl:"memory_max,optional"`
+}
+
 // Task overrides parts of a task of the job file.
 type Task struct {
-	Target    string // JOB/GROUP/TASK, or a suffix of it
-	Driver    string // empty: unchanged
-	Config    map[string]any
-	Env       map[string]string // added
-	User      *string           // nil: unchanged
+	Target    string            `hcl:",label"`          // JOB/GROUP/TASK, or a suffix of it
+	Driver    string            `hcl:"driver,optional"` // empty: unchanged
+	Config    map[string]any    `hcl:"config,block"`
+	Env       map[string]string `hcl:"env,either"`    // added
+	User      *string           `hcl:"user,optional"` // nil: unchanged
 	Rehearsal *Rehearsal        // nil: depends on the lifecycle of the task
-	Resources *Resources        // nil: unchanged
+	Resources *Resources        `hcl:"resources,block"` // nil: unchanged
 	Watches   []Watch
 	At        jobspec.Range
+}
+
+// isFor reports whether the block is for a task, JOB/GROUP/TASK.
+func (o Task) isFor(path string) bool {
+	return o.Target == path || strings.HasSuffix(path, "/"+o.Target)
 }
 
 // Rehearsal is how a task behaves in a rehearsal.
@@ -122,90 +175,33 @@ type Rehearsal struct {
 	ExitCode int
 }
 
-// Rehearsal returns how a task behaves in a rehearsal, or nil if no stub
-// defines it.
-func (s *Set) Rehearsal(job, group, task string) (found *Rehearsal) {
-	for _, t := range s.Tasks {
-		if t.Rehearsal != nil && t.isFor(job+"/"+group+"/"+task) {
-			found = t.Rehearsal
-		}
-	}
-	return found
+// Watch says what happens with a task while the files that it is made of change.
+type Watch struct {
+	Dir    string   // absolute: paths are relative to it, and the build runs in it
+	Paths  []string `hcl:"paths"`           // patterns, see glob.Match
+	Ignore []string `hcl:"ignore,optional"` // patterns, see glob.Ignored
+	Build  []string `hcl:"build,optional"`  // command and arguments; empty: there is no build
+	Change Change   `hcl:"on_change,optional"`
+	Signal string   `hcl:"change_signal,optional"` // for the change "signal"
+	At     jobspec.Range
 }
 
-// HostVolume returns the directory for a host volume. A placeholder names none.
-func (s *Set) HostVolume(source string) (path string, readOnly, ok bool) {
-	v, ok := s.HostVolumes[source]
-	return v.Path, v.ReadOnly, ok && !v.Placeholder
+// Change is what a task does when its files have changed.
+type Change string
+
+// The changes, named as the change_mode of templates.
+const (
+	ChangeRestart Change = "restart"
+	ChangeSignal  Change = "signal"
+	ChangeNoop    Change = "noop"
+)
+
+// Todo is a placeholder: a value that is still to be filled in.
+type Todo struct {
+	Need
+
+	Name string
+	At   jobspec.Range
+
+	block hcl.Range // header
 }
-
-// Variable returns the items of a Nomad variable.
-func (s *Set) Variable(namespace, path string) (map[string]string, bool) {
-	items, ok := s.variables[variableKey{namespace, path}]
-	return items, ok
-}
-
-// Variables returns the Nomad variables, sorted by namespace and path.
-func (s *Set) Variables() (found []*api.Variable) {
-	for key, items := range s.variables {
-		found = append(found, &api.Variable{Namespace: key.namespace, Path: key.path, Items: items})
-	}
-	slices.SortFunc(found, func(a, b *api.Variable) int {
-		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Path, b.Path))
-	})
-	return found
-}
-
-// WithVariables returns a copy of s with the given Nomad variables instead of
-// its own.
-func (s *Set) WithVariables(variables []*api.Variable) *Set {
-	with := *s
-	with.variables = make(map[variableKey]map[string]string, len(variables))
-	for _, v := range variables {
-		with.variables[variableKey{v.Namespace, v.Path}] = v.Items
-	}
-	return &with
-}
-
-// VariablePaths returns the sorted paths of the Nomad variables in a namespace
-// that start with prefix. The namespace "*" means all.
-func (s *Set) VariablePaths(namespace, prefix string) (found []*api.VariableMetadata) {
-	for key := range s.variables {
-		if (namespace == "*" || key.namespace == namespace) && strings.HasPrefix(key.path, prefix) {
-			found = append(found, &api.VariableMetadata{Namespace: key.namespace, Path: key.path})
-		}
-	}
-	slices.SortFunc(found, func(a, b *api.VariableMetadata) int {
-		return strings.Compare(a.Path+"\x00"+a.Namespace, b.Path+"\x00"+b.Namespace)
-	})
-	return found
-}
-
-// Key returns the value of a Consul key.
-func (s *Set) Key(key string) (string, bool) {
-	value, ok := s.keys[key]
-	return value, ok
-}
-
-// Keys returns the sorted Consul keys that start with prefix.
-func (s *Set) Keys(prefix string) (found []string) {
-	for key := range s.keys {
-		if strings.HasPrefix(key, prefix) {
-			found = append(found, key)
-		}
-	}
-	slices.Sort(found)
-	return found
-}
-
-// isFor reports whether the block is for a task, JOB/GROUP/TASK.
-func (o Task) isFor(path string) bool {
-	return o.Target == path || strings.HasSuffix(path, "/"+o.Target)
-}
-
-// localToken is the token of tasks if the file defines none. It grants no
-// access, and its text shows where it comes from.
-const localToken = "taskrun-local-token"
-
-// None is the Set of a job without a stubs file.
-func None() *Set { return &Set{VaultToken: localToken, ConsulToken: localToken} }

@@ -1,4 +1,4 @@
-package stub
+package needs
 
 import (
 	"bytes"
@@ -9,24 +9,25 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/jobspec"
+	"taskrun/jobspec/stub"
 	"taskrun/jobspec/taskenv"
 )
 
-// Outline is a job file, and what is known of it, whose stubs are to be listed.
-type Outline struct {
+// Job is a job file, and what is known of it, whose stubs are to be listed.
+type Job struct {
 	// File was parsed with jobspec.Options.Outline, and its job is canonical.
 	File *jobspec.File
 	Name string
 	// Requests returns the requests of the templates of a task, by the indexes of
 	// the group and the task. nil: they are not known.
-	Requests func(group, task int) []Request
+	Requests func(group, task int) []stub.Request
 	// Node is this machine.
 	Node *taskenv.Node
 }
 
 // block is a block of a stubs file that a job needs.
 type block struct {
-	Need
+	stub.Need
 
 	places   []string
 	items    []string
@@ -38,51 +39,21 @@ type block struct {
 // needs is everything that a job needs of a cluster, except for values of
 // variables.
 type needs struct {
-	*Outline
+	*Job
 
 	own      []string // services that the job itself runs
-	order    []Need
-	blocks   map[Need]*block
+	order    []stub.Need
+	blocks   map[stub.Need]*block
 	node     []nodeValue
 	computed []string
 }
 
-// needsOf lists everything that a job needs.
-func needsOf(o *Outline) *needs {
-	k := &needs{Outline: o, blocks: map[Need]*block{}}
-	j := o.File.Job
-	for _, g := range j.TaskGroups {
-		k.own = append(k.own, serviceNames(g.Services)...)
-		for _, t := range g.Tasks {
-			k.own = append(k.own, serviceNames(t.Services)...)
-		}
-	}
-	for i, g := range j.TaskGroups {
-		at := jobspec.Root.Index("group", i)
-		k.volumes(g, at)
-		k.upstreams(g, at)
-		for n, t := range g.Tasks {
-			in := at.Index("task", n)
-			k.secrets(t, in)
-			k.artifacts(t, in)
-			var requests []Request
-			if o.Requests != nil {
-				requests = o.Requests(i, n)
-			}
-			for n := range t.Templates {
-				k.template(t, n, in, slices.DeleteFunc(slices.Clone(requests), func(r Request) bool { return r.Template != n }))
-			}
-		}
-	}
-	k.nodeValues()
-	return k
-}
-
-func serviceNames(list []*api.Service) (names []string) {
-	for _, s := range list {
-		names = append(names, s.Name)
-	}
-	return names
+// nodeValue is a value of the node.
+type nodeValue struct {
+	name, value string // the value is HCL
+	place       string
+	has         string // the value of this machine, which fails a constraint
+	measured    bool
 }
 
 // isOwn reports whether the job runs a service. Part of a name may be known only
@@ -94,7 +65,7 @@ func (k *needs) isOwn(name string) bool {
 	})
 }
 
-func (k *needs) add(n Need, line int, where string) *block {
+func (k *needs) add(n stub.Need, line int, where string) *block {
 	b := k.blocks[n]
 	if b == nil {
 		b = &block{Need: n, optional: true, samples: map[string]string{}}
@@ -163,4 +134,12 @@ func deref(s *string) string {
 		return ""
 	}
 	return *s
+}
+
+// orNamespace returns a namespace, or that of the job.
+func orNamespace(namespace string, job *api.Job) string {
+	if namespace == "" && job.Namespace != nil {
+		return *job.Namespace
+	}
+	return namespace
 }

@@ -1,17 +1,15 @@
-package stub
+package needs
 
 import (
-	"maps"
 	"slices"
 	"strings"
-	"text/template/parse"
 
-	"github.com/hashicorp/nomad/api"
+	"taskrun/jobspec/stub"
 )
 
 // Call is a call in a template of a function whose result a stub provides.
 type Call struct {
-	Need
+	stub.Need
 	Function string
 	// Argument is the source of a computed argument; Label is empty then.
 	Argument string
@@ -48,37 +46,12 @@ var asked = map[string]struct {
 	kind     string
 	optional bool
 }{
-	"nomadVar": {NomadVariable, false}, "nomadVarExists": {NomadVariable, true},
-	"nomadVarList": {NomadVariable, true}, "nomadVarListSafe": {NomadVariable, false},
-	"key": {ConsulKey, false}, "keyExists": {ConsulKey, true}, "keyOrDefault": {ConsulKey, true},
-	"ls": {ConsulKey, true}, "tree": {ConsulKey, true}, "safeLs": {ConsulKey, false}, "safeTree": {ConsulKey, false},
-	"secret": {VaultSecret, false}, "pkiCert": {VaultSecret, false}, "secrets": {VaultSecret, true},
-	"service": {ServiceBlock, true}, "nomadService": {ServiceBlock, true},
-}
-
-// Calls finds the calls in the text of a template. It returns none if the text
-// cannot be parsed, which preflight reports.
-func Calls(t *api.Template) []Call {
-	text, left, right := deref(t.EmbeddedTmpl), deref(t.LeftDelim), deref(t.RightDelim)
-	tree := parse.New("template")
-	tree.Mode = parse.SkipFuncCheck
-	trees := map[string]*parse.Tree{}
-	if _, err := tree.Parse(text, left, right, trees); err != nil {
-		return nil
-	}
-	s := &scanner{text: text, vars: map[string]part{}}
-	if t.Envvars != nil && *t.Envvars {
-		s.lines = strings.Split(actions(left, right).ReplaceAllLiteralString(text, ""), "\n")
-	}
-	for _, name := range slices.Sorted(maps.Keys(trees)) {
-		s.list(trees[name].Root, part{})
-	}
-	slices.SortStableFunc(s.calls, func(a, b *Call) int { return a.Line - b.Line })
-	found := make([]Call, len(s.calls))
-	for i, c := range s.calls {
-		found[i] = *c
-	}
-	return found
+	"nomadVar": {stub.NomadVariable, false}, "nomadVarExists": {stub.NomadVariable, true},
+	"nomadVarList": {stub.NomadVariable, true}, "nomadVarListSafe": {stub.NomadVariable, false},
+	"key": {stub.ConsulKey, false}, "keyExists": {stub.ConsulKey, true}, "keyOrDefault": {stub.ConsulKey, true},
+	"ls": {stub.ConsulKey, true}, "tree": {stub.ConsulKey, true}, "safeLs": {stub.ConsulKey, false}, "safeTree": {stub.ConsulKey, false},
+	"secret": {stub.VaultSecret, false}, "pkiCert": {stub.VaultSecret, false}, "secrets": {stub.VaultSecret, true},
+	"service": {stub.ServiceBlock, true}, "nomadService": {stub.ServiceBlock, true},
 }
 
 // labelOf returns the label of the block for an argument, and the namespace of a
@@ -87,14 +60,14 @@ func Calls(t *api.Template) []Call {
 func labelOf(kind, argument string) string {
 	argument = strings.TrimSpace(argument)
 	switch kind {
-	case ConsulKey:
+	case stub.ConsulKey:
 		argument, _, _ = strings.Cut(argument, "@")
 		argument, _, _ = strings.Cut(argument, "?")
 		return strings.TrimPrefix(argument, "/")
-	case VaultSecret:
+	case stub.VaultSecret:
 		argument, _, _ = strings.Cut(argument, "?")
 		return strings.Trim(argument, "/")
-	case ServiceBlock:
+	case stub.ServiceBlock:
 		argument, _, _ = strings.Cut(argument, "@")
 		argument, _, _ = strings.Cut(argument, "|")
 		return argument[strings.LastIndexByte(argument, '.')+1:]
@@ -105,4 +78,61 @@ func labelOf(kind, argument string) string {
 		path += "@" + namespace
 	}
 	return path
+}
+
+// value is a text that a template uses: the result of a call, or a key of it.
+type value struct {
+	*Call
+
+	key string
+}
+
+// converts notes that a function converts the value.
+func (v value) converts(function string) {
+	if sample, ok := samples[function]; ok {
+		v.becomes(sample)
+	}
+}
+
+// becomes sets the sample of the value, unless it has one.
+func (v value) becomes(sample string) {
+	if v.Call == nil || v.Samples[v.key] != "" {
+		return
+	}
+	if v.Samples == nil {
+		v.Samples = map[string]string{}
+	}
+	v.Samples[v.key] = sample
+}
+
+// takes records the key that a template uses from the result.
+func (c *Call) takes(fields []string) value {
+	switch c.Kind {
+	case stub.NomadVariable:
+		switch fields[0] {
+		case "Keys", "Values", "Tuples", "ItemsMap", "Metadata", "Parent":
+			return value{}
+		}
+	case stub.VaultSecret:
+		if fields[0] != "Data" {
+			return value{}
+		}
+		fields = fields[1:]
+		switch {
+		case len(fields) > 1 && fields[0] == "data":
+			fields, c.KV2 = fields[1:], true
+			c.Items = slices.DeleteFunc(c.Items, func(item string) bool { return item == "data" })
+		case len(fields) == 1 && fields[0] == "data" && (c.KV2 || stub.IsKV2(c.Label)):
+			return value{}
+		}
+	default:
+		return value{}
+	}
+	if len(fields) == 0 || fields[0] == "metadata" {
+		return value{}
+	}
+	if !slices.Contains(c.Items, fields[0]) {
+		c.Items = append(c.Items, fields[0])
+	}
+	return value{c, fields[0]}
 }

@@ -1,71 +1,81 @@
 package stub
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/jobspec"
+	"taskrun/jobspec/artifact"
 )
 
-// Group overrides parts of a group of the job file.
-type Group struct {
-	Target      string // JOB/GROUP, or GROUP
-	Count       *int   // nil: unchanged
-	Constraints []Constraint
-	Ports       []Port
-	Resources   *Resources // of each task; nil: unchanged
-	At          jobspec.Range
+// Changes is what Apply has done with a job.
+type Changes struct {
+	Groups, Tasks map[int]bool // indexes of the blocks that matched
+	// Diagnostics has a notice for each change to a group, and an error for each
+	// one that cannot be made.
+	Diagnostics jobspec.Diagnostics
 }
 
-// Constraint replaces those of a group, of its job and of its tasks that have the
-// same attribute.
-type Constraint struct {
-	api.Constraint
-
-	At jobspec.Range
-}
-
-// Port overrides a port of a group.
-type Port struct {
-	Label  string
-	Static *int // 0: any free port; nil: unchanged
-	To     *int // nil: unchanged
-	At     jobspec.Range
-}
-
-// Resources override those of a task; nil fields change nothing.
-type Resources struct {
-	CPU       *int `hcl:"cpu,optional"`
-	Cores     *int `hcl:"cores,optional"`
-	Memory    *int `hcl:"memory,optional"`
-	MemoryMax *int `hcl:"memory_max,optional"`
-}
-
-// groups reads the group blocks.
-func (p *parser) groups(forms []*groupForm) {
-	for _, f := range forms {
-		g := Group{Target: f.Target, Count: f.Count, Resources: f.Resources, At: jobspec.RangeOf(f.Block.Header)}
-		if g.Count != nil && *g.Count < 0 {
-			p.refuse(f.Block.At("count"), "invalid count", fmt.Sprintf("%d is negative", *g.Count), "")
+// Apply changes a job according to the blocks for its artifacts, groups and
+// tasks. What a block for a task changes wins over the block for its group.
+// Later diagnostics of a changed part refer to the block that changed it.
+func (s *Set) Apply(job *api.Job, at jobspec.Positions) Changes {
+	c := Changes{Groups: map[int]bool{}, Tasks: map[int]bool{}}
+	for i, g := range job.TaskGroups {
+		path, of := deref(cmp.Or(job.ID, job.Name))+"/"+deref(g.Name), jobspec.Root.Index("group", i)
+		for n, o := range s.Groups {
+			if o.Target == path || o.Target == deref(g.Name) {
+				c.Groups[n] = true
+				c.Diagnostics = append(c.Diagnostics, o.apply(job, g, at, of)...)
+			}
 		}
-		for _, c := range f.Constraints {
-			g.Constraints = append(g.Constraints, Constraint{
-				api.Constraint{LTarget: c.Attribute, Operand: c.Operator, RTarget: c.Value}, jobspec.RangeOf(c.Block.Header),
-			})
-		}
-		for _, port := range f.Ports {
-			for name, n := range map[string]*int{"static": port.Static, "to": port.To} {
-				if n != nil && (*n < 0 && (name != "to" || *n != -1) || *n > 65535) {
-					p.refuse(port.Block.At(name), "invalid port", fmt.Sprintf("%d is not between 0 and 65535", *n), "")
+		for k, t := range g.Tasks {
+			in := of.Index("task", k)
+			for n, o := range s.Tasks {
+				if o.isFor(path + "/" + t.Name) {
+					c.Tasks[n] = true
+					o.apply(t, at, in)
 				}
 			}
-			g.Ports = append(g.Ports, Port{port.Label, port.Static, port.To, jobspec.RangeOf(port.Block.Header)})
+			for n, a := range t.Artifacts {
+				s.applyTo(a, at, in.Index("artifact", n))
+			}
 		}
-		p.set.Groups = append(p.set.Groups, g)
 	}
+	return c
+}
+
+// move gives a path, and all below it, a new place.
+func move(at jobspec.Positions, path jobspec.Path, to jobspec.Range) {
+	for p := range at {
+		if strings.HasPrefix(string(p), string(path)) {
+			delete(at, p)
+		}
+	}
+	at[path] = to
+}
+
+func (o Task) apply(t *api.Task, at jobspec.Positions, path jobspec.Path) {
+	if o.Driver != "" {
+		t.Driver = o.Driver
+		at[path.Attr("driver")] = o.At
+	}
+	if o.Resources != nil {
+		o.Resources.apply(t)
+	}
+	if o.User != nil {
+		t.User = *o.User
+	}
+	if o.Config != nil {
+		t.Config = maps.Clone(o.Config)
+		move(at, path.Attr("config"), o.At)
+	}
+	t.Env = with(t.Env, o.Env)
 }
 
 // apply returns a notice for each change, and an error for each one that cannot be
@@ -165,5 +175,44 @@ func (r *Resources) apply(t *api.Task) {
 	}
 }
 
-// IsFor reports whether the block names a job: JOB/GROUP.
-func (o Group) IsFor(job string) bool { return strings.HasPrefix(o.Target, job+"/") }
+// applyTo changes an artifact of a job according to the block with its source.
+func (s *Set) applyTo(a *api.TaskArtifact, at jobspec.Positions, path jobspec.Path) {
+	i := slices.IndexFunc(s.Artifacts, func(o Artifact) bool { return o.Label == deref(a.GetterSource) })
+	if i < 0 {
+		return
+	}
+	o := s.Artifacts[i]
+	if o.Source != "" {
+		a.GetterSource = new(o.Source)
+		a.GetterOptions = maps.Clone(a.GetterOptions)
+		maps.DeleteFunc(a.GetterOptions, func(name, _ string) bool { return artifact.IsSecret(name) })
+		at[path.Attr("source")] = o.At
+	}
+	a.GetterOptions = with(a.GetterOptions, o.Options)
+	a.GetterHeaders = with(a.GetterHeaders, o.Headers)
+	for part, values := range map[string]map[string]string{"options": o.Options, "headers": o.Headers} {
+		for name := range values {
+			at[path.Attr(part).Attr(name)] = o.At
+		}
+	}
+}
+
+// with returns a map with additions. It changes neither.
+func with(values, added map[string]string) map[string]string {
+	if len(added) == 0 {
+		return values
+	}
+	all := maps.Clone(values)
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, added)
+	return all
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}

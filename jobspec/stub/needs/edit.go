@@ -1,4 +1,4 @@
-package stub
+package needs
 
 import (
 	"bytes"
@@ -7,9 +7,24 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/zclconf/go-cty/cty"
 
 	"taskrun/jobspec"
+	"taskrun/jobspec/stub"
 )
+
+// merger collects additions to a stubs file.
+type merger struct {
+	*needs
+
+	text  []byte
+	body  *hclsyntax.Body
+	edits []edit
+	tail  bytes.Buffer // new blocks
+	added []string
+
+	extended []*extension
+}
 
 // edit replaces a part of the text.
 type edit struct {
@@ -80,7 +95,7 @@ func (m *merger) apply() []byte {
 		text = slices.Replace(text, e.from, e.to, []byte(e.with)...)
 	}
 	tail := m.tail.Bytes()
-	if formatted, diagnostics := jobspec.Format(jobspec.Source{Name: DefaultName, Text: tail}); !diagnostics.HasErrors() {
+	if formatted, diagnostics := jobspec.Format(jobspec.Source{Name: stub.DefaultName, Text: tail}); !diagnostics.HasErrors() {
 		tail = formatted
 	}
 	switch {
@@ -92,4 +107,22 @@ func (m *merger) apply() []byte {
 		text = append(text, '\n')
 	}
 	return append(append(text, '\n'), bytes.TrimLeft(tail, "\n")...)
+}
+
+// blocksOf returns the blocks of a kind, with a label if it is not empty.
+func (m *merger) blocksOf(kind, label string) (found []*hclsyntax.Block) {
+	for _, b := range m.body.Blocks {
+		if b.Type != kind {
+			continue
+		}
+		if label == "" || len(b.Labels) > 0 && stub.NeedOf(kind, b.Labels[0]).Fits(label, false) {
+			found = append(found, b)
+		}
+	}
+	return found
+}
+
+// quote returns a text as a string of HCL.
+func quote(text string) string {
+	return string(hclwrite.TokensForValue(cty.StringVal(text)).Bytes())
 }

@@ -1,4 +1,4 @@
-package stub
+package needs
 
 import (
 	"fmt"
@@ -13,14 +13,6 @@ import (
 	"taskrun/jobspec/placement"
 	"taskrun/jobspec/taskenv"
 )
-
-// nodeValue is a value of the node.
-type nodeValue struct {
-	name, value string // the value is HCL
-	place       string
-	has         string // the value of this machine, which fails a constraint
-	measured    bool
-}
 
 // environmentOf matches requests of templates for values of the node.
 var environmentOf = sync.OnceValue(func() *regexp.Regexp {

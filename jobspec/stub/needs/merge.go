@@ -1,4 +1,4 @@
-package stub
+package needs
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"taskrun/jobspec"
+	"taskrun/jobspec/stub"
 	"taskrun/jobspec/syntax"
 )
 
@@ -19,8 +20,8 @@ import (
 // cluster and the text does not have, to be filled in. What it has stays as it
 // is. Merge returns the new text and a line for each addition; name is that of
 // the stubs file. The services of the job itself are omitted.
-func Merge(text []byte, name string, o Outline) (merged []byte, added []string, diagnostics jobspec.Diagnostics) {
-	m := &merger{text: text, needs: needsOf(&o)}
+func Merge(text []byte, name string, job Job) (merged []byte, added []string, diagnostics jobspec.Diagnostics) {
+	m := &merger{text: text, needs: needsOf(&job)}
 	body, diags := syntax.Parse(text, name)
 	if diags.HasErrors() {
 		return nil, nil, jobspec.DiagnosticsOf(diags, nil)
@@ -49,38 +50,12 @@ func Merge(text []byte, name string, o Outline) (merged []byte, added []string, 
 	return merged, m.added, nil
 }
 
-// merger collects additions to a stubs file.
-type merger struct {
-	*needs
-
-	text  []byte
-	body  *hclsyntax.Body
-	edits []edit
-	tail  bytes.Buffer // new blocks
-	added []string
-
-	extended []*extension
-}
-
 // head explains a new file.
 func (m *merger) head() {
 	if len(bytes.TrimSpace(m.text)) == 0 {
 		fmt.Fprintf(&m.tail, "# What job %q needs of a cluster. Save it as %s beside %s, and replace each TODO(…) with a value.\n",
-			deref(cmp.Or(m.File.Job.ID, m.File.Job.Name)), DefaultName, m.Name)
+			deref(cmp.Or(m.File.Job.ID, m.File.Job.Name)), stub.DefaultName, m.Name)
 	}
-}
-
-// blocksOf returns the blocks of a kind, with a label if it is not empty.
-func (m *merger) blocksOf(kind, label string) (found []*hclsyntax.Block) {
-	for _, b := range m.body.Blocks {
-		if b.Type != kind {
-			continue
-		}
-		if label == "" || len(b.Labels) > 0 && (Todo{Need: Need{kind, normalLabel(kind, b.Labels[0])}}).fits(label, false) {
-			found = append(found, b)
-		}
-	}
-	return found
 }
 
 func (m *merger) variables() {
@@ -91,7 +66,7 @@ func (m *merger) variables() {
 			continue
 		}
 		call := fmt.Sprintf("TODO(%q)", u.Name)
-		if v := u.Samples[0]; !(v.Type() == cty.String && !v.IsNull() && v.AsString() == PlaceholderText(u.Name)) {
+		if v := u.Samples[0]; !(v.Type() == cty.String && !v.IsNull() && v.AsString() == stub.PlaceholderText(u.Name)) {
 			call = fmt.Sprintf("TODO(%q, %s)", u.Name, hclwrite.TokensForValue(v).Bytes())
 		}
 		lines = append(lines, fmt.Sprintf("%s = %s # %s; %s:%d", u.Name, call, oneLine(u.Type), m.Name, u.At.Start.Line))
@@ -113,7 +88,7 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 func (m *merger) block(b *block) {
 	lines := b.lines()
 	if there := m.blocksOf(b.Kind, b.Label); len(there) > 0 {
-		if b.Kind != NomadVariable && b.Kind != VaultSecret {
+		if b.Kind != stub.NomadVariable && b.Kind != stub.VaultSecret {
 			return
 		}
 		for _, name := range m.extend(there[0], "# "+strings.Join(b.places, "; "), lines) {
@@ -130,7 +105,7 @@ func (m *merger) block(b *block) {
 	for _, p := range b.places {
 		fmt.Fprintf(&m.tail, "# %s\n", oneLine(p))
 	}
-	if strings.Contains(b.Label, placeholderPrefix) {
+	if strings.Contains(b.Label, stub.PlaceholderPrefix) {
 		m.tail.WriteString("# The label depends on a placeholder: once that is filled in, run taskrun stubs --merge again.\n")
 	}
 	for i := range lines {
@@ -157,13 +132,13 @@ func (b *block) lines() (lines []string) {
 		return fmt.Sprintf("TODO(%s)", quote(name))
 	}
 	switch b.Kind {
-	case ConsulKey:
+	case stub.ConsulKey:
 		return []string{"value = " + todo(b.Label, "")}
-	case ServiceBlock:
+	case stub.ServiceBlock:
 		return []string{`address = "127.0.0.1"`, fmt.Sprintf("port = TODO(%s, 1)", quote(b.Label))}
-	case VolumeBlock:
+	case stub.VolumeBlock:
 		return []string{"path = " + todo(b.Label, "")}
-	case ArtifactBlock:
+	case stub.ArtifactBlock:
 		return b.artifactLines()
 	}
 	for _, item := range b.items {
@@ -175,11 +150,6 @@ func (b *block) lines() (lines []string) {
 		return []string{"data = { " + strings.Join(lines, ", ") + " }"}
 	}
 	return lines
-}
-
-// quote returns a text as a string of HCL.
-func quote(text string) string {
-	return string(hclwrite.TokensForValue(cty.StringVal(text)).Bytes())
 }
 
 // remarks adds what cannot be listed, unless the file says so already.

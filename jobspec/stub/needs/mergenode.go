@@ -1,4 +1,4 @@
-package stub
+package needs
 
 import (
 	"bytes"
@@ -9,12 +9,14 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"taskrun/jobspec/stub"
 )
 
 // nodeBlock adds values of the node.
 func (m *merger) nodeBlock() {
 	sections := map[string][]string{}
-	blocks := m.blocksOf(NodeBlock, "")
+	blocks := m.blocksOf(stub.NodeBlock, "")
 	for _, v := range m.node {
 		section, name := "", strings.TrimPrefix(v.name, "node.")
 		if key, ok := strings.CutPrefix(v.name, "meta."); ok {

@@ -1,12 +1,42 @@
-package stub
+package needs
 
 import (
 	"cmp"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
 	"text/template/parse"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/jobspec/stub"
 )
+
+// Calls finds the calls in the text of a template. It returns none if the text
+// cannot be parsed, which preflight reports.
+func Calls(t *api.Template) []Call {
+	text, left, right := deref(t.EmbeddedTmpl), deref(t.LeftDelim), deref(t.RightDelim)
+	tree := parse.New("template")
+	tree.Mode = parse.SkipFuncCheck
+	trees := map[string]*parse.Tree{}
+	if _, err := tree.Parse(text, left, right, trees); err != nil {
+		return nil
+	}
+	s := &scanner{text: text, vars: map[string]part{}}
+	if t.Envvars != nil && *t.Envvars {
+		s.lines = strings.Split(actions(left, right).ReplaceAllLiteralString(text, ""), "\n")
+	}
+	for _, name := range slices.Sorted(maps.Keys(trees)) {
+		s.list(trees[name].Root, part{})
+	}
+	slices.SortStableFunc(s.calls, func(a, b *Call) int { return a.Line - b.Line })
+	found := make([]Call, len(s.calls))
+	for i, c := range s.calls {
+		found[i] = *c
+	}
+	return found
+}
 
 // scanner walks through a template, and tracks where it uses the results of
 // calls.
@@ -39,31 +69,6 @@ type part struct {
 	*Call
 
 	fields []string
-}
-
-// value is a text that a template uses: the result of a call, or a key of it.
-type value struct {
-	*Call
-
-	key string
-}
-
-// converts notes that a function converts the value.
-func (v value) converts(function string) {
-	if sample, ok := samples[function]; ok {
-		v.becomes(sample)
-	}
-}
-
-// becomes sets the sample of the value, unless it has one.
-func (v value) becomes(sample string) {
-	if v.Call == nil || v.Samples[v.key] != "" {
-		return
-	}
-	if v.Samples == nil {
-		v.Samples = map[string]string{}
-	}
-	v.Samples[v.key] = sample
 }
 
 func (s *scanner) list(list *parse.ListNode, dot part) {
@@ -189,7 +194,7 @@ func (s *scanner) call(f *parse.IdentifierNode, args []parse.Node, piped bool) *
 		return nil
 	}
 	c := &Call{
-		Need: Need{Kind: a.kind}, Function: f.Ident, Optional: a.optional,
+		Need: stub.Need{Kind: a.kind}, Function: f.Ident, Optional: a.optional,
 		List: slices.Contains(lists, f.Ident),
 		Line: 1 + strings.Count(s.text[:min(int(f.Position()), len(s.text))], "\n"),
 	}
@@ -213,36 +218,4 @@ func (s *scanner) call(f *parse.IdentifierNode, args []parse.Node, piped bool) *
 	}
 	s.calls = append(s.calls, c)
 	return c
-}
-
-// takes records the key that a template uses from the result.
-func (c *Call) takes(fields []string) value {
-	switch c.Kind {
-	case NomadVariable:
-		switch fields[0] {
-		case "Keys", "Values", "Tuples", "ItemsMap", "Metadata", "Parent":
-			return value{}
-		}
-	case VaultSecret:
-		if fields[0] != "Data" {
-			return value{}
-		}
-		fields = fields[1:]
-		switch {
-		case len(fields) > 1 && fields[0] == "data":
-			fields, c.KV2 = fields[1:], true
-			c.Items = slices.DeleteFunc(c.Items, func(item string) bool { return item == "data" })
-		case len(fields) == 1 && fields[0] == "data" && (c.KV2 || isKV2(c.Label)):
-			return value{}
-		}
-	default:
-		return value{}
-	}
-	if len(fields) == 0 || fields[0] == "metadata" {
-		return value{}
-	}
-	if !slices.Contains(c.Items, fields[0]) {
-		c.Items = append(c.Items, fields[0])
-	}
-	return value{c, fields[0]}
 }

@@ -1,4 +1,4 @@
-package stub_test
+package needs_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 
 	"taskrun/jobspec"
 	"taskrun/jobspec/stub"
+	"taskrun/jobspec/stub/needs"
 	"taskrun/jobspec/taskenv"
 )
 
@@ -47,7 +48,7 @@ func TestCalls(t *testing.T) {
 		{`{{ key "a"`, nil},
 	} {
 		var got []string
-		for _, call := range stub.Calls(&api.Template{EmbeddedTmpl: &c.text}) {
+		for _, call := range needs.Calls(&api.Template{EmbeddedTmpl: &c.text}) {
 			got = append(got, fmt.Sprintf("%s %s %s %d %v %v", call.Function, call.Label, call.Argument, call.Line, call.Items, call.Optional))
 		}
 		slices.Sort(got)
@@ -60,19 +61,19 @@ func TestCalls(t *testing.T) {
 		`{{ key "a" | parseInt }}`: "1", `{{ parseJSON (key "a") }}`: "{}", `{{ with $x := key "a" | parseBool }}{{ end }}`: "false",
 		`{{ key "a" | toUpper }}`: "",
 	} {
-		if got := stub.Calls(&api.Template{EmbeddedTmpl: &text}); len(got) != 1 || got[0].Samples[""] != want {
+		if got := needs.Calls(&api.Template{EmbeddedTmpl: &text}); len(got) != 1 || got[0].Samples[""] != want {
 			t.Errorf("%s: %v", text, got)
 		}
 	}
-	got := stub.Calls(&api.Template{EmbeddedTmpl: new(`{{ with secret "kv/x" }}{{ .Data.port | parseInt }}{{ .Data.name }}{{ end }}`)})
+	got := needs.Calls(&api.Template{EmbeddedTmpl: new(`{{ with secret "kv/x" }}{{ .Data.port | parseInt }}{{ .Data.name }}{{ end }}`)})
 	if len(got) != 1 || got[0].Samples["port"] != "1" || got[0].Samples["name"] != "" {
 		t.Errorf("with keys: %v", got)
 	}
-	got = stub.Calls(&api.Template{Envvars: new(true), EmbeddedTmpl: new("{{ with secret \"kv/x\" }}\nA={{ .Data.a }}\n{{ .Data.b }}\n{{ end }}{{ key \"c\" }}")})
+	got = needs.Calls(&api.Template{Envvars: new(true), EmbeddedTmpl: new("{{ with secret \"kv/x\" }}\nA={{ .Data.a }}\n{{ .Data.b }}\n{{ end }}{{ key \"c\" }}")})
 	if len(got) != 2 || got[0].Samples["a"] != "" || got[0].Samples["b"] != "TODO=1" || got[1].Samples[""] != "TODO=1" {
 		t.Errorf("of variables: %v", got)
 	}
-	if got := stub.Calls(&api.Template{EmbeddedTmpl: new(`<< key "a" >> {{ key "b" }}`), LeftDelim: new("<<"), RightDelim: new(">>")}); len(got) != 1 || got[0].Label != "a" {
+	if got := needs.Calls(&api.Template{EmbeddedTmpl: new(`<< key "a" >> {{ key "b" }}`), LeftDelim: new("<<"), RightDelim: new(">>")}); len(got) != 1 || got[0].Label != "a" {
 		t.Errorf("with other delimiters: %v", got)
 	}
 }
@@ -130,7 +131,7 @@ EOF
 	}
 	file.Job.Canonicalize()
 	node := taskenv.Fingerprint()
-	text, _, diagnostics := stub.Merge(nil, "taskrun.hcl", stub.Outline{File: file, Name: "x.nomad.hcl", Node: &node})
+	text, _, diagnostics := needs.Merge(nil, "taskrun.hcl", needs.Job{File: file, Name: "x.nomad.hcl", Node: &node})
 	if len(diagnostics) > 0 {
 		t.Fatal(diagnostics)
 	}

@@ -1,4 +1,4 @@
-package stub_test
+package needs_test
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 
 	"taskrun/jobspec"
 	"taskrun/jobspec/stub"
+	"taskrun/jobspec/stub/needs"
 	"taskrun/jobspec/taskenv"
 )
 
@@ -40,7 +41,7 @@ func TestMerge(t *testing.T) {
 				files[f.Name] = f.Data
 			}
 			outline := outlineOf(t, files["job.nomad.hcl"], files["requests"])
-			merged, added, diagnostics := stub.Merge(files["taskrun.hcl"], "taskrun.hcl", outline)
+			merged, added, diagnostics := needs.Merge(files["taskrun.hcl"], "taskrun.hcl", outline)
 			got := map[string]string{"merged": string(merged), "added": lines(added), "diagnostics": lines(texts(diagnostics))}
 			if *update {
 				for i, f := range archive.Files {
@@ -64,7 +65,7 @@ func TestMerge(t *testing.T) {
 			if _, diagnostics := stub.Parse("taskrun.hcl", merged); diagnostics.HasErrors() {
 				t.Errorf("the merged file cannot be parsed: %v", diagnostics)
 			}
-			if again, added, _ := stub.Merge(merged, "taskrun.hcl", outline); !bytes.Equal(again, merged) || len(added) > 0 {
+			if again, added, _ := needs.Merge(merged, "taskrun.hcl", outline); !bytes.Equal(again, merged) || len(added) > 0 {
 				t.Errorf("a second time %q is added:\n%s", added, cmp.Diff(string(merged), string(again)))
 			}
 		})
@@ -73,14 +74,14 @@ func TestMerge(t *testing.T) {
 
 // outlineOf parses a job file. Each line of requests has a kind, a label, and
 // maybe the words list or varies.
-func outlineOf(t *testing.T, job, requests []byte) stub.Outline {
+func outlineOf(t *testing.T, job, requests []byte) needs.Job {
 	t.Helper()
 	file, diagnostics := jobspec.Parse(jobspec.Source{Name: "job.nomad.hcl", Text: job}, jobspec.Options{Outline: true})
 	if diagnostics.HasErrors() {
 		t.Fatal(diagnostics)
 	}
 	file.Job.Canonicalize()
-	outline := stub.Outline{File: file, Name: "job.nomad.hcl", Node: &taskenv.Node{
+	outline := needs.Job{File: file, Name: "job.nomad.hcl", Node: &taskenv.Node{
 		Name: "here", Datacenter: "dc1", Meta: map[string]string{"rack": "r1"},
 		Attributes: map[string]string{"cpu.numcores": "4", "kernel.name": "linux"},
 	}}
