@@ -132,11 +132,3 @@ func isString(expr hclsyntax.Expression) bool {
 	literal, ok := expr.(*hclsyntax.LiteralValueExpr)
 	return ok && literal.Val.Type() == cty.String
 }
-
-// stringOf returns the text of a known, non-null string.
-func stringOf(v cty.Value) (string, bool) {
-	if v.IsNull() || !v.IsKnown() || v.Type() != cty.String {
-		return "", false
-	}
-	return v.AsString(), true
-}

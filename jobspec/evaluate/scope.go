@@ -24,14 +24,6 @@ type Scope struct {
 	escapes  escapes
 }
 
-// A Reference is an occurrence of a name that has no value yet.
-type Reference struct {
-	Root  string // first part of the name: "attr" of "attr.kernel.name"
-	Text  string // its value: "${attr.kernel.name}"
-	Bare  bool   // it is written without ${ and }
-	Range hcl.Range
-}
-
 // NewScope returns a scope with functions and no variables. Sources, by file
 // name, provide the text of references.
 func NewScope(functions map[string]function.Function, sources map[string][]byte) *Scope {
@@ -66,19 +58,4 @@ func (s *Scope) InSource(r hcl.Range) hcl.Range {
 	r.Start = text.pos(source, r.Start.Byte)
 	r.End = text.pos(source, r.End.Byte)
 	return r
-}
-
-// StepName returns the i-th step of a reference, as in var.name and var["name"], if
-// it has one that is a name.
-func StepName(traversal hcl.Traversal, i int) (string, bool) {
-	if i >= len(traversal) {
-		return "", false
-	}
-	switch step := traversal[i].(type) {
-	case hcl.TraverseAttr:
-		return step.Name, true
-	case hcl.TraverseIndex:
-		return stringOf(step.Key)
-	}
-	return "", false
 }

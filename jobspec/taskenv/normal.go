@@ -41,14 +41,6 @@ func visitOptions(schema hcldec.Spec, visit func(name string, form func(any) any
 	case *hcldec.DefaultSpec:
 		visitOptions(s.Primary, visit)
 		visitOptions(s.Default, visit)
-	case *hcldec.TransformExprSpec:
-		visitOptions(s.Wrapped, visit)
-	case *hcldec.TransformFuncSpec:
-		visitOptions(s.Wrapped, visit)
-	case *hcldec.RefineValueSpec:
-		visitOptions(s.Wrapped, visit)
-	case *hcldec.ValidateSpec:
-		visitOptions(s.Wrapped, visit)
 	case *hcldec.AttrSpec:
 		visit(s.Name, func(value any) any { return normalValue(value, s.Type) })
 	case *hcldec.BlockAttrsSpec:
@@ -56,10 +48,6 @@ func visitOptions(schema hcldec.Spec, visit func(name string, form func(any) any
 	case *hcldec.BlockSpec:
 		block(s.TypeName, s.Nested)
 	case *hcldec.BlockListSpec:
-		block(s.TypeName, s.Nested)
-	case *hcldec.BlockTupleSpec:
-		block(s.TypeName, s.Nested)
-	case *hcldec.BlockSetSpec:
 		block(s.TypeName, s.Nested)
 	}
 }
