@@ -90,7 +90,6 @@ func (p *parser) scalarBefore(end int) hcl.Range {
 	return p.offsets(max(0, begin), end)
 }
 
-// offsets returns a range of the source.
 func (p *parser) offsets(from, to int) hcl.Range {
 	table := newLineTable(p.src.Text)
 	return hcl.Range{Filename: p.src.Name, Start: table.pos(from), End: table.pos(to)}

@@ -66,7 +66,6 @@ func (p *parser) setVariables(files []varFile) hcl.Diagnostics {
 	return diags
 }
 
-// unset describes a variable without a value.
 func (v *variable) unset() Unset {
 	u := Unset{Name: v.name, Type: "any", At: RangeOf(v.declared)}
 	if v.typ != cty.NilType {
@@ -102,7 +101,6 @@ func (p *parser) setFromValues() hcl.Diagnostics {
 	return diags
 }
 
-// setFromFile sets the variables in a file of values.
 func (p *parser) setFromFile(file varFile) hcl.Diagnostics {
 	var diags hcl.Diagnostics
 	if declarations, _, _ := file.body.PartialContent(&hcl.BodySchema{
@@ -170,7 +168,6 @@ func (p *parser) setFromArguments() hcl.Diagnostics {
 	return diags
 }
 
-// undeclared reports a value for an undeclared variable.
 func (p *parser) undeclared(name string, at hcl.Range) *hcl.Diagnostic {
 	diag := diagnostic.Error(at, fmt.Sprintf("the job file does not declare a variable %q", name), "",
 		cmp.Or(diagnostic.DidYouMean(name, fewNames(p.variables)), fmt.Sprintf(`declare it: variable "%s" {}`, name)))
@@ -236,7 +233,6 @@ type varFile struct {
 	body hcl.Body
 }
 
-// readVarFiles parses the files of values.
 func (p *parser) readVarFiles() ([]varFile, hcl.Diagnostics) {
 	var files []varFile
 	var sources []Source

@@ -116,7 +116,6 @@ func RangeOf(r hcl.Range) Range {
 	return Range{File: r.Filename, Start: r.Start, End: r.End}
 }
 
-// hcl converts the range to that of HCL.
 func (r Range) hcl() hcl.Range {
 	return hcl.Range{Filename: r.File, Start: r.Start, End: r.End}
 }

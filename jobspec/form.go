@@ -58,7 +58,6 @@ func (f *jobForm) Finish(decode.Block) hcl.Diagnostics {
 	return nil
 }
 
-// groupForm is the group block.
 type groupForm struct {
 	*api.TaskGroup
 
@@ -119,7 +118,6 @@ func (f *groupScaling) Finish(b decode.Block) hcl.Diagnostics {
 	return setScalingType(&f.ScalingPolicy, "horizontal", b)
 }
 
-// taskForm is the task block.
 type taskForm struct {
 	*api.Task
 
@@ -184,7 +182,6 @@ type fileForm struct {
 	Jobs      []*jobBlock     `hcl:"job,block"`
 }
 
-// variableForm is a variable block.
 type variableForm struct {
 	Name        string            `hcl:",label"`
 	Type        hcl.Expression    `hcl:"type,optional"`
@@ -195,7 +192,6 @@ type variableForm struct {
 	decode.Placed
 }
 
-// validationForm is a validation block of a variable.
 type validationForm struct {
 	Condition    hcl.Expression `hcl:"condition"`
 	ErrorMessage hcl.Expression `hcl:"error_message"`

@@ -119,7 +119,6 @@ func takeIdentity(task *api.Task, path Path, a *atlas) hcl.Diagnostics {
 	return diags
 }
 
-// setDefault sets a field that the file omits.
 func setDefault[T any](field **T, value T) {
 	if *field == nil {
 		*field = &value

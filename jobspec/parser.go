@@ -107,7 +107,6 @@ type validation struct {
 	at        hcl.Range // of the block
 }
 
-// variables are the variables of a file, by name.
 type variables map[string]*variable
 
 // inOrder returns the variables in the order of their declarations.
@@ -130,7 +129,6 @@ type local struct {
 	open  bool      // being evaluated: a reference to it is a cycle
 }
 
-// locals are the locals of a file, by name.
 type locals map[string]*local
 
 // inOrder returns the locals by name.

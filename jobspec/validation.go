@@ -11,7 +11,6 @@ import (
 	"taskrun/jobspec/function"
 )
 
-// addValidation reads a validation block of a variable.
 func (p *parser) addValidation(v *variable, form *validationForm) hcl.Diagnostics {
 	if form.Condition == nil || form.ErrorMessage == nil {
 		return nil // reported as missing
@@ -57,7 +56,6 @@ func isOwn(traversal hcl.Traversal, name string) bool {
 	return ok && step.Name == name
 }
 
-// validate checks the value of a variable against its conditions.
 func (p *parser) validate(v *variable) hcl.Diagnostics {
 	if len(v.validations) == 0 || v.broken {
 		return nil

@@ -14,7 +14,6 @@ import (
 	"taskrun/jobspec/diagnostic"
 )
 
-// declareVariables adds the variables declared in a file.
 func (p *parser) declareVariables(file *fileForm) hcl.Diagnostics {
 	var diags hcl.Diagnostics
 	var declared []*variable

@@ -12,7 +12,6 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// assign converts v to the type of target and stores it there.
 func assign(target reflect.Value, v cty.Value) *mismatch {
 	t := target.Type()
 	if t == durationType {
@@ -38,7 +37,6 @@ func assign(target reflect.Value, v cty.Value) *mismatch {
 	}
 }
 
-// assignScalar stores a string, a bool or a number.
 func assignScalar(target reflect.Value, v cty.Value) *mismatch {
 	switch target.Kind() {
 	case reflect.String:

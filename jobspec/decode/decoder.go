@@ -87,7 +87,6 @@ type content struct {
 	missing    hcl.Range // where a missing item could be added
 }
 
-// has reports whether there is an attribute with that name.
 func (c content) has(name string) bool {
 	return slices.ContainsFunc(c.attributes, func(a attribute) bool { return a.name == name })
 }

@@ -162,7 +162,6 @@ func (d *Decoder) generator(b block, name string, wanted int) *generator {
 	return g
 }
 
-// generatedLabels evaluates the labels for one generated block.
 func (d *Decoder) generatedLabels(g *generator, ctx *hcl.EvalContext) ([]label, bool) {
 	if g.labels == nil {
 		return nil, true

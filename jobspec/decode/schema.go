@@ -11,7 +11,6 @@ import (
 // of returns the field in a struct with the schema.
 func (f *field) of(target reflect.Value) reflect.Value { return target.FieldByIndex(f.index) }
 
-// schema returns the schema of a struct type.
 func (d *Decoder) schema(t reflect.Type) *schema {
 	s, ok := d.schemas[t]
 	if !ok {

@@ -60,7 +60,6 @@ func Describe(v cty.Value) string {
 	}
 }
 
-// shorten cuts a text that is too long for a message.
 func shorten(text string) string {
 	const most = 40
 	if runes := []rune(text); len(runes) > most {

@@ -12,7 +12,6 @@ import (
 // errNoFiles is the error of a file function where none may be called.
 var errNoFiles = errors.New("functions that deal with files cannot be called here")
 
-// fileFunctions returns the functions that access files, by name.
 func fileFunctions(baseDir string) map[string]function.Function {
 	return map[string]function.Function{
 		"abspath":    filesystem.AbsPathFunc,

@@ -94,7 +94,6 @@ func eachConstraint(job *api.Job, f func(c *api.Constraint, at jobspec.Path)) {
 	}
 }
 
-// describe returns the constraint as text.
 func describe(c *api.Constraint) string {
 	switch c.Operand {
 	case api.ConstraintAttributeIsSet, api.ConstraintAttributeIsNotSet:

@@ -78,7 +78,6 @@ func (h hider) value(value any, options bool) any {
 	return value
 }
 
-// all hides everything in a value.
 func all(value any) any {
 	switch v := value.(type) {
 	case nil, bool:

@@ -73,7 +73,6 @@ func hide(scheme, s string) string {
 	return user + host[at:] + hideQuery(path)
 }
 
-// hideQuery hides the values of a query, and a fragment.
 func hideQuery(s string) string {
 	i := strings.IndexAny(s, "?#")
 	if i < 0 {

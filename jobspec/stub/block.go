@@ -13,7 +13,6 @@ import (
 	"taskrun/jobspec/glob"
 )
 
-// services reads the services that run elsewhere.
 func (p *parser) services(forms []*serviceForm) {
 	for _, f := range forms {
 		switch f.Provider {
@@ -30,7 +29,6 @@ func (p *parser) services(forms []*serviceForm) {
 	}
 }
 
-// volumes reads the directories for host volumes.
 func (p *parser) volumes(forms []*volumeForm) {
 	p.set.HostVolumes = map[string]HostVolume{}
 	for _, f := range forms {
@@ -50,7 +48,6 @@ func (p *parser) volumes(forms []*volumeForm) {
 	}
 }
 
-// artifacts reads the artifact blocks.
 func (p *parser) artifacts(forms []*artifactForm) {
 	for _, f := range forms {
 		a := f.Artifact
@@ -74,7 +71,6 @@ func (p *parser) artifacts(forms []*artifactForm) {
 	}
 }
 
-// groups reads the group blocks.
 func (p *parser) groups(forms []*groupForm) {
 	for _, f := range forms {
 		g := f.Group
@@ -99,7 +95,6 @@ func (p *parser) groups(forms []*groupForm) {
 	}
 }
 
-// tasks reads the task blocks.
 func (p *parser) tasks(forms []*taskForm) {
 	for _, f := range forms {
 		t := f.Task
@@ -108,7 +103,6 @@ func (p *parser) tasks(forms []*taskForm) {
 	}
 }
 
-// rehearsal reads a rehearse block.
 func (p *parser) rehearsal(f *rehearseForm) *Rehearsal {
 	if f == nil {
 		return nil
@@ -126,7 +120,6 @@ func (p *parser) rehearsal(f *rehearseForm) *Rehearsal {
 	return r
 }
 
-// watches reads the watch blocks of a task.
 func (p *parser) watches(forms []*watchForm) (list []Watch) {
 	for _, f := range forms {
 		w := f.Watch

@@ -9,7 +9,6 @@ import (
 
 // The forms of blocks add to a type of the Set what it does not keep.
 
-// fileForm is the top level of a stubs file.
 type fileForm struct {
 	Values      []*bodyForm     `hcl:"variables,block"`
 	Variables   []*labeledForm  `hcl:"nomad_variable,block"`

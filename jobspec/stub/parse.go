@@ -20,7 +20,6 @@ import (
 	"taskrun/jobspec/syntax"
 )
 
-// maxFile limits a stubs file, in bytes.
 const maxFile = 16 << 20
 
 // Find returns the path of the stubs file beside a job file, or "".

@@ -11,7 +11,6 @@ import (
 	"taskrun/jobspec"
 )
 
-// todoName is the name of the function for placeholders.
 const todoName = "TODO"
 
 // todos finds the placeholders of a stubs file, in order.
@@ -60,7 +59,6 @@ func (p *parser) todoIn(r hcl.Range) (Todo, bool) {
 	return p.set.Todos[i], true
 }
 
-// hasTodo reports whether there is a placeholder in a block.
 func (p *parser) hasTodo(header hcl.Range) bool {
 	return slices.ContainsFunc(p.set.Todos, func(t Todo) bool { return t.block.Start.Byte == header.Start.Byte })
 }

@@ -20,7 +20,6 @@ func (p *parser) attributes(body hcl.Body) []*hcl.Attribute {
 	return decode.InOrder(found)
 }
 
-// values reads a variables block.
 func (p *parser) values(body hcl.Body) {
 	if p.set.Values == nil {
 		p.set.Values = map[string]jobspec.VariableValue{}
@@ -39,7 +38,6 @@ func (p *parser) values(body hcl.Body) {
 	}
 }
 
-// texts reads a block of strings.
 func (p *parser) texts(body hcl.Body) map[string]string {
 	texts := map[string]string{}
 	for _, a := range p.attributes(body) {

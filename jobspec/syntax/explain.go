@@ -127,7 +127,6 @@ func findOpenComment(text []byte, name string) *hcl.Diagnostic {
 	return nil
 }
 
-// subject returns the text that a diagnostic is about.
 func subject(diag *hcl.Diagnostic, text []byte) []byte {
 	if diag.Subject == nil || !diag.Subject.CanSliceBytes(text) {
 		return nil

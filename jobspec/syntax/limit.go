@@ -45,7 +45,6 @@ func invalid(text []byte) int {
 	return -1
 }
 
-// checkNative checks a text in native syntax.
 func checkNative(text []byte, name string) hcl.Diagnostics {
 	if diags := checkText(text, name); diags.HasErrors() {
 		return diags
@@ -53,7 +52,6 @@ func checkNative(text []byte, name string) hcl.Diagnostics {
 	return check(text, name, hclsyntax.LexConfig, nil)
 }
 
-// checkTemplate checks the content of a string.
 func checkTemplate(text []byte, name string) hcl.Diagnostics {
 	return check(text, name, hclsyntax.LexTemplate, []level{{}})
 }

@@ -10,7 +10,6 @@ import (
 // start is the position of the first byte of a text.
 var start = hcl.Pos{Line: 1, Column: 1}
 
-// rangeOf returns the range between two offsets in a text.
 func rangeOf(text []byte, name string, from, to int) hcl.Range {
 	return hcl.Range{Filename: name, Start: posOf(text, from), End: posOf(text, to)}
 }

@@ -112,7 +112,6 @@ func (v *variables) setLimits(b *Builder) {
 	v.setNumber("NOMAD_MEMORY_MAX_LIMIT", limit)
 }
 
-// setPorts sets the variables of the group's ports.
 func (v *variables) setPorts(ports []Port, network networkStatus) {
 	for _, p := range ports {
 		p = p.seen(v.view)
@@ -157,7 +156,6 @@ func (v *variables) setTaskPorts(task string, ports []Port) {
 	}
 }
 
-// setUpstreams sets the variables of the group's Connect upstreams.
 func (v *variables) setUpstreams(services []*api.Service) {
 	const ip = "127.0.0.1" // where a sidecar listens
 	for _, s := range services {

@@ -49,7 +49,6 @@ type Builder struct {
 // dirs are the directories in the environment of a task.
 type dirs struct{ alloc, task, secrets string }
 
-// hookEnv holds the variables of one hook.
 type hookEnv struct {
 	hook string
 	env  map[string]string

@@ -111,7 +111,6 @@ func offset(d *hcl.Diagnostic) int {
 	return d.Subject.Start.Byte
 }
 
-// optionAt names the option that a diagnostic is about.
 func optionAt(body hcl.Body, d *hcl.Diagnostic) string {
 	if body == nil || d.Subject == nil {
 		return ""

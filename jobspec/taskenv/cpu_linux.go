@@ -13,7 +13,6 @@ const (
 	numaFiles = "sys/devices/system/node/"
 )
 
-// core is a logical CPU.
 type core struct {
 	id, mhz  int
 	threaded bool // shares its hardware with another one

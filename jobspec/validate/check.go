@@ -25,7 +25,6 @@ const (
 	maxCheckNotes = 255
 )
 
-// check checks one check of a service.
 type check struct {
 	*checker
 	*api.ServiceCheck

@@ -110,7 +110,6 @@ type hostPort struct {
 	number  int
 }
 
-// port checks one port of the group's networks.
 func (g *group) port(p api.Port, mode string, network jobspec.Path, claims *portClaims) {
 	at := network.Label("port", p.Label)
 	if claims.labels[p.Label] {

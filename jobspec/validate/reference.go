@@ -41,7 +41,6 @@ func (t *task) portVariable(family, name string, at jobspec.Path) {
 	t.unset(variablePrefix+family+name, at, fmt.Sprintf("group %q has no port %q", t.g.name, name), remedy)
 }
 
-// unset warns about a variable in the text at a path.
 func (t *task) unset(variable string, at jobspec.Path, detail, remedy string) {
 	t.report(jobspec.Diagnostic{
 		Severity: jobspec.Warning, Summary: variable + " is not set", Detail: detail, Remedy: remedy, Path: at, Word: variable,

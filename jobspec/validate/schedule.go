@@ -49,7 +49,6 @@ func (c *checker) periodic() {
 	}
 }
 
-// parameterized checks the parameterized block.
 func (c *checker) parameterized() {
 	p := c.job.ParameterizedJob
 	if p == nil || c.job.Dispatched {

@@ -11,7 +11,6 @@ import (
 	"taskrun/jobspec/diagnostic"
 )
 
-// group checks one group.
 type group struct {
 	*checker
 	tg    *api.TaskGroup
@@ -24,7 +23,6 @@ func newGroup(c *checker, tg *api.TaskGroup, at jobspec.Path) *group {
 	return &group{checker: c, tg: tg, name: deref(tg.Name), at: at, ports: newPortNames(tg)}
 }
 
-// hasTask reports whether the group has a task with that name.
 func (g *group) hasTask(name string) bool {
 	return slices.ContainsFunc(g.tg.Tasks, func(t *api.Task) bool { return t != nil && t.Name == name })
 }
@@ -117,7 +115,6 @@ func (m merged) either(first string, firstFromJob bool, second string, secondFro
 	return m.at(first, firstFromJob)
 }
 
-// task checks one task.
 type task struct {
 	*checker
 	g  *group

@@ -27,7 +27,6 @@ func (t *task) templates() {
 	}
 }
 
-// template checks one template of a task.
 type template struct {
 	task *task
 	*api.Template

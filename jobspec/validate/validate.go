@@ -72,7 +72,6 @@ const (
 	maxDescription = 1000  // bytes
 )
 
-// identification checks the attributes that identify or describe the job.
 func (c *checker) identification() {
 	c.jobNames()
 	c.choice(jobspec.Root.Attr("type"), "job type", c.kind, jobTypes()...)

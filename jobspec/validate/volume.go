@@ -32,7 +32,6 @@ func (g *group) volumes() {
 	}
 }
 
-// volume checks one volume of a group.
 type volume struct {
 	group *group
 	*api.VolumeRequest

@@ -63,7 +63,6 @@ func isUnknown(t *api.Task, value string) bool {
 	return value == ""
 }
 
-// artifactLines returns the content of an artifact block.
 func (b *block) artifactLines() (lines []string) {
 	inner := map[string][]string{}
 	for _, item := range b.items {

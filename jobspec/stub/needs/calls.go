@@ -35,7 +35,6 @@ var samples = map[string]string{
 	"sprig_atoi": "1", "sprig_int": "1", "sprig_b64dec": "VE9ETw==", "sprig_fromJson": "{}",
 }
 
-// lists are the functions that request names.
 var lists = []string{"nomadVarList", "nomadVarListSafe", "ls", "tree", "safeLs", "safeTree", "secrets"}
 
 // certificates are the keys that the function pkiCert uses.

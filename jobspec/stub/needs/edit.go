@@ -26,7 +26,6 @@ type merger struct {
 	extended []*extension
 }
 
-// edit replaces a part of the text.
 type edit struct {
 	from, to int
 	with     string
@@ -62,7 +61,6 @@ func (m *merger) extend(b *hclsyntax.Block, comment string, lines []string) (nam
 	return names
 }
 
-// insert adds lines at the end of a block.
 func (m *merger) insert(b *hclsyntax.Block, lines []string) {
 	m.insertAt(b.OpenBraceRange.End.Byte, b.CloseBraceRange.Start.Byte, lines)
 }
@@ -122,7 +120,6 @@ func (m *merger) blocksOf(kind, label string) (found []*hclsyntax.Block) {
 	return found
 }
 
-// quote returns a text as a string of HCL.
 func quote(text string) string {
 	return string(hclwrite.TokensForValue(cty.StringVal(text)).Bytes())
 }

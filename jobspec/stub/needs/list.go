@@ -48,7 +48,6 @@ type needs struct {
 	computed []string
 }
 
-// nodeValue is a value of the node.
 type nodeValue struct {
 	name, value string // the value is HCL
 	place       string
@@ -136,7 +135,6 @@ func deref(s *string) string {
 	return *s
 }
 
-// orNamespace returns a namespace, or that of the job.
 func orNamespace(namespace string, job *api.Job) string {
 	if namespace == "" && job.Namespace != nil {
 		return *job.Namespace

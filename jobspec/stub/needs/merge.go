@@ -50,7 +50,6 @@ func Merge(text []byte, name string, job Job) (merged []byte, added []string, di
 	return merged, m.added, nil
 }
 
-// head explains a new file.
 func (m *merger) head() {
 	if len(bytes.TrimSpace(m.text)) == 0 {
 		fmt.Fprintf(&m.tail, "# What job %q needs of a cluster. Save it as %s beside %s, and replace each TODO(…) with a value.\n",
@@ -123,7 +122,6 @@ func (m *merger) block(b *block) {
 	}
 }
 
-// lines returns the content of a block.
 func (b *block) lines() (lines []string) {
 	todo := func(name, key string) string {
 		if sample := b.samples[key]; sample != "" {

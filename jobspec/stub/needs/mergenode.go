@@ -13,7 +13,6 @@ import (
 	"taskrun/jobspec/stub"
 )
 
-// nodeBlock adds values of the node.
 func (m *merger) nodeBlock() {
 	sections := map[string][]string{}
 	blocks := m.blocksOf(stub.NodeBlock, "")
@@ -95,7 +94,6 @@ func nodeLines(sections map[string][]string) []string {
 	return lines
 }
 
-// nodeHas reports whether the node block has a value.
 func (m *merger) nodeHas(blocks []*hclsyntax.Block, section, name string) bool {
 	if len(blocks) == 0 {
 		return false

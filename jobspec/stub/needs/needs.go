@@ -11,7 +11,6 @@ import (
 	"taskrun/jobspec/stub"
 )
 
-// needsOf lists everything that a job needs.
 func needsOf(o *Job) *needs {
 	k := &needs{Job: o, blocks: map[stub.Need]*block{}}
 	j := o.File.Job

@@ -49,7 +49,6 @@ type scanner struct {
 	lines []string
 }
 
-// actions matches the actions of a template.
 func actions(left, right string) *regexp.Regexp {
 	return regexp.MustCompile(regexp.QuoteMeta(cmp.Or(left, "{{")) + ".*?" + regexp.QuoteMeta(cmp.Or(right, "}}")))
 }
@@ -103,7 +102,6 @@ func (s *scanner) list(list *parse.ListNode, dot part) {
 	}
 }
 
-// pipe returns the value of a pipe.
 func (s *scanner) pipe(p *parse.PipeNode, dot part) (answer part) {
 	for i, cmd := range p.Cmds {
 		if f, ok := cmd.Args[0].(*parse.IdentifierNode); ok && i > 0 {
@@ -158,7 +156,6 @@ func (s *scanner) index(of part, keys []parse.Node) part {
 	return s.selected(of, fields)
 }
 
-// node returns the value of an argument.
 func (s *scanner) node(n parse.Node, dot part) part {
 	switch n := n.(type) {
 	case *parse.DotNode:
@@ -177,7 +174,6 @@ func (s *scanner) node(n parse.Node, dot part) part {
 	return part{}
 }
 
-// selected returns what fields select from a value.
 func (s *scanner) selected(from part, fields []string) part {
 	if from.Call == nil || len(fields) == 0 {
 		return from
@@ -187,7 +183,6 @@ func (s *scanner) selected(from part, fields []string) part {
 	return from
 }
 
-// call records a call of one of the functions.
 func (s *scanner) call(f *parse.IdentifierNode, args []parse.Node, piped bool) *Call {
 	a, ok := asked[f.Ident]
 	if !ok {
