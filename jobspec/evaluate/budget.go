@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
+	"taskrun/jobspec/diagnostic"
 	"taskrun/jobspec/function"
 )
 
@@ -43,13 +44,6 @@ func (b *budget) spend(v cty.Value) {
 	}
 }
 
-func (b *budget) chargeBlock(at hcl.Range) hcl.Diagnostics {
-	if b.left -= blockPrice; b.left < 0 {
-		return hcl.Diagnostics{tooLarge(at)}
-	}
-	return nil
-}
-
 // run starts an evaluation; recover must be deferred to its end.
 func (b *budget) run() { b.running = true }
 
@@ -65,12 +59,8 @@ func (b *budget) recover(expr hcl.Expression, v *cty.Value, diags *hcl.Diagnosti
 }
 
 func tooLarge(at hcl.Range) *hcl.Diagnostic {
-	return &hcl.Diagnostic{
-		Severity: hcl.DiagError,
-		Summary:  "the values of this file grow too large",
-		Detail:   fmt.Sprintf("the expressions of one file may produce %d MiB in all; the limit was reached here", wholeBudget>>20),
-		Subject:  &at,
-	}
+	return diagnostic.Error(at, "the values of this file grow too large",
+		fmt.Sprintf("the expressions of one file may produce %d MiB in all; the limit was reached here", wholeBudget>>20), "")
 }
 
 // meter wraps the parts of a node that are evaluated many times, or whose
@@ -93,7 +83,7 @@ func (b *budget) meter(node hclsyntax.Node) {
 		}
 	case *hclsyntax.TemplateExpr:
 		for i, part := range node.Parts {
-			if _, literal := part.(*hclsyntax.LiteralValueExpr); !literal || !isString(part) {
+			if !isString(part) {
 				node.Parts[i] = b.metered(part, partPrice)
 			}
 		}

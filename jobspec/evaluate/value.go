@@ -28,7 +28,12 @@ func (s *Scope) Value(expr hclsyntax.Expression, ctx *hcl.EvalContext) (v cty.Va
 }
 
 // SpendBlock pays for one generated block.
-func (s *Scope) SpendBlock(at hcl.Range) hcl.Diagnostics { return s.budget.chargeBlock(at) }
+func (s *Scope) SpendBlock(at hcl.Range) hcl.Diagnostics {
+	if s.budget.left -= blockPrice; s.budget.left < 0 {
+		return hcl.Diagnostics{tooLarge(at)}
+	}
+	return nil
+}
 
 // Strict evaluates an expression that may refer only to the variables of ctx.
 // If ctx is nil it may not contain references, like the default of a variable.

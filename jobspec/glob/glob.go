@@ -54,12 +54,7 @@ func match(pattern, name []string) bool {
 }
 
 func hidden(names ...string) bool {
-	for _, name := range names {
-		if strings.HasPrefix(name, ".") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, ".") })
 }
 
 // Ignored reports whether a pattern excludes a path, or a directory above it. A

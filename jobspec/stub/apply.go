@@ -210,9 +210,4 @@ func with(values, added map[string]string) map[string]string {
 	return all
 }
 
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}
+func deref(s *string) string { return *cmp.Or(s, new(string)) }

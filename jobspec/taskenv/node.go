@@ -1,7 +1,6 @@
 package taskenv
 
 import (
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -189,7 +188,7 @@ var attributes = []string{
 func NodeNames() []string { return nodeNames() }
 
 var nodeNames = sync.OnceValue(func() (names []string) {
-	for field := range maps.Keys(nodeFields) {
+	for field := range nodeFields {
 		names = append(names, "node."+field)
 	}
 	for _, name := range attributes {

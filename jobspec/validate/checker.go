@@ -115,10 +115,15 @@ func jobTypes() []string {
 	return []string{api.JobTypeService, api.JobTypeBatch, api.JobTypeSystem, api.JobTypeSysbatch}
 }
 
-// mayBe reports whether the job has one of the types. A job of unknown type may
-// have any: one misspelled word should not make every block of the job wrong.
-func (c *checker) mayBe(types ...string) bool {
-	return slices.Contains(types, c.kind) || !slices.Contains(jobTypes(), c.kind)
+// isFor refuses what is for jobs of the given types, and reports whether it is fine. A
+// job of unknown type may have it: one misspelled word should not make every block of
+// the job wrong.
+func (c *checker) isFor(at jobspec.Path, summary, remedy string, types ...string) bool {
+	if slices.Contains(types, c.kind) || !slices.Contains(jobTypes(), c.kind) {
+		return true
+	}
+	c.refuse(at, summary, fmt.Sprintf("the job's type is %q", c.kind), remedy)
+	return false
 }
 
 // signal refuses a name that no driver knows. A Nomad client would silently

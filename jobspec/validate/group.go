@@ -40,9 +40,7 @@ func (g *group) basics() {
 	g.notNegative(g.at.Attr("shutdown_delay"), g.tg.ShutdownDelay)
 	if d := g.tg.MaxRunDuration; d != nil {
 		g.positive(g.at.Attr("max_run_duration"), *d)
-		if !g.mayBe(api.JobTypeBatch, api.JobTypeSysbatch) {
-			g.refuse(g.at.Attr("max_run_duration"), "max_run_duration is for batch jobs", fmt.Sprintf("the job's type is %q", g.kind), "remove it")
-		}
+		g.isFor(g.at.Attr("max_run_duration"), "max_run_duration is for batch jobs", "remove it", api.JobTypeBatch, api.JobTypeSysbatch)
 	}
 	if disk := g.tg.EphemeralDisk; disk != nil && deref(disk.SizeMB) < minDiskMB {
 		g.refuse(g.at.Attr("ephemeral_disk").Attr("size"), "ephemeral disk is too small",
@@ -62,9 +60,7 @@ func (g *group) disconnect() {
 	g.notNegative(at.Attr("lost_after"), d.LostAfter)
 	g.notNegative(at.Attr("stop_on_client_after"), d.StopOnClientAfter)
 	if d.StopOnClientAfter != nil {
-		if !g.mayBe(api.JobTypeService, api.JobTypeBatch) {
-			g.refuse(at.Attr("stop_on_client_after"), "stop_on_client_after is for service and batch jobs", fmt.Sprintf("the job's type is %q", g.kind), "remove it")
-		}
+		g.isFor(at.Attr("stop_on_client_after"), "stop_on_client_after is for service and batch jobs", "remove it", api.JobTypeService, api.JobTypeBatch)
 		if deref(d.LostAfter) != 0 {
 			g.refuse(at, "lost_after and stop_on_client_after exclude each other", "", "keep one of them")
 		}

@@ -27,9 +27,7 @@ func (c *checker) periodic() {
 	if p.Enabled != nil && !*p.Enabled {
 		return
 	}
-	if !c.mayBe(api.JobTypeBatch, api.JobTypeSysbatch) {
-		c.refuse(at, "periodic is for batch jobs", fmt.Sprintf("the job's type is %q", c.kind), `write type = "batch" or "sysbatch"`)
-	}
+	c.isFor(at, "periodic is for batch jobs", `write type = "batch" or "sysbatch"`, api.JobTypeBatch, api.JobTypeSysbatch)
 	switch {
 	case spec != "" && len(p.Specs) > 0:
 		c.refuse(at, "cron and crons exclude each other", "", "keep crons")
@@ -55,9 +53,7 @@ func (c *checker) parameterized() {
 		return
 	}
 	at := jobspec.Root.Attr("parameterized")
-	if !c.mayBe(api.JobTypeBatch, api.JobTypeSysbatch) {
-		c.refuse(at, "parameterized is for batch jobs", fmt.Sprintf("the job's type is %q", c.kind), `write type = "batch" or "sysbatch"`)
-	}
+	c.isFor(at, "parameterized is for batch jobs", `write type = "batch" or "sysbatch"`, api.JobTypeBatch, api.JobTypeSysbatch)
 	c.choice(at.Attr("payload"), "payload requirement", p.Payload, "", "optional", "required", "forbidden")
 	for _, key := range p.MetaOptional {
 		if slices.Contains(p.MetaRequired, key) {

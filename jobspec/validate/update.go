@@ -17,9 +17,7 @@ func (g *group) update() {
 		return
 	}
 	block := g.merged("update")
-	if !g.mayBe(api.JobTypeService, api.JobTypeSystem) {
-		g.refuse(block.whole(g.job.Update != nil), "update is for service and system jobs", fmt.Sprintf("the job's type is %q", g.kind), "remove the block")
-	}
+	g.isFor(block.whole(g.job.Update != nil), "update is for service and system jobs", "remove the block", api.JobTypeService, api.JobTypeSystem)
 	g.choice(block.at("health_check", same(u.HealthCheck, job.HealthCheck)), "health check", deref(u.HealthCheck), "checks", "task_states", "manual")
 	maxParallel := block.at("max_parallel", same(u.MaxParallel, job.MaxParallel))
 	g.notBelowZero(maxParallel, deref(u.MaxParallel))
@@ -66,8 +64,7 @@ func (g *group) migrate() {
 		return
 	}
 	block := g.merged("migrate")
-	if !g.mayBe(api.JobTypeService) {
-		g.refuse(block.whole(g.job.Migrate != nil), "migrate is for service jobs", fmt.Sprintf("the job's type is %q", g.kind), "remove the block")
+	if !g.isFor(block.whole(g.job.Migrate != nil), "migrate is for service jobs", "remove the block", api.JobTypeService) {
 		return
 	}
 	g.notBelowZero(block.at("max_parallel", same(m.MaxParallel, job.MaxParallel)), deref(m.MaxParallel))

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"iter"
 	"maps"
 	"slices"
@@ -20,10 +21,7 @@ func deref[T any](p *T) T {
 // orEmpty replaces the null elements that JSON allows in a list. An empty block
 // breaks the rules of its kind, so it is reported like any other.
 func orEmpty[T any](p *T) *T {
-	if p == nil {
-		return new(T)
-	}
-	return p
+	return cmp.Or(p, new(T))
 }
 
 // blocks yields the blocks of a kind with their paths.

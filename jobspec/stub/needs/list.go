@@ -2,6 +2,7 @@ package needs
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -128,16 +129,8 @@ func (k *needs) unknown(line int, what string) {
 	}
 }
 
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}
+func deref(s *string) string { return *cmp.Or(s, new(string)) }
 
 func orNamespace(namespace string, job *api.Job) string {
-	if namespace == "" && job.Namespace != nil {
-		return *job.Namespace
-	}
-	return namespace
+	return cmp.Or(namespace, deref(job.Namespace))
 }
