@@ -16,17 +16,17 @@ var expressionType = reflect.TypeFor[hcl.Expression]()
 
 // attribute stores the value of an attribute in a field. It reports whether
 // that succeeded.
-func (d *Decoder) attribute(a attribute, target reflect.Value, ctx *hcl.EvalContext, place Place) bool {
+func (d *Decoder) attribute(a *hcl.Attribute, target reflect.Value, ctx *hcl.EvalContext, place Place) bool {
 	if target.Type() == expressionType {
-		target.Set(reflect.ValueOf(a.expr))
+		target.Set(reflect.ValueOf(a.Expr))
 		return true
 	}
-	expr, ok := d.native(a.expr)
-	if !ok || !d.value(a.name, expr, target, ctx) {
+	expr, ok := d.native(a.Expr)
+	if !ok || !d.value(a.Name, expr, target, ctx) {
 		return false
 	}
 	if target.Kind() == reflect.Map {
-		d.mark(a.name, expr, place)
+		d.mark(a.Name, expr, place)
 	}
 	return true
 }

@@ -21,14 +21,14 @@ func (d *Decoder) content(in instance, s *schema) content {
 	c := contentOfNative(native)
 	known := c.attributes[:0]
 	for _, a := range c.attributes {
-		if s.attributes[a.name] == nil {
+		if s.attributes[a.Name] == nil {
 			d.report(d.unknownAttribute(a, in.name, s))
-			d.Incomplete = d.Incomplete || s.blockTypes[a.name] != nil
-			meant := d.meant(a.name, s)
+			d.Incomplete = d.Incomplete || s.blockTypes[a.Name] != nil
+			meant := d.meant(a.Name, s)
 			if s.attributes[meant] == nil || native.Attributes[meant] != nil {
 				continue
 			}
-			a.name = meant
+			a.Name = meant
 		}
 		known = append(known, a)
 	}
@@ -53,14 +53,14 @@ func (d *Decoder) meant(name string, s *schema) string {
 
 func contentOfNative(body *hclsyntax.Body) content {
 	c := content{
-		attributes: make([]attribute, 0, len(body.Attributes)),
+		attributes: make([]*hcl.Attribute, 0, len(body.Attributes)),
 		blocks:     make([]block, 0, len(body.Blocks)),
 		missing:    body.MissingItemRange(),
 	}
 	for _, a := range body.Attributes {
-		c.attributes = append(c.attributes, attribute{name: a.Name, at: a.NameRange, expr: a.Expr})
+		c.attributes = append(c.attributes, a.AsHCLAttribute())
 	}
-	slices.SortFunc(c.attributes, func(a, b attribute) int { return cmp.Compare(a.at.Start.Byte, b.at.Start.Byte) })
+	slices.SortFunc(c.attributes, byPlace)
 	for _, b := range body.Blocks {
 		converted := block{name: b.Type, at: b.TypeRange, header: b.DefRange(), open: b.OpenBraceRange, body: b.Body}
 		for i, text := range b.Labels {
@@ -78,7 +78,7 @@ func (d *Decoder) contentOfJSON(body hcl.Body, s *hcl.BodySchema) content {
 	d.report(diags...)
 	d.Incomplete = d.Incomplete || diags.HasErrors()
 	c := content{
-		attributes: attributesOf(found.Attributes),
+		attributes: InOrder(found.Attributes),
 		missing:    found.MissingItemRange,
 	}
 	for _, b := range found.Blocks {
@@ -92,14 +92,6 @@ func (d *Decoder) contentOfJSON(body hcl.Body, s *hcl.BodySchema) content {
 	return c
 }
 
-func attributesOf(found hcl.Attributes) []attribute {
-	attributes := make([]attribute, 0, len(found))
-	for _, a := range InOrder(found) {
-		attributes = append(attributes, attribute{name: a.Name, at: a.NameRange, expr: a.Expr})
-	}
-	return attributes
-}
-
 // anything reads a body without a schema.
 func (d *Decoder) anything(body hcl.Body) content {
 	if native, ok := body.(*hclsyntax.Body); ok {
@@ -107,7 +99,7 @@ func (d *Decoder) anything(body hcl.Body) content {
 	}
 	found, diags := body.JustAttributes()
 	d.report(diags...)
-	return content{attributes: attributesOf(found), missing: body.MissingItemRange()}
+	return content{attributes: InOrder(found), missing: body.MissingItemRange()}
 }
 
 // labelsFit reports whether a block has the right number of labels.
@@ -127,7 +119,9 @@ func (d *Decoder) labelsFit(in instance, want int) bool {
 
 // InOrder returns attributes in the order of the source.
 func InOrder(attributes hcl.Attributes) []*hcl.Attribute {
-	return slices.SortedFunc(maps.Values(attributes), func(a, b *hcl.Attribute) int {
-		return cmp.Compare(a.NameRange.Start.Byte, b.NameRange.Start.Byte)
-	})
+	return slices.SortedFunc(maps.Values(attributes), byPlace)
+}
+
+func byPlace(a, b *hcl.Attribute) int {
+	return cmp.Compare(a.NameRange.Start.Byte, b.NameRange.Start.Byte)
 }

@@ -33,7 +33,7 @@ func (d *Decoder) body(in instance, target reflect.Value, place Place) {
 		defer d.tolerate(len(d.diags))
 	}
 	s := d.schema(target.Type())
-	var attributes []attribute
+	var attributes []*hcl.Attribute
 	if s.body != nil {
 		s.body.of(target).Set(reflect.ValueOf(in.body))
 	} else {
@@ -53,7 +53,7 @@ func (d *Decoder) body(in instance, target reflect.Value, place Place) {
 
 // fields stores the attributes and blocks of a body, and returns the
 // attributes.
-func (d *Decoder) fields(in instance, s *schema, target reflect.Value, place Place) []attribute {
+func (d *Decoder) fields(in instance, s *schema, target reflect.Value, place Place) []*hcl.Attribute {
 	c := d.content(in, s)
 	for _, b := range c.blocks {
 		if s.blockTypes[b.name] == nil && !d.isDynamic(b) {
@@ -61,10 +61,10 @@ func (d *Decoder) fields(in instance, s *schema, target reflect.Value, place Pla
 		}
 	}
 	for _, a := range c.attributes {
-		if f := s.attributes[a.name]; f != nil {
-			place.Attr(a.name, a.expr.Range())
+		if f := s.attributes[a.Name]; f != nil {
+			place.Attr(a.Name, a.Expr.Range())
 			if !d.attribute(a, f.of(target), in.ctx, place) {
-				place.Lost(a.name)
+				place.Lost(a.Name)
 			}
 		}
 	}
@@ -106,8 +106,8 @@ func (d *Decoder) blocks(found []instance, f *field, target reflect.Value, c con
 			d.report(duplicateBlock(extra, found[0].header))
 		}
 		for _, a := range c.attributes {
-			if a.name == f.name {
-				d.report(duplicateBlock(found[0], a.at))
+			if a.Name == f.name {
+				d.report(duplicateBlock(found[0], a.NameRange))
 				return
 			}
 		}
@@ -182,14 +182,14 @@ func (d *Decoder) plain(in instance, target reflect.Value, place Place) {
 	target.Set(reflect.MakeMap(t))
 	c := d.anything(in.body)
 	for _, a := range c.attributes {
-		place.Attr(a.name, a.expr.Range())
+		place.Attr(a.Name, a.Expr.Range())
 		v := reflect.New(t.Elem()).Elem()
-		expr, ok := d.native(a.expr)
-		if !ok || !d.value(a.name, expr, v, in.ctx) {
-			place.Lost(a.name)
+		expr, ok := d.native(a.Expr)
+		if !ok || !d.value(a.Name, expr, v, in.ctx) {
+			place.Lost(a.Name)
 			continue
 		}
-		target.SetMapIndex(reflect.ValueOf(a.name), v)
+		target.SetMapIndex(reflect.ValueOf(a.Name), v)
 	}
 	for _, b := range c.blocks {
 		d.report(diagnostic.Error(b.header, fmt.Sprintf("unknown block %q in %s", b.name, in.name), fmt.Sprintf("%s holds attributes only", in.name), ""))

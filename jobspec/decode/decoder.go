@@ -52,15 +52,15 @@ type Block struct {
 	Header hcl.Range // type and labels
 	Label  hcl.Range // the first label; if there is none, the header
 
-	attributes []attribute
+	attributes []*hcl.Attribute
 }
 
 // At returns the range of the value of an attribute of the block, or else of
 // the header.
 func (b Block) At(name string) hcl.Range {
 	for _, a := range b.attributes {
-		if a.name == name {
-			return a.expr.Range()
+		if a.Name == name {
+			return a.Expr.Range()
 		}
 	}
 	return b.Header
@@ -82,21 +82,13 @@ func (p *Placed) Finish(b Block) hcl.Diagnostics {
 // content is the content of a body in the order of the source, in either
 // syntax.
 type content struct {
-	attributes []attribute
+	attributes []*hcl.Attribute
 	blocks     []block
 	missing    hcl.Range // where a missing item could be added
 }
 
 func (c content) has(name string) bool {
-	return slices.ContainsFunc(c.attributes, func(a attribute) bool { return a.name == name })
-}
-
-// An attribute keeps the expression as it was parsed: one in JSON syntax is
-// parsed as a template only if necessary.
-type attribute struct {
-	name string
-	at   hcl.Range // of the name
-	expr hcl.Expression
+	return slices.ContainsFunc(c.attributes, func(a *hcl.Attribute) bool { return a.Name == name })
 }
 
 type block struct {

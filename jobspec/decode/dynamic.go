@@ -117,11 +117,11 @@ func (d *Decoder) generator(b block, name string, wanted int) *generator {
 	}
 	g := &generator{iterator: name}
 	for _, a := range c.attributes {
-		expr, ok := d.native(a.expr)
+		expr, ok := d.native(a.Expr)
 		if !ok {
 			continue
 		}
-		switch a.name {
+		switch a.Name {
 		case "for_each":
 			g.forEach = expr
 		case "iterator":
@@ -131,7 +131,7 @@ func (d *Decoder) generator(b block, name string, wanted int) *generator {
 		case "labels":
 			g.labels = expr
 		default:
-			d.report(unknownName("attribute", a.name, a.at, "a dynamic block", []string{"for_each", "iterator", "labels"}))
+			d.report(unknownName("attribute", a.Name, a.NameRange, "a dynamic block", []string{"for_each", "iterator", "labels"}))
 		}
 	}
 	contents := 0

@@ -19,15 +19,15 @@ func (d *Decoder) freeForm(in instance, place Place, top bool) map[string]any {
 	c := d.anything(in.body)
 	values := make(map[string]any, len(c.attributes)+len(c.blocks))
 	for _, a := range c.attributes {
-		place.Attr(a.name, a.expr.Range())
-		expr, ok := d.native(a.expr)
+		place.Attr(a.Name, a.Expr.Range())
+		expr, ok := d.native(a.Expr)
 		if !ok {
-			place.Lost(a.name)
+			place.Lost(a.Name)
 			continue
 		}
 		v, ok := d.evaluate(expr, in.ctx)
 		if !ok {
-			place.Lost(a.name)
+			place.Lost(a.Name)
 			continue
 		}
 		if top && v.IsNull() {
@@ -35,20 +35,20 @@ func (d *Decoder) freeForm(in instance, place Place, top bool) map[string]any {
 		}
 		value, err := Plain(v, plainNumber)
 		if err != nil {
-			place.Lost(a.name)
-			d.report(diagnostic.Error(a.expr.Range(), fmt.Sprintf("cannot use the value of %q", a.name), err.Error(), ""))
+			place.Lost(a.Name)
+			d.report(diagnostic.Error(a.Expr.Range(), fmt.Sprintf("cannot use the value of %q", a.Name), err.Error(), ""))
 			continue
 		}
-		if _, literal := a.expr.(*hclsyntax.ObjectConsExpr); literal {
+		if _, literal := a.Expr.(*hclsyntax.ObjectConsExpr); literal {
 			value = []any{value}
 		}
-		values[a.name] = value
-		d.mark(a.name, expr, place)
+		values[a.Name] = value
+		d.mark(a.Name, expr, place)
 	}
 	for name, found := range d.expand(c.blocks, in.ctx, nil) {
 		for _, a := range c.attributes {
-			if a.name == name {
-				d.report(diagnostic.Warning(a.at, fmt.Sprintf("%q is given as an attribute and as a block", a.name),
+			if a.Name == name {
+				d.report(diagnostic.Warning(a.NameRange, fmt.Sprintf("%q is given as an attribute and as a block", a.Name),
 					fmt.Sprintf("the block on line %d takes its place", found[0].header.Start.Line), "delete one of them"))
 			}
 		}

@@ -40,15 +40,15 @@ func (s *schema) names() []string {
 	return names
 }
 
-func (d *Decoder) unknownAttribute(a attribute, where string, s *schema) *hcl.Diagnostic {
-	if s.blockTypes[a.name] != nil {
-		return diagnostic.Error(a.at, fmt.Sprintf("%q must be a block", a.name), "",
-			fmt.Sprintf("leave out the equals sign: %s {", a.name))
+func (d *Decoder) unknownAttribute(a *hcl.Attribute, where string, s *schema) *hcl.Diagnostic {
+	if s.blockTypes[a.Name] != nil {
+		return diagnostic.Error(a.NameRange, fmt.Sprintf("%q must be a block", a.Name), "",
+			fmt.Sprintf("leave out the equals sign: %s {", a.Name))
 	}
-	diag := unknownName("attribute", a.name, a.at, where, s.names())
-	home := d.home(a.name, s)
-	if home == "" && diagnostic.Nearest(a.name, s.names()) == "" {
-		home = homes[a.name]
+	diag := unknownName("attribute", a.Name, a.NameRange, where, s.names())
+	home := d.home(a.Name, s)
+	if home == "" && diagnostic.Nearest(a.Name, s.names()) == "" {
+		home = homes[a.Name]
 	}
 	if home != "" {
 		diagnostic.SetRemedy(diag, fmt.Sprintf("it belongs in the %s block", home))
