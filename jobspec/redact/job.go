@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -21,20 +22,17 @@ var secretOptions = []string{"auth", "credential", "key", "password", "secret", 
 
 // Job returns a job as JSON, without values of its environment and of what else
 // may be secret, and without the credentials of URLs. The function hide removes
-// what the caller knows to be secret from any other value; it may be nil.
+// what the caller knows to be secret from any other value.
 func Job(j *api.Job, hide func(string) string) ([]byte, error) {
 	text, err := json.Marshal(j)
 	if err != nil {
 		return nil, err
 	}
 	var fields map[string]any
-	dec := json.NewDecoder(strings.NewReader(string(text)))
+	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
 	if err := dec.Decode(&fields); err != nil {
 		return nil, err
-	}
-	if hide == nil {
-		hide = func(s string) string { return s }
 	}
 	h := hider{func(s string) string { return Text(hide(s)) }}
 	return json.Marshal(h.object(fields, false))

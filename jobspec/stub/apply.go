@@ -136,14 +136,12 @@ func (c Constraint) replaceIn(list *[]*api.Constraint, at jobspec.Positions, pat
 func (p Port) apply(g *api.TaskGroup) bool {
 	for _, n := range g.Networks {
 		named := func(o api.Port) bool { return o.Label == p.Label }
-		port := api.Port{}
-		if i := slices.IndexFunc(n.ReservedPorts, named); i >= 0 {
-			port = n.ReservedPorts[i]
-		} else if i := slices.IndexFunc(n.DynamicPorts, named); i >= 0 {
-			port = n.DynamicPorts[i]
-		} else {
+		ports := slices.Concat(n.ReservedPorts, n.DynamicPorts)
+		i := slices.IndexFunc(ports, named)
+		if i < 0 {
 			continue
 		}
+		port := ports[i]
 		if p.To != nil {
 			port.To = *p.To
 		}
