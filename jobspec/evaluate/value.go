@@ -41,7 +41,7 @@ func (s *Scope) Strict(expr hcl.Expression, ctx *hcl.EvalContext) (v cty.Value, 
 	s.budget.run()
 	defer s.budget.recover(expr, &v, &diags)
 	if native, ok := expr.(hclsyntax.Expression); ok {
-		s.prepareStrict(native)
+		_ = hclsyntax.Walk(native, &preparer{scope: s, strict: true})
 	}
 	if v, diags = expr.Value(ctx); !diags.HasErrors() {
 		s.budget.spend(v)
@@ -58,10 +58,4 @@ func (s *Scope) prepare(expr hclsyntax.Expression, ctx *hcl.EvalContext) {
 	}
 	s.prepared[expr] = struct{}{}
 	_ = hclsyntax.Walk(expr, &preparer{scope: s, ctx: ctx})
-}
-
-// prepareStrict is prepare for expressions in which an unknown name is an
-// error.
-func (s *Scope) prepareStrict(expr hclsyntax.Expression) {
-	_ = hclsyntax.Walk(expr, &preparer{scope: s, strict: true})
 }

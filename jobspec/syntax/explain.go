@@ -30,7 +30,7 @@ func explain(diags hcl.Diagnostics, text []byte, name string) hcl.Diagnostics {
 		return hcl.Diagnostics{template}
 	}
 	for i, diag := range diags {
-		if isOpenString(diag) {
+		if diag.Summary == "Invalid multi-line string" {
 			// After an unclosed string, the parser mistakes strings for code
 			// and code for strings.
 			diag.Summary, diag.Detail = "this string is not closed", ""
@@ -40,10 +40,6 @@ func explain(diags hcl.Diagnostics, text []byte, name string) hcl.Diagnostics {
 		reword(diag, text)
 	}
 	return withoutEchoes(diags)
-}
-
-func isOpenString(diag *hcl.Diagnostic) bool {
-	return diag.Summary == "Invalid multi-line string"
 }
 
 // reword replaces general words of the parser by specific ones, and adds

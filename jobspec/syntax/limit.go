@@ -52,10 +52,6 @@ func checkNative(text []byte, name string) hcl.Diagnostics {
 	return check(text, name, hclsyntax.LexConfig, nil)
 }
 
-func checkTemplate(text []byte, name string) hcl.Diagnostics {
-	return check(text, name, hclsyntax.LexTemplate, []level{{}})
-}
-
 // A lexer is one of HCL's scanners. It is not recursive.
 type lexer func(text []byte, name string, start hcl.Pos) (hclsyntax.Tokens, hcl.Diagnostics)
 

@@ -40,7 +40,7 @@ func Expression(text []byte, name string) (hclsyntax.Expression, hcl.Diagnostics
 // Template parses a string of HCL's JSON syntax, which may contain ${…} and
 // %{…}; at is the position of its first character in the file.
 func Template(text, name string, at hcl.Pos) (hclsyntax.Expression, hcl.Diagnostics) {
-	if diags := checkTemplate([]byte(text), name); diags.HasErrors() {
+	if diags := check([]byte(text), name, hclsyntax.LexTemplate, []level{{}}); diags.HasErrors() {
 		return nil, diags
 	}
 	return hclsyntax.ParseTemplate([]byte(text), name, at)

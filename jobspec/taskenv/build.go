@@ -30,7 +30,9 @@ func (b *Builder) build(d dirs) (vars map[string]string, warnings []Warning) {
 		node:   b.node,
 		view:   b.networkView,
 	}
-	v.setDirs(d)
+	v.setIf("NOMAD_ALLOC_DIR", d.alloc)
+	v.setIf("NOMAD_TASK_DIR", d.task)
+	v.setIf("NOMAD_SECRETS_DIR", d.secrets)
 	v.setIdentity(b)
 	if b.task != nil {
 		v.setLimits(b)
@@ -58,12 +60,6 @@ func (b *Builder) build(d dirs) (vars map[string]string, warnings []Warning) {
 		v.values[name] = value
 	}
 	return v.values, v.warnings
-}
-
-func (v *variables) setDirs(d dirs) {
-	v.setIf("NOMAD_ALLOC_DIR", d.alloc)
-	v.setIf("NOMAD_TASK_DIR", d.task)
-	v.setIf("NOMAD_SECRETS_DIR", d.secrets)
 }
 
 func (v *variables) setIdentity(b *Builder) {

@@ -57,7 +57,15 @@ func nodeID(parts ...string) string {
 // newMachine returns a machine without measurements.
 func newMachine(h *host) *machine {
 	groups := h.groups()
-	groups["nomad"], groups["plugins"] = nomadAttributes, pluginAttributes
+	groups["nomad"] = constant(map[string]string{
+		"nomad.version":           NomadVersion,
+		"nomad.service_discovery": "true",
+	})
+	groups["plugins"] = constant(map[string]string{ // Nomad's built-in ones
+		"plugins.secrets.nomad.version":     "1.0.0",
+		"plugins.secrets.vault.version":     "1.0.0",
+		"plugins.host_volume.mkdir.version": "0.0.1",
+	})
 	m := &machine{groups: make(map[string]*group, len(groups)), cores: h.usableCores}
 	for step, read := range groups {
 		m.groups[step] = &group{read: read}
@@ -65,21 +73,6 @@ func newMachine(h *host) *machine {
 	return m
 }
 
-// nomadAttributes returns the attributes of the Nomad client that taskrun
-// replaces.
-func nomadAttributes(string) map[string]string {
-	return map[string]string{
-		"nomad.version":           NomadVersion,
-		"nomad.service_discovery": "true",
-	}
-}
-
-// pluginAttributes returns the attributes of Nomad's built-in plugins with
-// their versions: providers of secret blocks and of dynamic host volumes.
-func pluginAttributes(string) map[string]string {
-	return map[string]string{
-		"plugins.secrets.nomad.version":     "1.0.0",
-		"plugins.secrets.vault.version":     "1.0.0",
-		"plugins.host_volume.mkdir.version": "0.0.1",
-	}
+func constant(attributes map[string]string) reader {
+	return func(string) map[string]string { return attributes }
 }

@@ -10,7 +10,9 @@ import (
 func (g *group) check() {
 	g.basics()
 	g.placement(g.tg.Constraints, g.tg.Affinities, g.tg.Spreads, g.at)
-	g.groupRestart()
+	if p := g.tg.RestartPolicy; p != nil {
+		g.restart(p, g.at.Attr("restart"), g.refuse)
+	}
 	g.reschedule()
 	g.update()
 	g.migrate()

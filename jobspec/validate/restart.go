@@ -14,12 +14,6 @@ import (
 
 const minRestartInterval = 5 * time.Second
 
-func (g *group) groupRestart() {
-	if g.tg.RestartPolicy != nil {
-		g.restart(g.tg.RestartPolicy, g.at.Attr("restart"), g.refuse)
-	}
-}
-
 // taskRestart checks a policy that the task does not inherit. Nomad does not
 // validate these, so errors become warnings.
 func (t *task) taskRestart() {
