@@ -8,17 +8,18 @@ import (
 
 	"taskrun/cmd/ui"
 	"taskrun/engine/fold"
-	"taskrun/engine/leaf/event"
 )
 
 // checksPane shows the services of the row with the cursor, and their checks.
-type checksPane struct{ scroller }
+type checksPane struct {
+	scroller
+	history *history
+	tree    *tree
+}
 
 func (p *checksPane) title() string { return "Checks" }
 
 func (p *checksPane) bindings() []binding { return nil }
-
-func (p *checksPane) key(_ *Model, k Key) bool { return p.scroller.key(k) }
 
 // The statuses of checks, besides failure.
 const (
@@ -29,12 +30,12 @@ const (
 // maxOutput limits the lines that are shown of the output of a check.
 const maxOutput = 5
 
-func (p *checksPane) lines(m *Model, _, height int) []Line {
+func (p *checksPane) lines(_, height int) []Line {
 	var lines []Line
-	if r := m.cursor(); r != nil {
+	if r := p.tree.cursor(); r != nil {
 		for i, t := range r.tasks {
 			if i == 0 || t.Alloc != r.tasks[i-1].Alloc {
-				lines = append(lines, servicesOf(t.Alloc, len(m.run.Jobs) > 1)...)
+				lines = append(lines, servicesOf(t.Alloc, p.history.allocLabel(t.Alloc))...)
 			}
 		}
 	}
@@ -45,8 +46,9 @@ func (p *checksPane) lines(m *Model, _, height int) []Line {
 	return lines[from:to]
 }
 
-// servicesOf returns the services of an allocation with their checks, or nothing.
-func servicesOf(a *fold.Alloc, several bool) (lines []Line) {
+// servicesOf returns the services of an allocation with their checks, below its label, or
+// nothing.
+func servicesOf(a *fold.Alloc, label string) (lines []Line) {
 	shown := map[string]bool{} // services by name
 	for _, s := range a.Services {
 		if !s.Registered {
@@ -71,10 +73,6 @@ func servicesOf(a *fold.Alloc, several bool) (lines []Line) {
 	}
 	if len(lines) == 0 {
 		return nil
-	}
-	label := fmt.Sprintf("%s[%d]", a.Group, a.Index())
-	if several {
-		label = event.JobName(a.Job) + "/" + label
 	}
 	return append([]Line{LineOf(label, Note)}, lines...)
 }

@@ -13,7 +13,12 @@ import (
 
 // deploymentsPane shows the deployments of the job of the row with the cursor, the
 // latest first.
-type deploymentsPane struct{ scroller }
+type deploymentsPane struct {
+	scroller
+	history *history
+	tree    *tree
+	dialog  *dialog
+}
 
 func (p *deploymentsPane) title() string { return "Deployments" }
 
@@ -24,11 +29,11 @@ func (p *deploymentsPane) bindings() []binding {
 	}
 }
 
-func (p *deploymentsPane) lines(m *Model, _, height int) []Line {
+func (p *deploymentsPane) lines(_, height int) []Line {
 	var lines []Line
-	for _, d := range slices.Backward(m.deployments()) {
+	for _, d := range slices.Backward(p.deployments()) {
 		lines = append(lines, Line{
-			Text(m.local(d.Changed).Format("15:04:05 "), Quiet),
+			Text(p.history.local(d.Changed).Format("15:04:05 "), Quiet),
 			Text(fmt.Sprintf("version %d  ", d.Version), Plain),
 			Text(d.Status, deploymentStyle(d)),
 		}, LineOf("  "+d.Description, Plain))
@@ -53,9 +58,9 @@ func (p *deploymentsPane) lines(m *Model, _, height int) []Line {
 
 // deployments returns the deployments of the job of the row with the cursor, oldest
 // first.
-func (m *Model) deployments() []*fold.Deployment {
-	if r := m.cursor(); r != nil {
-		return m.run.DeploymentsOf(r.job)
+func (p *deploymentsPane) deployments() []*fold.Deployment {
+	if r := p.tree.cursor(); r != nil {
+		return p.history.run.DeploymentsOf(r.job)
 	}
 	return nil
 }
@@ -72,17 +77,17 @@ func deploymentStyle(d *fold.Deployment) Style {
 	return Quiet
 }
 
-func (p *deploymentsPane) key(m *Model, k Key) bool {
+func (p *deploymentsPane) key(k Key) bool {
 	switch k {
 	case "p":
-		if d := p.open(m); d != nil && !d.Canarying {
-			m.Say("the deployment has no canaries that wait for their promotion")
+		if d := p.open(); d != nil && !d.Canarying {
+			p.dialog.say("the deployment has no canaries that wait for their promotion")
 		} else if d != nil {
-			p.order(m, Promote, "promote the canaries of", d)
+			p.order(Promote, "promote the canaries of", d)
 		}
 	case "F":
-		if d := p.open(m); d != nil {
-			p.order(m, FailRollout, "fail the deployment of", d)
+		if d := p.open(); d != nil {
+			p.order(FailRollout, "fail the deployment of", d)
 		}
 	default:
 		return p.scroller.key(k)
@@ -91,21 +96,21 @@ func (p *deploymentsPane) key(m *Model, k Key) bool {
 }
 
 // open returns the latest deployment if it goes on, or says that none does.
-func (p *deploymentsPane) open(m *Model) *fold.Deployment {
-	all := m.deployments()
+func (p *deploymentsPane) open() *fold.Deployment {
+	all := p.deployments()
 	if len(all) > 0 {
 		if d := all[len(all)-1]; d.Status == api.DeploymentStatusRunning || d.Status == api.DeploymentStatusPaused {
 			return d
 		}
 	}
-	m.Say("no deployment is going on")
+	p.dialog.say("no deployment is going on")
 	return nil
 }
 
-func (p *deploymentsPane) order(m *Model, v Verb, does string, d *fold.Deployment) {
-	r := m.cursor()
+func (p *deploymentsPane) order(v Verb, does string, d *fold.Deployment) {
+	r := p.tree.cursor()
 	label := event.JobName(r.job)
-	m.confirm(fmt.Sprintf("%s %s, version %d?", does, label, d.Version), func() {
-		m.order(Order{Verb: v, Job: r.job, Label: label, Text: d.ID})
+	p.dialog.confirm(fmt.Sprintf("%s %s, version %d?", does, label, d.Version), func() {
+		p.dialog.order(Order{Verb: v, Job: r.job, Label: label, Text: d.ID})
 	})
 }

@@ -10,13 +10,15 @@ import (
 
 // eventsPane shows what happened to the tasks of the row with the cursor and, for a job,
 // to the run.
-type eventsPane struct{ tail }
+type eventsPane struct {
+	tail
+	history *history
+	tree    *tree
+}
 
 func (p *eventsPane) title() string { return "Events" }
 
 func (p *eventsPane) bindings() []binding { return tailBindings }
-
-func (p *eventsPane) key(_ *Model, k Key) bool { return p.tail.key(k) }
 
 // happened is a mark of a task, or of the run.
 type happened struct {
@@ -24,8 +26,8 @@ type happened struct {
 	name string
 }
 
-func (p *eventsPane) lines(m *Model, width, height int) []Line {
-	all := m.happened()
+func (p *eventsPane) lines(width, height int) []Line {
+	all := p.happened()
 	if len(all) == 0 {
 		return []Line{LineOf("nothing has happened yet", Quiet)}
 	}
@@ -38,7 +40,7 @@ func (p *eventsPane) lines(m *Model, width, height int) []Line {
 	name = min(name, max(8, width/4))
 	var lines []Line
 	for _, h := range all {
-		l := Line{Text(m.local(h.Time).Format("15:04:05 "), Quiet)}
+		l := Line{Text(p.history.local(h.Time).Format("15:04:05 "), Quiet)}
 		l = append(l, LineOf(ui.Shorten(ui.OneLine(h.name), name), Note).Fit(name)...)
 		l = append(l, Span{Text: " "}, Text(ui.OneLine(h.Title), markStyle(h.Mark)))
 		if h.Detail != "" {
@@ -50,15 +52,15 @@ func (p *eventsPane) lines(m *Model, width, height int) []Line {
 }
 
 // happened returns the marks of the row with the cursor, in order of time.
-func (m *Model) happened() (all []happened) {
-	r := m.cursor()
+func (p *eventsPane) happened() (all []happened) {
+	r := p.tree.cursor()
 	if r == nil {
 		return nil
 	}
-	t := m.traced()
+	t := p.history.traced()
 	wanted := make(map[Target]bool, len(r.tasks))
-	for _, task := range r.tasks {
-		wanted[targetOf(task.Alloc.Alloc, task.Name)] = true
+	for _, target := range targetsOf(r.tasks) {
+		wanted[target] = true
 	}
 	for _, row := range t.Rows {
 		if !wanted[targetOf(row.Alloc, row.Task)] {

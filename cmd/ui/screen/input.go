@@ -26,3 +26,26 @@ func (b binding) label() string {
 	}
 	return string(b.keys[0])
 }
+
+// globalBindings are the keys that work everywhere, unless the part with the focus has
+// another use for them.
+var globalBindings = []binding{
+	{keys: []Key{"r"}, does: "restart", help: "restart the task, or all tasks of the row"},
+	{keys: []Key{"s"}, does: "stop", help: "stop the task, or all tasks of the row"},
+	{keys: []Key{"S"}, does: "start", help: "start the task again, after s has stopped it"},
+	{keys: []Key{"x"}, does: "signal", help: "send the task a signal"},
+	{keys: []Key{"c"}, does: "scale", help: "change the count of the group"},
+	{keys: []Key{"a"}, does: "action", help: "run an action of the task"},
+	{keys: []Key{"e"}, does: "shell", help: "open a shell in the task; the screen returns when it ends"},
+	{keys: []Key{"b"}, does: "browser", help: "open the address of the task in a browser"},
+	{keys: []Key{"y"}, does: "copy", help: "copy the name of the task or, from the output, what is visible"},
+	{keys: []Key{"/"}, does: "find", help: "filter the tree; in the output: search"},
+	{keys: []Key{"tab"}, name: "Tab", does: "focus", help: "change between the tree and the pane"},
+	{keys: []Key{"z"}, does: "zoom", help: "show only the part with the focus"},
+	{keys: []Key{"1"}, name: "1 2 …", help: "show another pane; also [ and ]"},
+	{keys: []Key{"m"}, help: "leave the mouse to the terminal, to select text; m takes it back"},
+	{keys: []Key{"ctrl+z"}, name: "Ctrl-Z", help: "suspend taskrun; fg returns"},
+	{keys: []Key{"ctrl+l"}, name: "Ctrl-L", help: "draw the screen again"},
+	{keys: []Key{"?"}, does: "help", help: "show or hide this help"},
+	{keys: []Key{"q"}, does: "leave", help: "leave the screen; also Ctrl-C"},
+}

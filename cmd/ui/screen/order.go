@@ -1,6 +1,9 @@
 package screen
 
-import "taskrun/engine/leaf/event"
+import (
+	"taskrun/engine/fold"
+	"taskrun/engine/leaf/event"
+)
 
 // Target is a task of the run. Without a task it is the whole allocation.
 type Target struct {
@@ -42,23 +45,11 @@ type Order struct {
 	Text    string
 }
 
-// order queues an order.
-func (m *Model) order(o Order) { m.orders = append(m.orders, o) }
-
-// Orders returns the orders since the last call.
-func (m *Model) Orders() []Order {
-	orders := m.orders
-	m.orders = nil
-	return orders
-}
-
-// target returns the order for what a row of the tree shows: its tasks.
-func (r *row) order(v Verb) Order {
-	o := Order{Verb: v, Label: r.name, Job: r.job, Group: r.group}
-	for _, t := range r.tasks {
-		o.Targets = append(o.Targets, targetOf(t.Alloc.Alloc, t.Name))
-	}
-	return o
-}
-
 func targetOf(a *event.Alloc, task string) Target { return Target{a.ID, task} }
+
+func targetsOf(tasks []*fold.Task) (targets []Target) {
+	for _, t := range tasks {
+		targets = append(targets, targetOf(t.Alloc.Alloc, t.Name))
+	}
+	return targets
+}

@@ -92,6 +92,9 @@ func (o *output) end(key outputKey) {
 	}
 }
 
+// clear drops all lines.
+func (o *output) clear() { *o = output{dropped: o.dropped + len(o.lines)} }
+
 // trim drops a quarter of the lines if there are too many.
 func (o *output) trim() {
 	for len(o.lines) > maxLines || o.size > maxBytes && len(o.lines) > 1 {

@@ -11,6 +11,12 @@ import (
 
 // outputPane shows the output of tasks.
 type outputPane struct {
+	output  *output
+	history *history
+	tree    *tree
+	dialog  *dialog
+	colors  map[string]Color // of tasks, by name
+
 	follow bool
 	wrap   bool
 	times  bool
@@ -51,14 +57,14 @@ func (p *outputPane) bindings() []binding {
 }
 
 // detail says what is shown, beside the tabs.
-func (p *outputPane) detail(m *Model) Line {
-	shown := m.Shown()
+func (p *outputPane) detail() Line {
+	shown := p.tree.selected()
 	what := fmt.Sprintf("%d tasks", len(shown))
 	switch len(shown) {
 	case 0:
 		return nil
 	case 1:
-		what = m.labelOf(shown[0])
+		what = p.history.labelOf(shown[0])
 	case maxShown:
 		what = fmt.Sprintf("the first %d tasks", maxShown)
 	}
@@ -88,13 +94,13 @@ func (p *outputPane) shows(l *outputLine) bool {
 	return p.only == "" || contains(l.text, p.only)
 }
 
-func (p *outputPane) lines(m *Model, width, height int) []Line {
-	all, first := m.output.lines, m.output.dropped
-	several := len(m.Shown()) > 1
+func (p *outputPane) lines(width, height int) []Line {
+	all, first := p.output.lines, p.output.dropped
+	several := len(p.tree.selected()) > 1
 	labelWidth := 0
 	if several {
-		for _, t := range m.Shown() {
-			labelWidth = max(labelWidth, ui.Width(m.labelOf(t)))
+		for _, t := range p.tree.selected() {
+			labelWidth = max(labelWidth, ui.Width(p.history.labelOf(t)))
 		}
 		labelWidth = min(labelWidth, max(8, width/4))
 	}
@@ -104,7 +110,7 @@ func (p *outputPane) lines(m *Model, width, height int) []Line {
 		p.top, p.view.top = first+len(all), first+len(all)
 		for i := len(all) - 1; i >= 0 && len(lines) < height; i-- {
 			if p.shows(all[i]) {
-				lines = append(p.line(m, all[i]), lines...)
+				lines = append(p.line(all[i]), lines...)
 				p.view.top, p.view.lines = first+i, p.view.lines+1
 			}
 		}
@@ -112,7 +118,7 @@ func (p *outputPane) lines(m *Model, width, height int) []Line {
 	} else {
 		for i := max(0, p.top-first); i < len(all) && len(lines) < height; i++ {
 			if p.shows(all[i]) {
-				lines = append(lines, p.line(m, all[i])...)
+				lines = append(lines, p.line(all[i])...)
 				p.view.lines++
 			}
 		}
@@ -126,14 +132,14 @@ func (p *outputPane) lines(m *Model, width, height int) []Line {
 }
 
 // line returns a line of output as rows of the screen.
-func (p *outputPane) line(m *Model, l *outputLine) []Line {
+func (p *outputPane) line(l *outputLine) []Line {
 	var prefix Line
 	if p.times {
-		prefix = append(prefix, Text(m.local(l.time).Format("15:04:05.000 "), Quiet))
+		prefix = append(prefix, Text(p.history.local(l.time).Format("15:04:05.000 "), Quiet))
 	}
 	if labels := p.view.labels; labels > 0 {
-		label := ui.Shorten(m.labelOf(l.Target), labels)
-		prefix = append(prefix, Line{Text(label, Style{Color: m.color(l.Task)})}.Fit(labels)...)
+		label := ui.Shorten(p.history.labelOf(l.Target), labels)
+		prefix = append(prefix, Line{Text(label, Style{Color: p.color(l.Task)})}.Fit(labels)...)
 		prefix = append(prefix, Span{" │ ", Quiet})
 	}
 	style := Plain
@@ -156,8 +162,8 @@ func (p *outputPane) line(m *Model, l *outputLine) []Line {
 }
 
 // scroll moves by a number of lines that are shown.
-func (p *outputPane) scroll(m *Model, n int) {
-	all, first := m.output.lines, m.output.dropped
+func (p *outputPane) scroll(n int) {
+	all, first := p.output.lines, p.output.dropped
 	if p.follow {
 		if n > 0 {
 			return
@@ -178,42 +184,42 @@ func (p *outputPane) scroll(m *Model, n int) {
 		}
 	}
 	p.top = first + max(0, at)
-	p.follow = down && p.atEnd(m, at)
+	p.follow = down && p.atEnd(at)
 }
 
 // page returns by how many lines a page scrolls.
 func (p *outputPane) page() int { return max(1, p.view.lines-1) }
 
 // atEnd reports whether the lines from one on have room on the screen.
-func (p *outputPane) atEnd(m *Model, at int) bool {
+func (p *outputPane) atEnd(at int) bool {
 	rows := 0
-	for ; at < len(m.output.lines) && rows <= p.view.height; at++ {
-		if l := m.output.lines[at]; p.shows(l) {
-			rows += len(p.line(m, l))
+	for ; at < len(p.output.lines) && rows <= p.view.height; at++ {
+		if l := p.output.lines[at]; p.shows(l) {
+			rows += len(p.line(l))
 		}
 	}
 	return rows <= p.view.height
 }
 
-func (p *outputPane) key(m *Model, k Key) bool {
+func (p *outputPane) key(k Key) bool {
 	switch k {
 	case "j", "down":
-		p.scroll(m, 1)
+		p.scroll(1)
 	case "k", "up":
-		p.scroll(m, -1)
+		p.scroll(-1)
 	case "pgdn", "ctrl+f", "ctrl+d", "space":
-		p.scroll(m, p.page())
+		p.scroll(p.page())
 	case "pgup", "ctrl+b", "ctrl+u":
-		p.scroll(m, -p.page())
+		p.scroll(-p.page())
 	case "g", "home":
-		p.follow, p.top = false, m.output.dropped
+		p.follow, p.top = false, p.output.dropped
 	case "G", "end":
 		p.follow = true
 	case "h", "left":
-		m.focus = onTree
+		*p.tree.focus = onTree
 	case "f":
 		if p.follow {
-			p.scroll(m, 0)
+			p.scroll(0)
 			return true
 		}
 		p.follow = true
@@ -224,18 +230,18 @@ func (p *outputPane) key(m *Model, k Key) bool {
 	case "o":
 		p.stream = (p.stream + 1) % 3
 	case "/":
-		m.ask("search", "", func(word string) {
+		p.dialog.ask("search", "", func(word string) {
 			p.word = folded(word)
-			p.find(m, -1)
+			p.find(-1)
 		})
 	case "&":
-		m.ask("only lines with", p.only, func(word string) { p.only = folded(word) })
+		p.dialog.ask("only lines with", p.only, func(word string) { p.only = folded(word) })
 	case "n":
-		p.find(m, 1)
+		p.find(1)
 	case "N":
-		p.find(m, -1)
+		p.find(-1)
 	case "y":
-		m.order(Order{Verb: Copy, Text: strings.Join(p.seen, "\n") + "\n"})
+		p.dialog.order(Order{Verb: Copy, Text: strings.Join(p.seen, "\n") + "\n"})
 	case "esc":
 		if p.word == "" && p.only == "" {
 			return false
@@ -248,17 +254,27 @@ func (p *outputPane) key(m *Model, k Key) bool {
 }
 
 // find moves to the next line with the word, or the previous one.
-func (p *outputPane) find(m *Model, step int) {
+func (p *outputPane) find(step int) {
 	if p.word == "" {
-		m.Say("search for something first: /")
+		p.dialog.say("search for something first: /")
 		return
 	}
-	all, first := m.output.lines, m.output.dropped
+	all, first := p.output.lines, p.output.dropped
 	for at := max(-1, min(p.top-first, len(all))) + step; at >= 0 && at < len(all); at += step {
 		if l := all[at]; p.shows(l) && contains(l.text, p.word) {
 			p.follow, p.top = false, first+at
 			return
 		}
 	}
-	m.Say("not found: " + p.word)
+	p.dialog.say("not found: " + p.word)
+}
+
+// color returns the color of a task's label.
+func (p *outputPane) color(task string) Color {
+	c, known := p.colors[task]
+	if !known {
+		c = taskColors[len(p.colors)%len(taskColors)]
+		p.colors[task] = c
+	}
+	return c
 }

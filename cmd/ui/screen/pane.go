@@ -1,25 +1,20 @@
 package screen
 
-// pane shows one aspect of the run, next to the tree. Its lines are computed from the
-// Model whenever something has changed, so a pane keeps only how it is looked at: what
-// is scrolled, sorted, searched. To add a pane, write it in a file of its own and add
-// it to newPanes.
+// pane shows one aspect of the run, next to the tree. Its lines are computed whenever
+// something has changed, so a pane keeps only how it is looked at: what is scrolled,
+// sorted, searched. To add a pane, write it in a file of its own and add it to
+// New.
 type pane interface {
 	// title returns the name of the pane for its tab: one word.
 	title() string
 	// lines returns what the pane shows in a space: at most height lines, of any
 	// width. The Model cuts and fills them. Untrusted text goes through Text.
-	lines(m *Model, width, height int) []Line
+	lines(width, height int) []Line
 	// key handles a key while the pane has the focus, and reports whether it did. Keys
 	// that it does not handle are those of the Model, see globalBindings.
-	key(m *Model, k Key) (handled bool)
+	key(k Key) (handled bool)
 	// bindings are the keys of the pane, for the bottom line and the help.
 	bindings() []binding
-}
-
-// newPanes returns the panes in the order of their tabs, and of their keys 1, 2, ….
-func newPanes() []pane {
-	return []pane{&outputPane{follow: true, wrap: true}, &eventsPane{}, &checksPane{}, &deploymentsPane{}, &waterfallPane{span: 1}}
 }
 
 // scroller is the part of a list that a pane shows. The zero value shows its beginning.
@@ -58,3 +53,35 @@ func (s *scroller) key(k Key) bool {
 	}
 	return true
 }
+
+// tail is a scroller that begins at the end of its list, and stays there until the user
+// scrolls up.
+type tail struct {
+	scroller
+	away bool // from the end
+	n    int  // length of the list
+}
+
+// window returns the visible part of a list with a number of lines.
+func (t *tail) window(n, height int) (from, to int) {
+	if t.n = n; !t.away {
+		t.top = n
+	}
+	return t.scroller.window(n, height)
+}
+
+// key scrolls, and reports whether the key is one that scrolls.
+func (t *tail) key(k Key) bool {
+	if k == "f" {
+		t.away = !t.away
+		return true
+	}
+	handled := t.scroller.key(k)
+	if handled {
+		t.away = t.top+t.height < t.n
+	}
+	return handled
+}
+
+// tailBindings are the keys of a tail that are not those of every list.
+var tailBindings = []binding{{keys: []Key{"f"}, does: "follow", help: "follow what is new, or stay; G and End follow, too"}}

@@ -75,7 +75,7 @@ func TestTreeKeys(t *testing.T) {
 	s := shop(t, 160, 50)
 	at := func(want string) {
 		t.Helper()
-		if got := s.cursor().name; got != want {
+		if got := s.tree.cursor().name; got != want {
 			t.Errorf("at %q, want %q", got, want)
 		}
 	}

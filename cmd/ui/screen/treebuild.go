@@ -14,9 +14,16 @@ import (
 // groupKey identifies a group of a job.
 type groupKey struct{ job, group string }
 
+// builder builds the rows of the tree.
+type builder struct {
+	run    *fold.Run
+	folded map[string]bool
+	filter string
+}
+
 // build returns the rows of the tree: for each job, its groups in the order of the job
 // file, and their allocations.
-func (m *Model) build() []*row {
+func (b *builder) build() []*row {
 	allocs := map[groupKey][]*fold.Alloc{}
 	var jobs []string
 	groups := map[string][]string{}
@@ -29,7 +36,7 @@ func (m *Model) build() []*row {
 			groups[job] = append(groups[job], group)
 		}
 	}
-	for _, j := range m.run.Jobs {
+	for _, j := range b.run.Jobs {
 		key := keyOf(j)
 		learn(key, "")
 		if j.IsPeriodic() || j.IsParameterized() {
@@ -39,13 +46,12 @@ func (m *Model) build() []*row {
 			learn(key, *g.Name)
 		}
 	}
-	for _, a := range m.run.Final() {
+	for _, a := range b.run.Final() {
 		learn(a.Job, a.Group)
 		k := groupKey{a.Job, a.Group}
 		allocs[k] = append(allocs[k], a)
 	}
-	b := builder{m: m}
-	rows := make([]*row, 0, len(m.run.Allocs)+8)
+	rows := make([]*row, 0, len(b.run.Allocs)+8)
 	for _, job := range jobs {
 		var below []*row
 		for _, group := range groups[job] {
@@ -58,9 +64,6 @@ func (m *Model) build() []*row {
 	}
 	return rows
 }
-
-// builder builds rows.
-type builder struct{ m *Model }
 
 func (b *builder) group(job, group string, allocs []*fold.Alloc, several bool) []*row {
 	var below []*row
@@ -96,7 +99,6 @@ func (b *builder) alloc(a *fold.Alloc, prefix string) []*row {
 // under returns a row with those below it, as far as they are unfolded and match the
 // filter. A row that does not match, with none below that does, is not shown.
 func (b *builder) under(r *row, below []*row) []*row {
-	t := &b.m.tree
 	next := r.level + 1
 	for _, c := range below {
 		if c.level == next {
@@ -105,9 +107,9 @@ func (b *builder) under(r *row, below []*row) []*row {
 	}
 	r.leaf = len(r.tasks) > 0 && (r.level == taskRow || r.level == allocRow && len(r.tasks) == 1 && len(below) == 0)
 	switch {
-	case t.filter != "" && len(below) == 0 && !b.matches(r):
+	case b.filter != "" && len(below) == 0 && !b.matches(r):
 		return nil
-	case t.filter == "" && t.folded[r.id] && len(below) > 0:
+	case b.filter == "" && b.folded[r.id] && len(below) > 0:
 		r.folded = true
 		return []*row{r}
 	}
@@ -121,7 +123,7 @@ func (b *builder) matches(r *row) bool {
 		text += " " + r.alloc.ID + " " + event.JobName(r.job)
 	}
 	state, _ := r.state()
-	return contains(text+" "+state, b.m.tree.filter)
+	return contains(text+" "+state, b.filter)
 }
 
 // keyOf returns the key of a job of a run.

@@ -5,29 +5,28 @@ import (
 	"strings"
 )
 
-// treeLines returns the visible rows of the tree, below their titles.
-func (m *Model) treeLines(width, height int) []Line {
+// lines returns the visible rows of the tree, below their titles.
+func (t *tree) lines(m *measures, width, height int) []Line {
 	if height == 0 {
-		m.tree.height = 0 // and what was visible is so again
+		t.height = 0 // and what was visible is so again
 		return nil
 	}
-	rows := m.shown()
+	rows := t.shown()
 	c := columnsFor(width, longest(rows))
 	var lines []Line
-	if height > 4 {
+	if titled(height) {
 		lines = append(lines, c.titles())
 		height--
 	}
-	t := &m.tree
 	t.height = height
-	at := max(0, m.find(t.at))
+	at := max(0, t.find(t.at))
 	t.top = max(0, min(t.top, len(rows)-height))
 	t.top = min(max(t.top, at-height+1), at)
 	for i := t.top; i < min(len(rows), t.top+height); i++ {
-		line := m.rowLine(rows[i], c)
+		line := c.row(rows[i], m, t.marks(rows[i]))
 		if rows[i].id == t.at {
 			line = line.Fit(width).Reversed()
-			if m.focus != onTree {
+			if *t.focus != onTree {
 				for i := range line {
 					line[i].Reverse, line[i].Underlined = false, true
 				}
@@ -38,12 +37,8 @@ func (m *Model) treeLines(width, height int) []Line {
 	return lines
 }
 
-// visible returns the rows that are visible.
-func (m *Model) visible() []*row {
-	rows := m.shown()
-	from := min(m.tree.top, len(rows))
-	return rows[from:min(len(rows), from+m.tree.height)]
-}
+// titled reports whether there is room for titles above the rows.
+func titled(height int) bool { return height > 4 }
 
 // columns are the widths of the columns of the tree; 0 for those without room.
 type columns struct{ name, state, health, restarts, cpu, memory, ports int }
@@ -111,14 +106,14 @@ func (c columns) line(name Span, rest [6]Span) Line {
 	return l
 }
 
-func (m *Model) rowLine(r *row, c columns) Line {
+func (c columns) row(r *row, m *measures, marked bool) Line {
 	sign := "  "
 	switch {
 	case r.folded:
 		sign = "▸ "
 	case !r.leaf:
 		sign = "▾ "
-	case m.isMarked(r):
+	case marked:
 		sign = "◆ "
 	}
 	state, style := r.state()
@@ -133,6 +128,6 @@ func (m *Model) rowLine(r *row, c columns) Line {
 	})
 }
 
-func (m *Model) isMarked(r *row) bool {
-	return r.leaf && m.marked[targetOf(r.alloc.Alloc, r.tasks[0].Name)]
+func (t *tree) marks(r *row) bool {
+	return r.leaf && t.marked[targetOf(r.alloc.Alloc, r.tasks[0].Name)]
 }

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"taskrun/engine/leaf/event"
 )
 
 // area is a part of the screen.
@@ -41,14 +39,20 @@ func (m *Model) areas() areas {
 			beside: true,
 		}
 	}
-	top := max(3, min(len(m.shown())+1, (h-1)*2/5))
+	top := max(3, min(len(m.tree.shown())+1, (h-1)*2/5))
 	return areas{tree: area{0, 1, w, top}, tabs: area{0, 1 + top, w, 1}, pane: area{0, 2 + top, w, h - top - 1}}
+}
+
+// Moves reports whether the picture changes every second although nothing happens.
+func (m *Model) Moves() bool {
+	_, moves := m.panes[m.at].(*waterfallPane)
+	return moves && m.history.ended == "" && m.help == nil && m.areas().pane.height > 0
 }
 
 // Lines returns the screen at a time: as many lines as it is high, each as wide as it
 // is.
 func (m *Model) Lines(now time.Time) []Line {
-	m.now = now
+	m.history.now = now
 	lines := make([]Line, 0, m.height)
 	if m.height > 0 {
 		lines = append(lines, m.header())
@@ -77,13 +81,13 @@ func (m *Model) Lines(now time.Time) []Line {
 // middle returns the tree and the pane.
 func (m *Model) middle() []Line {
 	a := m.areas()
-	tree := m.treeLines(a.tree.width, a.tree.height)
+	tree := m.tree.lines(&m.measures, a.tree.width, a.tree.height)
 	var pane []Line
 	if a.tabs.height > 0 {
 		pane = append(pane, m.tabs(a.tabs.width))
 	}
 	if a.pane.height > 0 {
-		shown := m.panes[m.at].lines(m, a.pane.width, a.pane.height)
+		shown := m.panes[m.at].lines(a.pane.width, a.pane.height)
 		pane = append(pane, shown[:min(len(shown), a.pane.height)]...)
 	}
 	if !a.beside {
@@ -113,7 +117,7 @@ func (m *Model) header() Line {
 	l := Line{Text(" taskrun ", Strong), Text(" "+m.opts.Title+" ", Plain)}
 	counts := map[string]int{}
 	styles := map[string]Style{}
-	for _, a := range m.run.Final() {
+	for _, a := range m.history.run.Final() {
 		for _, t := range a.Tasks {
 			state, style := taskState(t)
 			counts[state]++
@@ -125,8 +129,8 @@ func (m *Model) header() Line {
 			l = append(l, Text(fmt.Sprintf(" %s %d ", state, counts[state]), styles[state]))
 		}
 	}
-	if m.ended != "" {
-		l = append(l, Text(" "+m.ended, Strong))
+	if m.history.ended != "" {
+		l = append(l, Text(" "+m.history.ended, Strong))
 	}
 	return l
 }
@@ -136,11 +140,11 @@ func (m *Model) header() Line {
 // key. They take at most a third of the screen.
 func (m *Model) news() (lines []Line) {
 	most := m.height / 3
-	text, sum := m.run.Unfixed.Text, m.run.Unfixed.Unfixed
+	text, sum := m.history.run.Unfixed.Text, m.history.run.Unfixed.Unfixed
 	if m.long() {
-		text, sum = m.said.text, m.said.text
+		text, sum = m.dialog.text, m.dialog.text
 	}
-	if sum == "" || most == 0 || m.ended != "" {
+	if sum == "" || most == 0 || m.history.ended != "" {
 		return nil
 	}
 	texts := strings.Split(strings.ReplaceAll(text, "\t", "    "), "\n")
@@ -159,15 +163,15 @@ func (m *Model) news() (lines []Line) {
 
 // long reports whether the latest message has several lines, and room above the last one.
 func (m *Model) long() bool {
-	return strings.Contains(m.said.text, "\n") && m.run.Unfixed.Unfixed == "" && m.height/3 > 1 && m.ended == ""
+	return strings.Contains(m.dialog.text, "\n") && m.history.run.Unfixed.Unfixed == "" && m.height/3 > 1 && m.history.ended == ""
 }
 
 // tabs returns the line with the titles of the panes. Without room for all, the other
 // panes have their numbers only.
 func (m *Model) tabs(width int) Line {
 	var detail Line
-	if d, ok := m.panes[m.at].(interface{ detail(m *Model) Line }); ok {
-		detail = append(Line{{Text: " "}}, d.detail(m)...)
+	if d, ok := m.panes[m.at].(interface{ detail() Line }); ok {
+		detail = append(Line{{Text: " "}}, d.detail()...)
 	}
 	titles := m.titles(false)
 	if titles.Width()+detail.Width() > width {
@@ -194,14 +198,14 @@ func (m *Model) titles(short bool) (l Line) {
 // bottom returns the last line: a question, a message, or the keys.
 func (m *Model) bottom() Line {
 	switch {
-	case m.askin != nil:
-		return m.askin.line(m.width)
-	case m.said.text != "" && !m.long():
+	case m.dialog.question != nil:
+		return m.dialog.question.line(m.width)
+	case m.dialog.text != "" && !m.long():
 		style := Note
-		if m.said.bad {
+		if m.dialog.bad {
 			style = Bad
 		}
-		return LineOf(strings.Join(strings.Fields(m.said.text), " "), style)
+		return LineOf(strings.Join(strings.Fields(m.dialog.text), " "), style)
 	}
 	if m.help != nil {
 		return Line{Text(" j k", Note), Text(" scroll ", Plain), Text(" esc", Note), Text(" back", Plain)}
@@ -240,17 +244,4 @@ func (m *Model) helpLines(height int) []Line {
 	add("Everywhere", globalBindings)
 	from, to := m.help.window(len(lines), max(0, height))
 	return lines[from:to]
-}
-
-// labelOf returns the name of a task for its output.
-func (m *Model) labelOf(t Target) string {
-	a := m.run.Find(t.Alloc)
-	if a == nil {
-		return t.Task
-	}
-	label := fmt.Sprintf("%s[%d]/%s", a.Group, a.Index(), t.Task)
-	if len(m.run.Jobs) > 1 {
-		label = event.JobName(a.Job) + "/" + label
-	}
-	return label
 }

@@ -9,7 +9,10 @@ import (
 )
 
 // waterfallPane shows what the tasks of the run did in the last minutes, as bars.
-type waterfallPane struct{ span int }
+type waterfallPane struct {
+	history *history
+	span    int // of spans
+}
 
 // spans are the lengths of time that can be shown; 0 is the whole run.
 var spans = []time.Duration{time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 0}
@@ -20,18 +23,15 @@ func (p *waterfallPane) bindings() []binding {
 	return []binding{{keys: []Key{"+", "-"}, name: "+ -", does: "time", help: "show a shorter or a longer time"}}
 }
 
-// moves reports that the picture changes while nothing happens.
-func (p *waterfallPane) moves() bool { return true }
-
 // detail says which part of the run is shown, beside the tabs.
-func (p *waterfallPane) detail(*Model) Line {
+func (p *waterfallPane) detail() Line {
 	if last := spans[p.span]; last > 0 {
 		return LineOf("last "+trace.TickLabel(last), Note)
 	}
 	return LineOf("the whole run", Note)
 }
 
-func (p *waterfallPane) key(_ *Model, k Key) bool {
+func (p *waterfallPane) key(k Key) bool {
 	switch k {
 	case "+":
 		p.span = max(0, p.span-1)
@@ -43,9 +43,9 @@ func (p *waterfallPane) key(_ *Model, k Key) bool {
 	return true
 }
 
-func (p *waterfallPane) lines(m *Model, width, height int) (lines []Line) {
-	for _, text := range waterfall.Lines(m.traced(), waterfall.Options{
-		Width: width, Height: height, Style: ui.NewStyle(true), Zone: m.opts.Zone, Last: spans[p.span],
+func (p *waterfallPane) lines(width, height int) (lines []Line) {
+	for _, text := range waterfall.Lines(p.history.traced(), waterfall.Options{
+		Width: width, Height: height, Style: ui.NewStyle(true), Zone: p.history.zone, Last: spans[p.span],
 	}) {
 		lines = append(lines, painted(text))
 	}

@@ -8,6 +8,71 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
+// dialog is what the screen and the user say to each other: a message until the next key,
+// a question, and orders.
+type dialog struct {
+	text     string // the latest message
+	bad      bool   // it is an error
+	question *prompt
+	orders   []Order
+}
+
+// say shows a message until the next key.
+func (d *dialog) say(text string) { d.text, d.bad = text, false }
+
+// fail shows an error until the next key.
+func (d *dialog) fail(err error) { d.text, d.bad = err.Error(), true }
+
+// order queues an order.
+func (d *dialog) order(o Order) { d.orders = append(d.orders, o) }
+
+// ask asks for a text.
+func (d *dialog) ask(text, begin string, answer func(string)) {
+	d.question = &prompt{text: text, typed: begin, answer: answer}
+}
+
+// choose asks for one of several choices. Esc chooses none.
+func (d *dialog) choose(text string, choices []Choice, answer func(string)) {
+	d.question = &prompt{text: text, choices: choices, answer: answer}
+}
+
+// confirm asks whether to do something.
+func (d *dialog) confirm(text string, do func()) {
+	d.choose(text, []Choice{{"y", "yes"}, {"n", "no"}}, func(answer string) {
+		if answer == "y" {
+			do()
+		}
+	})
+}
+
+// key handles a key while a question is open.
+func (d *dialog) key(k Key) {
+	p := d.question
+	switch {
+	case k == "esc" || k == "ctrl+c":
+		d.question = nil
+		if p.typing != nil {
+			p.typing("")
+		}
+	case p.choices != nil:
+		if slices.ContainsFunc(p.choices, func(c Choice) bool { return c.Key == k }) {
+			d.question = nil
+			p.answer(string(k))
+		}
+	case k == "enter":
+		d.question = nil
+		p.answer(p.typed)
+	default:
+		p.edit(k)
+	}
+}
+
+// Choice is an answer to a question.
+type Choice struct {
+	Key  Key
+	Does string // in a word or a few, for the question
+}
+
 // prompt is a question at the bottom of the screen. With choices, one key answers it;
 // otherwise the user types a text and presses Enter. The first character
 // replaces a text that is proposed; other keys change it.
@@ -20,51 +85,11 @@ type prompt struct {
 	typing  func(typed string)  // called after each key; may be nil
 }
 
-// ask asks for a text.
-func (m *Model) ask(text, begin string, answer func(string)) {
-	m.askin = &prompt{text: text, typed: begin, answer: answer}
-}
-
-// choose asks for one of several choices. Esc chooses none.
-func (m *Model) choose(text string, choices []Choice, answer func(string)) {
-	m.askin = &prompt{text: text, choices: choices, answer: answer}
-}
-
-// confirm asks whether to do something.
-func (m *Model) confirm(text string, do func()) {
-	m.choose(text, []Choice{{"y", "yes"}, {"n", "no"}}, func(answer string) {
-		if answer == "y" {
-			do()
-		}
-	})
-}
-
 // maxTyped limits what is typed.
 const maxTyped = 256
 
-// key handles a key while the question is open.
-func (p *prompt) key(m *Model, k Key) {
-	switch {
-	case k == "esc" || k == "ctrl+c":
-		m.askin = nil
-		if p.typing != nil {
-			p.typing("")
-		}
-		return
-	case p.choices != nil:
-		for _, c := range p.choices {
-			if c.Key == k {
-				m.askin = nil
-				p.answer(string(k))
-				return
-			}
-		}
-		return
-	case k == "enter":
-		m.askin = nil
-		p.answer(p.typed)
-		return
-	}
+// edit handles a key that changes the typed text.
+func (p *prompt) edit(k Key) {
 	if !p.kept && (k == "space" || utf8.RuneCountInString(string(k)) == 1) {
 		p.typed = ""
 	}

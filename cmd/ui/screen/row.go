@@ -10,6 +10,49 @@ import (
 	"taskrun/engine/fold"
 )
 
+// level is what a row of the tree stands for.
+type level int
+
+const (
+	jobRow level = iota
+	groupRow
+	allocRow // an allocation, and its task if that is the only one
+	taskRow
+)
+
+// row is a row of the tree.
+type row struct {
+	level
+	id     string // the same while the object lives
+	label  string // in the tree
+	name   string // as commands take it
+	job    string // key
+	group  string
+	alloc  *fold.Alloc  // of allocRow and taskRow
+	tasks  []*fold.Task // of the row and those below it
+	folded bool         // there are rows below it that are not shown
+	leaf   bool
+}
+
+// having returns the row with some of its tasks.
+func (r *row) having(which func(*fold.Task) bool) *row {
+	some := *r
+	some.tasks = nil
+	for _, t := range r.tasks {
+		if which(t) {
+			some.tasks = append(some.tasks, t)
+		}
+	}
+	return &some
+}
+
+// order returns an order for the tasks of the row.
+func (r *row) order(v Verb) Order {
+	return Order{Verb: v, Label: r.name, Job: r.job, Group: r.group, Targets: targetsOf(r.tasks)}
+}
+
+func isRunning(t *fold.Task) bool { return t.State == "running" }
+
 // state returns the state of what the row stands for.
 func (r *row) state() (text string, style Style) {
 	switch {

@@ -5,13 +5,28 @@ import (
 	"strings"
 )
 
+// Usage is what a task uses.
+type Usage struct {
+	CPU    float64 // percent of a core
+	Memory uint64  // bytes
+}
+
+// Port is a port of an allocation.
+type Port struct{ Label, Address string }
+
+// measures are what is shown of tasks besides their events.
+type measures struct {
+	usage map[Target]Usage
+	ports map[string][]Port // by ID of the allocation
+}
+
 // usageOf returns what the tasks of a row use, or nothing unless all that are running
 // have been measured.
-func (m *Model) usageOf(r *row) (cpu, memory string) {
+func (m *measures) usageOf(r *row) (cpu, memory string) {
 	var sum Usage
 	known := false
 	for _, t := range r.tasks {
-		if t.State != "running" {
+		if !isRunning(t) {
 			continue
 		}
 		u, ok := m.usage[targetOf(t.Alloc.Alloc, t.Name)]
@@ -29,7 +44,7 @@ func (m *Model) usageOf(r *row) (cpu, memory string) {
 }
 
 // portsOf returns the ports of the allocation of a row.
-func (m *Model) portsOf(r *row) string {
+func (m *measures) portsOf(r *row) string {
 	if r.level != allocRow {
 		return ""
 	}
