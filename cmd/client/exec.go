@@ -12,9 +12,9 @@ import (
 // and Stderr are ignored.
 func (t *Task) Exec(ctx context.Context, s Session) (code int, err error) {
 	if t.Server.Socket != "" {
-		code, err = t.execEngine(ctx, s)
+		code, err = execInEngine(ctx, t, s)
 	} else {
-		code, err = t.execCluster(ctx, s)
+		code, err = execInCluster(ctx, t, s)
 	}
 	if err == nil {
 		return code, nil
@@ -29,8 +29,8 @@ func (t *Task) Exec(ctx context.Context, s Session) (code int, err error) {
 	return 0, fmt.Errorf("%s in task %q: %w", what, t.Name, t.Server.Lost(err))
 }
 
-// execCluster runs a command in a task of a cluster.
-func (t *Task) execCluster(ctx context.Context, s Session) (int, error) {
+// execInCluster runs a command in a task of a cluster.
+func execInCluster(ctx context.Context, t *Task, s Session) (int, error) {
 	alloc := &api.Allocation{ID: t.Alloc.ID, NodeID: t.Alloc.NodeID, Namespace: t.Alloc.Namespace, TaskGroup: t.Alloc.TaskGroup}
 	q := &api.QueryOptions{Namespace: t.Alloc.Namespace}
 	if s.Action != "" {

@@ -14,20 +14,6 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// Log is the part of a task's output to read.
-type Log struct {
-	Stream event.Stream
-	Tail   int       // number of last lines; negative: all that is kept
-	Since  time.Time // not for a server, which keeps no times; zero: all
-}
-
-// Output is an output that is read. Time returns when the output of the latest Read
-// was read from the task or, from a server, has arrived.
-type Output interface {
-	io.ReadCloser
-	Time() time.Time
-}
-
 // arriving is an output from a server.
 type arriving struct{ io.ReadCloser }
 
@@ -40,28 +26,35 @@ const firstTail = 64 << 10
 // restarts. Reading ends with io.EOF unless the connection breaks off.
 func (t *Task) Open(ctx context.Context, l Log) (Output, error) {
 	doing := fmt.Sprintf("read %s of task %q", l.Stream, t.Name)
-	stream := l.Stream.String()
+	files := LogFiles{t, l.Stream}
 	switch {
 	case t.kept != nil:
 		return t.kept(l)
 	case l.Tail < 0:
-		out, err := t.open(ctx, stream, api.OriginStart, 0)
+		out, err := files.open(ctx, api.OriginStart, 0)
 		return arriving{out}, t.Server.explain(ctx, doing, err)
 	}
-	last, err := tail(l.Tail, func(size int64) ([]byte, error) { return readAll(t.open(ctx, stream, api.OriginEnd, size)) })
+	last, err := tail(l.Tail, func(size int64) ([]byte, error) { return readAll(files.open(ctx, api.OriginEnd, size)) })
 	return arriving{io.NopCloser(bytes.NewReader(last))}, t.Server.explain(ctx, doing, err)
 }
 
-// open opens an output at an offset from its beginning, or back from its end.
-func (t *Task) open(ctx context.Context, stream, origin string, offset int64) (io.ReadCloser, error) {
-	return t.logs(ctx, stream, map[string]string{"follow": "false", "plain": "true", "origin": origin, "offset": strconv.FormatInt(offset, 10)})
+// LogFiles are the files of an output of a task, as its server keeps and rotates them.
+type LogFiles struct {
+	Task   *Task
+	Stream event.Stream
 }
 
-// logs requests an output.
-func (t *Task) logs(ctx context.Context, stream string, params map[string]string) (io.ReadCloser, error) {
-	params["task"], params["type"] = t.Name, stream
-	q := &api.QueryOptions{Namespace: t.Alloc.Namespace, Params: params}
-	return t.Server.API.Raw().Response("/v1/client/fs/logs/"+t.Alloc.ID, q.WithContext(ctx))
+// open opens the output at an offset from its beginning, or back from its end.
+func (l LogFiles) open(ctx context.Context, origin string, offset int64) (io.ReadCloser, error) {
+	return l.request(ctx, origin, offset, map[string]string{"follow": "false", "plain": "true"})
+}
+
+// request requests the output.
+func (l LogFiles) request(ctx context.Context, origin string, offset int64, params map[string]string) (io.ReadCloser, error) {
+	params["task"], params["type"] = l.Task.Name, l.Stream.String()
+	params["origin"], params["offset"] = origin, strconv.FormatInt(offset, 10)
+	q := &api.QueryOptions{Namespace: l.Task.Alloc.Namespace, Params: params}
+	return l.Task.Server.API.Raw().Response("/v1/client/fs/logs/"+l.Task.Alloc.ID, q.WithContext(ctx))
 }
 
 // tail returns the last lines of an output. It reads ever larger parts of its end

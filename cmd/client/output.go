@@ -34,20 +34,20 @@ var ErrBrokeOff = errors.New("the connection broke off")
 // errSilent is the cause of canceling a stream.
 var errSilent = errors.New("the connection is silent")
 
-// Read calls take with pieces of the output of a cluster's task, from a
+// Read calls take with pieces of the output, from a
 // position to the current end or, with follow, until ctx ends or the connection
 // breaks off. It returns the position it has reached. take must not keep a
 // piece.
-func (t *Task) Read(ctx context.Context, stream string, from Position, follow bool, take func(piece []byte) error) (Position, error) {
+func (l LogFiles) Read(ctx context.Context, from Position, follow bool, take func(piece []byte) error) (Position, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	silence := time.AfterFunc(silentTime, func() { cancel(errSilent) })
 	defer silence.Stop()
 	at := from
 	if from.End {
-		at = t.end(ctx, stream)
+		at = l.end(ctx)
 	}
-	out, err := t.frames(ctx, stream, at, follow)
+	out, err := l.frames(ctx, at, follow)
 	if err != nil {
 		return at, reason(ctx, err)
 	}
@@ -68,20 +68,20 @@ func (t *Task) Read(ctx context.Context, stream string, from Position, follow bo
 		if err := take(f.Data); err != nil {
 			return at, err
 		}
-		lost := at.Lost || t.number(stream, f.File) > t.number(stream, at.File)+1
+		lost := at.Lost || l.number(f.File) > l.number(at.File)+1
 		at = Position{File: f.File, Offset: f.Offset, Read: at.Read + int64(len(f.Data)), Lost: lost}
 	}
 }
 
-func (t *Task) frames(ctx context.Context, stream string, from Position, follow bool) (io.ReadCloser, error) {
+func (l LogFiles) frames(ctx context.Context, from Position, follow bool) (io.ReadCloser, error) {
 	origin, offset := api.OriginStart, int64(0)
 	switch {
 	case from.End:
 		origin = api.OriginEnd
 	case from.File != "":
-		offset = t.offset(ctx, stream, from)
+		offset = l.offset(ctx, from)
 	}
-	return t.logs(ctx, stream, map[string]string{"follow": strconv.FormatBool(follow), "origin": origin, "offset": strconv.FormatInt(offset, 10)})
+	return l.request(ctx, origin, offset, map[string]string{"follow": strconv.FormatBool(follow)})
 }
 
 // logFile is one of the files of an output.
@@ -92,11 +92,11 @@ type logFile struct {
 }
 
 // files returns the files of an output, oldest first.
-func (t *Task) files(ctx context.Context, stream string) (files []logFile, err error) {
-	q := (&api.QueryOptions{Namespace: t.Alloc.Namespace}).WithContext(ctx)
-	list, _, err := t.Server.API.AllocFS().List(t.alloc(), logDir, q)
+func (l LogFiles) files(ctx context.Context) (files []logFile, err error) {
+	q := (&api.QueryOptions{Namespace: l.Task.Alloc.Namespace}).WithContext(ctx)
+	list, _, err := l.Task.Server.API.AllocFS().List(l.Task.alloc(), logDir, q)
 	for _, f := range list {
-		if number := t.number(stream, f.Name); number >= 0 {
+		if number := l.number(f.Name); number >= 0 {
 			files = append(files, logFile{path.Join(logDir, f.Name), number, f.Size})
 		}
 	}
@@ -109,8 +109,8 @@ func (t *Task) files(ctx context.Context, stream string) (files []logFile, err e
 const logDir = "alloc/logs"
 
 // number returns the number of a file of an output; negative for other files.
-func (t *Task) number(stream, file string) int {
-	text, ok := strings.CutPrefix(path.Base(file), t.Name+"."+stream+".")
+func (l LogFiles) number(file string) int {
+	text, ok := strings.CutPrefix(path.Base(file), l.Task.Name+"."+l.Stream.String()+".")
 	n, err := strconv.Atoi(text)
 	if !ok || err != nil {
 		return -1
@@ -119,15 +119,15 @@ func (t *Task) number(stream, file string) int {
 }
 
 // Back returns the position of the last lines of an output.
-func (t *Task) Back(ctx context.Context, stream string, lines int) (Position, error) {
-	files, err := t.files(ctx, stream)
+func (l LogFiles) Back(ctx context.Context, lines int) (Position, error) {
+	files, err := l.files(ctx)
 	if err != nil {
 		return Position{}, reason(ctx, err)
 	}
 	total := sizeOf(files)
 	last, err := tail(lines, func(size int64) ([]byte, error) {
 		from := max(0, total-size)
-		out, err := t.open(ctx, stream, api.OriginStart, from)
+		out, err := l.open(ctx, api.OriginStart, from)
 		if err != nil {
 			return nil, err
 		}
@@ -162,12 +162,12 @@ func locate(files []logFile, at int64) Position {
 // offset returns the distance of a position from the beginning of the remaining
 // files of an output, in bytes: older files may have been removed. If the token
 // may not list files, it is the number of bytes read.
-func (t *Task) offset(ctx context.Context, stream string, at Position) int64 {
-	files, err := t.files(ctx, stream)
+func (l LogFiles) offset(ctx context.Context, at Position) int64 {
+	files, err := l.files(ctx)
 	if err != nil {
 		return at.Read
 	}
-	before, last := int64(0), t.number(stream, at.File)
+	before, last := int64(0), l.number(at.File)
 	for _, f := range files {
 		if f.number >= last {
 			if f.number == last {
@@ -181,11 +181,10 @@ func (t *Task) offset(ctx context.Context, stream string, at Position) int64 {
 }
 
 // end returns the position at the current end of an output.
-func (t *Task) end(ctx context.Context, stream string) Position {
-	files, err := t.files(ctx, stream)
+func (l LogFiles) end(ctx context.Context) Position {
+	files, err := l.files(ctx)
 	if err != nil || len(files) == 0 {
 		return Position{End: err != nil}
 	}
-	total := sizeOf(files)
-	return locate(files, total)
+	return locate(files, sizeOf(files))
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/leaf/event"
 )
 
 // logServer keeps an output in files, like a node of a cluster.
@@ -74,7 +76,7 @@ func (s *logServer) read(t *testing.T, from Position) (text string, at Position,
 	server := httptest.NewServer(s)
 	defer server.Close()
 	task := s.task(t, server)
-	at, err = task.Read(t.Context(), "stdout", from, false, func(piece []byte) error {
+	at, err = LogFiles{task, event.Stdout}.Read(t.Context(), from, false, func(piece []byte) error {
 		text += string(piece)
 		return nil
 	})
@@ -146,11 +148,11 @@ func TestTheLastLinesOfAnOutput(t *testing.T) {
 		{File: "alloc/logs/t.stdout.3", Offset: 0, Read: 0},
 		{File: "alloc/logs/t.stdout.3", Offset: 0, Read: 0},
 	} {
-		if at, err := task.Back(t.Context(), "stdout", lines); err != nil || at != want {
+		if at, err := (LogFiles{task, event.Stdout}).Back(t.Context(), lines); err != nil || at != want {
 			t.Errorf("%d lines: %+v, want %+v; %v", lines, at, want, err)
 		}
 	}
-	if at := task.end(t.Context(), "stdout"); at != (Position{File: "alloc/logs/t.stdout.4", Offset: 9, Read: 19}) {
+	if at := (LogFiles{task, event.Stdout}).end(t.Context()); at != (Position{File: "alloc/logs/t.stdout.4", Offset: 9, Read: 19}) {
 		t.Errorf("the end is at %+v", at)
 	}
 }
@@ -205,21 +207,21 @@ func TestTheLastLinesOfALongOutput(t *testing.T) {
 	for lines, want := range map[int]Position{
 		1: {File: "alloc/logs/t.stdout.1", Read: size}, 2: {File: "alloc/logs/t.stdout.0"}, 0: {File: "alloc/logs/t.stdout.1", Offset: size, Read: 2 * size},
 	} {
-		if at, err := task.Back(t.Context(), "stdout", lines); err != nil || at != want {
+		if at, err := (LogFiles{task, event.Stdout}).Back(t.Context(), lines); err != nil || at != want {
 			t.Errorf("%d lines: %+v, want %+v; %v", lines, at, want, err)
 		}
 	}
 	s.asked = nil
-	if _, err := task.Back(t.Context(), "stdout", 1); err != nil || !cmp.Equal(s.asked, []string{"start 139266", "start 0"}) {
+	if _, err := (LogFiles{task, event.Stdout}).Back(t.Context(), 1); err != nil || !cmp.Equal(s.asked, []string{"start 139266", "start 0"}) {
 		t.Errorf("asked %q, %v", s.asked, err)
 	}
 	s.denied = true
 	var refused *RefusedError
-	if _, err := task.Back(t.Context(), "stdout", 1); !errors.As(err, &refused) || refused.Code != http.StatusForbidden {
+	if _, err := (LogFiles{task, event.Stdout}).Back(t.Context(), 1); !errors.As(err, &refused) || refused.Code != http.StatusForbidden {
 		t.Errorf("error %v", err)
 	}
 	list := &nomad{code: http.StatusNotFound, answers: map[string][]any{"/v1/client/fs/ls/1": {[]api.AllocFileInfo{{Name: "t.stdout.0", Size: 5}}}}}
-	if _, err := onTask(list.server(t, "")).Back(t.Context(), "stdout", 1); !errors.As(err, &refused) || refused.Code != http.StatusNotFound {
+	if _, err := (LogFiles{onTask(list.server(t, "")), event.Stdout}).Back(t.Context(), 1); !errors.As(err, &refused) || refused.Code != http.StatusNotFound {
 		t.Errorf("error %v", err)
 	}
 }

@@ -34,24 +34,24 @@ func Ports(ctx context.Context, tasks []*Task) (ports []Port, err error) {
 	for _, t := range tasks {
 		alloc := allocs[t.Alloc.ID]
 		if alloc == nil {
-			if alloc, err = t.allocation(ctx); err != nil {
+			if alloc, err = allocationOf(ctx, t); err != nil {
 				return nil, err
 			}
 			allocs[t.Alloc.ID] = alloc
 		}
-		ports = append(ports, t.portsIn(alloc)...)
+		ports = append(ports, portsIn(t, alloc)...)
 	}
 	return ports, nil
 }
 
-// allocation returns the task's allocation with all that its server knows.
-func (t *Task) allocation(ctx context.Context) (*api.Allocation, error) {
+// allocationOf returns the task's allocation with all that its server knows.
+func allocationOf(ctx context.Context, t *Task) (*api.Allocation, error) {
 	s := t.Server.in(t.Alloc.Namespace)
 	alloc, _, err := askOf(ctx, s, fmt.Sprintf("read allocation %q", t.Alloc.Name), 0, t.Alloc.ID, s.API.Allocations().Info)
 	return alloc, err
 }
 
-func (t *Task) portsIn(alloc *api.Allocation) (ports []Port) {
+func portsIn(t *Task, alloc *api.Allocation) (ports []Port) {
 	granted := alloc.AllocatedResources
 	if granted == nil {
 		return nil // it is not placed yet

@@ -349,7 +349,7 @@ var everything = []struct {
 		map[string]string{},
 		`PUT /v1/client/allocation/1/signal?namespace=shop {"Signal":"SIGHUP","Task":"t"}`, `null`, `signal task "t"`, 0,
 	}, {
-		"statistics", func(ctx context.Context, s *Server) (any, error) { return onTask(s).stats(ctx) },
+		"statistics", func(ctx context.Context, s *Server) (any, error) { return statsOf(ctx, onTask(s)) },
 		"/v1/client/allocation/1/stats",
 		map[string]any{"Timestamp": 5},
 		"GET /v1/client/allocation/1/stats?namespace=shop", `{"Timestamp":5}`, `get the statistics of allocation "web.g[0]"`, clusterTime,

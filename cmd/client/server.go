@@ -9,15 +9,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -152,30 +149,4 @@ func (s *Server) quoted(id string) string {
 		id = event.JobName(event.JobKey(s.namespace, id))
 	}
 	return strconv.Quote(id)
-}
-
-// maxAsked limits the repetitions of a request to engines that die.
-const maxAsked = 5
-
-// retry calls f, and calls it again if the engine dies and another one replaces
-// it. The first request may have been carried out or not.
-func (s *Server) retry(ctx context.Context, f func() error) error {
-	for asked := 1; ; asked++ {
-		err := f()
-		if err == nil || !died(err) || asked == maxAsked || s.Back == nil || !s.Back(ctx) {
-			return err
-		}
-	}
-}
-
-// Died reports whether an error of a request means that the engine has died and
-// that no other one replaces it. A cluster may come back.
-func (s *Server) Died(err error) bool { return s.Socket != "" && died(err) }
-
-// died reports whether there was no engine, or whether it ended during a request.
-func died(err error) bool {
-	var broken *brokenError
-	return errors.As(err, &broken) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist) ||
-		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/leaf/event"
 )
 
 // transport answers requests in memory.
@@ -53,7 +55,7 @@ func TestSilence(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			const pause = silentTime - time.Second
 			task, began, text := frames(t, n, pause), time.Now(), ""
-			at, err := task.Read(t.Context(), "stdout", Position{}, true, func(piece []byte) error {
+			at, err := LogFiles{task, event.Stdout}.Read(t.Context(), Position{}, true, func(piece []byte) error {
 				text += string(piece)
 				return nil
 			})
@@ -75,7 +77,7 @@ func TestReaderStopsEarly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		full, n := errors.New("full"), 0
-		at, err := frames(t, 3, time.Second).Read(t.Context(), "stdout", Position{}, true, func([]byte) error {
+		at, err := LogFiles{frames(t, 3, time.Second), event.Stdout}.Read(t.Context(), Position{}, true, func([]byte) error {
 			if n++; n == 2 {
 				return full
 			}

@@ -24,7 +24,7 @@ func Stats(ctx context.Context, tasks []*Task) (used map[*Task]*api.TaskResource
 		asking.Go(func() {
 			places <- struct{}{}
 			defer func() { <-places }()
-			answers[i], errs[i] = t.stats(ctx)
+			answers[i], errs[i] = statsOf(ctx, t)
 		})
 	}
 	asking.Wait()
@@ -41,8 +41,8 @@ func Stats(ctx context.Context, tasks []*Task) (used map[*Task]*api.TaskResource
 	return used, slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
-// stats returns the resource usage of the task's allocation.
-func (t *Task) stats(ctx context.Context) (*api.AllocResourceUsage, error) {
+// statsOf returns the resource usage of the task's allocation.
+func statsOf(ctx context.Context, t *Task) (*api.AllocResourceUsage, error) {
 	s := t.Server.in(t.Alloc.Namespace)
 	used, _, err := ask(ctx, s, fmt.Sprintf("get the statistics of allocation %q", t.Alloc.Name), 0, func(q *api.QueryOptions) (*api.AllocResourceUsage, *api.QueryMeta, error) {
 		used, err := s.API.Allocations().Stats(t.alloc(), q)

@@ -28,31 +28,25 @@ const (
 // minID is the minimum length of an allocation ID prefix, as in Nomad.
 const minID = 2
 
-// taskNames returns the names of the task, shortest first.
-func (t *Task) taskNames() []string { return t.taskNamesIn(t.Job()) }
-
-// taskNamesIn returns the names of the task with this name of its job.
-func (t *Task) taskNamesIn(job string) []string {
+// taskNames returns the names of the task with this name of its job, shortest first.
+func (t *Task) taskNames(job string) []string {
 	if t.Name == "" {
 		return nil
 	}
 	return append(event.TaskNames(job, t.Alloc.TaskGroup, t.Index, t.Name), t.Alloc.Name+"/"+t.Name)
 }
 
-// groupNames returns the names of the task's allocation.
-func (t *Task) groupNames() []string { return t.groupNamesIn(t.Job()) }
-
-// groupNamesIn returns the names of the task's allocation with this name of its job.
-func (t *Task) groupNamesIn(job string) []string {
+// groupNames returns the names of the task's allocation with this name of its job.
+func (t *Task) groupNames(job string) []string {
 	return append(event.GroupNames(job, t.Alloc.TaskGroup, t.Index), t.Alloc.Name)
 }
 
 // rank returns how a target matches the task.
 func (t *Task) rank(target string) rank {
 	switch {
-	case slices.Contains(t.taskNames(), target):
+	case slices.Contains(t.taskNames(t.Job()), target):
 		return byTask
-	case slices.Contains(t.groupNames(), target):
+	case slices.Contains(t.groupNames(t.Job()), target):
 		return byGroup
 	case t.Job() == target:
 		return byJob
@@ -70,7 +64,7 @@ func (t *Task) rank(target string) rank {
 func (t *Task) hasBareName(target string) bool {
 	id := t.Alloc.JobID
 	return t.Job() != id && (id == target || launches(target, id) ||
-		slices.Contains(t.taskNamesIn(id), target) || slices.Contains(t.groupNamesIn(id), target))
+		slices.Contains(t.taskNames(id), target) || slices.Contains(t.groupNames(id), target))
 }
 
 func (t *Task) hasID(target string) bool {
@@ -154,13 +148,6 @@ func launches(job, launched string) bool {
 	return strings.HasPrefix(launched, job+"/dispatch-") || strings.HasPrefix(launched, job+"/periodic-")
 }
 
-// Running reports whether commands can run in the task.
-func (t *Task) Running() bool { return t.State.State == "running" }
-
-// Halted reports whether a user has stopped the task alone, so that it can be
-// started.
-func (t *Task) Halted() bool { return t.State.State == "pending" && event.Halted(t.State.Events) }
-
 // Pick returns the only running task that a target matches. The error is an
 // *UnknownError if it matches none.
 func Pick(tasks []*Task, target string) (*Task, error) {
@@ -189,14 +176,14 @@ func Labels(tasks []*Task) map[*Task]string {
 	count := make(map[string]int)
 	for _, t := range tasks {
 		if !t.Replaced() {
-			for _, name := range t.taskNames() {
+			for _, name := range t.taskNames(t.Job()) {
 				count[name]++
 			}
 		}
 	}
 	labels := make(map[*Task]string, len(tasks))
 	for _, t := range tasks {
-		names := t.taskNames()
+		names := t.taskNames(t.Job())
 		i := slices.IndexFunc(names, func(name string) bool { return count[name] <= 1 })
 		switch {
 		case i >= 0:
@@ -216,7 +203,7 @@ func Targets(tasks []*Task, prefix string) []string {
 	if len(short) > 0 {
 		return short
 	}
-	return startingWith(prefix, tasks, func(t *Task) []string { return append(t.taskNames(), t.groupNames()...) })
+	return startingWith(prefix, tasks, func(t *Task) []string { return append(t.taskNames(t.Job()), t.groupNames(t.Job())...) })
 }
 
 // Jobs returns the jobs with tasks whose ID starts with a prefix.
@@ -252,7 +239,7 @@ func nearest(word string, tasks []*Task) string {
 	best, distance := "", min(len(word), max(2, len(word)/3)+1)
 	names := Targets(tasks, "")
 	for _, t := range tasks {
-		names = append(names, t.taskNames()...)
+		names = append(names, t.taskNames(t.Job())...)
 	}
 	for _, target := range names {
 		d := levenshtein.Distance(strings.ToLower(word), strings.ToLower(target), nil)

@@ -2,6 +2,7 @@ package client
 
 import (
 	"cmp"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,6 +28,20 @@ func (j *Job) Name() string { return event.JobName(j.Key()) }
 // Is reports whether a canonical job is a version of the job.
 func (j *Job) Is(version *api.Job) bool {
 	return j.Key() == j.Server.Key(*version.Namespace, *version.ID)
+}
+
+// Log is the part of a task's output to read.
+type Log struct {
+	Stream event.Stream
+	Tail   int       // number of last lines; negative: all that is kept
+	Since  time.Time // not for a server, which keeps no times; zero: all
+}
+
+// Output is an output that is read. Time returns when the output of the latest Read
+// was read from the task or, from a server, has arrived.
+type Output interface {
+	io.ReadCloser
+	Time() time.Time
 }
 
 // Task is a task of an allocation.
@@ -131,6 +146,13 @@ func (t *Task) ExitCode() *int {
 	}
 	return nil
 }
+
+// Running reports whether commands can run in the task.
+func (t *Task) Running() bool { return t.State.State == "running" }
+
+// Halted reports whether a user has stopped the task alone, so that it can be
+// started.
+func (t *Task) Halted() bool { return t.State.State == "pending" && event.Halted(t.State.Events) }
 
 // Ran returns how long the task has run until it ended, or until now.
 func (t *Task) Ran(now time.Time) time.Duration {

@@ -67,7 +67,7 @@ func (l *Logs) begin(ctx context.Context, o *outputs, t *client.Task, alloc *eve
 		from := client.Position{}
 		if l.Tail >= 0 {
 			var err error
-			if from, err = t.Back(ctx, stream.String(), l.Tail); err != nil {
+			if from, err = (client.LogFiles{Task: t, Stream: stream}).Back(ctx, l.Tail); err != nil {
 				from = client.Position{End: true} // reading reports the error
 			}
 		}

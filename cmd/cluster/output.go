@@ -142,7 +142,7 @@ func (o *outputs) follow(ctx context.Context, out *output) {
 
 // read shows new output, and reports whether to read again.
 func (o *outputs) read(ctx context.Context, out *output, follow bool) bool {
-	at, err := out.task.Read(ctx, out.stream.String(), out.at, follow, func(piece []byte) error {
+	at, err := client.LogFiles{Task: out.task, Stream: out.stream}.Read(ctx, out.at, follow, func(piece []byte) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

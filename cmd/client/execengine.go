@@ -22,11 +22,11 @@ import (
 // stdinPiece limits the input in one message, in bytes.
 const stdinPiece = 32 << 10
 
-// execEngine runs a command in a task of an engine of this machine. It replaces
+// execInEngine runs a command in a task of an engine of this machine. It replaces
 // Allocations().Exec of Nomad's client, which spends most of its time decoding
 // JSON, and sends input in pieces of 2 KiB.
-func (t *Task) execEngine(ctx context.Context, s Session) (int, error) {
-	conn, err := t.openExec(ctx, s)
+func execInEngine(ctx context.Context, t *Task, s Session) (int, error) {
+	conn, err := openExec(ctx, t, s)
 	if err != nil {
 		return 0, err
 	}
@@ -64,7 +64,7 @@ func (t *Task) execEngine(ctx context.Context, s Session) (int, error) {
 }
 
 // openExec opens the connection of a session.
-func (t *Task) openExec(ctx context.Context, s Session) (*websocket.Conn, error) {
+func openExec(ctx context.Context, t *Task, s Session) (*websocket.Conn, error) {
 	q := url.Values{"namespace": {t.Alloc.Namespace}, "task": {t.Name}, "tty": {strconv.FormatBool(s.Tty)}}
 	where := url.URL{Scheme: "ws", Host: "127.0.0.1", Path: "/v1/client/allocation/" + t.Alloc.ID + "/exec"}
 	if s.Action != "" {
