@@ -73,6 +73,12 @@ func (a *allocation) events(s *api.AllocationListStub, retry time.Duration) (all
 	return all
 }
 
+// reported is what was published of the services and checks of an allocation.
+type reported struct {
+	services map[string]event.Service // by ID
+	checks   map[string]event.Check   // by ID
+}
+
 // task is the published state of a task.
 type task struct {
 	state  event.TaskState

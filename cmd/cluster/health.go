@@ -12,12 +12,6 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// reported is what was published of the services and checks of an allocation.
-type reported struct {
-	services map[string]event.Service // by ID
-	checks   map[string]event.Check   // by ID
-}
-
 // Inspect publishes what has changed about the services and checks of allocations,
 // and reports whether they have any. No blocking query waits for the results of
 // checks, and nothing but a screen shows them, so that Follow does not ask for them.
