@@ -7,6 +7,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 )
 
 // member is a name in a file, with its value: an expression, or what is in a
@@ -82,4 +84,12 @@ func inside(expr hcl.Expression) (list []member, ok bool) {
 		list = append(list, member{name: name, at: p.Key.Range(), expr: p.Value})
 	}
 	return list, true
+}
+
+func textOf(val cty.Value) (string, bool) {
+	val, err := convert.Convert(val, cty.String)
+	if err != nil || val.IsNull() || !val.IsKnown() {
+		return "", false
+	}
+	return val.AsString(), true
 }

@@ -6,13 +6,11 @@ package settings
 import (
 	"cmp"
 	"net/netip"
-	"strconv"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
 
 	"taskrun/jobspec"
-	"taskrun/jobspec/diagnostic"
 )
 
 // File is a configuration file.
@@ -75,19 +73,6 @@ type place struct {
 	at   hcl.Range
 }
 
-// Read reads configuration files. Of a setting in several files the last one
-// counts; maps are merged. Drivers are those that have options. The settings are
-// usable if the diagnostics have no errors.
-func Read(files []File, drivers []string) (Settings, []Unheeded, jobspec.Diagnostics) {
-	r := &reader{drivers: drivers, told: map[string]bool{}}
-	for _, f := range files {
-		r.read(f)
-	}
-	r.checkAddress()
-	r.checkPorts()
-	return r.settings, r.unheeded, jobspec.DiagnosticsOf(r.diags, nil)
-}
-
 // defaultAddress is where an agent listens if no file says otherwise.
 const defaultAddress = "127.0.0.1"
 
@@ -111,29 +96,5 @@ func (s *Settings) host() string {
 	return host
 }
 
-// checkAddress refuses addresses that other machines could reach.
-func (r *reader) checkAddress() {
-	p := cmp.Or(r.settings.http, r.settings.bind)
-	if p.text == "" {
-		return
-	}
-	at, err := netip.ParseAddr(r.settings.host())
-	switch {
-	case err != nil:
-		r.refuse(p.at, "invalid address "+strconv.Quote(p.text), "the agent listens at one IP address", "write "+defaultAddress)
-	case !at.IsLoopback():
-		r.refuse(p.at, "the agent cannot listen at "+p.text, "other machines could start processes here", "write "+defaultAddress+", or put a proxy with authentication in front of it")
-	}
-}
-
 // maxPort is the highest port.
 const maxPort = 65535
-
-// checkPorts checks the range of dynamic ports.
-func (r *reader) checkPorts() {
-	c := &r.settings.Client
-	if c.MinPort > 0 && c.MaxPort > 0 && c.MinPort > c.MaxPort {
-		r.diags = append(r.diags, diagnostic.Error(r.portsAt, "the range of dynamic ports is empty",
-			"min_dynamic_port is greater than max_dynamic_port", "swap the two"))
-	}
-}

@@ -84,12 +84,6 @@ var unheededBelow = map[string][]string{
 	},
 }
 
-// reasons says why settings have no effect that users rely on for their safety.
-var reasons = map[string]string{
-	"acl": "there are no ACLs; the port requires one token",
-	"tls": "the port speaks plain HTTP, to programs of this machine only",
-}
-
 func text(of func(*Settings) *string) setter {
 	return func(r *reader, m member) {
 		if text, ok := r.text(m); ok {

@@ -2,9 +2,7 @@ package settings
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
@@ -14,11 +12,7 @@ import (
 
 	"taskrun/jobspec"
 	"taskrun/jobspec/diagnostic"
-	"taskrun/jobspec/syntax"
 )
-
-// maxTokens limits the size of a file.
-const maxTokens = 100_000
 
 // reader reads files, one after the other, into settings.
 type reader struct {
@@ -34,63 +28,10 @@ func (r *reader) refuse(at hcl.Range, summary, detail, remedy string) {
 	r.diags = append(r.diags, diagnostic.Error(at, summary, detail, remedy))
 }
 
-func (r *reader) read(f File) {
-	if syntax.IsJSON(f.Text) {
-		if diags := syntax.CheckNesting(f.Text, f.Name, maxTokens); diags.HasErrors() {
-			r.diags = append(r.diags, diags...)
-			return
-		}
-	}
-	body, diags := syntax.Parse(f.Text, f.Name)
-	if diags.HasErrors() {
-		r.diags = append(r.diags, diags...)
-		return
-	}
-	r.readPlugins(f, body)
-	list, diags := membersOf(body)
-	r.diags = append(r.diags, diags...)
-	r.walk("", list)
-}
-
-// readPlugins keeps the plugin blocks of drivers.
-func (r *reader) readPlugins(f File, body hcl.Body) {
-	content, _, _ := body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: pluginKey, LabelNames: []string{"name"}}}})
-	for _, b := range content.Blocks {
-		if !slices.Contains(r.drivers, b.Labels[0]) {
-			r.unheed(pluginKey+"."+b.Labels[0], b.DefRange)
-			continue
-		}
-		r.settings.Plugins = append(r.settings.Plugins, Plugin{File: f.Name, Block: b})
-	}
-}
-
-// walk reads members whose names are below a path.
-func (r *reader) walk(path string, list []member) {
-	for _, m := range list {
-		name := strings.TrimPrefix(path+"."+m.name, ".")
-		set, known := table[name]
-		switch {
-		case known && set != nil:
-			set(r, m)
-		case known:
-			r.into(name, m)
-		case name == pluginKey: // see readPlugins
-		case slices.Contains(unheededBelow[path], m.name):
-			r.unheed(name, m.at)
-		default:
-			r.unknown(path, m)
-		}
-	}
-}
-
-// into reads what is in a block.
-func (r *reader) into(name string, m member) {
-	list, ok := m.members()
-	if !ok {
-		r.refuse(m.at, strconv.Quote(m.name)+" must be a block", "", "write "+m.name+" { … }")
-		return
-	}
-	r.walk(name, list)
+// reasons says why settings have no effect that users rely on for their safety.
+var reasons = map[string]string{
+	"acl": "there are no ACLs; the port requires one token",
+	"tls": "the port speaks plain HTTP, to programs of this machine only",
 }
 
 func (r *reader) unheed(name string, at hcl.Range) {
@@ -98,29 +39,6 @@ func (r *reader) unheed(name string, at hcl.Range) {
 		r.told[name] = true
 		r.unheeded = append(r.unheeded, Unheeded{Name: name, At: jobspec.RangeOf(at), Why: reasons[name]})
 	}
-}
-
-func (r *reader) unknown(path string, m member) {
-	known := slices.Clone(unheededBelow[path])
-	for name := range table {
-		if below, ok := strings.CutPrefix(name, path+"."); path == "" || ok {
-			if path == "" {
-				below = name
-			}
-			if !strings.Contains(below, ".") {
-				known = append(known, below)
-			}
-		}
-	}
-	detail := "the configuration of a Nomad agent has no such key"
-	if path != "" {
-		detail = fmt.Sprintf("the block %s of a Nomad agent's configuration has no such key", path)
-	}
-	remedy := diagnostic.DidYouMean(m.name, known)
-	if remedy == "" {
-		remedy = "delete it"
-	}
-	r.refuse(m.at, "unknown key "+strconv.Quote(m.name), detail, remedy)
 }
 
 // value evaluates a member as a type, and reports whether it has such a value.
@@ -148,14 +66,6 @@ func (r *reader) value(m member, want cty.Type, kind string) (cty.Value, bool) {
 func (r *reader) text(m member) (string, bool) {
 	val, ok := r.value(m, cty.String, "a string")
 	if !ok {
-		return "", false
-	}
-	return val.AsString(), true
-}
-
-func textOf(val cty.Value) (string, bool) {
-	val, err := convert.Convert(val, cty.String)
-	if err != nil || val.IsNull() || !val.IsKnown() {
 		return "", false
 	}
 	return val.AsString(), true
