@@ -32,22 +32,6 @@ const (
 	grace = 2 * time.Second // real time in which a function must end after its context
 )
 
-// LimitError is the cause of the end of a context whose virtual time is up.
-type LimitError struct{ Limit time.Duration }
-
-func (e *LimitError) Error() string {
-	return fmt.Sprintf("not over after %v of virtual time", e.Limit)
-}
-
-// PanicError is a panic of the function. A panic of another goroutine of the bubble
-// ends the process, as everywhere.
-type PanicError struct {
-	Value any
-	Stack []byte
-}
-
-func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
-
 // mu lets one function run at a time. spoiled is why there can be no other one in
 // this process.
 var (
@@ -101,7 +85,7 @@ func (b *bubble) enter(t *testing.T) (err error) {
 		if v == nil {
 			return
 		}
-		if left := b.goroutines(); len(left) > 0 {
+		if left := goroutinesOf(b.id.Load()); len(left) > 0 {
 			err = &LeftoverError{Goroutines: left, Err: err}
 		} else {
 			err = fmt.Errorf("cannot enter virtual time: %v", v)
@@ -172,8 +156,8 @@ func (b *bubble) watch(patience time.Duration) (ended bool, err error) {
 			if enough == nil && clock.Sub(Begin) > b.limit {
 				enough = time.After(grace)
 			}
-			if stuck := dog.look(clock, b.goroutines); stuck != nil {
-				return false, stuck
+			if stuck := dog.look(clock, func() []Goroutine { return goroutinesOf(b.id.Load()) }); stuck != nil {
+				return false, &StalledError{After: clock.Sub(Begin), Goroutines: stuck}
 			}
 		}
 	}

@@ -61,9 +61,9 @@ func current() int64 {
 	return id
 }
 
-// goroutines returns the goroutines of the bubble, except that of the runtime that
-// moves the clock.
-func (b *bubble) goroutines() []Goroutine {
+// goroutinesOf returns the goroutines of the bubble with a number, except that of the
+// runtime that moves the clock.
+func goroutinesOf(bubble int64) []Goroutine {
 	buf := make([]byte, 1<<20)
 	n := runtime.Stack(buf, true)
 	for n == len(buf) && n < 1<<26 {
@@ -72,7 +72,7 @@ func (b *bubble) goroutines() []Goroutine {
 	}
 	var list []Goroutine
 	for stack := range bytes.SplitSeq(buf[:n], []byte("\n\n")) {
-		if g, id := parse(string(stack)); id != 0 && id == b.id.Load() && !strings.HasPrefix(g.State, "synctest.Run") {
+		if g, id := parse(string(stack)); id != 0 && id == bubble && !strings.HasPrefix(g.State, "synctest.Run") {
 			list = append(list, g)
 		}
 	}
