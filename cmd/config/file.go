@@ -2,7 +2,6 @@ package config
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -45,23 +44,6 @@ func Find(env func(string) string) (string, error) {
 	}
 	return "", fmt.Errorf("cannot choose a config file: there are %s", strings.Join(found, " and "))
 }
-
-// file is the content of a config file.
-type file struct {
-	path    string
-	places  bool // positions in it are known
-	values  map[string]value
-	plugins []*hcl.Block // in the order of the file
-}
-
-// value is the value of a flag in a file.
-type value struct {
-	texts  []string
-	origin string // where it was set
-}
-
-// pluginKey is the only key of a config file that is not a flag.
-const pluginKey = "plugin"
 
 // readFile reads a config file: keys as attributes, and plugin blocks. An empty
 // path is an empty file.
@@ -134,9 +116,3 @@ func (f *file) text() ([]byte, error) {
 	}
 	return nil, fmt.Errorf("cannot read config file %q: %w", f.path, err)
 }
-
-// Errors of values that no flag accepts.
-var (
-	errNoValue = errors.New("it has no value")
-	errTable   = errors.New(`a table is not understood; write a list such as ["name=value"]`)
-)

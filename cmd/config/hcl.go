@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,12 +15,32 @@ import (
 	"taskrun/jobspec/diagnostic"
 )
 
+// file is the content of a config file.
+type file struct {
+	path    string
+	places  bool // positions in it are known
+	values  map[string]value
+	plugins []*hcl.Block // in the order of the file
+}
+
+// value is the value of a flag in a file.
+type value struct {
+	texts  []string
+	origin string // where it was set
+}
+
 // inOrder returns attributes in the order of their file.
 func inOrder(attributes hcl.Attributes) []*hcl.Attribute {
 	return slices.SortedFunc(maps.Values(attributes), func(a, b *hcl.Attribute) int {
 		return cmp.Compare(a.Range.Start.Byte, b.Range.Start.Byte)
 	})
 }
+
+// Errors of values that no flag accepts.
+var (
+	errNoValue = errors.New("it has no value")
+	errTable   = errors.New(`a table is not understood; write a list such as ["name=value"]`)
+)
 
 // texts returns a value as the texts that would be given to its flag.
 func texts(val cty.Value) ([]string, error) {

@@ -33,6 +33,9 @@ func (p *Plugin) At(option string) string {
 // Schemas are the options of drivers by name, nil for a driver without any.
 type Schemas map[string]hcldec.Spec
 
+// pluginKey is the only key of a config file that is not a flag.
+const pluginKey = "plugin"
+
 // Schemas of a plugin block and its body; see
 // https://developer.hashicorp.com/nomad/docs/configuration/plugin.
 var (
