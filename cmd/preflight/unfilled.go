@@ -118,11 +118,3 @@ func blockOf(n stub.Need) string {
 	}
 	return fmt.Sprintf("of %s %q ", n.Kind, n.Label)
 }
-
-// sourceOf returns the source of a volume for the first allocation.
-func sourceOf(v *api.VolumeRequest) string {
-	if v.PerAlloc {
-		return v.Source + "[0]"
-	}
-	return v.Source
-}

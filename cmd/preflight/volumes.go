@@ -63,6 +63,14 @@ func (c *Case) eachUnknown(j *api.Job, f func(v *api.VolumeRequest, source strin
 	}
 }
 
+// sourceOf returns the source of a volume for the first allocation.
+func sourceOf(v *api.VolumeRequest) string {
+	if v.PerAlloc {
+		return v.Source + "[0]"
+	}
+	return v.Source
+}
+
 func isMounted(g *api.TaskGroup, volume string) bool {
 	return slices.ContainsFunc(g.Tasks, func(t *api.Task) bool {
 		return slices.ContainsFunc(t.VolumeMounts, func(m *api.VolumeMount) bool {
