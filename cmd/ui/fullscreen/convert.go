@@ -57,10 +57,10 @@ var colors = map[screen.Color]tcell.Color{
 	screen.BrightCyan: tcell.ColorAqua, screen.BrightMagenta: tcell.ColorFuchsia, screen.BrightBlue: tcell.ColorBlue,
 }
 
-// style returns a style as the library has it.
-func (t *Terminal) style(s screen.Style) tcell.Style {
+// styleOf returns a style as the library has it, with or without its color.
+func styleOf(s screen.Style, color bool) tcell.Style {
 	style := tcell.StyleDefault.Bold(s.Bold).Dim(s.Faint).Reverse(s.Reverse).Underline(s.Underlined)
-	if c, ok := colors[s.Color]; ok && t.color {
+	if c, ok := colors[s.Color]; ok && color {
 		style = style.Foreground(c)
 	}
 	return style

@@ -145,7 +145,7 @@ func (t *Terminal) Draw(lines []screen.Line) {
 		x := 0
 		if y < len(lines) {
 			for _, s := range lines[y] {
-				style := t.style(s.Style)
+				style := styleOf(s.Style, t.color)
 				for text := s.Text; text != "" && x < width; {
 					rest, n := t.screen.Put(x, y, text, style)
 					if len(rest) == len(text) {
