@@ -8,6 +8,12 @@ import (
 	"taskrun/cmd/ui"
 )
 
+// Sequences that erase the current line, and also everything below it.
+const (
+	eraseLine  = "\r\x1b[K"
+	eraseBelow = "\r\x1b[J"
+)
+
 // patience is how long a message waits for a terminal that takes no output.
 const patience = 100 * time.Millisecond
 

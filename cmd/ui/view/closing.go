@@ -23,9 +23,6 @@ type closing struct {
 	result Result
 }
 
-// widthOfLogs limits lines if there is no terminal.
-const widthOfLogs = 240
-
 func newClosing(p *printer, r Result) *closing {
 	c := &closing{p.common, p.labels, widthOfLogs, p.streams.Narrow(), r}
 	if p.streams.ErrTerm {

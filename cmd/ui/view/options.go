@@ -76,6 +76,9 @@ func (c *common) hides(e event.Event) bool {
 	return c.Shows != nil && e.Alloc != nil && !c.Shows(e.Alloc, e.Task)
 }
 
+// widthOfLogs limits lines if there is no terminal.
+const widthOfLogs = 240
+
 // lastOutput returns the last lines of a task's output.
 func (c *common) lastOutput(allocID, task string) []string {
 	return c.tails.last(allocID, task, outcome.LastLines, widthOfLogs)

@@ -7,12 +7,6 @@ import (
 	"taskrun/cmd/ui"
 )
 
-// Sequences that erase the current line, and also everything below it.
-const (
-	eraseLine  = "\r\x1b[K"
-	eraseBelow = "\r\x1b[J"
-)
-
 // screenBuffer is the size of the output buffer, in bytes.
 const screenBuffer = 256 << 10
 
