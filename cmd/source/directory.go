@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -67,10 +66,7 @@ type Directory struct {
 	bus       event.Bus
 	histories []*grown
 	past      []event.Event // loaded but not published yet
-	mu        sync.Mutex    // guards outputs, unread and told
-	outputs   map[outputKey]*output
-	unread    map[outputKey]bool // outputs that may have grown since they were read
-	told      bool               // the engine announces which outputs grow
+	outputs   outputs
 	wake      chan struct{}
 	atEnd     bool // outputs start at their current end
 	pieces    *event.Pieces
@@ -82,8 +78,8 @@ type Directory struct {
 func NewDirectory(s *client.Server, self *client.Self) *Directory {
 	return &Directory{
 		Server: s, Self: self, IDs: slices.Sorted(maps.Keys(self.Runs)),
-		outputs: map[outputKey]*output{}, unread: map[outputKey]bool{},
-		wake: make(chan struct{}, 1), pieces: event.NewPieces(maxPieces), buf: make([]byte, pieceSize),
+		outputs: outputs{open: map[outputKey]*output{}, unread: map[outputKey]bool{}},
+		wake:    make(chan struct{}, 1), pieces: event.NewPieces(maxPieces), buf: make([]byte, pieceSize),
 	}
 }
 
@@ -197,164 +193,6 @@ func (d *Directory) concerned() []string {
 
 // Subscribe returns the events that Follow publishes.
 func (d *Directory) Subscribe(output bool) *event.Subscription { return d.bus.Subscribe(output) }
-
-// Began returns the time of the first event, or now if there is none yet.
-func (d *Directory) Began() (time.Time, error) {
-	err := d.load()
-	if err != nil || len(d.past) == 0 {
-		return time.Now(), err
-	}
-	return d.past[0].Time, nil
-}
-
-// Past returns the past events. Follow publishes output from now on.
-func (d *Directory) Past(context.Context) ([]event.Event, error) {
-	err := d.load()
-	past := d.past
-	d.past, d.atEnd = nil, true
-	for _, e := range past {
-		d.prepare(e)
-	}
-	d.atEnd = false
-	return past, err
-}
-
-// load reads the events since the last call.
-func (d *Directory) load() (err error) {
-	if d.Detail > Events {
-		return nil
-	}
-	if d.histories == nil {
-		for _, job := range d.IDs {
-			h, err := openHistory(d.Self.Runs[job])
-			if err != nil {
-				return err
-			}
-			d.histories = append(d.histories, h)
-		}
-	}
-	var events []event.Event
-	for _, h := range d.histories {
-		more, failure := h.next()
-		events, err = append(events, more...), errors.Join(err, failure)
-	}
-	slices.SortStableFunc(events, func(a, b event.Event) int { return a.Time.Compare(b.Time) })
-	d.past = append(d.past, events...)
-	return err
-}
-
-// publish publishes the loaded events, each one after the earlier output of its
-// task.
-func (d *Directory) publish() {
-	for _, e := range d.past {
-		d.prepare(e)
-		d.bus.PublishAt(e.Time, e.Alloc, e.Task, e.Body)
-	}
-	d.past = nil
-}
-
-// Follow publishes events until the run has ended. If the engine was killed and does
-// not come back, the error is client.ErrGone.
-func (d *Directory) Follow(ctx context.Context) error {
-	defer d.bus.Close()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	d.stopped = ctx.Done()
-	if err := d.load(); err != nil {
-		return err
-	}
-	d.publish()
-	following := make(chan error, 1)
-	go func() { following <- d.followEngines(ctx) }()
-	for {
-		select {
-		case <-d.wake:
-			if err := d.pump(); err != nil {
-				cancel()
-				<-following //nolint:errcheck // the other error came first
-				return err
-			}
-		case err := <-following:
-			if err == nil {
-				err = d.openMissed()
-			}
-			if err != nil {
-				return err
-			}
-			return d.pumpAll()
-		}
-	}
-}
-
-// Close closes all files.
-func (d *Directory) Close() {
-	for _, h := range d.histories {
-		h.file.Close()
-	}
-	for _, o := range d.outputs {
-		o.close()
-	}
-}
-
-// pump publishes new events and output: a limited piece of each output, so that
-// none delays the others. It reads only those that may have grown: looking at all of
-// thousands of outputs whenever one grows would take a third of a core.
-func (d *Directory) pump() error {
-	d.mu.Lock()
-	keys := slices.SortedFunc(maps.Keys(d.unread), outputKey.compare)
-	if d.told {
-		clear(d.unread)
-	}
-	d.mu.Unlock()
-	for _, key := range keys {
-		more, err := d.read(key, maxPieces)
-		if err != nil {
-			return err
-		}
-		if more {
-			d.grew(key)
-		}
-	}
-	err := d.load()
-	d.publish()
-	return err
-}
-
-// pumpAll publishes the rest after the end of the run.
-func (d *Directory) pumpAll() error {
-	for {
-		if err := d.pump(); err != nil {
-			return err
-		}
-		select {
-		case <-d.wake:
-		default:
-			return nil
-		}
-	}
-}
-
-// grew makes the next pump read an output.
-func (d *Directory) grew(key outputKey) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.outputs[key] != nil { // else open does it
-		d.unread[key] = true
-	}
-	d.alert()
-}
-
-// tells says whether the engine announces which outputs grow. Until then each pump
-// reads all of them: an engine limits its connections, and this one may fail.
-func (d *Directory) tells(told bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.told = told
-	for key := range d.outputs {
-		d.unread[key] = true
-	}
-	d.alert()
-}
 
 // alert wakes Follow to look for events and output.
 func (d *Directory) alert() {

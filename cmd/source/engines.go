@@ -31,7 +31,7 @@ func (d *Directory) followEngines(ctx context.Context) error {
 		case !back:
 			return client.ErrGone
 		}
-		d.hold() // the dead engine may not have announced all output
+		d.outputs.hold() // the dead engine may not have announced all output
 		d.alert()
 	}
 }
@@ -62,7 +62,11 @@ func (d *Directory) followEngine(ctx context.Context) (ended bool) {
 			return
 		}
 		d.Server.FollowTasksOf(ctx, d.Alloc, func(tasks []*client.Task) {
-			d.openStarted(tasks)
+			for _, t := range tasks {
+				if t.Started() {
+					d.openWanted(t, t.EventAlloc())
+				}
+			}
 			d.alert()
 		})
 	})
@@ -88,4 +92,27 @@ func (d *Directory) onlyEnded(jobs []*api.JobListStub) bool {
 		}
 	}
 	return d.Only != nil && (others || d.Self.Agent)
+}
+
+// askTime is the pause before an engine that does not announce outputs is asked
+// again to do so.
+const askTime = time.Second
+
+// followOutputs reads outputs whenever the engine says that they have grown, until ctx
+// ends. Without an answer it asks again after a while; until then it reads all of them.
+func (d *Directory) followOutputs(ctx context.Context) {
+	for ctx.Err() == nil {
+		d.Server.FollowOutputs(ctx, d.Alloc, func() { d.tells(true) }, d.grown)
+		d.tells(false)
+		select {
+		case <-time.After(askTime):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// tells says whether the engine announces which outputs grow.
+func (d *Directory) tells(told bool) {
+	d.outputs.tells(told)
+	d.alert()
 }
