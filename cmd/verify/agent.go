@@ -3,6 +3,7 @@ package verify
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -222,3 +223,17 @@ func Version(ctx context.Context, s *client.Server) (string, error) {
 	build, _ := self.Member.Tags["build"]
 	return cmp.Or(build, "of unknown version"), nil
 }
+
+// decode reads an object, of limited size, from a server.
+func decode(from io.Reader, into any) error {
+	text, err := io.ReadAll(io.LimitReader(from, maxAnswer+1))
+	if err == nil && len(text) > maxAnswer {
+		err = errors.New("the answer is too long")
+	}
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, into)
+}
+
+const maxAnswer = 4 << 20

@@ -27,5 +27,3 @@ func Align(a, b *Played) {
 		}
 	}
 }
-
-var streams = []string{"stdout", "stderr"}

@@ -39,12 +39,6 @@ func (c *collector) environment(ctx context.Context, alloc, task string) map[com
 	return nil
 }
 
-func (c *collector) info(ctx context.Context, alloc string) (*api.Allocation, error) {
-	q := &api.QueryOptions{Namespace: *c.Job.Namespace}
-	info, _, err := c.Server.API.Allocations().Info(alloc, q.WithContext(ctx))
-	return info, err
-}
-
 // limited keeps the beginning of what is written.
 type limited struct{ bytes.Buffer }
 

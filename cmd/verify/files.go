@@ -22,7 +22,6 @@ import (
 const (
 	maxFiles = 500
 	maxDepth = 8
-	maxFile  = 64 << 10 // of larger ones, the size is compared
 )
 
 // files adds the outputs of the tasks, and the files in the directory of an
@@ -45,17 +44,6 @@ func (c *collector) files(ctx context.Context, id string, a *compare.Alloc) {
 	for _, dir := range append([]string{"alloc"}, taskNames(a)...) {
 		w.walk(ctx, dir, 0)
 	}
-}
-
-// ownWords returns a replacer of what is an allocation's own.
-func ownWords(alloc *api.Allocation) *strings.Replacer {
-	var ports []int
-	if r := alloc.AllocatedResources; r != nil {
-		for _, p := range r.Shared.Ports {
-			ports = append(ports, p.Value)
-		}
-	}
-	return scrub.Own(alloc.ID, ports)
 }
 
 func taskNames(a *compare.Alloc) (names []string) {
@@ -148,8 +136,4 @@ func (c *collector) read(ctx context.Context, alloc *api.Allocation, path string
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, limit))
 	return text, err == nil
-}
-
-func (c *collector) query(ctx context.Context) *api.QueryOptions {
-	return (&api.QueryOptions{Namespace: *c.Job.Namespace}).WithContext(ctx)
 }

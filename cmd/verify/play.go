@@ -4,18 +4,13 @@ package verify
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"io"
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/cmd/client"
 	"taskrun/cmd/cluster"
 	"taskrun/cmd/report/compare"
 	"taskrun/cmd/source"
@@ -25,18 +20,6 @@ import (
 
 // Tolerance is for runs on different sides: how long something takes does not count.
 var Tolerance = compare.Options{Slack: 50 * time.Millisecond}
-
-// Side is where a job runs.
-type Side struct {
-	Server *client.Server
-	Job    *api.Job
-	EvalID string // of the registration; empty: the job was submitted otherwise
-	Hide   Hider
-	// Alone is true if there is one node, which runs nothing else: it will not have
-	// room later for what it has none for now.
-	Alone bool
-	Say   func(text string) // shows a notice
-}
 
 // UnplacedError says that Nomad has no place for an allocation.
 type UnplacedError struct{ Lines []string }
@@ -103,29 +86,6 @@ func (s *Side) unplaced(ctx context.Context) (lines []string) {
 	}
 	slices.Sort(lines)
 	return slices.Compact(lines)
-}
-
-// collector collects what is compared of a job.
-type collector struct {
-	Side
-	began   time.Time
-	builder *compare.Builder
-	reading sync.WaitGroup // of environments
-	stopped bool           // the job is being stopped
-
-	allocs map[string]*seen // by ID
-
-	mu sync.Mutex // for the environments
-}
-
-// seen is an allocation of the job.
-type seen struct {
-	values map[compare.Key]string
-	env    map[string]map[compare.Key]string // by task; nil: not read
-	asked  map[string]bool                   // tasks
-	// late is true if it was placed while the job was being stopped. The other side
-	// may have been quicker to stop.
-	late bool
 }
 
 // see adds an event.
@@ -209,19 +169,17 @@ func byEvents(t *compare.Task) {
 // ring is how many events of a task Nomad keeps.
 const ring = 10
 
-// answerTime limits the time of requests for what is not essential.
-const answerTime = 10 * time.Second
-
-// decode reads an object, of limited size, from a server.
-func decode(from io.Reader, into any) error {
-	text, err := io.ReadAll(io.LimitReader(from, maxAnswer+1))
-	if err == nil && len(text) > maxAnswer {
-		err = errors.New("the answer is too long")
+// checks adds the results of the checks of running allocations.
+func (c *collector) checks(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	for id, a := range c.allocs {
+		results, err := c.Server.API.Allocations().Checks(id, c.query(ctx))
+		if err != nil {
+			continue // it has ended
+		}
+		for _, r := range results {
+			a.values[compare.Key{Kind: compare.Check, Name: r.Service + "/" + r.Check}] = r.Status
+		}
 	}
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(text, into)
 }
-
-const maxAnswer = 4 << 20
