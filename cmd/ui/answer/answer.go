@@ -43,3 +43,16 @@ func write[T any](t To, kind string, items []T, quiet func(T) string, plain func
 	}
 	return out.Flush()
 }
+
+// paintOf returns the color of what was added, removed or changed.
+func paintOf(style *ui.Style, sign string) func(string) string {
+	switch sign {
+	case "+":
+		return style.Good
+	case "-":
+		return style.Bad
+	case "~":
+		return style.Waiting
+	}
+	return style.Quiet
+}

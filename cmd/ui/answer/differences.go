@@ -230,15 +230,7 @@ func (w differenceWriter) at(t time.Duration) string {
 
 // line writes a line in the color of its sign.
 func (w differenceWriter) line(sign, text string) {
-	paint := w.style.Quiet
-	switch strings.TrimSpace(sign) {
-	case "+":
-		paint = w.style.Good
-	case "-":
-		paint = w.style.Bad
-	case "~":
-		paint = w.style.Waiting
-	}
+	paint := paintOf(w.style, strings.TrimSpace(sign))
 	fmt.Fprintln(w.out, paint(strings.TrimRight(sign+" "+visible.String(text), " ")))
 }
 

@@ -42,3 +42,40 @@ func WriteDispatched(to To, job, child string) error {
 		fmt.Fprintln(out, visible.String(child))
 	})
 }
+
+// Copied is what was copied to or from a task.
+type Copied struct {
+	ui.Origin
+	From  string `json:"from"`
+	To    string `json:"to"`
+	Files int    `json:"files"`
+	Bytes int64  `json:"bytes"`
+}
+
+// WriteCopied reports what was copied.
+func WriteCopied(to To, c Copied) error {
+	return write(to, "copied", []Copied{c}, nil, func(out io.Writer) {
+		fmt.Fprintln(out, visible.String(fmt.Sprintf("copied %s to %s: %s, %d bytes", c.From, c.To, ui.Count(c.Files, "file"), c.Bytes)))
+	})
+}
+
+// Freed says what a cleanup has removed.
+type Freed struct {
+	Bytes      int64 `json:"freed_bytes"`
+	Containers int   `json:"removed_containers"`
+	Live       int   `json:"live_jobs"` // not removed, because they are running
+}
+
+// WriteFreed writes what was removed.
+func WriteFreed(to To, f Freed) error {
+	return write(to, "cleaned", []Freed{f}, nil, func(out io.Writer) {
+		fmt.Fprintf(out, "freed %.1f MiB", float64(f.Bytes)/(1<<20))
+		if f.Containers > 0 {
+			fmt.Fprintf(out, " and removed %s", ui.Count(f.Containers, "container"))
+		}
+		if f.Live > 0 {
+			fmt.Fprintf(out, "; left alone: %s that runs", ui.Count(f.Live, "job"))
+		}
+		fmt.Fprintln(out)
+	})
+}

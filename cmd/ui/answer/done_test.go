@@ -33,3 +33,32 @@ func TestDone(t *testing.T) {
 		t.Errorf("ui.JSON: %q", lines)
 	}
 }
+
+// A cleanup reports what it has removed, with sizes in MiB.
+func TestFreed(t *testing.T) {
+	t.Parallel()
+	for want, f := range map[string]Freed{
+		"freed 0.0 MiB\n":                              {},
+		"freed 1.5 MiB\n":                              {Bytes: 3 << 19},
+		"freed 2.0 MiB and removed 1 container\n":      {Bytes: 2 << 20, Containers: 1},
+		"freed 2.0 MiB and removed 3 containers\n":     {Bytes: 2 << 20, Containers: 3},
+		"freed 1.0 MiB; left alone: 1 job that runs\n": {Bytes: 1 << 20, Live: 1},
+	} {
+		streams, out, _ := ui.Test()
+		if err := WriteFreed(To{streams, ui.Plain, ui.ColorNever, begin}, f); err != nil || out.String() != want {
+			t.Errorf("%+v: %q, want %q; %v", f, out, want, err)
+		}
+	}
+	streams, out, _ := ui.Test()
+	f := Freed{Bytes: 7, Containers: 2, Live: 1}
+	if err := WriteFreed(To{streams, ui.Quiet, ui.ColorNever, begin}, f); err != nil || out.Len() > 0 {
+		t.Errorf("quiet: %q, %v", out, err)
+	}
+	if err := WriteFreed(To{streams, ui.JSON, ui.ColorNever, begin}, f); err != nil {
+		t.Error(err)
+	}
+	want := `{"type":"cleaned","time":"2026-03-14T12:00:00Z","freed_bytes":7,"removed_containers":2,"live_jobs":1}`
+	if got := strings.TrimSpace(out.String()); got != want {
+		t.Errorf("ui.JSON: %s", got)
+	}
+}

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -62,17 +63,12 @@ type planWriter struct {
 	style *ui.Style
 }
 
+// signs are those of the kinds of a difference.
+var signs = map[string]string{"Added": "+", "Deleted": "-", "Edited": "~"}
+
 func (w planWriter) line(depth int, kind, text string) {
-	sign, paint := " ", w.style.Quiet
-	switch kind {
-	case "Added":
-		sign, paint = "+", w.style.Good
-	case "Deleted":
-		sign, paint = "-", w.style.Bad
-	case "Edited":
-		sign, paint = "~", w.style.Waiting
-	}
-	fmt.Fprintln(w.out, paint(strings.Repeat("  ", depth)+sign+" "+visible.String(text)))
+	sign := cmp.Or(signs[kind], " ")
+	fmt.Fprintln(w.out, paintOf(w.style, sign)(strings.Repeat("  ", depth)+sign+" "+visible.String(text)))
 }
 
 func (w planWriter) job(d *api.JobDiff) {

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"io"
 	"strconv"
 	"time"
@@ -29,12 +30,12 @@ func WriteRuns(to To, runs []Run) error {
 	return write(to, "kept_run", runs, func(r Run) string { return r.Run }, func(out io.Writer) {
 		style, width := to.style(), to.Streams.TableWidth()
 		narrow := width > 0 && width < 80
-		table := ui.NewTable(style, 5, "ID", "JOB", "BEGAN", "OUTCOME", "REASON", "EXIT", "DURATION")
+		table, columns := ui.NewTable(style, 5, "ID", "JOB", "BEGAN", "OUTCOME", "REASON", "EXIT", "DURATION"), 5
 		if narrow {
-			table = ui.NewTable(style, 3, "ID", "JOB", "OUTCOME", "EXIT", "TIME")
+			table, columns = ui.NewTable(style, 3, "ID", "JOB", "OUTCOME", "EXIT", "TIME"), 2
 		}
 		for _, r := range runs {
-			began, exit, ran, reason := "-", "-", "-", r.Reason
+			began, exit, ran, reason := "-", "-", "-", cmp.Or(r.Note, r.Reason, "-")
 			if r.Began != nil {
 				began = ui.Brief(max(0, to.At.Sub(*r.Began))) + " ago"
 			}
@@ -44,23 +45,13 @@ func WriteRuns(to To, runs []Run) error {
 			if r.DurationMS != nil {
 				ran = ui.Brief(time.Duration(*r.DurationMS) * time.Millisecond)
 			}
-			if r.Note != "" {
-				reason = r.Note
-			}
-			if reason == "" {
-				reason = "-"
-			}
 			if narrow {
 				table.Add(r.paint(style), r.ID, r.Job, r.outcome(), exit, ran)
 			} else {
 				table.Add(r.paint(style), r.ID, r.Job, began, r.outcome(), reason, exit, ran)
 			}
 		}
-		if narrow {
-			ui.WriteLines(out, table.Fit(width, 2).Lines())
-			return
-		}
-		ui.WriteLines(out, table.Fit(width, 5).Lines())
+		ui.WriteLines(out, table.Fit(width, columns).Lines())
 	})
 }
 
@@ -85,4 +76,27 @@ func (r Run) paint(style *ui.Style) func(string) string {
 		return style.Waiting
 	}
 	return style.Bad
+}
+
+// Orphan is a process that was left behind when its run was killed.
+type Orphan struct {
+	Job     string `json:"job"` // "a, b" when the run had several
+	PID     int    `json:"pid"`
+	Command string `json:"command"`
+}
+
+// WriteOrphans writes such processes; in quiet mode, only their PIDs.
+func WriteOrphans(to To, orphans []Orphan) error {
+	pid := func(o Orphan) string { return strconv.Itoa(o.PID) }
+	return write(to, "orphan", orphans, pid, func(out io.Writer) {
+		if len(orphans) == 0 {
+			return
+		}
+		style := to.style()
+		table := ui.NewTable(style, 3, "JOB", "PID", "COMMAND")
+		for _, o := range orphans {
+			table.Add(style.Bad, o.Job, strconv.Itoa(o.PID), o.Command)
+		}
+		ui.WriteLines(out, table.Lines())
+	})
 }
