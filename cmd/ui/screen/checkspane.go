@@ -17,10 +17,6 @@ type checksPane struct {
 	tree    *tree
 }
 
-func (p *checksPane) title() string { return "Checks" }
-
-func (p *checksPane) bindings() []binding { return nil }
-
 // The statuses of checks, besides failure.
 const (
 	checkPasses  = "success"

@@ -20,13 +20,10 @@ type deploymentsPane struct {
 	dialog  *dialog
 }
 
-func (p *deploymentsPane) title() string { return "Deployments" }
-
-func (p *deploymentsPane) bindings() []binding {
-	return []binding{
-		{keys: []Key{"p"}, does: "promote", help: "promote the canaries of the latest deployment"},
-		{keys: []Key{"F"}, does: "fail", help: "fail the latest deployment; the job may go back to an earlier version"},
-	}
+// deploymentsBindings are the keys of the pane.
+var deploymentsBindings = []binding{
+	{keys: []Key{"p"}, does: "promote", help: "promote the canaries of the latest deployment"},
+	{keys: []Key{"F"}, does: "fail", help: "fail the latest deployment; the job may go back to an earlier version"},
 }
 
 func (p *deploymentsPane) lines(_, height int) []Line {

@@ -16,10 +16,6 @@ type eventsPane struct {
 	tree    *tree
 }
 
-func (p *eventsPane) title() string { return "Events" }
-
-func (p *eventsPane) bindings() []binding { return tailBindings }
-
 // happened is a mark of a task, or of the run.
 type happened struct {
 	trace.Mark

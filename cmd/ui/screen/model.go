@@ -59,11 +59,11 @@ func New(o Options) *Model {
 	h, t, d := &m.history, &m.tree, &m.dialog
 	m.tree = tree{run: h.run, focus: &m.focus, folded: map[string]bool{}, marked: map[Target]bool{}}
 	m.panes = []pane{ // in the order of their tabs, and of their keys 1, 2, …
-		&outputPane{output: &m.output, history: h, tree: t, dialog: d, colors: map[string]Color{}, follow: true, wrap: true},
-		&eventsPane{history: h, tree: t},
-		&checksPane{history: h, tree: t},
-		&deploymentsPane{history: h, tree: t, dialog: d},
-		&waterfallPane{history: h, span: 1},
+		{"Output", outputBindings, &outputPane{output: &m.output, history: h, tree: t, dialog: d, colors: map[string]Color{}, follow: true, wrap: true}},
+		{"Events", tailBindings, &eventsPane{history: h, tree: t}},
+		{"Checks", nil, &checksPane{history: h, tree: t}},
+		{"Deployments", deploymentsBindings, &deploymentsPane{history: h, tree: t, dialog: d}},
+		{"Waterfall", waterfallBindings, &waterfallPane{history: h, span: 1}},
 	}
 	return m
 }

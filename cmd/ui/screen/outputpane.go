@@ -43,17 +43,14 @@ const (
 	stderrOnly
 )
 
-func (p *outputPane) title() string { return "Output" }
-
-func (p *outputPane) bindings() []binding {
-	return []binding{
-		{keys: []Key{"f"}, does: "follow", help: "follow new output, or stay; G and End follow, too"},
-		{keys: []Key{"n", "N"}, name: "n N", help: "the next and the previous line that / has found"},
-		{keys: []Key{"&"}, does: "only", help: "show only lines with a word"},
-		{keys: []Key{"w"}, does: "wrap", help: "wrap long lines, or cut them"},
-		{keys: []Key{"t"}, does: "times", help: "show the time of each line"},
-		{keys: []Key{"o"}, does: "stream", help: "show stdout, stderr or both"},
-	}
+// outputBindings are the keys of the pane.
+var outputBindings = []binding{
+	{keys: []Key{"f"}, does: "follow", help: "follow new output, or stay; G and End follow, too"},
+	{keys: []Key{"n", "N"}, name: "n N", help: "the next and the previous line that / has found"},
+	{keys: []Key{"&"}, does: "only", help: "show only lines with a word"},
+	{keys: []Key{"w"}, does: "wrap", help: "wrap long lines, or cut them"},
+	{keys: []Key{"t"}, does: "times", help: "show the time of each line"},
+	{keys: []Key{"o"}, does: "stream", help: "show stdout, stderr or both"},
 }
 
 // detail says what is shown, beside the tabs.

@@ -4,17 +4,19 @@ package screen
 // something has changed, so a pane keeps only how it is looked at: what is scrolled,
 // sorted, searched. To add a pane, write it in a file of its own and add it to
 // New.
-type pane interface {
-	// title returns the name of the pane for its tab: one word.
-	title() string
+type pane struct {
+	title    string    // for its tab: one word
+	bindings []binding // its keys, for the bottom line and the help
+	content
+}
+
+type content interface {
 	// lines returns what the pane shows in a space: at most height lines, of any
 	// width. The Model cuts and fills them. Untrusted text goes through Text.
 	lines(width, height int) []Line
 	// key handles a key while the pane has the focus, and reports whether it did. Keys
 	// that it does not handle are those of the Model, see globalBindings.
 	key(k Key) (handled bool)
-	// bindings are the keys of the pane, for the bottom line and the help.
-	bindings() []binding
 }
 
 // scroller is the part of a list that a pane shows. The zero value shows its beginning.

@@ -45,7 +45,7 @@ func (m *Model) areas() areas {
 
 // Moves reports whether the picture changes every second although nothing happens.
 func (m *Model) Moves() bool {
-	_, moves := m.panes[m.at].(*waterfallPane)
+	_, moves := m.panes[m.at].content.(*waterfallPane)
 	return moves && m.history.ended == "" && m.help == nil && m.areas().pane.height > 0
 }
 
@@ -170,7 +170,7 @@ func (m *Model) long() bool {
 // panes have their numbers only.
 func (m *Model) tabs(width int) Line {
 	var detail Line
-	if d, ok := m.panes[m.at].(interface{ detail() Line }); ok {
+	if d, ok := m.panes[m.at].content.(interface{ detail() Line }); ok {
 		detail = append(Line{{Text: " "}}, d.detail()...)
 	}
 	titles := m.titles(false)
@@ -183,7 +183,7 @@ func (m *Model) tabs(width int) Line {
 // titles returns a span for each pane.
 func (m *Model) titles(short bool) (l Line) {
 	for i, p := range m.panes {
-		text, style := fmt.Sprintf(" %d %s ", i+1, p.title()), Quiet
+		text, style := fmt.Sprintf(" %d %s ", i+1, p.title), Quiet
 		if i == m.at {
 			style = Strong
 			style.Reverse = m.focus == onPane
@@ -212,7 +212,7 @@ func (m *Model) bottom() Line {
 	}
 	bindings := treeBindings
 	if m.focus == onPane {
-		bindings = m.panes[m.at].bindings()
+		bindings = m.panes[m.at].bindings
 	}
 	last := globalBindings[len(globalBindings)-2:] // help and leave have room in any case
 	l := Line{}
@@ -239,7 +239,7 @@ func (m *Model) helpLines(height int) []Line {
 		}
 	}
 	p := m.panes[m.at]
-	add(p.title(), p.bindings())
+	add(p.title, p.bindings)
 	add("Tree", treeBindings)
 	add("Everywhere", globalBindings)
 	from, to := m.help.window(len(lines), max(0, height))

@@ -72,7 +72,7 @@ func (m *Model) Checked() (checked []*event.Alloc) {
 			add(r.alloc)
 		}
 	}
-	if _, shown := m.panes[m.at].(*checksPane); shown && m.tree.cursor() != nil {
+	if _, shown := m.panes[m.at].content.(*checksPane); shown && m.tree.cursor() != nil {
 		for _, t := range m.tree.cursor().tasks {
 			add(t.Alloc)
 		}

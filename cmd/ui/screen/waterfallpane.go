@@ -17,11 +17,8 @@ type waterfallPane struct {
 // spans are the lengths of time that can be shown; 0 is the whole run.
 var spans = []time.Duration{time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 0}
 
-func (p *waterfallPane) title() string { return "Waterfall" }
-
-func (p *waterfallPane) bindings() []binding {
-	return []binding{{keys: []Key{"+", "-"}, name: "+ -", does: "time", help: "show a shorter or a longer time"}}
-}
+// waterfallBindings are the keys of the pane.
+var waterfallBindings = []binding{{keys: []Key{"+", "-"}, name: "+ -", does: "time", help: "show a shorter or a longer time"}}
 
 // detail says which part of the run is shown, beside the tabs.
 func (p *waterfallPane) detail() Line {
