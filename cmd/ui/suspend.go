@@ -55,37 +55,44 @@ func (s *Streams) OneTerminal() bool {
 // when it continues, until stop is called. Without a shell that could continue the
 // process, Ctrl-Z does nothing.
 func (s *Streams) OnSuspend(before, after func()) (stop func()) {
-	if _, ok := s.Err.(*os.File); !ok || signal.Ignored(syscall.SIGTSTP) || !hasShell() {
+	if _, ok := s.Err.(*os.File); !ok || signal.Ignored(syscall.SIGTSTP) || !HasShell() {
 		return func() {}
 	}
-	signals, done := make(chan os.Signal, 2), make(chan struct{})
-	signal.Notify(signals, syscall.SIGTSTP, syscall.SIGCONT)
+	return onSignals(func(sig os.Signal) {
+		if sig == syscall.SIGCONT {
+			after()
+			return
+		}
+		before()
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP) // the runtime cannot restore the default action
+	}, syscall.SIGTSTP, syscall.SIGCONT)
+}
+
+// onSignals calls f with each of some signals until stop is called, which waits for f.
+func onSignals(f func(os.Signal), signals ...os.Signal) (stop func()) {
+	received, done := make(chan os.Signal, 4), make(chan struct{})
+	signal.Notify(received, signals...)
 	var following sync.WaitGroup
 	following.Go(func() {
 		for {
 			select {
-			case sig := <-signals:
-				if sig == syscall.SIGCONT {
-					after()
-					continue
-				}
-				before()
-				_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP) // the runtime cannot restore the default action
+			case sig := <-received:
+				f(sig)
 			case <-done:
 				return
 			}
 		}
 	})
 	return func() {
-		signal.Stop(signals)
+		signal.Stop(received)
 		close(done)
 		following.Wait()
 	}
 }
 
-// hasShell reports whether the parent is in the session of this process, so that it
+// HasShell reports whether the parent is in the session of this process, so that it
 // can continue it.
-func hasShell() bool {
+func HasShell() bool {
 	ours, err := unix.Getsid(0)
 	if err != nil {
 		return false

@@ -51,23 +51,9 @@ func (t *Terminal) Take() (release func(), err error) {
 		return nil, err
 	}
 	t.measure()
-	signals, done := make(chan os.Signal, 4), make(chan struct{})
-	signal.Notify(signals, syscall.SIGWINCH, syscall.SIGTSTP, syscall.SIGCONT, syscall.SIGQUIT)
-	var following sync.WaitGroup
-	following.Go(func() {
-		for {
-			select {
-			case sig := <-signals:
-				t.obey(sig)
-			case <-done:
-				return
-			}
-		}
-	})
+	stop := onSignals(t.obey, syscall.SIGWINCH, syscall.SIGTSTP, syscall.SIGCONT, syscall.SIGQUIT)
 	return sync.OnceFunc(func() {
-		signal.Stop(signals)
-		close(done)
-		following.Wait()
+		stop()
 		t.Restore()
 	}), nil
 }

@@ -198,11 +198,7 @@ const continueTime = 100 * time.Millisecond
 // Suspend stops the process group as Ctrl-Z does, until a shell continues it. Without a
 // shell that could do that, as in a window of its own, it does nothing.
 func (t *Terminal) Suspend() error {
-	session, err := unix.Getsid(0)
-	if err != nil || syscall.Getpgrp() == session {
-		return nil
-	}
-	if parent, err := unix.Getsid(os.Getppid()); err != nil || parent != session {
+	if session, err := unix.Getsid(0); err != nil || syscall.Getpgrp() == session || !ui.HasShell() {
 		return nil
 	}
 	return t.stop(0) // not SIGTSTP, which package signal cannot reset
