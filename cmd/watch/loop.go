@@ -32,30 +32,44 @@ type Change struct{ Key, Path string }
 type Loop struct {
 	source Source
 	say    func(text string)
-
-	mu    sync.Mutex
-	next  []Unit
-	since time.Time
-	fresh chan struct{} // capacity 1: next is new
+	wanted wanted
 }
 
 // NewLoop returns a loop without units.
 func NewLoop(source Source, say func(string)) *Loop {
-	return &Loop{source: source, say: say, fresh: make(chan struct{}, 1)}
+	return &Loop{source: source, say: say, wanted: newWanted()}
+}
+
+// wanted are the units that one goroutine wants, until another one takes them.
+type wanted struct {
+	mu    sync.Mutex
+	units []Unit
+	since time.Time
+	fresh chan struct{} // capacity 1: they are new
+}
+
+func newWanted() wanted { return wanted{fresh: make(chan struct{}, 1)} }
+
+func (w *wanted) set(units []Unit, since time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.units, w.since = units, since
+	select {
+	case w.fresh <- struct{}{}:
+	default:
+	}
+}
+
+func (w *wanted) get() (units []Unit, since time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.units, w.since
 }
 
 // Set replaces the units. Those with a known key keep their state, and their work
 // goes on. Files that changed after since count as changed. It may be called during
 // Run, also from a unit's Do.
-func (l *Loop) Set(units []Unit, since time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.next, l.since = units, since
-	select {
-	case l.fresh <- struct{}{}:
-	default:
-	}
-}
+func (l *Loop) Set(units []Unit, since time.Time) { l.wanted.set(units, since) }
 
 // running is a unit in the loop.
 type running struct {
@@ -82,7 +96,7 @@ func (l *Loop) Run(ctx context.Context) {
 		}
 		select {
 		case <-stopped:
-		case <-l.fresh:
+		case <-l.wanted.fresh:
 			l.renew(units)
 		case c := <-l.source.Changes():
 			if u := units[c.Key]; u != nil {
@@ -122,9 +136,7 @@ func due(units map[string]*running) (first time.Time, ok bool) {
 
 // renew takes over the units of Set.
 func (l *Loop) renew(units map[string]*running) {
-	l.mu.Lock()
-	next, since := l.next, l.since
-	l.mu.Unlock()
+	next, since := l.wanted.get()
 	known := map[string]bool{}
 	for _, u := range next {
 		known[u.Key] = true

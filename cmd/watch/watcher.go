@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"sync"
 	"syscall"
 	"time"
 
@@ -38,11 +37,7 @@ type Watcher struct {
 	changes chan Change
 	quit    chan struct{}
 	ended   chan struct{}
-
-	mu    sync.Mutex
-	next  []Unit
-	since time.Time
-	fresh chan struct{} // capacity 1: next is new
+	wanted  wanted
 
 	// Owned by the goroutine.
 	notify  *fsnotify.Watcher // nil: the files are polled
@@ -69,7 +64,7 @@ func NewWatcher(say func(string)) *Watcher {
 
 func newWatcher(say func(string)) *Watcher {
 	return &Watcher{
-		say: say, every: poll, changes: make(chan Change), quit: make(chan struct{}), ended: make(chan struct{}), fresh: make(chan struct{}, 1),
+		say: say, every: poll, changes: make(chan Change), quit: make(chan struct{}), ended: make(chan struct{}), wanted: newWanted(),
 		dirs: map[string]bool{}, inTrees: map[string]map[string]bool{}, stamps: map[string]stamp{},
 	}
 }
@@ -78,15 +73,7 @@ func newWatcher(say func(string)) *Watcher {
 func (w *Watcher) Changes() <-chan Change { return w.changes }
 
 // Watch replaces what is watched.
-func (w *Watcher) Watch(units []Unit, since time.Time) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.next, w.since = units, since
-	select {
-	case w.fresh <- struct{}{}:
-	default:
-	}
-}
+func (w *Watcher) Watch(units []Unit, since time.Time) { w.wanted.set(units, since) }
 
 // Close ends the watch.
 func (w *Watcher) Close() {
@@ -127,7 +114,7 @@ func (w *Watcher) run() {
 			return
 		case to <- first:
 			w.pending = w.pending[1:]
-		case <-w.fresh:
+		case <-w.wanted.fresh:
 			w.take()
 			check.Reset(0)
 			look.Reset(0)
@@ -175,9 +162,8 @@ func (w *Watcher) tell(key, path string) {
 
 // take takes over the units of Watch. The trees of known units are watched already.
 func (w *Watcher) take() {
-	w.mu.Lock()
-	w.units, w.newest = w.next, w.since.Add(-tick)
-	w.mu.Unlock()
+	units, since := w.wanted.get()
+	w.units, w.newest = units, since.Add(-tick)
 	known := w.inTrees
 	w.inTrees = map[string]map[string]bool{}
 	for _, u := range w.units {
