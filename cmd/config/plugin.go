@@ -88,7 +88,13 @@ func (f *file) decode(drivers Schemas) ([]Plugin, error) {
 // options decodes the config block of a driver.
 func (f *file) options(driver string, body hcl.Body, spec hcldec.Spec) (cty.Value, error) {
 	key := pluginKey + "." + driver + ".config"
-	known := slices.Sorted(optionNames(hcldec.ImpliedSchema(spec)))
+	schema, known := hcldec.ImpliedSchema(spec), []string(nil)
+	for _, a := range schema.Attributes {
+		known = append(known, a.Name)
+	}
+	for _, b := range schema.Blocks {
+		known = append(known, b.Type)
+	}
 	attributes, _ := body.JustAttributes() // it complains about blocks, which are allowed
 	for _, attr := range inOrder(attributes) {
 		if !slices.Contains(known, attr.Name) {
@@ -114,22 +120,6 @@ func (f *file) placesOf(key string, body hcl.Body, spec hcldec.Spec) map[string]
 		places[b.Type] = f.at(b.DefRange, key+"."+b.Type)
 	}
 	return places
-}
-
-// optionNames yields the valid names in a body.
-func optionNames(schema *hcl.BodySchema) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for _, a := range schema.Attributes {
-			if !yield(a.Name) {
-				return
-			}
-		}
-		for _, b := range schema.Blocks {
-			if !yield(b.Type) {
-				return
-			}
-		}
-	}
 }
 
 // instead returns the remedy for an unknown name.
