@@ -62,12 +62,6 @@ func addTo(stubs *stub.Set, need stub.Need) string {
 	return fmt.Sprintf("add to %s: %s", cmp.Or(stubs.File, stub.DefaultName+" beside the job file"), need.Block())
 }
 
-// fixed is a set of stubs that does not change.
-type fixed struct{ stubs *stub.Set }
-
-func (f fixed) Set() *stub.Set           { return f.stubs }
-func (f fixed) Changed() <-chan struct{} { return nil }
-
 // lackOf returns the diagnostic for a missing value of a template. In a
 // rehearsal, whose purpose is to find out whether a cluster would suffice, a
 // service without instances is an error.
