@@ -11,6 +11,28 @@ type Mouse struct {
 	Wheel int  // lines to scroll down; negative: up
 }
 
+// far is as many lines as no list has.
+const far = 1 << 30
+
+// moves returns by how many lines a key moves in a list, and whether it is one that moves.
+func moves(k Key, page int) (lines int, ok bool) {
+	switch k {
+	case "j", "down":
+		return 1, true
+	case "k", "up":
+		return -1, true
+	case "pgdn", "ctrl+f", "ctrl+d", "space":
+		return page, true
+	case "pgup", "ctrl+b", "ctrl+u":
+		return -page, true
+	case "g", "home":
+		return -far, true
+	case "G", "end":
+		return far, true
+	}
+	return 0, false
+}
+
 // binding is a key and what it does.
 type binding struct {
 	keys []Key

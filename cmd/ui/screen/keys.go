@@ -56,12 +56,8 @@ func (m *Model) global(k Key) {
 		m.focus = onTree
 		m.dialog.ask("filter", m.tree.filter, func(string) {})
 		m.dialog.question.typing = m.tree.limit
-	case "ctrl+z":
-		m.dialog.order(Order{Verb: Suspend})
-	case "ctrl+l":
-		m.dialog.order(Order{Verb: Redraw})
-	case "m":
-		m.dialog.order(Order{Verb: ToggleMouse})
+	case "ctrl+z", "ctrl+l", "m":
+		m.dialog.order(Order{Verb: map[Key]Verb{"ctrl+z": Suspend, "ctrl+l": Redraw, "m": ToggleMouse}[k]})
 	default:
 		if r := m.tree.cursor(); r != nil {
 			m.dialog.rowKey(m.history.run, r, k)

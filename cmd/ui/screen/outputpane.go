@@ -184,9 +184,6 @@ func (p *outputPane) scroll(n int) {
 	p.follow = down && p.atEnd(at)
 }
 
-// page returns by how many lines a page scrolls.
-func (p *outputPane) page() int { return max(1, p.view.lines-1) }
-
 // atEnd reports whether the lines from one on have room on the screen.
 func (p *outputPane) atEnd(at int) bool {
 	rows := 0
@@ -199,15 +196,7 @@ func (p *outputPane) atEnd(at int) bool {
 }
 
 func (p *outputPane) key(k Key) bool {
-	switch k {
-	case "j", "down":
-		p.scroll(1)
-	case "k", "up":
-		p.scroll(-1)
-	case "pgdn", "ctrl+f", "ctrl+d", "space":
-		p.scroll(p.page())
-	case "pgup", "ctrl+b", "ctrl+u":
-		p.scroll(-p.page())
+	switch n, moved := moves(k, max(1, p.view.lines-1)); k {
 	case "g", "home":
 		p.follow, p.top = false, p.output.dropped
 	case "G", "end":
@@ -245,7 +234,10 @@ func (p *outputPane) key(k Key) bool {
 		}
 		p.word, p.only = "", ""
 	default:
-		return false
+		if moved {
+			p.scroll(n)
+		}
+		return moved
 	}
 	return true
 }

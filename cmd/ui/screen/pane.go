@@ -37,23 +37,9 @@ func (s *scroller) scroll(n int) { s.top = max(0, s.top+n) }
 
 // key scrolls, and reports whether the key is one that scrolls.
 func (s *scroller) key(k Key) bool {
-	switch page := max(1, s.height-1); k {
-	case "j", "down":
-		s.scroll(1)
-	case "k", "up":
-		s.scroll(-1)
-	case "pgdn", "ctrl+f", "ctrl+d", "space":
-		s.scroll(page)
-	case "pgup", "ctrl+b", "ctrl+u":
-		s.scroll(-page)
-	case "g", "home":
-		s.top = 0
-	case "G", "end":
-		s.top = 1 << 30
-	default:
-		return false
-	}
-	return true
+	n, ok := moves(k, max(1, s.height-1))
+	s.scroll(n)
+	return ok
 }
 
 // tail is a scroller that begins at the end of its list, and stays there until the user

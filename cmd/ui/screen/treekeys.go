@@ -17,19 +17,8 @@ func (t *tree) key(k Key) bool {
 		}
 		return true
 	}
-	switch k {
-	case "j", "down":
-		return move(at + 1)
-	case "k", "up":
-		return move(at - 1)
-	case "pgdn", "ctrl+f", "ctrl+d":
-		return move(at + max(1, t.height-1))
-	case "pgup", "ctrl+b", "ctrl+u":
-		return move(at - max(1, t.height-1))
-	case "g", "home":
-		return move(0)
-	case "G", "end":
-		return move(len(rows) - 1)
+	if n, ok := moves(k, max(1, t.height-1)); ok && k != "space" {
+		return move(at + n)
 	}
 	if len(rows) == 0 {
 		return false
