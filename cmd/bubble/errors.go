@@ -61,16 +61,13 @@ func names(list []Goroutine) string {
 // Stacks returns the stacks of the goroutines that an error of Run blames, or "" if
 // it blames none.
 func Stacks(err error) (stacks string) {
-	var crash *PanicError
-	var left *LeftoverError
-	var stalled *StalledError
-	if errors.As(err, &crash) {
+	if crash, ok := errors.AsType[*PanicError](err); ok {
 		stacks = string(crash.Stack)
 	}
-	if errors.As(err, &left) {
+	if left, ok := errors.AsType[*LeftoverError](err); ok {
 		stacks += stacksOf(left.Goroutines)
 	}
-	if errors.As(err, &stalled) {
+	if stalled, ok := errors.AsType[*StalledError](err); ok {
 		stacks += stacksOf(stalled.Goroutines)
 	}
 	return stacks

@@ -27,8 +27,8 @@ func (e *RefusedError) Error() string { return fmt.Sprintf("it answered %d: %s",
 
 // Missing reports whether a server has answered that an object does not exist.
 func Missing(err error) bool {
-	var refused *RefusedError
-	return errors.As(err, &refused) && refused.Code == http.StatusNotFound
+	refused, ok := errors.AsType[*RefusedError](err)
+	return ok && refused.Code == http.StatusNotFound
 }
 
 // explain adds the request and the server to an error, if there is one.
@@ -63,8 +63,8 @@ type brokenError struct{ error }
 func (e *brokenError) Unwrap() error { return e.error }
 
 func isDial(err error) bool {
-	var of *net.OpError
-	return errors.As(err, &of) && of.Op == "dial"
+	of, ok := errors.AsType[*net.OpError](err)
+	return ok && of.Op == "dial"
 }
 
 // maxAsked limits the repetitions of a request to engines that die.
@@ -87,8 +87,8 @@ func (s *Server) Died(err error) bool { return s.Socket != "" && died(err) }
 
 // died reports whether there was no engine, or whether it ended during a request.
 func died(err error) bool {
-	var broken *brokenError
-	return errors.As(err, &broken) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist) ||
+	_, broken := errors.AsType[*brokenError](err)
+	return broken || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }

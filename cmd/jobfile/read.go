@@ -75,9 +75,8 @@ func only() (string, error) {
 
 // unread returns the diagnostic for a file that cannot be read.
 func unread(err error) jobspec.Diagnostic {
-	var p jobspec.Diagnostic
-	if errors.As(err, &p) {
-		return p
+	if d, ok := errors.AsType[jobspec.Diagnostic](err); ok {
+		return d
 	}
 	return jobspec.Diagnostic{Summary: err.Error()}
 }

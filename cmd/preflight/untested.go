@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"os/user"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/nomad/api"
@@ -72,12 +73,7 @@ func from(kind string) string {
 
 // rendered reports whether a template of the task writes a file.
 func rendered(t *api.Task, path string) bool {
-	for _, tmpl := range t.Templates {
-		if *tmpl.DestPath == path {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.Templates, func(tmpl *api.Template) bool { return *tmpl.DestPath == path })
 }
 
 // program returns what a task would run, as far as its config says, with the name

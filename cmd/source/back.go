@@ -40,8 +40,8 @@ func comesBack(ctx context.Context, socket string) bool {
 // busy reports whether an error is a timeout, as on a busy machine: the engine
 // may answer next time.
 func busy(err error) bool {
-	var slow net.Error
-	return errors.As(err, &slow) && slow.Timeout()
+	slow, ok := errors.AsType[net.Error](err)
+	return ok && slow.Timeout()
 }
 
 // Servers returns the engines that answer at sockets in a directory. It waits

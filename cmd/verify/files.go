@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -41,17 +42,9 @@ func (c *collector) files(ctx context.Context, id string, a *compare.Alloc) {
 		}
 	}
 	w := walker{collector: c, alloc: alloc, own: own, values: a.Values}
-	for _, dir := range append([]string{"alloc"}, taskNames(a)...) {
+	for _, dir := range append([]string{"alloc"}, slices.Sorted(maps.Keys(a.Tasks))...) {
 		w.walk(ctx, dir, 0)
 	}
-}
-
-func taskNames(a *compare.Alloc) (names []string) {
-	for name := range a.Tasks {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // unread are directories whose files are not compared: no API reads secrets, and

@@ -11,20 +11,17 @@ import (
 // missingGroups returns where an agent of root would make control groups for all
 // its tasks, which it leaves behind. Those that exist belong to another agent.
 func missingGroups() (missing []string) {
+	groups := []string{"/sys/fs/cgroup/nomad.slice"}
 	roots, _ := filepath.Glob("/sys/fs/cgroup/*") // the pattern is valid
-	for _, group := range append(inEach(roots, "nomad"), "/sys/fs/cgroup/nomad.slice") {
+	for _, root := range roots {
+		groups = append(groups, filepath.Join(root, "nomad"))
+	}
+	for _, group := range groups {
 		if _, err := os.Lstat(group); errors.Is(err, fs.ErrNotExist) {
 			missing = append(missing, group)
 		}
 	}
 	return missing
-}
-
-func inEach(dirs []string, name string) (paths []string) {
-	for _, dir := range dirs {
-		paths = append(paths, filepath.Join(dir, name))
-	}
-	return paths
 }
 
 // removeGroups removes control groups without processes. Others stay.

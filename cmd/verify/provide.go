@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -64,18 +65,9 @@ func Purge(ctx context.Context, s *client.Server, job *api.Job) error {
 		if err != nil {
 			return err
 		}
-		if allEnded(allocs) {
+		if !slices.ContainsFunc(allocs, func(a *api.AllocationListStub) bool { return !client.Ended(a) }) {
 			return nil
 		}
 		index = next
 	}
-}
-
-func allEnded(allocs []*api.AllocationListStub) bool {
-	for _, a := range allocs {
-		if !client.Ended(a) {
-			return false
-		}
-	}
-	return true
 }

@@ -3,6 +3,7 @@ package watch
 import (
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"taskrun/jobspec/glob"
@@ -73,12 +74,7 @@ func (t *Tree) ignores(path string) bool {
 	if !ok {
 		rel, _ = below(t.dir, path)
 	}
-	for _, pattern := range t.ignore {
-		if glob.Ignored(pattern, filepath.ToSlash(rel)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.ignore, func(pattern string) bool { return glob.Ignored(pattern, filepath.ToSlash(rel)) })
 }
 
 // walk calls f with each directory of the tree at or below a path, and each of its
