@@ -199,7 +199,7 @@ func TestFollowTasks(t *testing.T) {
 	s := cluster(t, "", map[string]any{"/v1/allocations": []*api.AllocationListStub{{ID: "1", TaskStates: map[string]*api.TaskState{"t": {}}}}})
 	ctx, cancel := context.WithCancel(t.Context())
 	seen := 0
-	s.FollowTasks(ctx, func(tasks []*Task) {
+	s.FollowTasks(ctx, "", func(tasks []*Task) {
 		if len(tasks) != 1 || tasks[0].Name != "t" {
 			t.Errorf("tasks %v", tasks)
 		}
@@ -215,7 +215,7 @@ func TestFollowTasks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range []*Server{cluster(t, "", nil), ended} {
-		s.FollowTasks(t.Context(), func([]*Task) { t.Errorf("%v has tasks", s) })
+		s.FollowTasks(t.Context(), "", func([]*Task) { t.Errorf("%v has tasks", s) })
 	}
 }
 

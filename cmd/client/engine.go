@@ -95,12 +95,9 @@ func eachAnswer[T any](ctx context.Context, s *Server, often time.Duration, ques
 	}
 }
 
-// FollowTasks calls seen with the tasks of an engine, now and after each
-// change, until the engine does not answer or ctx ends.
-func (s *Server) FollowTasks(ctx context.Context, seen func([]*Task)) { s.FollowTasksOf(ctx, "", seen) }
-
-// FollowTasksOf is like FollowTasks, for the allocations whose ID begins with a prefix.
-func (s *Server) FollowTasksOf(ctx context.Context, prefix string, seen func([]*Task)) {
+// FollowTasks calls seen with the tasks of an engine in allocations whose ID begins with a
+// prefix, now and after each change, until the engine does not answer or ctx ends.
+func (s *Server) FollowTasks(ctx context.Context, prefix string, seen func([]*Task)) {
 	list := func(q *api.QueryOptions) ([]*api.AllocationListStub, *api.QueryMeta, error) {
 		q.Prefix = prefix
 		return s.API.Allocations().List(q)

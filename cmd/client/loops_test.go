@@ -22,7 +22,7 @@ func TestFollowWaitsForChanges(t *testing.T) {
 		path, wait string
 	}{
 		"tasks": {func(ctx context.Context, s *Server, seen func(n int)) {
-			s.FollowTasks(ctx, func(all []*Task) { seen(len(all)) })
+			s.FollowTasks(ctx, "", func(all []*Task) { seen(len(all)) })
 		}, "/v1/allocations", "namespace=ops&wait=300000ms"},
 		"jobs": {func(ctx context.Context, s *Server, seen func(n int)) {
 			s.FollowJobs(ctx, 0, func(all []*api.JobListStub) { seen(len(all)) })

@@ -61,7 +61,7 @@ func (d *Directory) followEngine(ctx context.Context) (ended bool) {
 			d.Server.FollowChanges(ctx, d.alert)
 			return
 		}
-		d.Server.FollowTasksOf(ctx, d.Alloc, func(tasks []*client.Task) {
+		d.Server.FollowTasks(ctx, d.Alloc, func(tasks []*client.Task) {
 			for _, t := range tasks {
 				if t.Started() {
 					d.openWanted(t, t.EventAlloc())
