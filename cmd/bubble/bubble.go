@@ -95,7 +95,6 @@ func (b *bubble) enter(t *testing.T) (err error) {
 	return err
 }
 
-// run is the first function in the bubble.
 func (b *bubble) run() (err error) {
 	b.id.Store(current())
 	time.Sleep(time.Until(Begin)) //nolint:forbidigo // the clock of a bubble begins in 2000, and jumps

@@ -33,7 +33,6 @@ func Actions(ctx context.Context, tasks []*Task) (actions []Action, err error) {
 	return actions, nil
 }
 
-// actionsOf returns the actions of a task; none if the job does not have the task.
 func actionsOf(job *api.Job, t *Task) []*api.Action {
 	if g := job.LookupTaskGroup(t.Alloc.TaskGroup); g != nil {
 		for _, task := range g.Tasks {

@@ -62,7 +62,6 @@ func Stats(ctx context.Context, tasks []*Task) (used map[*Task]*api.TaskResource
 	return used, slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
-// statsOf returns the resource usage of the task's allocation.
 func statsOf(ctx context.Context, t *Task) (*api.AllocResourceUsage, error) {
 	s := t.Server.in(t.Alloc.Namespace)
 	used, _, err := ask(ctx, s, fmt.Sprintf("get the statistics of allocation %q", t.Alloc.Name), 0, func(q *api.QueryOptions) (*api.AllocResourceUsage, *api.QueryMeta, error) {

@@ -13,7 +13,6 @@ type UnknownError struct {
 
 func (e *UnknownError) Error() string { return fmt.Sprintf("no task matches %q", e.Target) }
 
-// ambiguous says that a target matches several running tasks.
 func ambiguous(target string, matches []*Task, labels map[*Task]string) error {
 	names := make([]string, len(matches))
 	for i, t := range matches {
@@ -53,7 +52,6 @@ func NotRunning(target string, matches []*Task, labels map[*Task]string) error {
 	}
 }
 
-// howItEnded returns how the task ended in a few words.
 func (t *Task) howItEnded() string {
 	var how []string
 	if code := t.ExitCode(); code != nil {

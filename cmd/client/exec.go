@@ -29,7 +29,6 @@ func (t *Task) Exec(ctx context.Context, s Session) (code int, err error) {
 	return 0, fmt.Errorf("%s in task %q: %w", what, t.Name, t.Server.Lost(err))
 }
 
-// execInCluster runs a command in a task of a cluster.
 func execInCluster(ctx context.Context, t *Task, s Session) (int, error) {
 	alloc := &api.Allocation{ID: t.Alloc.ID, NodeID: t.Alloc.NodeID, Namespace: t.Alloc.Namespace, TaskGroup: t.Alloc.TaskGroup}
 	q := &api.QueryOptions{Namespace: t.Alloc.Namespace}

@@ -63,7 +63,6 @@ func execInEngine(ctx context.Context, t *Task, s Session) (int, error) {
 	}
 }
 
-// openExec opens the connection of a session.
 func openExec(ctx context.Context, t *Task, s Session) (*websocket.Conn, error) {
 	q := url.Values{"namespace": {t.Alloc.Namespace}, "task": {t.Name}, "tty": {strconv.FormatBool(s.Tty)}}
 	where := url.URL{Scheme: "ws", Host: "127.0.0.1", Path: "/v1/client/allocation/" + t.Alloc.ID + "/exec"}

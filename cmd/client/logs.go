@@ -49,7 +49,6 @@ func (l LogFiles) open(ctx context.Context, origin string, offset int64) (io.Rea
 	return l.request(ctx, origin, offset, map[string]string{"follow": "false", "plain": "true"})
 }
 
-// request requests the output.
 func (l LogFiles) request(ctx context.Context, origin string, offset int64, params map[string]string) (io.ReadCloser, error) {
 	params["task"], params["type"] = l.Task.Name, l.Stream.String()
 	params["origin"], params["offset"] = origin, strconv.FormatInt(offset, 10)

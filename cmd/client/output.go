@@ -180,7 +180,6 @@ func (l LogFiles) offset(ctx context.Context, at Position) int64 {
 	return before
 }
 
-// end returns the position at the current end of an output.
 func (l LogFiles) end(ctx context.Context) Position {
 	files, err := l.files(ctx)
 	if err != nil || len(files) == 0 {

@@ -76,7 +76,6 @@ func (s *Server) Task(alloc *event.Alloc, name string) *Task {
 	}
 }
 
-// split returns the tasks of allocations.
 func (s *Server) split(stubs []*api.AllocationListStub) []*Task {
 	type key struct{ namespace, name string }
 	newest := map[key]uint64{}
@@ -100,7 +99,6 @@ func (s *Server) split(stubs []*api.AllocationListStub) []*Task {
 	return tasks
 }
 
-// sortTasks sorts tasks by job, allocation and name.
 func sortTasks(tasks []*Task) {
 	slices.SortStableFunc(tasks, func(a, b *Task) int {
 		return cmp.Or(

@@ -31,7 +31,6 @@ func (a *allocation) event(at time.Time, body event.Body) event.Event {
 	return event.Event{Time: at, Alloc: a.Alloc, Body: body}
 }
 
-// first returns the first event of the allocation.
 func (a *allocation) first(s *api.AllocationListStub) event.Event {
 	a.status = event.AllocStatus{
 		Status: api.AllocClientStatusPending, Description: "No tasks have started", Replaces: a.replaces, Retry: -1,

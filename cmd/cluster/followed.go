@@ -62,7 +62,6 @@ func ask[T any](f *followed, missing bool, query func(ctx context.Context, job s
 	}
 }
 
-// questions returns all queries about the job.
 func (f *followed) questions() []question {
 	all := []question{
 		ask(f, false, f.Server.Allocations, func(s *snapshot, list []*api.AllocationListStub) { s.allocs = list }),
@@ -88,7 +87,6 @@ func (f *followed) snapshot() snapshot {
 	return f.now
 }
 
-// refresh asks all questions.
 func (f *followed) refresh(ctx context.Context) error {
 	for _, ask := range f.questions() {
 		if _, err := ask(ctx, 0); err != nil {

@@ -54,7 +54,6 @@ func (l *link) broke(err error) error {
 	return nil
 }
 
-// answered handles an answer of the cluster.
 func (l *link) answered() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -30,7 +30,6 @@ func (o *outlet) Past(context.Context) ([]event.Event, error) { return nil, nil 
 // Stop cannot stop anything.
 func (o *outlet) Stop(context.Context, bool) error { return errors.ErrUnsupported }
 
-// say publishes a message of taskrun itself.
 func (o *outlet) say(text string) { o.bus.Publish(nil, "", event.Notice{Text: text}) }
 
 // show publishes a piece of an output, which has the time of its arrival, and waits while too many are not shown yet.

@@ -102,7 +102,6 @@ func (o *outputs) rest(alloc, task string) {
 	reading.Wait()
 }
 
-// close stops following all outputs.
 func (o *outputs) close() {
 	for _, out := range o.all {
 		if out.cancel != nil {

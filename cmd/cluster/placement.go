@@ -23,7 +23,6 @@ func Unplaced(job string, groups map[string]*api.AllocationMetric) (lines []stri
 	return lines
 }
 
-// reasons describes the metrics of a placement.
 func reasons(m *api.AllocationMetric) (all []string) {
 	count := func(of map[string]int, format string) {
 		for _, name := range slices.Sorted(maps.Keys(of)) {

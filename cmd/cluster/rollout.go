@@ -78,7 +78,6 @@ func (r *Rollout) publish(ctx context.Context, all []*api.Deployment) (ended boo
 
 func (r *Rollout) send(d *api.Deployment) { r.bus.Publish(nil, "", eventOf(d.JobID, d)) }
 
-// over reports whether a deployment has ended.
 func over(d *api.Deployment) bool {
 	switch d.Status {
 	case api.DeploymentStatusSuccessful, api.DeploymentStatusFailed, api.DeploymentStatusCancelled:
@@ -97,7 +96,6 @@ func reverts(d *api.Deployment) bool {
 	return false
 }
 
-// eventOf returns the event of a deployment of a job.
 func eventOf(job string, d *api.Deployment) event.Deployment {
 	canarying := false // it waits for canaries or their promotion
 	for _, g := range d.TaskGroups {

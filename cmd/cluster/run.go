@@ -207,7 +207,6 @@ func (r *Run) launched(ctx context.Context, watching *sync.WaitGroup, parent *fo
 	}
 }
 
-// publish publishes the news of a job.
 func (r *Run) publish(ctx context.Context, f *followed) {
 	if f.ended {
 		return

@@ -43,7 +43,6 @@ var (
 	pluginBody   = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "config"}}}
 )
 
-// decode decodes the plugin blocks with the schemas of the drivers.
 func (f *file) decode(drivers Schemas) ([]Plugin, error) {
 	var plugins []Plugin
 	for _, block := range f.plugins {
@@ -85,7 +84,6 @@ func (f *file) decode(drivers Schemas) ([]Plugin, error) {
 	return plugins, nil
 }
 
-// options decodes the config block of a driver.
 func (f *file) options(driver string, body hcl.Body, spec hcldec.Spec) (cty.Value, error) {
 	key := pluginKey + "." + driver + ".config"
 	schema, known := hcldec.ImpliedSchema(spec), []string(nil)

@@ -73,7 +73,6 @@ func only() (string, error) {
 	return "", &CallError{Text: "no job file: name one, the folder holds " + strings.Join(found, ", ")}
 }
 
-// unread returns the diagnostic for a file that cannot be read.
 func unread(err error) jobspec.Diagnostic {
 	if d, ok := errors.AsType[jobspec.Diagnostic](err); ok {
 		return d

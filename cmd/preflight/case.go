@@ -139,7 +139,6 @@ type File struct {
 	Name string   // as named by the user
 }
 
-// forTasks calls f with each task and its path.
 func forTasks(j *api.Job, f func(t *api.Task, at jobspec.Path)) {
 	for i, g := range j.TaskGroups {
 		for k, t := range g.Tasks {

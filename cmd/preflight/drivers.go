@@ -28,7 +28,6 @@ var alternatives = map[string]string{
 	"firecracker":       "mock_driver",
 }
 
-// driverAndConfig checks the driver and the config block of a task.
 func driverAndConfig(c *Case, t taskOf) jobspec.Diagnostics {
 	if t.Driver == "" {
 		return nil // a rule of Nomad reports it

@@ -46,7 +46,6 @@ func hostPaths(c *Case, f File) jobspec.Diagnostics {
 	}}
 }
 
-// instead says what replaces host paths.
 func instead(paths []string, dataDir string) string {
 	said := fmt.Sprintf("folders in %s are used instead, with copies of the files; they are kept between runs", allocdir.HostPathDir(dataDir, "/"))
 	var nothing []string

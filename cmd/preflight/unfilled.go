@@ -111,7 +111,6 @@ func (l *todos) ofTask(c *Case, t taskOf) {
 	}
 }
 
-// blockOf says in which block a placeholder is.
 func blockOf(n stub.Need) string {
 	if n.Label == "" || n.Kind == stub.NodeBlock {
 		return ""

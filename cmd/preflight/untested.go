@@ -29,7 +29,6 @@ func (c *Case) Untested() jobspec.Diagnostics {
 	return found
 }
 
-// untested returns what a rehearsal does not test of a task.
 func untested(c *Case, t taskOf) (found jobspec.Diagnostics) {
 	add := func(at jobspec.Path, format string, args ...any) {
 		found = append(found, jobspec.Diagnostic{Summary: fmt.Sprintf(format, args...), Path: at})
@@ -71,7 +70,6 @@ func from(kind string) string {
 	return " from " + kind
 }
 
-// rendered reports whether a template of the task writes a file.
 func rendered(t *api.Task, path string) bool {
 	return slices.ContainsFunc(t.Templates, func(tmpl *api.Template) bool { return *tmpl.DestPath == path })
 }

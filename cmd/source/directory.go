@@ -123,7 +123,6 @@ func (d *Directory) Narrow(job string) *Directory {
 // Log returns the path of the file with messages about a run in the background.
 func (d *Directory) Log(job string) string { return filepath.Join(d.Self.Runs[job], LogFile) }
 
-// allocDir returns the directory of an allocation.
 func (d *Directory) allocDir(job, alloc string) string {
 	if d.Self.Runs[job] == "" { // another job has launched it
 		for _, parent := range d.IDs {

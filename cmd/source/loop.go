@@ -195,7 +195,6 @@ func (l *Loop) decide(ctx context.Context, broken, ended <-chan error) (failure 
 	return failure
 }
 
-// obey carries out a decision.
 func (l *Loop) obey(ctx context.Context, d verdict.Decision) { l.obeyAfter(ctx, 0, d) }
 
 // obeyAfter carries out a decision that an event with a number has caused; 0

@@ -75,7 +75,6 @@ func (o *outputs) due() []outputKey {
 	return keys
 }
 
-// grew says that an output has grown.
 func (o *outputs) grew(key outputKey) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

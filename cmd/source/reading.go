@@ -35,7 +35,6 @@ func (d *Directory) prepare(e event.Event) {
 	}
 }
 
-// part returns all of an output.
 func (d *Directory) part(key outputKey, job string) tasklog.Part {
 	dir := d.allocDir(job, key.alloc)
 	return tasklog.Part{

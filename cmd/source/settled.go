@@ -45,7 +45,6 @@ func (s *Settled) Follow(ctx context.Context) error {
 	return err
 }
 
-// send sends the events of one instant after the other.
 func (s *Settled) send(ctx context.Context) {
 	defer s.showing.Close()
 	defer s.deciding.Close()

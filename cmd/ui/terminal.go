@@ -109,7 +109,6 @@ func (t *Terminal) Recover() {
 	}
 }
 
-// measure sends the size of the terminal.
 func (t *Terminal) measure() {
 	size, err := t.size()
 	if err != nil {

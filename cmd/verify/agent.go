@@ -193,7 +193,6 @@ func (a *Agent) lastLines() string {
 	return visible.Text(strings.Join(lines[max(0, len(lines)-lastLines):], "\n"))
 }
 
-// freePorts returns ports that nobody listens at.
 func freePorts() (ports, error) {
 	var list []int
 	for range 3 {

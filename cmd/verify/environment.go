@@ -76,7 +76,6 @@ func (c *collector) variables(own *strings.Replacer, text string) map[compare.Ke
 	return values
 }
 
-// isToken reports whether a variable has a token that the agent makes.
 func isToken(name string) bool {
 	return name == "NOMAD_TOKEN" || strings.HasPrefix(name, "NOMAD_TOKEN_")
 }

@@ -60,7 +60,6 @@ type walker struct {
 	found  int
 }
 
-// walk adds the files below a directory.
 func (w *walker) walk(ctx context.Context, dir string, depth int) {
 	list, _, err := w.Server.API.AllocFS().List(w.alloc, dir, w.query(ctx))
 	if err != nil {

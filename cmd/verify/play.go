@@ -88,7 +88,6 @@ func (s *Side) unplaced(ctx context.Context) (lines []string) {
 	return slices.Compact(lines)
 }
 
-// see adds an event.
 func (c *collector) see(ctx context.Context, e event.Event) {
 	c.builder.Add(e)
 	if e.Alloc == nil {

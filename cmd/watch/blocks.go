@@ -47,7 +47,6 @@ func Tasks(j *api.Job, b *stub.TaskWatch) (found [][2]string) {
 	return found
 }
 
-// act builds and changes the tasks of a watch block.
 func (s *Blocks) act(ctx context.Context, b *stub.TaskWatch, changed string) {
 	if rel, ok := below(resolved(b.Dir), changed); ok {
 		changed = rel
@@ -131,5 +130,4 @@ func (s *Blocks) change(ctx context.Context, b *stub.TaskWatch) (n, stopped int,
 	return n, stopped, err
 }
 
-// isChild reports whether another job has launched a job.
 func isChild(j *api.Job) bool { return j.ParentID != nil && *j.ParentID != "" }

@@ -149,7 +149,6 @@ func (w *Watcher) run() {
 	}
 }
 
-// tell notes a change for a unit.
 func (w *Watcher) tell(key, path string) {
 	for i, c := range w.pending {
 		if c.Key == key {
@@ -235,7 +234,6 @@ func (w *Watcher) fallBack(err error) {
 	w.say(fmt.Sprintf("cannot be notified of changed files: %v: looking for changes every second%s", err, hint))
 }
 
-// handle handles an event.
 func (w *Watcher) handle(e fsnotify.Event) {
 	path := e.Name
 	if e.Op == fsnotify.Chmod { // also what touch does

@@ -49,7 +49,6 @@ func (r *reader) read(f File) {
 	r.walk("", list)
 }
 
-// readPlugins keeps the plugin blocks of drivers.
 func (r *reader) readPlugins(f File, body hcl.Body) {
 	content, _, _ := body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: pluginKey, LabelNames: []string{"name"}}}})
 	for _, b := range content.Blocks {
@@ -80,7 +79,6 @@ func (r *reader) walk(path string, list []member) {
 	}
 }
 
-// into reads what is in a block.
 func (r *reader) into(name string, m member) {
 	list, ok := m.members()
 	if !ok {

@@ -220,7 +220,6 @@ func (w differenceWriter) lines(a, b string) {
 	}
 }
 
-// at formats when something happened.
 func (w differenceWriter) at(t time.Duration) string {
 	if t < 0 {
 		return ""
@@ -228,7 +227,6 @@ func (w differenceWriter) at(t time.Duration) string {
 	return fmt.Sprintf("%8s  ", t.Round(time.Millisecond))
 }
 
-// line writes a line in the color of its sign.
 func (w differenceWriter) line(sign, text string) {
 	paint := paintOf(w.style, strings.TrimSpace(sign))
 	fmt.Fprintln(w.out, paint(strings.TrimRight(sign+" "+visible.String(text), " ")))

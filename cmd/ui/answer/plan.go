@@ -132,7 +132,6 @@ func value(field, text string) string {
 	return time.Duration(n).String()
 }
 
-// noted adds notes in parentheses.
 func noted(text string, notes []string) string {
 	if len(notes) == 0 {
 		return text

@@ -53,7 +53,6 @@ func (r *Rollout) Show(d *api.Deployment) error {
 	return write(r.To, "deployment", []rollout{item}, nil, func(out io.Writer) { fmt.Fprintln(out, line) })
 }
 
-// line formats a deployment as one line.
 func (r *Rollout) line(d *api.Deployment) string {
 	style := r.style()
 	text := fmt.Sprintf("version %d: %s", d.JobVersion, d.StatusDescription)

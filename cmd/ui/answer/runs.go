@@ -55,7 +55,6 @@ func WriteRuns(to To, runs []Run) error {
 	})
 }
 
-// outcome returns the word for how the run ended.
 func (r Run) outcome() string {
 	switch {
 	case r.Status == "lost" && r.Note != "":

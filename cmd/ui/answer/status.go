@@ -143,7 +143,6 @@ func (st Status) addresses(style *ui.Style, width int) []string {
 	return table.Fit(width, 2).Lines()
 }
 
-// state returns the word for the task's state.
 func (t TaskStatus) state() string {
 	if t.Failed && t.State == "dead" {
 		return "failed"

@@ -102,7 +102,6 @@ func checksOf(a *fold.Alloc, service string) (lines []Line) {
 	return lines
 }
 
-// nonEmpty returns the lines of a text that are not empty.
 func nonEmpty(text string) (lines []string) {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" {

@@ -23,10 +23,8 @@ func (d *dialog) say(text string) { d.text, d.bad = text, false }
 // fail shows an error until the next key.
 func (d *dialog) fail(err error) { d.text, d.bad = err.Error(), true }
 
-// order queues an order.
 func (d *dialog) order(o Order) { d.orders = append(d.orders, o) }
 
-// ask asks for a text.
 func (d *dialog) ask(text, begin string, answer func(string)) {
 	d.question = &prompt{text: text, typed: begin, answer: answer}
 }
@@ -36,7 +34,6 @@ func (d *dialog) choose(text string, choices []Choice, answer func(string)) {
 	d.question = &prompt{text: text, choices: choices, answer: answer}
 }
 
-// confirm asks whether to do something.
 func (d *dialog) confirm(text string, do func()) {
 	d.choose(text, []Choice{{"y", "yes"}, {"n", "no"}}, func(answer string) {
 		if answer == "y" {

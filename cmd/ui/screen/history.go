@@ -26,7 +26,6 @@ func (h *history) apply(e event.Event) {
 // local returns a time as it is shown.
 func (h *history) local(t time.Time) time.Time { return t.In(h.zone) }
 
-// traced returns what happened until now.
 func (h *history) traced() *trace.Trace {
 	if h.ended != "" {
 		return h.trace.Trace(time.Time{})

@@ -29,7 +29,6 @@ func (m *Model) Paste(k Key) {
 	}
 }
 
-// global handles the keys that work everywhere.
 func (m *Model) global(k Key) {
 	if n, err := strconv.Atoi(string(k)); err == nil && n >= 1 && n <= len(m.panes) {
 		m.at = n - 1

@@ -43,7 +43,6 @@ func (m *measures) usageOf(r *row) (cpu, memory string) {
 	return fmt.Sprintf("%.1f%%", sum.CPU), fmt.Sprintf("%.1fMiB", float64(sum.Memory)/(1<<20))
 }
 
-// portsOf returns the ports of the allocation of a row.
 func (m *measures) portsOf(r *row) string {
 	if r.level != allocRow {
 		return ""

@@ -37,7 +37,6 @@ type outputLine struct {
 	text string
 }
 
-// write adds a piece of output.
 func (o *output) write(key outputKey, at time.Time, piece []byte) {
 	for len(piece) > 0 {
 		l := o.open[key]
@@ -92,7 +91,6 @@ func (o *output) end(key outputKey) {
 	}
 }
 
-// clear drops all lines.
 func (o *output) clear() { *o = output{dropped: o.dropped + len(o.lines)} }
 
 // trim drops a quarter of the lines if there are too many.

@@ -83,7 +83,6 @@ func (p *outputPane) detail() Line {
 	return l
 }
 
-// shows reports whether a line is shown.
 func (p *outputPane) shows(l *outputLine) bool {
 	if p.stream != both && (l.stream == event.Stderr) != (p.stream == stderrOnly) {
 		return false
@@ -128,7 +127,6 @@ func (p *outputPane) lines(width, height int) []Line {
 	return lines
 }
 
-// line returns a line of output as rows of the screen.
 func (p *outputPane) line(l *outputLine) []Line {
 	var prefix Line
 	if p.times {
@@ -258,7 +256,6 @@ func (p *outputPane) find(step int) {
 	p.dialog.say("not found: " + p.word)
 }
 
-// color returns the color of a task's label.
 func (p *outputPane) color(task string) Color {
 	c, known := p.colors[task]
 	if !known {

@@ -34,7 +34,6 @@ type row struct {
 	leaf   bool
 }
 
-// having returns the row with some of its tasks.
 func (r *row) having(which func(*fold.Task) bool) *row {
 	some := *r
 	some.tasks = nil
@@ -46,14 +45,12 @@ func (r *row) having(which func(*fold.Task) bool) *row {
 	return &some
 }
 
-// order returns an order for the tasks of the row.
 func (r *row) order(v Verb) Order {
 	return Order{Verb: v, Label: r.name, Job: r.job, Group: r.group, Targets: targetsOf(r.tasks)}
 }
 
 func isRunning(t *fold.Task) bool { return t.State == "running" }
 
-// state returns the state of what the row stands for.
 func (r *row) state() (text string, style Style) {
 	switch {
 	case r.leaf:
@@ -124,7 +121,6 @@ func allocState(a *fold.Alloc) (string, Style) {
 	return a.Status, Wait
 }
 
-// health returns the health of the allocation of a row.
 func (r *row) health() (string, Style) {
 	if r.alloc == nil || r.level == taskRow || r.alloc.Ended() {
 		return "", Plain

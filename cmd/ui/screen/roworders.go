@@ -73,7 +73,6 @@ func (d *dialog) inTask(r *row, v Verb) {
 	}
 }
 
-// scale asks for the count of a row's group.
 func (d *dialog) scale(run *fold.Run, r *row) {
 	if r.group == "" {
 		d.say("select a group to scale it")

@@ -71,7 +71,6 @@ func (t *tree) cursor() *row {
 	return nil
 }
 
-// visible returns the rows that are visible.
 func (t *tree) visible() []*row {
 	rows := t.shown()
 	from := min(t.top, len(rows))

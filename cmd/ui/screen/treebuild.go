@@ -126,7 +126,6 @@ func (b *builder) matches(r *row) bool {
 	return contains(text+" "+state, b.filter)
 }
 
-// keyOf returns the key of a job of a run.
 func keyOf(j *api.Job) string {
 	if j.ID == nil {
 		return ""

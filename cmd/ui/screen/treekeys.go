@@ -7,7 +7,6 @@ var treeBindings = []binding{
 	{keys: []Key{"space"}, does: "mark", help: "show the output of several tasks, interleaved; u removes all marks"},
 }
 
-// key handles the keys of the tree.
 func (t *tree) key(k Key) bool {
 	rows := t.shown()
 	at := max(0, t.find(t.at))

@@ -78,7 +78,6 @@ func (m *Model) Lines(now time.Time) []Line {
 	return lines
 }
 
-// middle returns the tree and the pane.
 func (m *Model) middle() []Line {
 	a := m.areas()
 	tree := m.tree.lines(&m.measures, a.tree.width, a.tree.height)
@@ -180,7 +179,6 @@ func (m *Model) tabs(width int) Line {
 	return append(titles, detail...)
 }
 
-// titles returns a span for each pane.
 func (m *Model) titles(short bool) (l Line) {
 	for i, p := range m.panes {
 		text, style := fmt.Sprintf(" %d %s ", i+1, p.title), Quiet

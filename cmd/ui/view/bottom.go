@@ -79,7 +79,6 @@ func (b *bottom) hide() {
 	})
 }
 
-// reveal ends hide.
 func (b *bottom) reveal() { b.hidden.Store(false) }
 
 // alone calls write, which erases the line if there is one. It does not wait long for

@@ -105,7 +105,6 @@ func (c *closing) row(t *fold.Task) (paint func(string) string, cells []string) 
 	return paint, []string{c.labels.of(t.Alloc.Name, t.Name), state, exit, strconv.FormatUint(t.Restarts, 10), took}
 }
 
-// verdict returns a line that says how the run ended.
 func (c *closing) verdict() string {
 	text := outcome.Verdict(c.run, c.Begin, c.result)
 	switch {

@@ -140,7 +140,6 @@ func (d *Display) SayAfter(seq uint64, text string) {
 	d.Say(text)
 }
 
-// due reports whether a message can be shown now.
 func (d *Display) due() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -188,7 +187,6 @@ func (d *Display) show(e event.Event) {
 	}
 }
 
-// lost reports announced output that cannot be read.
 func (d *Display) lost(e event.Event, stream event.Stream, n int64, err error) {
 	if !errors.Is(err, io.EOF) && !errors.Is(err, event.ErrOverwritten) {
 		d.showGap()

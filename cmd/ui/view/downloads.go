@@ -52,7 +52,6 @@ func (d *downloads) take(e event.Event) {
 	}
 }
 
-// latest returns the time of the latest progress.
 func (d downloads) latest() (at time.Time) {
 	for _, o := range d {
 		if o.at.After(at) {

@@ -39,7 +39,6 @@ func newJSONView(c *common) *jsonView {
 	return &jsonView{common: c, tasks: make(map[streamKey]*jsonStream)}
 }
 
-// originOf returns the origin of an event.
 func originOf(e event.Event) (o ui.Origin) {
 	if e.Alloc != nil {
 		o = ui.Origin{Group: e.Alloc.Group, Alloc: e.Alloc.Name, AllocID: e.Alloc.ID}
@@ -138,14 +137,12 @@ func (v *jsonView) ended(alloc, task string) {
 	}
 }
 
-// close writes all text held back.
 func (v *jsonView) close() {
 	for _, s := range v.order {
 		v.endLine(s)
 	}
 }
 
-// endLine writes an unfinished line that was held back.
 func (v *jsonView) endLine(s *jsonStream) {
 	if s != nil {
 		s.release(func(text []byte, whole bool) { v.log(s, text, whole) })

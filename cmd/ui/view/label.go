@@ -86,7 +86,6 @@ func (l *labels) rank(a *event.Alloc) (rank int) {
 	return rank
 }
 
-// name computes the labels.
 func (l *labels) name() {
 	jobs := l.jobs
 	groups := make(map[[2]string]int) // by job and task: number of groups
@@ -138,7 +137,6 @@ func (l *labels) fit() *labels {
 // anyID is as wide as the short form of an ID.
 const anyID = "00000000"
 
-// limit returns the maximum width of a label.
 func (l *labels) limit() int {
 	if l.columns > 0 {
 		return min(maxLabel, max(8, l.columns/4))

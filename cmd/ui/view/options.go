@@ -79,12 +79,10 @@ func (c *common) hides(e event.Event) bool {
 // widthOfLogs limits lines if there is no terminal.
 const widthOfLogs = 240
 
-// lastOutput returns the last lines of a task's output.
 func (c *common) lastOutput(allocID, task string) []string {
 	return c.tails.last(allocID, task, outcome.LastLines, widthOfLogs)
 }
 
-// warnings counts the warnings about the jobs.
 func (c *common) warnings() (n int) {
 	for _, d := range c.Warnings {
 		if d.Severity == "warning" {

@@ -89,7 +89,6 @@ func (v *plain) counted(e event.Event, step string) bool {
 	return !own
 }
 
-// large reports whether the run is a large one.
 func (v *plain) large() bool {
 	return len(v.labels.byTask) > manyTasks || len(v.run.Allocs) > manyTasks
 }
@@ -134,10 +133,8 @@ func sooner(a, b time.Time) time.Time {
 	return a
 }
 
-// several reports whether the run has more than one task.
 func (v *plain) several() bool { return len(v.labels.byTask) > 1 || len(v.run.Allocs) > 1 }
 
-// download returns the downloads in progress as a line, or "".
 func (v *plain) download() string {
 	if len(v.downloads) == 0 {
 		return ""

@@ -93,7 +93,6 @@ func (p *printer) stream(e event.Event, stream event.Stream) *printed {
 	return s
 }
 
-// name sets the label of a stream.
 func (p *printer) name(s *printed) {
 	if !p.bare {
 		label := p.label(p.style, s.alloc, s.task) + " "
@@ -183,7 +182,6 @@ func (p *printer) show(s *printed, text []byte, whole bool) {
 	p.finish(s, whole)
 }
 
-// startLine ends the unfinished line and writes the prefix of the next one.
 func (p *printer) startLine(s *printed) {
 	p.breakLine()
 	out := p.screen.out()
@@ -266,7 +264,6 @@ func (p *printer) ended(alloc, task string) {
 	}
 }
 
-// close ends all lines.
 func (p *printer) close() {
 	p.releaseAll()
 	p.breakLine()

@@ -65,7 +65,6 @@ func (s *screen) below(line string) {
 	})
 }
 
-// clear removes that line.
 func (s *screen) clear() {
 	if s.gone() {
 		s.bufErr.WriteString(eraseBelow)
@@ -87,5 +86,4 @@ func (s *screen) flushErr() {
 	}
 }
 
-// discardOut drops all further output.
 func (s *screen) discardOut() { s.bufOut.Reset(io.Discard) }

@@ -41,7 +41,6 @@ type count struct {
 	hot     bool      // there were too many in the second before
 }
 
-// text returns the line, behind its symbol.
 func (c *count) text() string { return c.step + ": " + ui.Count(c.counted, "more "+c.noun) }
 
 // pass lets time pass, and returns the counts of the second if it has ended.
