@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -111,14 +112,15 @@ func (b *Builds) find(dir, name string) (string, error) {
 
 // tail keeps the last bytes written to it.
 type tail struct {
-	text []byte
-	cut  bool
+	text bytes.Buffer
+	cut  bool // the first part was dropped
 }
 
 func (t *tail) Write(p []byte) (int, error) {
-	t.text = append(t.text, p...)
-	if over := len(t.text) - maxOutput; over > maxOutput {
-		t.text, t.cut = append([]byte{}, t.text[over:]...), true
+	t.text.Write(p)
+	if over := t.text.Len() - maxOutput; over > 0 {
+		t.text.Next(over)
+		t.cut = true
 	}
 	return len(p), nil
 }
@@ -126,12 +128,8 @@ func (t *tail) Write(p []byte) (int, error) {
 // String returns the output without a last newline. If the first part was dropped,
 // it says so.
 func (t *tail) String() string {
-	text, cut := t.text, t.cut
-	if over := len(text) - maxOutput; over > 0 {
-		text, cut = text[over:], true
-	}
-	out := strings.TrimRight(strings.ToValidUTF8(string(text), "\uFFFD"), "\n")
-	if cut {
+	out := strings.TrimRight(strings.ToValidUTF8(t.text.String(), "\uFFFD"), "\n")
+	if t.cut {
 		_, out, _ = strings.Cut(out, "\n")
 		out = fmt.Sprintf("… (the last %d KiB)\n%s", maxOutput>>10, out)
 	}
