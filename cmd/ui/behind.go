@@ -101,10 +101,7 @@ func (q *queue) write() {
 }
 
 func (q *queue) put(p piece) {
-	q.mu.Lock()
-	broken := p.to.err != nil
-	q.mu.Unlock()
-	if broken {
+	if p.to.err != nil { // nobody else sets it
 		return
 	}
 	if _, err := p.to.to.Write(p.text); err != nil {

@@ -3,9 +3,13 @@ package screen
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"taskrun/engine/leaf/event"
+	"taskrun/jobspec/visible"
 )
 
 // What is kept of the output that is shown, in lines and bytes. The rest is in the
@@ -105,4 +109,37 @@ func (o *output) trim() {
 		}
 		o.lines, o.dropped = slices.Clone(o.lines[n:]), o.dropped+n
 	}
+}
+
+// tab is the distance of tab stops.
+const tab = 8
+
+// clean returns a line of a task's output as text that cannot do anything to the
+// terminal: without escape sequences, with visible control characters and blanks for
+// tabs. Of a line that was overwritten with carriage returns, such as a progress bar,
+// it is the last version.
+func clean(line string) string {
+	line = strings.TrimRight(line, "\r")
+	if i := strings.LastIndexByte(line, '\r'); i >= 0 {
+		line = line[i+1:]
+	}
+	if strings.ContainsRune(line, ansi.ESC) || strings.ContainsRune(line, '\u009b') {
+		line = ansi.Strip(line)
+	}
+	if !strings.ContainsRune(line, '\t') {
+		return visible.String(line)
+	}
+	var b strings.Builder
+	width := 0
+	for i, part := range strings.Split(line, "\t") {
+		if i > 0 {
+			n := tab - width%tab
+			b.WriteString(strings.Repeat(" ", n))
+			width += n
+		}
+		part = visible.String(part)
+		b.WriteString(part)
+		width += ansi.StringWidth(part)
+	}
+	return b.String()
 }

@@ -46,13 +46,10 @@ func NewLogs(s *ui.Streams, mode ui.Mode, color ui.ColorMode, format ui.TimeForm
 		colors.give(t.Task)
 	}
 	labels := &labels{byTask: byTask, byID: prefix == ui.PrefixAlloc, columns: s.TableWidth()}
-	single := len(byTask) == 1
-	p := &printer{
-		common: newCommon(s, Options{}), labels: labels.fit(), style: s.OutStyle(color), colors: colors,
-		bare: prefix == ui.PrefixNone || prefix == ui.PrefixAuto && (single || mode == ui.Quiet), terminal: s.OutTerm, cursor: s.OutTerm && s.Cursor(),
-		tasks: make(map[streamKey]*printed),
-	}
-	timed := format != ui.TimeNone
+	single, timed := len(byTask) == 1, format != ui.TimeNone
+	p := newPrinter(newCommon(s, Options{Color: color, Prefix: prefix}), nil)
+	p.labels, p.colors = labels.fit(), colors
+	p.bare = p.bare || prefix == ui.PrefixAuto && (single || mode == ui.Quiet)
 	if timed {
 		p.clock = &clock{format: format}
 	}
