@@ -22,8 +22,8 @@ type deploymentsPane struct {
 
 // deploymentsBindings are the keys of the pane.
 var deploymentsBindings = []binding{
-	{keys: []Key{"p"}, does: "promote", help: "promote the canaries of the latest deployment"},
-	{keys: []Key{"F"}, does: "fail", help: "fail the latest deployment; the job may go back to an earlier version"},
+	{keys: "p", does: "promote", help: "promote the canaries of the latest deployment"},
+	{keys: "F", does: "fail", help: "fail the latest deployment; the job may go back to an earlier version"},
 }
 
 func (p *deploymentsPane) lines(_, height int) []Line {

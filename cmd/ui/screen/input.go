@@ -33,41 +33,32 @@ func moves(k Key, page int) (lines int, ok bool) {
 	return 0, false
 }
 
-// binding is a key and what it does.
+// binding is what keys do.
 type binding struct {
-	keys []Key
-	name string // how the help calls the keys; empty: the first one
-	does string // in one or two words, for the bottom line
+	keys string // as the help calls them
+	does string // in one or two words, for the bottom line; empty: it is not there
 	help string // a sentence for the help
-}
-
-// label returns what the bottom line and the help call the keys.
-func (b binding) label() string {
-	if b.name != "" {
-		return b.name
-	}
-	return string(b.keys[0])
 }
 
 // globalBindings are the keys that work everywhere, unless the part with the focus has
 // another use for them.
 var globalBindings = []binding{
-	{keys: []Key{"r"}, does: "restart", help: "restart the task, or all tasks of the row"},
-	{keys: []Key{"s"}, does: "stop", help: "stop the task, or all tasks of the row"},
-	{keys: []Key{"S"}, does: "start", help: "start the task again, after s has stopped it"},
-	{keys: []Key{"x"}, does: "signal", help: "send the task a signal"},
-	{keys: []Key{"c"}, does: "scale", help: "change the count of the group"},
-	{keys: []Key{"a"}, does: "action", help: "run an action of the task"},
-	{keys: []Key{"e"}, does: "shell", help: "open a shell in the task; the screen returns when it ends"},
-	{keys: []Key{"b"}, does: "browser", help: "open the address of the task in a browser"},
-	{keys: []Key{"y"}, does: "copy", help: "copy the name of the task or, from the output, what is visible"},
-	{keys: []Key{"/"}, does: "find", help: "filter the tree; in the output: search"},
-	{keys: []Key{"tab"}, name: "Tab", does: "focus", help: "change between the tree and the pane"},
-	{keys: []Key{"z"}, does: "zoom", help: "show only the part with the focus"},
-	{keys: []Key{"1"}, name: "1 2 …", help: "show another pane; also [ and ]"},
-	{keys: []Key{"m"}, help: "leave the mouse to the terminal, to select text; m takes it back"},
-	{keys: []Key{"ctrl+z"}, name: "Ctrl-Z", help: "suspend taskrun; fg returns"},
-	{keys: []Key{"ctrl+l"}, name: "Ctrl-L", help: "draw the screen again"},
-	{keys: []Key{"?"}, does: "help", help: "show or hide this help"},
-	{keys: []Key{"q"}, does: "leave", help: "leave the screen; also Ctrl-C"},
+	{keys: "r", does: "restart", help: "restart the task, or all tasks of the row"},
+	{keys: "s", does: "stop", help: "stop the task, or all tasks of the row"},
+	{keys: "S", does: "start", help: "start the task again, after s has stopped it"},
+	{keys: "x", does: "signal", help: "send the task a signal"},
+	{keys: "c", does: "scale", help: "change the count of the group"},
+	{keys: "a", does: "action", help: "run an action of the task"},
+	{keys: "e", does: "shell", help: "open a shell in the task; the screen returns when it ends"},
+	{keys: "b", does: "browser", help: "open the address of the task in a browser"},
+	{keys: "y", does: "copy", help: "copy the name of the task or, from the output, what is visible"},
+	{keys: "/", does: "find", help: "filter the tree; in the output: search"},
+	{keys: "Tab", does: "focus", help: "change between the tree and the pane"},
+	{keys: "z", does: "zoom", help: "show only the part with the focus"},
+	{keys: "1 2 …", help: "show another pane; also [ and ]"},
+	{keys: "m", help: "leave the mouse to the terminal, to select text; m takes it back"},
+	{keys: "Ctrl-Z", help: "suspend taskrun; fg returns"},
+	{keys: "Ctrl-L", help: "draw the screen again"},
+	{keys: "?", does: "help", help: "show or hide this help"},
+	{keys: "q", does: "leave", help: "leave the screen; also Ctrl-C"},
 }

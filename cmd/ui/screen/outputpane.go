@@ -45,12 +45,12 @@ const (
 
 // outputBindings are the keys of the pane.
 var outputBindings = []binding{
-	{keys: []Key{"f"}, does: "follow", help: "follow new output, or stay; G and End follow, too"},
-	{keys: []Key{"n", "N"}, name: "n N", help: "the next and the previous line that / has found"},
-	{keys: []Key{"&"}, does: "only", help: "show only lines with a word"},
-	{keys: []Key{"w"}, does: "wrap", help: "wrap long lines, or cut them"},
-	{keys: []Key{"t"}, does: "times", help: "show the time of each line"},
-	{keys: []Key{"o"}, does: "stream", help: "show stdout, stderr or both"},
+	{keys: "f", does: "follow", help: "follow new output, or stay; G and End follow, too"},
+	{keys: "n N", help: "the next and the previous line that / has found"},
+	{keys: "&", does: "only", help: "show only lines with a word"},
+	{keys: "w", does: "wrap", help: "wrap long lines, or cut them"},
+	{keys: "t", does: "times", help: "show the time of each line"},
+	{keys: "o", does: "stream", help: "show stdout, stderr or both"},
 }
 
 // detail says what is shown, beside the tabs.

@@ -2,9 +2,9 @@ package screen
 
 // treeBindings are the keys of the tree.
 var treeBindings = []binding{
-	{keys: []Key{"j", "k"}, name: "j k ↓ ↑", help: "move the cursor; also g, G, PgUp, PgDn and the mouse"},
-	{keys: []Key{"h", "l"}, name: "h l ← →", help: "fold and unfold; Enter does both"},
-	{keys: []Key{"space"}, does: "mark", help: "show the output of several tasks, interleaved; u removes all marks"},
+	{keys: "j k ↓ ↑", help: "move the cursor; also g, G, PgUp, PgDn and the mouse"},
+	{keys: "h l ← →", help: "fold and unfold; Enter does both"},
+	{keys: "space", does: "mark", help: "show the output of several tasks, interleaved; u removes all marks"},
 }
 
 func (t *tree) key(k Key) bool {

@@ -218,7 +218,7 @@ func (m *Model) bottom() Line {
 		if b.does == "" {
 			continue
 		}
-		key := Line{Text(" "+b.label(), Note), Text(" "+b.does+" ", Plain)}
+		key := Line{Text(" "+b.keys, Note), Text(" "+b.does+" ", Plain)}
 		if l.Width()+key.Width() > m.width {
 			break
 		}
@@ -233,7 +233,7 @@ func (m *Model) helpLines(height int) []Line {
 	add := func(title string, bindings []binding) {
 		lines = append(lines, LineOf(" "+title, Strong))
 		for _, b := range bindings {
-			lines = append(lines, Line{Text(fmt.Sprintf("  %-9s ", b.label()), Note), Text(b.help, Plain)})
+			lines = append(lines, Line{Text(fmt.Sprintf("  %-9s ", b.keys), Note), Text(b.help, Plain)})
 		}
 	}
 	p := m.panes[m.at]

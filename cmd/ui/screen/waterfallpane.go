@@ -21,7 +21,7 @@ type waterfallPane struct {
 var spans = []time.Duration{time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 0}
 
 // waterfallBindings are the keys of the pane.
-var waterfallBindings = []binding{{keys: []Key{"+", "-"}, name: "+ -", does: "time", help: "show a shorter or a longer time"}}
+var waterfallBindings = []binding{{keys: "+ -", does: "time", help: "show a shorter or a longer time"}}
 
 // detail says which part of the run is shown, beside the tabs.
 func (p *waterfallPane) detail() Line {
