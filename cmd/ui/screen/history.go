@@ -1,7 +1,7 @@
 package screen
 
 import (
-	"fmt"
+	"strconv"
 	"time"
 
 	"taskrun/cmd/report/trace"
@@ -44,7 +44,7 @@ func (h *history) labelOf(t Target) string {
 
 // allocLabel returns the name of an allocation, with its job if there are several.
 func (h *history) allocLabel(a *fold.Alloc) string {
-	label := fmt.Sprintf("%s[%d]", a.Group, a.Index())
+	label := a.Group + "[" + strconv.Itoa(a.Index()) + "]"
 	if len(h.run.Jobs) > 1 {
 		label = event.JobName(a.Job) + "/" + label
 	}

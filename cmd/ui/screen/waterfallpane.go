@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -71,6 +72,9 @@ func painted(text string) (l Line) {
 	return l
 }
 
+// painters are the parameters that set a color.
+var painters = map[string]Color{"31": Red, "32": Green, "33": Yellow, "36": Cyan}
+
 // with returns the style after the parameters of a control sequence, as far as
 // ui.Style has them.
 func (s Style) with(parameters string) Style {
@@ -84,14 +88,8 @@ func (s Style) with(parameters string) Style {
 			s.Faint = true
 		case "22":
 			s.Bold, s.Faint = false, false
-		case "31":
-			s.Color = Red
-		case "32":
-			s.Color = Green
-		case "33":
-			s.Color = Yellow
-		case "36":
-			s.Color = Cyan
+		default:
+			s.Color = cmp.Or(painters[p], s.Color)
 		}
 	}
 	return s
