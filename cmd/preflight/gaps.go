@@ -19,7 +19,7 @@ var notDone = []gap{
 	{"csi_plugin", ofTasks(func(t *api.Task) bool { return t.CSIPluginConfig != nil }), "the task runs, but nothing uses its socket"},
 	{"scaling", inTasks(func(t *api.Task) int { return len(t.ScalingPolicies) }), "resources stay as they are"},
 	{"schedule", ofTasks(func(t *api.Task) bool { return t.Schedule != nil }), "the task runs at once"},
-	{"resources.device", devices, "the task gets no device"},
+	{"resources.device", inTasks(devices), "the task gets no device"},
 	{"resources.numa", ofTasks(func(t *api.Task) bool { return t.Resources != nil && t.Resources.NUMA != nil }), "the task runs on any core"},
 }
 
@@ -99,14 +99,9 @@ func pluginSecrets(j *api.Job, block string) (paths []jobspec.Path) {
 	return paths
 }
 
-func devices(j *api.Job, _ string) (paths []jobspec.Path) {
-	forTasks(j, func(t *api.Task, at jobspec.Path) {
-		if t.Resources == nil {
-			return
-		}
-		for n := range t.Resources.Devices {
-			paths = append(paths, at.Attr("resources").Index("device", n))
-		}
-	})
-	return paths
+func devices(t *api.Task) int {
+	if t.Resources == nil {
+		return 0
+	}
+	return len(t.Resources.Devices)
 }
