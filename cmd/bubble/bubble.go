@@ -8,6 +8,7 @@
 package bubble
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime/debug"
@@ -53,15 +54,9 @@ func Run(ctx context.Context, limits Limits, f func(context.Context) error) erro
 	if spoiled != nil {
 		return fmt.Errorf("an earlier function has not ended: %w", spoiled)
 	}
-	if limits.Virtual == 0 {
-		limits.Virtual = 7 * 24 * time.Hour
-	}
-	if limits.Still == 0 {
-		limits.Still = 5 * time.Second
-	}
-	b := &bubble{outside: ctx, limit: limits.Virtual, f: f, ended: make(chan error, 1)}
+	b := &bubble{outside: ctx, limit: cmp.Or(limits.Virtual, 7*24*time.Hour), f: f, ended: make(chan error, 1)}
 	entrance() <- func(t *testing.T) { b.ended <- b.enter(t) }
-	ended, err := b.watch(limits.Still)
+	ended, err := b.watch(cmp.Or(limits.Still, 5*time.Second))
 	if !ended {
 		spoiled = err
 	}

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -140,9 +141,7 @@ func (f *followed) changes(ctx context.Context) (all []change) {
 // foresee returns what happens next to a failed allocation, and its current
 // description.
 func (f *followed) foresee(ctx context.Context, s *api.AllocationListStub, a *allocation) (*api.AllocationListStub, outlook) {
-	if a.failedAt == 0 {
-		a.failedAt = s.ModifyIndex
-	}
+	a.failedAt = cmp.Or(a.failedAt, s.ModifyIndex)
 	var policy *api.ReschedulePolicy
 	if g := f.LookupTaskGroup(s.TaskGroup); g != nil {
 		policy = g.ReschedulePolicy

@@ -1,6 +1,7 @@
 package jobfile
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -29,9 +30,7 @@ func (o *Options) stubs(names []string) (*stub.Set, jobspec.Diagnostics, error) 
 		return stub.None(), nil, nil
 	}
 	stubs, diagnostics := stub.Read(path)
-	if stubs == nil {
-		stubs = stub.None()
-	}
+	stubs = cmp.Or(stubs, stub.None())
 	if p, exposed := stubs.Exposed(); exposed {
 		diagnostics = append(diagnostics, p)
 	}

@@ -1,6 +1,7 @@
 package preflight
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"slices"
@@ -71,12 +72,8 @@ func exposeCheck(g *api.TaskGroup, s *api.Service, c *api.ServiceCheck, port int
 		g.Networks[0].DynamicPorts = append(g.Networks[0].DynamicPorts, api.Port{Label: c.PortLabel, To: -1, HostNetwork: "default"})
 	}
 	sidecar := s.Connect.SidecarService
-	if sidecar.Proxy == nil {
-		sidecar.Proxy = &api.ConsulProxy{}
-	}
-	if sidecar.Proxy.Expose == nil {
-		sidecar.Proxy.Expose = &api.ConsulExposeConfig{}
-	}
+	sidecar.Proxy = cmp.Or(sidecar.Proxy, &api.ConsulProxy{})
+	sidecar.Proxy.Expose = cmp.Or(sidecar.Proxy.Expose, &api.ConsulExposeConfig{})
 	path := &api.ConsulExposePath{Path: c.Path, Protocol: c.Protocol, LocalPathPort: port, ListenerPort: c.PortLabel}
 	if !slices.ContainsFunc(sidecar.Proxy.Expose.Paths, func(p *api.ConsulExposePath) bool { return *p == *path }) {
 		sidecar.Proxy.Expose.Paths = append(sidecar.Proxy.Expose.Paths, path)

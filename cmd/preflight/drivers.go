@@ -118,10 +118,8 @@ func unknownDriver(known map[string]drivers.Driver, name string, at jobspec.Path
 // IsPlugin reports whether a driver that taskrun does not have is probably a plugin
 // of Nomad, and not a misspelling.
 func IsPlugin(known map[string]drivers.Driver, name string) bool {
-	if alternatives[name] != "" {
-		return true
-	}
-	return diagnostic.Nearest(name, slices.Concat(slices.Collect(maps.Keys(known)), slices.Collect(maps.Keys(alternatives)))) == ""
+	return alternatives[name] != "" ||
+		diagnostic.Nearest(name, slices.Concat(slices.Collect(maps.Keys(known)), slices.Collect(maps.Keys(alternatives)))) == ""
 }
 
 // driverHealth finds drivers that cannot be used on this machine, or differently

@@ -104,11 +104,7 @@ func (r *reader) unknown(path string, m member) {
 	if path != "" {
 		detail = fmt.Sprintf("the block %s of a Nomad agent's configuration has no such key", path)
 	}
-	remedy := diagnostic.DidYouMean(m.name, known)
-	if remedy == "" {
-		remedy = "delete it"
-	}
-	r.refuse(m.at, "unknown key "+strconv.Quote(m.name), detail, remedy)
+	r.refuse(m.at, "unknown key "+strconv.Quote(m.name), detail, cmp.Or(diagnostic.DidYouMean(m.name, known), "delete it"))
 }
 
 // checkAddress refuses addresses that other machines could reach.

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -76,10 +77,7 @@ func (d downloads) line(label func(download) string, columns int) string {
 		}
 		who = strings.Repeat(" ", width(who))
 	}
-	begin, end := who+" ▸ "+visible.String(all.What), all.Amount()
-	if end == "" {
-		end = "…"
-	}
+	begin, end := who+" ▸ "+visible.String(all.What), cmp.Or(all.Amount(), "…")
 	if all.Detail != "" {
 		end += ", " + visible.String(all.Detail)
 	}
