@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,11 +23,7 @@ func (g Goroutine) Durable() bool { return strings.HasSuffix(g.State, "(durable)
 
 // Busy reports whether the goroutine is not waiting.
 func (g Goroutine) Busy() bool {
-	switch g.State {
-	case "running", "runnable", "syscall", "preempted", "copystack":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"running", "runnable", "syscall", "preempted", "copystack"}, g.State)
 }
 
 // At returns the innermost function of this module on its stack, or of any other one

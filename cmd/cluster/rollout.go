@@ -79,11 +79,7 @@ func (r *Rollout) publish(ctx context.Context, all []*api.Deployment) (ended boo
 func (r *Rollout) send(d *api.Deployment) { r.bus.Publish(nil, "", eventOf(d.JobID, d)) }
 
 func over(d *api.Deployment) bool {
-	switch d.Status {
-	case api.DeploymentStatusSuccessful, api.DeploymentStatusFailed, api.DeploymentStatusCancelled:
-		return true
-	}
-	return false
+	return slices.Contains([]string{api.DeploymentStatusSuccessful, api.DeploymentStatusFailed, api.DeploymentStatusCancelled}, d.Status)
 }
 
 // reverts reports whether a failure of the deployment rolls the job back.

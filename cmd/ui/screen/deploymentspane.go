@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -32,7 +33,7 @@ func (p *deploymentsPane) lines(_, height int) []Line {
 		lines = append(lines, Line{
 			Text(p.history.local(d.Changed).Format("15:04:05 "), Quiet),
 			Text(fmt.Sprintf("version %d  ", d.Version), Plain),
-			Text(d.Status, deploymentStyle(d)),
+			Text(d.Status, cmp.Or(deploymentStyles[d.Status], Quiet)),
 		}, LineOf("  "+d.Description, Plain))
 		if d.API == nil {
 			continue
@@ -62,16 +63,10 @@ func (p *deploymentsPane) deployments() []*fold.Deployment {
 	return nil
 }
 
-func deploymentStyle(d *fold.Deployment) Style {
-	switch d.Status {
-	case api.DeploymentStatusSuccessful:
-		return Good
-	case api.DeploymentStatusFailed:
-		return Bad
-	case api.DeploymentStatusRunning, api.DeploymentStatusPaused:
-		return Wait
-	}
-	return Quiet
+// deploymentStyles are those of statuses; the others are quiet.
+var deploymentStyles = map[string]Style{
+	api.DeploymentStatusSuccessful: Good, api.DeploymentStatusFailed: Bad,
+	api.DeploymentStatusRunning: Wait, api.DeploymentStatusPaused: Wait,
 }
 
 func (p *deploymentsPane) key(k Key) bool {
