@@ -3,7 +3,6 @@ package verify
 import (
 	"regexp"
 	"strings"
-	"sync"
 
 	"taskrun/cmd/report/compare"
 	"taskrun/engine/leaf/event"
@@ -59,32 +58,16 @@ func Declare(list []compare.Difference) {
 
 func find(d compare.Difference) *intended {
 	for i, of := range declared {
-		if of.kind == d.Kind && patterns()[i].match(d) {
+		if of.kind == d.Kind && matches(of.name, &d.Name) && matches(of.nomad, d.A) && matches(of.taskrun, d.B) {
 			return &declared[i]
 		}
 	}
 	return nil
 }
 
-// pattern is the compiled form of an intended difference; nil matches anything.
-type pattern struct{ name, nomad, taskrun *regexp.Regexp }
-
-var patterns = sync.OnceValue(func() (list []pattern) {
-	compile := func(s string) *regexp.Regexp {
-		if s == "" {
-			return nil
-		}
-		return regexp.MustCompile(`^(?s:` + s + `)$`)
-	}
-	for _, of := range declared {
-		list = append(list, pattern{compile(of.name), compile(of.nomad), compile(of.taskrun)})
-	}
-	return list
-})
-
-func (p pattern) match(d compare.Difference) bool {
-	value := func(re *regexp.Regexp, s *string) bool { return re == nil || s != nil && re.MatchString(*s) }
-	return (p.name == nil || p.name.MatchString(d.Name)) && value(p.nomad, d.A) && value(p.taskrun, d.B)
+// matches reports whether a pattern matches all of a value. An empty one matches anything.
+func matches(pattern string, value *string) bool {
+	return pattern == "" || value != nil && regexp.MustCompile(`^(?s:`+pattern+`)$`).MatchString(*value)
 }
 
 // Align cuts the outputs of tasks that were stopped on both sides to the same number
