@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strings"
 	"time"
 )
@@ -15,14 +16,14 @@ import (
 var ErrNoTool = errors.New("the task has no sh or no tar")
 
 // Place is what is at a path in a task.
-type Place uint8
+type Place string
 
 // The places.
 const (
-	Directory Place = iota
-	File            // or anything else
-	Nothing         // but there is the directory in which it could be
-	Nowhere
+	Directory Place = "directory"
+	File      Place = "file"    // or anything else
+	Nothing   Place = "nothing" // but there is the directory in which it could be
+	Nowhere   Place = "nowhere"
 )
 
 // argument makes a path an argument that no program takes for an option.
@@ -82,14 +83,13 @@ func (t *Task) Look(ctx context.Context, name string) (Place, error) {
 	name = argument(name)
 	var out lastBytes
 	if err := t.run(ctx, strings.NewReader(""), &out, "sh", "-c", script, "sh", name, path.Dir(path.Clean(name))); err != nil {
-		return 0, err
+		return "", err
 	}
-	for place, word := range []string{"directory", "file", "nothing", "nowhere"} {
-		if strings.TrimSpace(out.String()) == word {
-			return Place(place), nil
-		}
+	place := Place(strings.TrimSpace(out.String()))
+	if !slices.Contains([]Place{Directory, File, Nothing, Nowhere}, place) {
+		return "", ErrNoTool
 	}
-	return 0, ErrNoTool
+	return place, nil
 }
 
 // ReadTar writes a file or directory of the running task to a tar stream. The names in it

@@ -3,6 +3,7 @@ package answer
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -197,12 +198,10 @@ func text(s *string) string {
 
 // shown quotes a value that may have any form.
 func shown(kind compare.Kind, text string) string {
-	switch kind {
-	case compare.Variable, compare.Output:
-		return fmt.Sprintf("%q", text)
-	default:
-		return text
+	if kind == compare.Variable || kind == compare.Output {
+		return strconv.Quote(text)
 	}
+	return text
 }
 
 // lines writes the lines in which two texts differ, and those around them.
