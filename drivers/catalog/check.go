@@ -128,6 +128,3 @@ func (c *check) block(value any, o option, at jobspec.Path) {
 		c.block(element, o, elementOf(at, i))
 	}
 }
-
-// elementOf returns the path of an element of the list at a path.
-func elementOf(list jobspec.Path, i int) jobspec.Path { return list.Parent().Index(list.Name(), i) }

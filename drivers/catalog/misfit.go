@@ -122,6 +122,9 @@ func asList(value any) ([]any, bool) {
 	return list, true
 }
 
+// elementOf returns the path of an element of the list at a path.
+func elementOf(list jobspec.Path, i int) jobspec.Path { return list.Parent().Index(list.Name(), i) }
+
 // describe returns the words for a type in a diagnostic. A list of maps is written
 // as one map.
 func describe(ty cty.Type) string {

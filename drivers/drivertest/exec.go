@@ -3,22 +3,11 @@ package drivertest
 import (
 	"context"
 	"errors"
-	"io"
 	"strings"
 	"time"
 
-	"github.com/hashicorp/nomad/api"
-
 	"taskrun/drivers"
 )
-
-// Command describes a command that is run in a task.
-type Command struct {
-	Stdout, Stderr string
-	ExitCode       int
-	Forever        bool // it writes its output, and runs until it is killed
-	Echo           bool // it writes "TTY: true" or "TTY: false", and all its input when that has ended
-}
 
 // commands starts a task in which a command can be run, and returns its argv.
 func (f *fixture) commands(c Command) (task, []string) {
@@ -130,13 +119,6 @@ func testExecTaskEnds(f *fixture) {
 			f.Error("a command ran in a task that had ended")
 		}
 	}
-}
-
-// deaf returns the options of a client without input that drops all output.
-func (f *fixture) deaf(argv []string, tty bool) *drivers.ExecOptions {
-	stdin, types := io.Pipe()
-	f.Cleanup(func() { _ = types.Close() })
-	return &drivers.ExecOptions{Command: argv, Tty: tty, Stdin: stdin, Stdout: io.Discard, Stderr: io.Discard, Resize: make(chan api.TerminalSize)}
 }
 
 func testCapture(f *fixture) {

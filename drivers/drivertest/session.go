@@ -65,14 +65,6 @@ func (s *session) resize(height, width int) {
 	s.sizes <- api.TerminalSize{Height: height, Width: width}
 }
 
-// await waits until stdout contains the text.
-func (f *fixture) await(o *Output, text string) {
-	f.Helper()
-	if err := o.Await(f.ctx, text); err != nil {
-		f.Fatalf("the output is %q, without %q: %v", o.Stdout(), text, err)
-	}
-}
-
 // end returns the output of a command and how its session ended.
 func (f *fixture) end(s *session) (stdout, stderr string, code *int, err error) {
 	f.Helper()
@@ -87,4 +79,11 @@ func (f *fixture) end(s *session) (stdout, stderr string, code *int, err error) 
 		f.Error("the driver wrote output after the end")
 	}
 	return stdout, stderr, code, err
+}
+
+// deaf returns the options of a client without input that drops all output.
+func (f *fixture) deaf(argv []string, tty bool) *drivers.ExecOptions {
+	stdin, types := io.Pipe()
+	f.Cleanup(func() { _ = types.Close() })
+	return &drivers.ExecOptions{Command: argv, Tty: tty, Stdin: stdin, Stdout: io.Discard, Stderr: io.Discard, Resize: make(chan api.TerminalSize)}
 }

@@ -10,9 +10,6 @@ import (
 	"taskrun/drivers"
 )
 
-// killedResult is the result of a command that was killed, as of a process.
-var killedResult = drivers.ExitResult{ExitCode: 137, Signal: 9}
-
 // running returns a task that runs.
 func (d *Driver) running(id string) (*task, error) {
 	t, err := d.tasks.Get(id)

@@ -97,6 +97,9 @@ func (t *task) end(force bool) {
 
 func (t *task) running() bool { return !t.exit.Ended() }
 
+// killedResult is how a task or a command that was killed ends, as of a process.
+var killedResult = drivers.ExitResult{ExitCode: 137, Signal: 9}
+
 // play performs the script and records how it ended.
 func (t *task) play(stdout, stderr io.WriteCloser) {
 	result, killed := t.perform(stdout, stderr, t.killed, t.PluginExitAfter)

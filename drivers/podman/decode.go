@@ -19,8 +19,8 @@ import (
 // defaultCFSPeriod is the plugin's, in microseconds.
 const defaultCFSPeriod = 100_000
 
-// decode decodes the config block of a task to the settings of its container.
-func (d *Driver) decode(o *settings.Options, cfg *drivers.TaskConfig) (*settings.Config, error) {
+// settingsOf decodes the config block of a task to the settings of its container.
+func settingsOf(o *settings.Options, dnsServers []string, cfg *drivers.TaskConfig) (*settings.Config, error) {
 	if cfg.Config == cty.NilVal {
 		return nil, errors.New("failed to decode driver config: it is missing")
 	}
@@ -31,7 +31,7 @@ func (d *Driver) decode(o *settings.Options, cfg *drivers.TaskConfig) (*settings
 	c := &settings.Config{
 		ImagePullTimeout: in.ImagePullTimeout, ForcePull: in.ForcePull, AuthSoftFail: in.AuthSoftFail,
 		Command: in.Command, Args: in.Args, WorkDir: in.WorkingDir, Hostname: in.Hostname, Init: in.Init, TTY: in.TTY,
-		MACAddress: in.StaticMAC, Ports: in.Ports, PortMap: in.PortMap, ExtraHosts: in.ExtraHosts, DNSServers: d.options.DNSServers,
+		MACAddress: in.StaticMAC, Ports: in.Ports, PortMap: in.PortMap, ExtraHosts: in.ExtraHosts, DNSServers: dnsServers,
 		Volumes: in.Volumes, ReadonlyRootfs: in.ReadonlyRootfs,
 		Privileged: in.Privileged, CapAdd: in.CapAdd, CapDrop: in.CapDrop, SecurityOpt: in.securityOptions(),
 		CPUHardLimit: in.CPUHardLimit, CPUCFSPeriod: max(in.CPUCFSPeriod, 1000), OOMScoreAdj: in.OOMScoreAdj, PidsLimit: in.PidsLimit,
@@ -52,9 +52,6 @@ func (d *Driver) decode(o *settings.Options, cfg *drivers.TaskConfig) (*settings
 		}
 	}
 	c.UsernsMode = in.Userns
-	if d.instead.Load() {
-		adapt(c)
-	}
 	return c, nil
 }
 

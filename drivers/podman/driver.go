@@ -16,11 +16,24 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hcldec"
 	"github.com/moby/moby/client"
+	"github.com/zclconf/go-cty/cty"
 
 	"taskrun/drivers"
 	"taskrun/drivers/docker"
 	"taskrun/drivers/docker/daemon"
 	"taskrun/drivers/docker/settings"
+	"taskrun/drivers/schema"
+	"taskrun/jobspec/taskenv"
+)
+
+var (
+	_ drivers.Driver         = (*Driver)(nil)
+	_ drivers.Configurable   = (*Driver)(nil)
+	_ drivers.Unheeder       = (*Driver)(nil)
+	_ drivers.ConfigUnheeder = (*Driver)(nil)
+	_ drivers.HostPathUser   = (*Driver)(nil)
+	_ drivers.Finder         = (*Driver)(nil)
+	_ drivers.NetworkManager = (*Driver)(nil)
 )
 
 // Driver is the podman driver.
@@ -50,6 +63,28 @@ func New(config docker.Config) *Driver {
 // TaskConfigSchema describes the config block.
 func (d *Driver) TaskConfigSchema() hcldec.Spec { return taskSchema() }
 
+// ConfigSchema describes the options of the driver.
+func (d *Driver) ConfigSchema() hcldec.Spec { return schema.Of[options]() }
+
+// SetConfig sets the options of the driver.
+func (d *Driver) SetConfig(config cty.Value) error {
+	o := defaults()
+	err := taskenv.Decode(config, &o)
+	var general settings.Options
+	if err == nil {
+		general, err = o.general()
+	}
+	if err == nil {
+		err = general.Validate()
+	}
+	if err != nil {
+		return fmt.Errorf("cannot configure podman: %w", err)
+	}
+	d.options = o
+	d.SetOptions(general)
+	return nil
+}
+
 // find returns the engine at a host, or where Podman has its socket, or that of
 // the docker command.
 func (d *Driver) find(host string, _ *settings.Options) (daemon.Endpoint, error) {
@@ -59,6 +94,16 @@ func (d *Driver) find(host string, _ *settings.Options) (daemon.Endpoint, error)
 		return daemon.Find("", nil, os.Getenv), nil
 	}
 	return engine, err
+}
+
+// decode decodes the config block of a task. In a Docker engine it is adapted to
+// that.
+func (d *Driver) decode(o *settings.Options, cfg *drivers.TaskConfig) (*settings.Config, error) {
+	c, err := settingsOf(o, d.options.DNSServers, cfg)
+	if err == nil && d.instead.Load() {
+		adapt(c)
+	}
+	return c, err
 }
 
 // Leftovers returns the containers of all runs. Those in a Docker engine are
@@ -97,4 +142,18 @@ func (d *Driver) describe(ctx context.Context, cli *client.Client, version clien
 		f.Attributes["driver.podman."+name] = value
 	}
 	return nil
+}
+
+// HostPaths returns the host paths in a config block.
+func (d *Driver) HostPaths(config map[string]any) []drivers.HostPath {
+	found := d.Driver.HostPaths(config)
+	image, _ := config["image"].(string)
+	for _, transport := range []string{"docker-archive:", "oci-archive:"} {
+		rest, ok := strings.CutPrefix(image, transport)
+		path, _, _ := strings.Cut(rest, ":")
+		if ok && strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "/local/") {
+			found = append(found, drivers.HostPath{Option: "image", Path: path})
+		}
+	}
+	return found
 }

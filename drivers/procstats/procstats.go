@@ -11,13 +11,6 @@ import (
 	"taskrun/drivers"
 )
 
-// reading is the usage of a process at one moment.
-type reading struct {
-	started      time.Duration // on the clock of uptime; distinguishes processes with the same PID
-	user, system time.Duration // CPU time since then
-	rss, swap    uint64        // bytes
-}
-
 // Sampler measures a changing set of processes. CPU usage is a rate, so it
 // keeps the last readings. The zero value is ready. It is not safe for
 // concurrent use.

@@ -10,10 +10,6 @@ import (
 
 var _ drivers.NetworkManager = (*Driver)(nil)
 
-// containerIP is the address of a container that has a network of its own: one of
-// Docker's usual bridge.
-const containerIP = "172.17.0.2"
-
 // CreateNetwork returns a network that exists in the rehearsal only. Its addresses
 // are those of the bridge of a Nomad client, and the same in each run of a seed.
 func (d *Driver) CreateNetwork(_ context.Context, req *drivers.NetworkRequest) (*drivers.NetworkIsolation, error) {

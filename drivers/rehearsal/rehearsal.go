@@ -61,6 +61,10 @@ func (d *Driver) Fingerprint(ctx context.Context) (<-chan drivers.Fingerprint, e
 	return drivers.Steady(ctx, drivers.Healthy(d.role.Name))
 }
 
+// containerIP is the address of a container that has a network of its own: one of
+// Docker's usual bridge.
+const containerIP = "172.17.0.2"
+
 // StartTask starts a task that plays its script in place of its config.
 func (d *Driver) StartTask(ctx context.Context, cfg *drivers.TaskConfig) (*drivers.TaskHandle, *drivers.Network, error) {
 	played := *cfg

@@ -13,14 +13,6 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// The labels of all containers of taskrun. The first is Nomad's.
-const (
-	LabelAlloc = "com.hashicorp.nomad.alloc_id"
-	LabelRun   = "taskrun.run"
-	LabelTask  = "taskrun.task"      // drivers.TaskConfig.ID
-	LabelDir   = "taskrun.alloc_dir" // directory of the allocation; of a network that of the run
-)
-
 // RemoveRun removes the containers and networks of a run. It returns the number
 // of containers. It looks again until it finds
 // none, since a start may be in progress.

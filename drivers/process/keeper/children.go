@@ -37,6 +37,14 @@ type parent struct {
 	over     *over
 }
 
+// call is how a keeper starts the program of a detached run.
+type call struct {
+	Path string // of the program
+	Args []string
+	Env  []string // "K=V", complete
+	Dir  string
+}
+
 func (p *parent) tell(m message) {
 	if p.line != nil {
 		_ = p.line.send(m) // an engine that has died needs no news

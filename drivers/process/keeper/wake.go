@@ -21,14 +21,6 @@ const callFile = "call"
 // maxCall limits the size of a call, in bytes.
 const maxCall = 8 << 20
 
-// call is how a keeper starts the program of a detached run.
-type call struct {
-	Path string // of the program
-	Args []string
-	Env  []string // "K=V", complete
-	Dir  string
-}
-
 // Continue says which program continues a detached run after the end of this one:
 // the file at path, which may be a later version by then.
 func (w *Watch) Continue(path string) error { return w.follow(next{Path: path}) }
