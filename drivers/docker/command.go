@@ -120,7 +120,7 @@ func (c *command) result(ctx context.Context) *drivers.ExitResult {
 	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
 		info, err := c.task.cli.ExecInspect(ctx, c.id, client.ExecInspectOptions{})
 		switch {
-		case err != nil && !c.task.running():
+		case err != nil && c.task.Ended():
 			return new(killed) // killed with its container
 		case err != nil:
 			return &drivers.ExitResult{ExitCode: codeUnknown, Err: err}

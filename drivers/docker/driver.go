@@ -17,7 +17,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -110,7 +109,8 @@ func New(config Config) *Driver {
 }
 
 func (d *Driver) newTask(cli *client.Client, cfg *drivers.TaskConfig, id string) *task {
-	t := &task{cli: cli, front: d.front, events: &d.Eventer, absence: d.config.Absence, cfg: cfg, container: id, exit: taskstore.NewExit()}
+	t := &task{cli: cli, front: d.front, events: &d.Eventer, absence: d.config.Absence, cfg: cfg, container: id, Life: taskstore.NewLife(cfg.Name)}
+	t.Attributes = map[string]string{"container_id": id}
 	t.interest, t.forget = context.WithCancel(context.Background())
 	return t
 }
@@ -132,11 +132,7 @@ func (d *Driver) Capabilities() drivers.Capabilities {
 // WaitTask reports how the container ended. The error in the result is Nomad's,
 // which repeats an exit code other than 0.
 func (d *Driver) WaitTask(ctx context.Context, id string) (<-chan *drivers.ExitResult, error) {
-	t, err := d.tasks.Get(id)
-	if err != nil {
-		return nil, err
-	}
-	return t.exit.Wait(ctx), nil
+	return d.tasks.Wait(ctx, id)
 }
 
 // StopTask sends the signal to the first process of the container. The default
@@ -171,12 +167,9 @@ func (d *Driver) SignalTask(id string, signal string) error {
 // DestroyTask forgets a task and removes its container, with its anonymous
 // volumes.
 func (d *Driver) DestroyTask(id string, force bool) error {
-	t, err := d.tasks.Get(id)
+	t, err := d.tasks.Destroyable(id, force)
 	if err != nil {
 		return err
-	}
-	if !force && t.running() {
-		return errors.New("cannot destroy running task")
 	}
 	err = t.remove()
 	d.tasks.Remove(id)
@@ -186,18 +179,7 @@ func (d *Driver) DestroyTask(id string, force bool) error {
 // InspectTask returns the status of a task, with the attribute
 // "container_id".
 func (d *Driver) InspectTask(id string) (*drivers.TaskStatus, error) {
-	t, err := d.tasks.Get(id)
-	if err != nil {
-		return nil, err
-	}
-	status := &drivers.TaskStatus{
-		ID:         id,
-		Name:       t.cfg.Name,
-		StartedAt:  t.startedAt,
-		Attributes: map[string]string{"container_id": t.container},
-	}
-	t.exit.Describe(status)
-	return status, nil
+	return d.tasks.Inspect(id)
 }
 
 // Shutdown removes the remaining containers of this run.

@@ -25,12 +25,9 @@ const drain = time.Second
 // directory and user of the task. The engine does not end a command when its
 // client disconnects, so command.end does.
 func (d *Driver) ExecTaskStreaming(ctx context.Context, id string, opts *drivers.ExecOptions) (*drivers.ExitResult, error) {
-	t, err := d.tasks.Get(id)
+	t, err := d.tasks.Running(id)
 	if err != nil {
 		return nil, err
-	}
-	if !t.running() {
-		return nil, fmt.Errorf("task %q is not running", t.cfg.Name)
 	}
 	c := &command{task: t, mark: "TASKRUN_EXEC=" + rand.Text(), opts: opts}
 	// A canceled request may start the command all the same, so the start is not
@@ -93,7 +90,7 @@ func (c *command) run(ctx, starting context.Context) (*drivers.ExitResult, error
 				c.end()
 			}
 			return c.result(ctx), err
-		case <-c.task.exit.Done():
+		case <-c.task.Done():
 			return new(killed), settle(copied, &stream)
 		case <-ctx.Done():
 			c.end()

@@ -42,7 +42,7 @@ func (d *Driver) RecoverTask(handle *drivers.TaskHandle) error {
 		return errors.New("cannot recover a task without a handle")
 	}
 	cfg := handle.Config
-	if t, err := d.tasks.Get(cfg.ID); err == nil && t.running() {
+	if _, err := d.tasks.Running(cfg.ID); err == nil {
 		return nil
 	}
 	cli, err := d.connect()
@@ -69,8 +69,8 @@ func (d *Driver) RecoverTask(handle *drivers.TaskHandle) error {
 	if info.HostConfig != nil {
 		t.mute = d.options.Mute(info.HostConfig.LogConfig)
 	}
-	if t.startedAt, err = time.Parse(time.RFC3339Nano, info.State.StartedAt); err != nil {
-		t.startedAt = time.Now()
+	if t.StartedAt, err = time.Parse(time.RFC3339Nano, info.State.StartedAt); err != nil {
+		t.StartedAt = time.Now()
 	}
 	d.adopt(info.Config.Labels[daemon.LabelRun])
 	d.tasks.Put(cfg.ID, t)

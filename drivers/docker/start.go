@@ -19,15 +19,10 @@ import (
 // StartTask starts a container. The network is nil unless the container has its
 // own address.
 func (d *Driver) StartTask(ctx context.Context, cfg *drivers.TaskConfig) (*drivers.TaskHandle, *drivers.Network, error) {
-	if err := d.tasks.Reserve(cfg.ID); err != nil {
-		return nil, nil, err
-	}
-	t, err := d.start(ctx, cfg)
+	t, err := d.tasks.Start(cfg.ID, func() (*task, error) { return d.start(ctx, cfg) })
 	if err != nil {
-		d.tasks.Remove(cfg.ID)
 		return nil, nil, err
 	}
-	d.tasks.Put(cfg.ID, t)
 	return t.handle(cfg), t.network, nil
 }
 
@@ -150,7 +145,7 @@ func (d *Driver) launch(ctx context.Context, t *task, c *settings.Config) (err e
 	}
 	// Waiting starts before the container, so that its end cannot be missed.
 	wait := t.cli.ContainerWait(t.interest, t.container, client.ContainerWaitOptions{Condition: container.WaitConditionNextExit})
-	t.startedAt = time.Now() // it may end before the response arrives
+	t.StartedAt = time.Now() // it may end before the response arrives
 	t.watching.Go(func() { t.watch(wait) })
 	if err := d.run(ctx, t, c.Joins(t.cfg)); err != nil {
 		return err

@@ -17,11 +17,7 @@ var _ drivers.StatsCollector = (*Driver)(nil)
 
 // TaskStats samples the usage that the engine measures once a second.
 func (d *Driver) TaskStats(ctx context.Context, id string, interval time.Duration) (<-chan *drivers.TaskResourceUsage, error) {
-	t, err := d.tasks.Get(id)
-	if err != nil {
-		return nil, err
-	}
-	return t.exit.Sample(ctx, interval, func() *drivers.TaskResourceUsage { return t.usage(ctx) }), nil
+	return d.tasks.Sample(ctx, id, interval, func(t *task) *drivers.TaskResourceUsage { return t.usage(ctx) })
 }
 
 // sample asks for one measurement; nil if there is none.
@@ -49,7 +45,7 @@ func (t *task) usage(ctx context.Context) *drivers.TaskResourceUsage {
 	}
 	last := t.lastSample.Swap(s)
 	if last == nil {
-		last = &container.StatsResponse{Read: t.startedAt}
+		last = &container.StatsResponse{Read: t.StartedAt}
 	}
 	return usageOf(s, last)
 }

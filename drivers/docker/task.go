@@ -25,18 +25,17 @@ const killTime = 15 * time.Second
 
 // task is the container of one start of a task.
 type task struct {
+	*taskstore.Life
 	cli       *client.Client
 	front     *Front
 	events    *eventer.Eventer
 	absence   time.Duration // see Config
 	cfg       *drivers.TaskConfig
-	container string    // ID
-	startedAt time.Time // or slightly earlier
+	container string // ID
 	started   bool
 	network   *drivers.Network
 	tty       bool
 	mute      bool // its output is not collected
-	exit      *taskstore.Exit
 	output    *output
 
 	lastSample atomic.Pointer[container.StatsResponse]
@@ -45,8 +44,6 @@ type task struct {
 	interest context.Context // ends when the task is removed
 	forget   context.CancelFunc
 }
-
-func (t *task) running() bool { return !t.exit.Ended() }
 
 // signal sends a signal to the container; "" is SIGINT.
 func (t *task) signal(ctx context.Context, signal string) error {
@@ -69,10 +66,10 @@ const signalPause = 500 * time.Millisecond
 func (t *task) stop(ctx context.Context, timeout time.Duration, signal string) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	for told := false; ctx.Err() == nil && t.running(); told = true {
+	for told := false; ctx.Err() == nil && !t.Ended(); told = true {
 		err := t.interrupt(ctx, signal)
 		if err == nil {
-			t.exit.Await(ctx, timeout)
+			t.Await(ctx, timeout)
 			break
 		}
 		if daemon.HasEnded(err) {
@@ -81,7 +78,7 @@ func (t *task) stop(ctx context.Context, timeout time.Duration, signal string) e
 		if !told {
 			t.events.Tell(t.cfg, drivers.TaskEvent{Message: fmt.Sprintf("The %s engine has not sent the signal, trying again", t.front.Engine), Err: err})
 		}
-		t.exit.Await(ctx, signalPause)
+		t.Await(ctx, signalPause)
 	}
 	return t.kill()
 }
@@ -106,7 +103,7 @@ func (t *task) interrupt(ctx context.Context, signal string) error {
 
 // kill kills the container and waits for its end.
 func (t *task) kill() error {
-	if !t.running() {
+	if t.Ended() {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), killTime)
@@ -114,7 +111,7 @@ func (t *task) kill() error {
 	if err := t.signal(ctx, "SIGKILL"); err != nil && !daemon.HasEnded(err) {
 		return err
 	}
-	if !t.exit.Await(ctx, killTime) {
+	if !t.Await(ctx, killTime) {
 		return fmt.Errorf("container %s did not end after %v", daemon.ShortID(t.container), killTime)
 	}
 	return nil
@@ -126,14 +123,14 @@ func (t *task) remove() error {
 	defer cancel()
 	err := daemon.Remove(ctx, t.cli, t.container)
 	if err == nil && t.started { // the watcher sets it
-		t.exit.Await(ctx, killTime)
+		t.Await(ctx, killTime)
 	}
 	t.forget()
 	t.watching.Wait()
 	if t.output != nil {
 		t.output.close(0)
 	}
-	t.exit.Set(drivers.ExitResult{ExitCode: codeUnknown, Err: errors.New("the container was removed")}, time.Now())
+	t.Set(drivers.ExitResult{ExitCode: codeUnknown, Err: errors.New("the container was removed")}, time.Now())
 	return err
 }
 

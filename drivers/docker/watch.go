@@ -89,7 +89,7 @@ func (t *task) ended(code int, failure *container.WaitExitError) {
 // endedAs records an end that happened while the engine was unreachable.
 func (t *task) endedAs(state *container.State) {
 	at, err := time.Parse(time.RFC3339Nano, state.FinishedAt)
-	if err != nil || at.Before(t.startedAt) {
+	if err != nil || at.Before(t.StartedAt) {
 		at = time.Now()
 	}
 	t.resume() // for the output in the meantime
@@ -112,5 +112,5 @@ func (t *task) resultOf(state *container.State) drivers.ExitResult {
 // over records the end once all output has arrived.
 func (t *task) over(result drivers.ExitResult, at time.Time) {
 	t.output.close(drainTime)
-	t.exit.Set(result, at)
+	t.Set(result, at)
 }

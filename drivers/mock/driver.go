@@ -63,20 +63,15 @@ func (d *Driver) Capabilities() drivers.Capabilities {
 // StartTask starts a task as its script says. Its network is never nil, but
 // may be empty.
 func (d *Driver) StartTask(ctx context.Context, cfg *drivers.TaskConfig) (*drivers.TaskHandle, *drivers.Network, error) {
-	if err := d.tasks.Reserve(cfg.ID); err != nil {
-		return nil, nil, err
-	}
-	t, network, err := start(ctx, cfg)
+	t, err := d.tasks.Start(cfg.ID, func() (*task, error) { return start(ctx, cfg) })
 	if err != nil {
-		d.tasks.Remove(cfg.ID)
 		return nil, nil, err
 	}
-	d.tasks.Put(cfg.ID, t)
 	handle := &drivers.TaskHandle{
 		Version: handleVersion, Config: cfg, State: drivers.TaskStateRunning,
-		DriverState: t.startedAt.AppendFormat(nil, time.RFC3339Nano),
+		DriverState: t.StartedAt.AppendFormat(nil, time.RFC3339Nano),
 	}
-	return handle, network, nil
+	return handle, t.network, nil
 }
 
 // RecoverTask runs a task for the rest of its run_for, without its output;
@@ -88,7 +83,7 @@ func (d *Driver) RecoverTask(handle *drivers.TaskHandle) error {
 		return errors.New("cannot recover a task without a handle")
 	}
 	id := handle.Config.ID
-	if t, err := d.tasks.Get(id); err == nil && t.running() {
+	if _, err := d.tasks.Running(id); err == nil {
 		return nil
 	}
 	if len(handle.DriverState) == 0 {
@@ -109,11 +104,7 @@ func (d *Driver) RecoverTask(handle *drivers.TaskHandle) error {
 // WaitTask returns how a task ends. With plugin_exit_after the error of the
 // result is drivers.ErrPluginShutdown.
 func (d *Driver) WaitTask(ctx context.Context, id string) (<-chan *drivers.ExitResult, error) {
-	t, err := d.tasks.Get(id)
-	if err != nil {
-		return nil, err
-	}
-	return t.exit.Wait(ctx), nil
+	return d.tasks.Wait(ctx, id)
 }
 
 // StopTask ends a task after its kill_after, or after the timeout if that is
@@ -126,7 +117,7 @@ func (d *Driver) StopTask(ctx context.Context, id string, timeout time.Duration,
 	}
 	force := timeout <= 0 || signal == "SIGKILL"
 	if !force {
-		t.exit.Await(ctx, min(t.KillAfter, timeout))
+		t.Await(ctx, min(t.KillAfter, timeout))
 		force = t.KillAfter > timeout || ctx.Err() != nil
 	}
 	t.end(force && d.LikeProcesses)
@@ -152,12 +143,9 @@ func (d *Driver) SignalTask(id string, signal string) error {
 
 // DestroyTask forgets a task, and with force ends it first.
 func (d *Driver) DestroyTask(id string, force bool) error {
-	t, err := d.tasks.Get(id)
+	t, err := d.tasks.Destroyable(id, force)
 	if err != nil {
 		return err
-	}
-	if !force && t.running() {
-		return errors.New("cannot destroy running task")
 	}
 	t.end(d.LikeProcesses)
 	d.tasks.Remove(id)
@@ -166,11 +154,5 @@ func (d *Driver) DestroyTask(id string, force bool) error {
 
 // InspectTask returns the status of a task.
 func (d *Driver) InspectTask(id string) (*drivers.TaskStatus, error) {
-	t, err := d.tasks.Get(id)
-	if err != nil {
-		return nil, err
-	}
-	status := &drivers.TaskStatus{ID: id, Name: t.name, StartedAt: t.startedAt}
-	t.exit.Describe(status)
-	return status, nil
+	return d.tasks.Inspect(id)
 }

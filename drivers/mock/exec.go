@@ -10,39 +10,27 @@ import (
 	"taskrun/drivers"
 )
 
-// running returns a task that runs.
-func (d *Driver) running(id string) (*task, error) {
-	t, err := d.tasks.Get(id)
-	if err != nil {
-		return nil, err
-	}
-	if !t.running() {
-		return nil, fmt.Errorf("task %q is not running", t.name)
-	}
-	return t, nil
-}
-
 // ExecTask runs nothing. Its output is the call.
 func (d *Driver) ExecTask(_ context.Context, id string, cmd []string) (*drivers.ExecTaskResult, error) {
-	t, err := d.running(id)
+	t, err := d.tasks.Running(id)
 	if err != nil {
 		return nil, err
 	}
-	said := fmt.Appendf(nil, "Exec(%q, %q)", t.name, cmd)
+	said := fmt.Appendf(nil, "Exec(%q, %q)", t.Name, cmd)
 	return &drivers.ExecTaskResult{Stdout: said[max(0, len(said)-drivers.Captured):]}, nil
 }
 
 // ExecTaskStreaming plays the task's exec_command, whatever the command is,
 // except that "showinput" writes its input.
 func (d *Driver) ExecTaskStreaming(ctx context.Context, id string, opts *drivers.ExecOptions) (*drivers.ExitResult, error) {
-	t, err := d.running(id)
+	t, err := d.tasks.Running(id)
 	if err != nil {
 		return nil, err
 	}
 	if t.Exec == nil {
 		return nil, errors.New("no exec command is configured")
 	}
-	ctx, cancel := t.exit.Context(ctx) // the task takes the command with it
+	ctx, cancel := t.Context(ctx) // the task takes the command with it
 	defer cancel()
 	c := *t.Exec
 	if slices.Equal(opts.Command, []string{"showinput"}) {

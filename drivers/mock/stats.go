@@ -12,14 +12,10 @@ import (
 
 // TaskStats makes samples up: some resident memory, and nothing else.
 func (d *Driver) TaskStats(ctx context.Context, id string, interval time.Duration) (<-chan *drivers.TaskResourceUsage, error) {
-	t, err := d.tasks.Get(id)
-	if err != nil {
-		return nil, err
-	}
-	return t.exit.Sample(ctx, interval, sample), nil
+	return d.tasks.Sample(ctx, id, interval, sample)
 }
 
-func sample() *drivers.TaskResourceUsage {
+func sample(*task) *drivers.TaskResourceUsage {
 	return &drivers.TaskResourceUsage{TaskResourceUsage: api.TaskResourceUsage{
 		ResourceUsage: &api.ResourceUsage{
 			MemoryStats: &api.MemoryStats{RSS: rand.Uint64N(1 << 30), Measured: []string{drivers.MeasuredRSS}},

@@ -16,19 +16,18 @@ import (
 // task is one task that plays its script, in one goroutine.
 type task struct {
 	*config
-	name      string
-	startedAt time.Time
-	exit      *taskstore.Exit
-	kill      func() // ends the script early
-	killed    chan struct{}
-	forced    atomic.Bool // the kill left it no choice how to end
+	*taskstore.Life
+	network *drivers.Network
+	kill    func() // ends the script early
+	killed  chan struct{}
+	forced  atomic.Bool // the kill left it no choice how to end
 }
 
 // start starts a task, unless ctx ends during start_block_for.
-func start(ctx context.Context, cfg *drivers.TaskConfig) (*task, *drivers.Network, error) {
+func start(ctx context.Context, cfg *drivers.TaskConfig) (*task, error) {
 	c, err := decodeConfig(cfg.Config)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if c.StartBlockFor > 0 {
 		block := time.NewTimer(c.StartBlockFor)
@@ -36,35 +35,31 @@ func start(ctx context.Context, cfg *drivers.TaskConfig) (*task, *drivers.Networ
 		select {
 		case <-block.C:
 		case <-ctx.Done():
-			return nil, nil, fmt.Errorf("start_block_for was interrupted: %w", context.Cause(ctx))
+			return nil, fmt.Errorf("start_block_for was interrupted: %w", context.Cause(ctx))
 		}
 	}
 	if err := c.startError(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	network, err := c.network()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	stdout, stderr, err := cfg.Output.Writers()
 	if err != nil {
-		return nil, nil, fmt.Errorf("cannot open the output of task %q: %w", cfg.Name, err)
+		return nil, fmt.Errorf("cannot open the output of task %q: %w", cfg.Name, err)
 	}
 	t := newTask(c, cfg.Name, time.Now())
+	t.network = network
 	go t.play(stdout, stderr)
-	return t, network, nil
+	return t, nil
 }
 
 func newTask(c *config, name string, startedAt time.Time) *task {
 	killed := make(chan struct{})
-	return &task{
-		config:    c,
-		name:      name,
-		startedAt: startedAt,
-		exit:      taskstore.NewExit(),
-		kill:      sync.OnceFunc(func() { close(killed) }),
-		killed:    killed,
-	}
+	t := &task{config: c, Life: taskstore.NewLife(name), killed: killed, kill: sync.OnceFunc(func() { close(killed) })}
+	t.StartedAt = startedAt
+	return t
 }
 
 // recovered continues a task that was started earlier, without output.
@@ -92,10 +87,8 @@ func (t *task) end(force bool) {
 		t.forced.Store(true)
 	}
 	t.kill()
-	<-t.exit.Done()
+	<-t.Done()
 }
-
-func (t *task) running() bool { return !t.exit.Ended() }
 
 // killedResult is how a task or a command that was killed ends, as of a process.
 var killedResult = drivers.ExitResult{ExitCode: 137, Signal: 9}
@@ -106,7 +99,7 @@ func (t *task) play(stdout, stderr io.WriteCloser) {
 	if killed && t.forced.Load() {
 		result = killedResult
 	}
-	t.exit.Set(result, time.Now())
+	t.Set(result, time.Now())
 }
 
 // perform plays a command. It lasts for run_for, and longer if repeats of the

@@ -13,7 +13,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hcldec"
@@ -63,15 +62,10 @@ func (d *Driver) StartTask(ctx context.Context, cfg *drivers.TaskConfig) (*drive
 	if d.config.Disabled {
 		return nil, nil, errDisabled
 	}
-	if err := d.tasks.Reserve(cfg.ID); err != nil {
-		return nil, nil, err
-	}
-	t, err := d.start(cfg)
+	t, err := d.tasks.Start(cfg.ID, func() (*task, error) { return d.start(cfg) })
 	if err != nil {
-		d.tasks.Remove(cfg.ID)
 		return nil, nil, err
 	}
-	d.tasks.Put(cfg.ID, t)
 	handle, err := t.handle(cfg)
 	if err != nil {
 		return nil, nil, errors.Join(err, d.DestroyTask(cfg.ID, true))
@@ -81,11 +75,7 @@ func (d *Driver) StartTask(ctx context.Context, cfg *drivers.TaskConfig) (*drive
 
 // WaitTask reports how the command ended.
 func (d *Driver) WaitTask(ctx context.Context, id string) (<-chan *drivers.ExitResult, error) {
-	t, err := d.tasks.Get(id)
-	if err != nil {
-		return nil, err
-	}
-	return t.exit.Wait(ctx), nil
+	return d.tasks.Wait(ctx, id)
 }
 
 // StopTask sends the signal only to the command's process, as Nomad does. When
@@ -97,7 +87,7 @@ func (d *Driver) StopTask(ctx context.Context, id string, timeout time.Duration,
 	}
 	sig, err := drivers.ParseSignal(signal)
 	if err != nil {
-		return fmt.Errorf("cannot stop task %q: %w", t.name, err)
+		return fmt.Errorf("cannot stop task %q: %w", t.Name, err)
 	}
 	return t.stop(ctx, timeout, sig)
 }
@@ -117,12 +107,9 @@ func (d *Driver) SignalTask(id string, signal string) error {
 
 // DestroyTask forgets a task once nothing that it started is running.
 func (d *Driver) DestroyTask(id string, force bool) error {
-	t, err := d.tasks.Get(id)
+	t, err := d.tasks.Destroyable(id, force)
 	if err != nil {
 		return err
-	}
-	if !force && t.running() {
-		return errors.New("cannot destroy running task")
 	}
 	if err := t.kill(); err != nil {
 		return err
@@ -134,18 +121,7 @@ func (d *Driver) DestroyTask(id string, force bool) error {
 
 // InspectTask returns the status of a task, with the attribute "pid".
 func (d *Driver) InspectTask(id string) (*drivers.TaskStatus, error) {
-	t, err := d.tasks.Get(id)
-	if err != nil {
-		return nil, err
-	}
-	status := &drivers.TaskStatus{
-		ID:         id,
-		Name:       t.name,
-		StartedAt:  t.startedAt,
-		Attributes: map[string]string{"pid": strconv.Itoa(t.process.Pid())},
-	}
-	t.exit.Describe(status)
-	return status, nil
+	return d.tasks.Inspect(id)
 }
 
 // Shutdown kills everything that the tasks of this run left behind.

@@ -25,7 +25,7 @@ import (
 // on stderr. The command ends with its task, and everything that it started
 // ends with the command.
 func (d *Driver) ExecTaskStreaming(ctx context.Context, id string, opts *drivers.ExecOptions) (*drivers.ExitResult, error) {
-	t, err := d.runningTask(id)
+	t, err := d.tasks.Running(id)
 	if err != nil {
 		return nil, err
 	}
@@ -33,29 +33,17 @@ func (d *Driver) ExecTaskStreaming(ctx context.Context, id string, opts *drivers
 	if err != nil {
 		return &drivers.ExitResult{ExitCode: code}, complain(opts, err)
 	}
-	ctx, cancel := t.exit.Context(ctx)
+	ctx, cancel := t.Context(ctx)
 	defer cancel()
 	run := d.execPipes
 	if opts.Tty {
 		run = d.execTerminal
 	}
 	result, err := run(ctx, t, spec, opts)
-	if err == nil && result.Signal == int(syscall.SIGKILL) && !t.running() {
-		return nil, fmt.Errorf("task %q has ended, and the command with it", t.name)
+	if err == nil && result.Signal == int(syscall.SIGKILL) && t.Ended() {
+		return nil, fmt.Errorf("task %q has ended, and the command with it", t.Name)
 	}
 	return result, err
-}
-
-// runningTask returns a task that is running.
-func (d *Driver) runningTask(id string) (*task, error) {
-	t, err := d.tasks.Get(id)
-	if err != nil {
-		return nil, err
-	}
-	if !t.running() {
-		return nil, fmt.Errorf("task %q is not running", t.name)
-	}
-	return t, nil
 }
 
 // command returns the spec of a command in the task or, if it cannot run, an

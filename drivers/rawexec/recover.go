@@ -23,7 +23,7 @@ type state struct {
 }
 
 func (t *task) handle(cfg *drivers.TaskConfig) (*drivers.TaskHandle, error) {
-	s := state{ID: t.process.ID(), StartedAt: t.startedAt}
+	s := state{ID: t.process.ID(), StartedAt: t.StartedAt}
 	if t.group != nil {
 		s.Cgroups = t.group.Dirs()
 	}
@@ -50,18 +50,13 @@ func (d *Driver) RecoverTask(handle *drivers.TaskHandle) error {
 	if _, err := d.tasks.Get(cfg.ID); err == nil {
 		return nil
 	}
-	if err := d.tasks.Reserve(cfg.ID); err != nil {
-		return err
+	_, err := d.tasks.Start(cfg.ID, func() (*task, error) { return d.recover(handle) })
+	if errors.Is(err, process.ErrUnknown) {
+		return drivers.ErrTaskNotFound
 	}
-	t, err := d.recover(handle)
 	if err != nil {
-		d.tasks.Remove(cfg.ID)
-		if errors.Is(err, process.ErrUnknown) {
-			return drivers.ErrTaskNotFound
-		}
 		return fmt.Errorf("cannot recover task %q: %w", cfg.Name, err)
 	}
-	d.tasks.Put(cfg.ID, t)
 	return nil
 }
 
@@ -93,7 +88,10 @@ func (d *Driver) recover(handle *drivers.TaskHandle) (*task, error) {
 			t.group = nil // it does not exist after the end of the task, or after a reboot
 		}
 	}
-	t.startedAt = s.StartedAt
-	t.process, err = d.run.Adopt(process.Adoption{ID: s.ID, Env: environ, OnExit: t.ended, Kept: true})
-	return t, err
+	p, err := d.run.Adopt(process.Adoption{ID: s.ID, Env: environ, OnExit: t.ended, Kept: true})
+	if err != nil {
+		return nil, err
+	}
+	t.began(p, s.StartedAt)
+	return t, nil
 }

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -60,14 +61,12 @@ func NewOf(kind Kind) *Driver { return &Driver{kind: kind, run: process.NewRun()
 
 // task is a command that was started.
 type task struct {
-	name      string
-	spec      process.Spec // without files and variables, for commands in the task
-	environ   func() []string
-	process   *process.Process
-	startedAt time.Time
-	exit      *taskstore.Exit
-	config    *TaskConfig
-	group     *cgroup.Group // nil if it needs none
+	*taskstore.Life
+	spec    process.Spec // without files and variables, for commands in the task
+	environ func() []string
+	process *process.Process
+	config  *TaskConfig
+	group   *cgroup.Group // nil if it needs none
 
 	mu       sync.Mutex
 	commands map[*process.Process]bool // running in the task; see command
@@ -88,7 +87,7 @@ func closeFiles(files ...*os.File) {
 
 // newTask returns a task without a process.
 func (d *Driver) newTask(cfg *drivers.TaskConfig, c *TaskConfig, as *account) *task {
-	t := &task{name: cfg.Name, exit: taskstore.NewExit(), config: c, commands: map[*process.Process]bool{}}
+	t := &task{Life: taskstore.NewLife(cfg.Name), config: c, commands: map[*process.Process]bool{}}
 	t.spec.Dir = cfg.TaskDir()
 	t.environ = func() []string {
 		return environment(cfg.Env, as, slices.Concat(d.config.DeniedEnvvars, c.DeniedEnvvars))
@@ -102,12 +101,15 @@ func (d *Driver) newTask(cfg *drivers.TaskConfig, c *TaskConfig, as *account) *t
 	return t
 }
 
-func (t *task) running() bool { return !t.exit.Ended() }
+// began records the process of the task.
+func (t *task) began(p *process.Process, at time.Time) {
+	t.process, t.StartedAt, t.Attributes = p, at, map[string]string{"pid": strconv.Itoa(p.Pid())}
+}
 
 // ended records how the command's process ended. If it failed, and the kernel
 // killed one of its processes for memory, the task was out of memory.
 func (t *task) ended(status process.Status, at time.Time) {
-	t.exit.Set(drivers.ExitResult{
+	t.Set(drivers.ExitResult{
 		ExitCode: status.ExitCode, Signal: status.Signal, Err: status.Err,
 		OOMKilled: t.group != nil && status.ExitCode != 0 && t.group.OOMKills() > 0, PeakMemory: status.PeakRSS,
 	}, at)

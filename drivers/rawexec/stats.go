@@ -16,11 +16,7 @@ const fresh = 200 * time.Millisecond
 // TaskStats samples the usage of a task's processes, including those of
 // commands that run in it.
 func (d *Driver) TaskStats(ctx context.Context, id string, interval time.Duration) (<-chan *drivers.TaskResourceUsage, error) {
-	t, err := d.tasks.Get(id)
-	if err != nil {
-		return nil, err
-	}
-	return t.exit.Sample(ctx, interval, func() *drivers.TaskResourceUsage { return t.sample(d) }), nil
+	return d.tasks.Sample(ctx, id, interval, func(t *task) *drivers.TaskResourceUsage { return t.sample(d) })
 }
 
 // sample measures the task, or returns a recent sample.
@@ -35,7 +31,7 @@ func (t *task) sample(d *Driver) *drivers.TaskResourceUsage {
 
 // pidsOf returns the processes of a task.
 func (d *Driver) pidsOf(t *task) []int {
-	trees := d.census.look(d.run, t.startedAt)
+	trees := d.census.look(d.run, t.StartedAt)
 	pids := append([]int{}, trees[t.process]...)
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -58,23 +58,24 @@ func (d *Driver) launch(cfg *drivers.TaskConfig, c *TaskConfig, as *account) (t 
 	if t.group, err = d.group(cfg, c); err != nil {
 		return nil, err
 	}
-	if t.process, err = t.place(d.run, spec); err != nil {
+	p, err := t.place(d.run, spec)
+	if err != nil {
 		return nil, errors.Join(err, removeGroup(t.group, killWait))
 	}
-	t.startedAt = time.Now()
+	t.began(p, time.Now())
 	return t, nil
 }
 
 // stop sends the signal, waits, and then kills.
 func (t *task) stop(ctx context.Context, timeout time.Duration, sig syscall.Signal) error {
-	if timeout > 0 && t.running() {
+	if timeout > 0 && !t.Ended() {
 		t.process.Remember()
 		switch err := t.process.Signal(sig); {
 		case errors.Is(err, os.ErrProcessDone):
 		case err != nil:
 			return err
 		default:
-			t.exit.Await(ctx, timeout)
+			t.Await(ctx, timeout)
 		}
 	}
 	return t.kill()
@@ -85,7 +86,7 @@ func (t *task) kill() error {
 	if err := t.process.Kill(); err != nil {
 		return err
 	}
-	if !t.exit.Await(context.Background(), killWait) {
+	if !t.Await(context.Background(), killWait) {
 		return fmt.Errorf("process did not exit after %v", killWait)
 	}
 	<-t.process.Gone() // limited by the time that killing may take

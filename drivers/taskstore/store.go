@@ -1,33 +1,50 @@
-// Package taskstore keeps the tasks of a driver and how each of them ended. It
-// never starts or stops anything.
+// Package taskstore keeps the tasks of a driver: when each of them started and how
+// it ended. It never starts or stops anything itself.
 package taskstore
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"taskrun/drivers"
 )
 
-// Store maps task IDs to a driver's own record of a task. The zero value is
-// empty and ready. All methods are safe for concurrent use.
-type Store[T any] struct {
+// Task is a driver's own record of a task. It embeds a *Life.
+type Task interface{ life() *Life }
+
+func (l *Life) life() *Life { return l }
+
+// Store maps task IDs to tasks. The zero value is empty and ready. All methods are
+// safe for concurrent use. Those that get an ID return drivers.ErrTaskNotFound for
+// a task that has not started.
+type Store[T Task] struct {
 	tasks sync.Map // by ID: *T; nil while the task starts
 }
 
-// Reserve reserves an ID for a task that is about to start, so that a second
-// start with it fails. Call Put or Remove afterwards.
-func (s *Store[T]) Reserve(id string) error {
+// Start calls start for a new ID, so that a second start with it fails meanwhile,
+// and keeps the task.
+func (s *Store[T]) Start(id string, start func() (T, error)) (task T, err error) {
 	if _, taken := s.tasks.LoadOrStore(id, (*T)(nil)); taken {
-		return fmt.Errorf("task with ID %q already started", id)
+		return task, fmt.Errorf("task with ID %q already started", id)
 	}
-	return nil
+	if task, err = start(); err != nil {
+		s.Remove(id)
+		return task, err
+	}
+	s.Put(id, task)
+	return task, nil
 }
 
-// Put records a task that has started under a reserved ID, or was recovered.
+// Put keeps a task that was recovered.
 func (s *Store[T]) Put(id string, task T) { s.tasks.Store(id, &task) }
 
-// Get returns a task that has started, or drivers.ErrTaskNotFound.
+// Remove forgets a task.
+func (s *Store[T]) Remove(id string) { s.tasks.Delete(id) }
+
+// Get returns a task.
 func (s *Store[T]) Get(id string) (task T, err error) {
 	found, _ := s.tasks.Load(id)
 	if started, _ := found.(*T); started != nil {
@@ -36,5 +53,48 @@ func (s *Store[T]) Get(id string) (task T, err error) {
 	return task, drivers.ErrTaskNotFound
 }
 
-// Remove forgets a task, or releases a reserved ID.
-func (s *Store[T]) Remove(id string) { s.tasks.Delete(id) }
+// Running returns a task that has not ended.
+func (s *Store[T]) Running(id string) (T, error) {
+	task, err := s.Get(id)
+	if err == nil && task.life().Ended() {
+		err = fmt.Errorf("task %q is not running", task.life().Name)
+	}
+	return task, err
+}
+
+// Destroyable returns a task that has ended or, with force, any.
+func (s *Store[T]) Destroyable(id string, force bool) (T, error) {
+	task, err := s.Get(id)
+	if err == nil && !force && !task.life().Ended() {
+		err = errors.New("cannot destroy running task")
+	}
+	return task, err
+}
+
+// Wait implements Driver.WaitTask.
+func (s *Store[T]) Wait(ctx context.Context, id string) (<-chan *drivers.ExitResult, error) {
+	task, err := s.Get(id)
+	if err != nil {
+		return nil, err
+	}
+	return task.life().Wait(ctx), nil
+}
+
+// Inspect implements Driver.InspectTask.
+func (s *Store[T]) Inspect(id string) (*drivers.TaskStatus, error) {
+	task, err := s.Get(id)
+	if err != nil {
+		return nil, err
+	}
+	return task.life().status(id), nil
+}
+
+// Sample implements StatsCollector.TaskStats with measure, which returns nil if the
+// usage is unknown.
+func (s *Store[T]) Sample(ctx context.Context, id string, interval time.Duration, measure func(T) *drivers.TaskResourceUsage) (<-chan *drivers.TaskResourceUsage, error) {
+	task, err := s.Get(id)
+	if err != nil {
+		return nil, err
+	}
+	return task.life().sample(ctx, interval, func() *drivers.TaskResourceUsage { return measure(task) }), nil
+}

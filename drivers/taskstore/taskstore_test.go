@@ -15,9 +15,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+type task struct{ *taskstore.Life }
+
 func TestStore(t *testing.T) {
 	t.Parallel()
-	var s taskstore.Store[int]
+	var s taskstore.Store[*task]
+	five := &task{taskstore.NewLife("five")}
+	start := func() (*task, error) { return five, nil }
 	unknown := func(when string) {
 		t.Helper()
 		if _, err := s.Get("a"); !errors.Is(err, drivers.ErrTaskNotFound) {
@@ -25,30 +29,37 @@ func TestStore(t *testing.T) {
 		}
 	}
 	unknown("at first")
-	if err := s.Reserve("a"); err != nil {
+	broken := errors.New("broken")
+	if _, err := s.Start("a", func() (*task, error) { return nil, broken }); !errors.Is(err, broken) {
+		t.Errorf("the error of a failed start is %v", err)
+	}
+	unknown("after a failed start")
+	_, err := s.Start("a", func() (*task, error) {
+		unknown("while it starts")
+		if _, err := s.Start("a", start); err == nil || err.Error() != `task with ID "a" already started` {
+			t.Errorf("the second time the error is %v", err)
+		}
+		return start()
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
-	unknown("while it starts")
-	if err := s.Reserve("a"); err == nil || err.Error() != `task with ID "a" already started` {
-		t.Errorf("the second time the error is %v", err)
+	if got, err := s.Get("a"); got != five || err != nil {
+		t.Errorf("the task is %v, %v", got, err)
 	}
-	s.Put("a", 5)
-	if got, err := s.Get("a"); got != 5 || err != nil {
-		t.Errorf("the task is %d, %v", got, err)
-	}
-	if err := s.Reserve("a"); err == nil {
-		t.Error("a task that has started was reserved")
+	if _, err := s.Start("a", start); err == nil {
+		t.Error("a task that has started was started again")
 	}
 	s.Remove("a")
 	unknown("in the end")
-	if err := s.Reserve("a"); err != nil {
+	if _, err := s.Start("a", start); err != nil {
 		t.Errorf("the ID is not free again: %v", err)
 	}
 }
 
-func TestExitWakesAllWaiters(t *testing.T) {
+func TestEndWakesAllWaiters(t *testing.T) {
 	t.Parallel()
-	e := taskstore.NewExit()
+	e := taskstore.NewLife("task")
 	at := time.Unix(1, 0)
 	var wg sync.WaitGroup
 	for range 10 {
@@ -66,15 +77,16 @@ func TestExitWakesAllWaiters(t *testing.T) {
 	e.Set(drivers.ExitResult{ExitCode: 3}, at)
 	e.Set(drivers.ExitResult{ExitCode: 9}, at.Add(1))
 	wg.Wait()
-	var status drivers.TaskStatus
-	if e.Describe(&status); status.State != drivers.TaskStateExited || !status.CompletedAt.Equal(at) || status.ExitResult.ExitCode != 3 {
-		t.Errorf("the status is %+v", status)
+	var s taskstore.Store[*task]
+	s.Put("a", &task{e})
+	if status, err := s.Inspect("a"); err != nil || status.State != drivers.TaskStateExited || !status.CompletedAt.Equal(at) || status.ExitResult.ExitCode != 3 {
+		t.Errorf("the status is %+v, %v", status, err)
 	}
 }
 
-func TestExitWaitCanceled(t *testing.T) {
+func TestWaitCanceled(t *testing.T) {
 	t.Parallel()
-	e := taskstore.NewExit()
+	e := taskstore.NewLife("task")
 	ctx, cancel := context.WithCancel(t.Context())
 	before := e.Wait(ctx)
 	cancel()

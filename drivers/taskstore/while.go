@@ -9,22 +9,22 @@ import (
 
 // Await waits for the end of the task, of timeout or of ctx. It reports whether the
 // task has ended.
-func (e *Exit) Await(ctx context.Context, timeout time.Duration) bool {
+func (l *Life) Await(ctx context.Context, timeout time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	select {
-	case <-e.done:
+	case <-l.done:
 	case <-ctx.Done():
 	}
-	return e.Ended()
+	return l.Ended()
 }
 
 // Context returns a context that also ends with the task. It must be canceled.
-func (e *Exit) Context(ctx context.Context) (context.Context, context.CancelFunc) {
+func (l *Life) Context(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
 		select {
-		case <-e.done:
+		case <-l.done:
 			cancel()
 		case <-ctx.Done():
 		}
@@ -32,9 +32,9 @@ func (e *Exit) Context(ctx context.Context) (context.Context, context.CancelFunc
 	return ctx, cancel
 }
 
-// Sample implements drivers.StatsCollector with measure, which returns nil if
-// the usage is unknown. A slow reader gets the latest sample.
-func (e *Exit) Sample(ctx context.Context, interval time.Duration, measure func() *drivers.TaskResourceUsage) <-chan *drivers.TaskResourceUsage {
+// sample sends measurements until the task or ctx ends. A slow reader gets the
+// latest one.
+func (l *Life) sample(ctx context.Context, interval time.Duration, measure func() *drivers.TaskResourceUsage) <-chan *drivers.TaskResourceUsage {
 	if interval <= 0 {
 		interval = time.Second // Nomad's default
 	}
@@ -43,7 +43,7 @@ func (e *Exit) Sample(ctx context.Context, interval time.Duration, measure func(
 		defer close(samples)
 		tick := time.NewTicker(interval)
 		defer tick.Stop()
-		for !e.Ended() {
+		for !l.Ended() {
 			if usage := measure(); usage != nil {
 				select {
 				case <-samples: // the previous one was not read
@@ -53,7 +53,7 @@ func (e *Exit) Sample(ctx context.Context, interval time.Duration, measure func(
 			}
 			select {
 			case <-tick.C:
-			case <-e.done:
+			case <-l.done:
 			case <-ctx.Done():
 				return
 			}
