@@ -19,7 +19,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hcldec"
@@ -52,64 +51,51 @@ type Config struct {
 // caller must call Shutdown at the end.
 type Driver struct {
 	eventer.Eventer
+	*engine
+	*machine
+	*networks
 
-	config    Config
-	front     *Front
-	options   settings.Options
-	engine    func() (daemon.Endpoint, error) // the first call finds the engine
-	connect   func() (*client.Client, error)  // the first call creates the client
-	connected atomic.Bool                     // connect was called
-	used      atomic.Bool                     // the engine may have containers of this run
-	onUse     func()                          // called before that; may be nil
-	tasks     taskstore.Store[*task]
-
-	machineMu  sync.Mutex
-	machine    *drivers.Machine // nil until the engine was asked
-	machineErr error
-
-	mu        sync.Mutex
-	runs      map[string]bool          // Shutdown removes their containers
-	listeners map[*insideListener]bool // in networks of groups
-	revived   map[string]*revivals     // by container of a network
-
-	networking sync.Mutex // held while a group enters or leaves a shared network
-
-	images  image.Store
+	absence time.Duration
+	options settings.Options
 	builder settings.Builder
+	images  image.Store
+	tasks   taskstore.Store[*task]
 }
 
 var (
-	_ drivers.Driver      = (*Driver)(nil)
-	_ drivers.Signaler    = (*Driver)(nil)
-	_ drivers.EventSource = (*Driver)(nil)
-	_ drivers.Shutdowner  = (*Driver)(nil)
+	_ drivers.Driver         = (*Driver)(nil)
+	_ drivers.Configurable   = (*Driver)(nil)
+	_ drivers.Unheeder       = (*Driver)(nil)
+	_ drivers.Recoverer      = (*Driver)(nil)
+	_ drivers.Signaler       = (*Driver)(nil)
+	_ drivers.StreamExecer   = (*Driver)(nil)
+	_ drivers.StatsCollector = (*Driver)(nil)
+	_ drivers.MemoryEnforcer = (*Driver)(nil)
+	_ drivers.EventSource    = (*Driver)(nil)
+	_ drivers.HostPathUser   = (*Driver)(nil)
+
+	_ drivers.Lasting    = (*Driver)(nil) // by its engine
+	_ drivers.Shutdowner = (*Driver)(nil)
+
+	_ drivers.Outsider       = (*Driver)(nil) // by its machine
+	_ drivers.NetworkManager = (*Driver)(nil) // by its networks
+	_ drivers.NetworkUser    = (*Driver)(nil)
+	_ drivers.Finder         = (*Driver)(nil)
 )
 
 // New returns a driver without tasks. It does not look for an engine.
 func New(config Config) *Driver {
-	config.Absence, config.Run = cmp.Or(config.Absence, time.Minute), cmp.Or(config.Run, rand.Text())
-	d := &Driver{
-		config: config, front: cmp.Or(config.Front, dockerFront), options: settings.Defaults(), runs: map[string]bool{config.Run: true},
-		listeners: map[*insideListener]bool{}, revived: map[string]*revivals{},
-	}
+	d := &Driver{absence: cmp.Or(config.Absence, time.Minute), options: settings.Defaults()}
+	d.engine = newEngine(cmp.Or(config.Front, dockerFront), cmp.Or(config.Run, rand.Text()), config.Host, &d.options)
+	d.builder = settings.Builder{Options: &d.options, Run: d.run}
 	d.images = image.Store{Options: &d.options, Events: &d.Eventer}
-	d.builder = settings.Builder{Options: &d.options, Run: config.Run}
-	d.engine = sync.OnceValues(func() (daemon.Endpoint, error) {
-		return d.front.Find(cmp.Or(d.config.Host, d.options.Endpoint), &d.options)
-	})
-	d.connect = sync.OnceValues(func() (*client.Client, error) {
-		engine, err := d.engine()
-		if err != nil {
-			return nil, err
-		}
-		d.connected.Store(true)
-		return engine.Client()
-	})
+	d.machine = &machine{engine: d.engine}
+	d.networks = newNetworks(d.engine, d.machine, &d.images, &d.builder)
 	return d
 }
 
 func (d *Driver) newTask(cli *client.Client, cfg *drivers.TaskConfig, id string) *task {
-	t := &task{cli: cli, front: d.front, events: &d.Eventer, absence: d.config.Absence, cfg: cfg, container: id, Life: taskstore.NewLife(cfg.Name)}
+	t := &task{Life: taskstore.NewLife(cfg.Name), cli: cli, front: d.front, events: &d.Eventer, absence: d.absence, cfg: cfg, container: id}
 	t.Attributes = map[string]string{"container_id": id}
 	t.interest, t.forget = context.WithCancel(context.Background())
 	return t
@@ -180,40 +166,4 @@ func (d *Driver) DestroyTask(id string, force bool) error {
 // "container_id".
 func (d *Driver) InspectTask(id string) (*drivers.TaskStatus, error) {
 	return d.tasks.Inspect(id)
-}
-
-// Shutdown removes the remaining containers of this run.
-func (d *Driver) Shutdown(ctx context.Context) (int, error) {
-	if !d.connected.Load() {
-		return 0, nil
-	}
-	cli, err := d.connect()
-	if err != nil {
-		return 0, nil //nolint:nilerr // without a client nothing was started
-	}
-	defer cli.Close()
-	if !d.used.Load() {
-		return 0, nil
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	removed := 0
-	for run := range d.runs {
-		n, err := daemon.RemoveRun(ctx, cli, run)
-		removed += n
-		if err != nil {
-			return removed, fmt.Errorf("%w; taskrun clean removes what is left", err)
-		}
-	}
-	return removed, nil
-}
-
-// adopt makes Shutdown remove the containers of an earlier run, too.
-func (d *Driver) adopt(run string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.used.Store(true)
-	if run != "" {
-		d.runs[run] = true
-	}
 }

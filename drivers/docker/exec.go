@@ -16,8 +16,6 @@ import (
 	"taskrun/drivers/docker/daemon"
 )
 
-var _ drivers.StreamExecer = (*Driver)(nil)
-
 // drain is how long the last output of a command may take to arrive.
 const drain = time.Second
 

@@ -20,13 +20,13 @@ const fingerprintPeriod = 30 * time.Second
 const pingTime = 5 * time.Second
 
 // Fingerprint checks the engine now and periodically.
-func (d *Driver) Fingerprint(ctx context.Context) (<-chan drivers.Fingerprint, error) {
+func (e *engine) Fingerprint(ctx context.Context) (<-chan drivers.Fingerprint, error) {
 	ch := make(chan drivers.Fingerprint)
 	go func() {
 		defer close(ch)
 		tick := time.NewTicker(fingerprintPeriod)
 		defer tick.Stop()
-		last := d.look(ctx)
+		last := e.look(ctx)
 		for send := true; ; {
 			if send {
 				select {
@@ -40,7 +40,7 @@ func (d *Driver) Fingerprint(ctx context.Context) (<-chan drivers.Fingerprint, e
 			case <-ctx.Done():
 				return
 			}
-			now := d.look(ctx)
+			now := e.look(ctx)
 			send = now.Health != last.Health || now.HealthDescription != last.HealthDescription ||
 				!maps.Equal(now.Attributes, last.Attributes)
 			last = now
@@ -51,29 +51,29 @@ func (d *Driver) Fingerprint(ctx context.Context) (<-chan drivers.Fingerprint, e
 
 // look asks the engine for its version. Without an answer the driver is
 // undetected, and the description is the error.
-func (d *Driver) look(ctx context.Context) drivers.Fingerprint {
+func (e *engine) look(ctx context.Context) drivers.Fingerprint {
 	absent := func(err error) drivers.Fingerprint {
 		return drivers.Fingerprint{Health: drivers.HealthUndetected, HealthDescription: err.Error()}
 	}
-	cli, err := d.connect()
+	cli, err := e.connect()
 	if err != nil {
 		return absent(err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, pingTime)
 	defer cancel()
 	if _, err := cli.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true}); err != nil {
-		return absent(fmt.Errorf("no %s engine answers at %s (%w): %s", d.front.Engine, cli.DaemonHost(), reason(err), d.front.Remedy))
+		return absent(fmt.Errorf("no %s engine answers at %s (%w): %s", e.front.Engine, cli.DaemonHost(), reason(err), e.front.Remedy))
 	}
 	version, err := cli.ServerVersion(ctx, client.ServerVersionOptions{})
 	if err != nil {
-		return absent(fmt.Errorf("cannot ask the %s engine at %s for its version: %w", d.front.Engine, cli.DaemonHost(), err))
+		return absent(fmt.Errorf("cannot ask the %s engine at %s for its version: %w", e.front.Engine, cli.DaemonHost(), err))
 	}
 	if version.Os != "linux" {
-		return absent(fmt.Errorf("the %s engine at %s runs containers of %q, not of Linux", d.front.Engine, cli.DaemonHost(), version.Os))
+		return absent(fmt.Errorf("the %s engine at %s runs containers of %q, not of Linux", e.front.Engine, cli.DaemonHost(), version.Os))
 	}
-	f := drivers.Healthy(d.front.Name)
-	f.Attributes["driver."+d.front.Name+".version"] = version.Version
-	if err := d.front.Describe(ctx, cli, version, &f); err != nil {
+	f := drivers.Healthy(e.front.Name)
+	f.Attributes["driver."+e.front.Name+".version"] = version.Version
+	if err := e.front.Describe(ctx, cli, version, &f); err != nil {
 		return absent(err)
 	}
 	return f

@@ -8,11 +8,9 @@ import (
 	"taskrun/drivers/docker/daemon"
 )
 
-var _ drivers.Finder = (*Driver)(nil)
-
 // Leftovers returns the containers of all runs.
-func (d *Driver) Leftovers(ctx context.Context) ([]drivers.Leftover, error) {
-	cli, err := d.connect()
+func (e *engine) Leftovers(ctx context.Context) ([]drivers.Leftover, error) {
+	cli, err := e.connect()
 	if err != nil {
 		return nil, err
 	}
@@ -33,10 +31,10 @@ func (d *Driver) Leftovers(ctx context.Context) ([]drivers.Leftover, error) {
 
 // RemoveLeftover removes a container, with its anonymous volumes and the network
 // that it was the last one to share.
-func (d *Driver) RemoveLeftover(ctx context.Context, l drivers.Leftover) error {
-	cli, err := d.connect()
+func (n *networks) RemoveLeftover(ctx context.Context, l drivers.Leftover) error {
+	cli, err := n.engine.connect()
 	if err != nil {
 		return err
 	}
-	return d.remove(ctx, cli, l.ID)
+	return n.remove(ctx, cli, l.ID)
 }

@@ -13,6 +13,9 @@ import (
 	"taskrun/drivers"
 )
 
+// backlog is how many connections may wait to be accepted.
+const backlog = 1024
+
 // insideListener listens in the network of a group. The network ends with the engine,
 // but the container that holds it may be started again: then the listener
 // listens in the new one.
@@ -98,28 +101,4 @@ func (l *insideListener) Close() error {
 	defer l.mu.Unlock()
 	l.closed = true
 	return l.current.Close()
-}
-
-func (d *Driver) forgetListener(l *insideListener) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.listeners, l)
-}
-
-// listenAgain makes the listeners in a network listen in the new one that its
-// container holds.
-func (d *Driver) listenAgain(ctx context.Context, n *drivers.NetworkIsolation) error {
-	d.mu.Lock()
-	var list []*insideListener
-	for l := range d.listeners {
-		if l.network.ID == n.ID {
-			list = append(list, l)
-		}
-	}
-	d.mu.Unlock()
-	var failures []error
-	for _, l := range list {
-		failures = append(failures, l.listen(ctx))
-	}
-	return errors.Join(failures...)
 }

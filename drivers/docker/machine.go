@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"runtime"
+	"sync"
 
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/network"
@@ -16,34 +17,41 @@ import (
 	"taskrun/drivers/docker/settings"
 )
 
-var _ drivers.Outsider = (*Driver)(nil)
-
 // machineName is the name of this machine in the containers of an engine that
 // runs in a virtual machine of Docker Desktop or a tool like it; see
 // https://docs.docker.com/desktop/features/networking/#i-want-to-connect-from-a-container-to-a-service-on-the-host.
 const machineName = "host.docker.internal"
 
+// machine is this machine, as containers reach it.
+type machine struct {
+	engine *engine
+
+	mu    sync.Mutex
+	known *drivers.Machine // nil until the engine was asked
+	err   error
+}
+
 var errRootless = errors.New("containers of a rootless engine cannot reach the loopback address of this machine")
 
 // Machine returns where containers reach this machine: at its address in the
 // engine's own network.
-func (d *Driver) Machine(ctx context.Context) (drivers.Machine, error) {
-	d.machineMu.Lock()
-	defer d.machineMu.Unlock()
-	if d.machine != nil {
-		return *d.machine, d.machineErr
+func (m *machine) Machine(ctx context.Context) (drivers.Machine, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.known != nil {
+		return *m.known, m.err
 	}
-	cli, err := d.connect()
+	cli, err := m.engine.connect()
 	if err != nil {
 		return drivers.Machine{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, daemon.ReplyTime)
 	defer cancel()
-	m, err := findMachine(ctx, cli, ownAddresses())
+	found, err := findMachine(ctx, cli, ownAddresses())
 	if !daemon.Unreachable(err) {
-		d.machine, d.machineErr = &m, err
+		m.known, m.err = &found, err
 	}
-	return m, err
+	return found, err
 }
 
 // findMachine asks an engine for its own network. If the engine runs elsewhere,
@@ -89,10 +97,9 @@ func ownAddresses() (list []netip.Addr) {
 }
 
 // Outside implements drivers.Outsider.
-func (d *Driver) Outside(config map[string]any) (outside bool, ports []string) {
+func (m *machine) Outside(config map[string]any) (outside bool, ports []string) {
 	mode, _ := config["network_mode"].(string)
-	m := container.NetworkMode(mode)
-	if m.IsHost() || m.IsNone() || m.IsContainer() {
+	if network := container.NetworkMode(mode); network.IsHost() || network.IsNone() || network.IsContainer() {
 		return false, nil
 	}
 	list, _ := config["ports"].([]any)
@@ -107,15 +114,15 @@ func (d *Driver) Outside(config map[string]any) (outside bool, ports []string) {
 // publish makes containers reach the published ports of another one, too: the
 // engine forwards those of the loopback address also from this machine's
 // address in its network.
-func (d *Driver) publish(ctx context.Context, host *container.HostConfig) {
+func (m *machine) publish(ctx context.Context, host *container.HostConfig) {
 	if len(host.PortBindings) == 0 {
 		return
 	}
-	m, err := d.Machine(ctx)
-	if err != nil || !m.Here {
+	found, err := m.Machine(ctx)
+	if err != nil || !found.Here {
 		return // they are reached at the loopback address only
 	}
-	if at, err := netip.ParseAddr(m.Address); err == nil {
+	if at, err := netip.ParseAddr(found.Address); err == nil {
 		settings.PublishAlso(host, at)
 	}
 }

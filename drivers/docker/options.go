@@ -11,13 +11,6 @@ import (
 	"taskrun/drivers/schema"
 )
 
-var (
-	_ drivers.Configurable   = (*Driver)(nil)
-	_ drivers.Unheeder       = (*Driver)(nil)
-	_ drivers.HostPathUser   = (*Driver)(nil)
-	_ drivers.MemoryEnforcer = (*Driver)(nil)
-)
-
 // ConfigSchema describes the options of the driver.
 func (d *Driver) ConfigSchema() hcldec.Spec { return schema.Of[settings.Options]() }
 

@@ -15,8 +15,6 @@ import (
 	"taskrun/drivers/docker/daemon"
 )
 
-var _ drivers.Recoverer = (*Driver)(nil)
-
 // handleVersion is the version of this driver's task handles.
 const handleVersion = 1
 

@@ -18,24 +18,14 @@ import (
 	"taskrun/engine/leaf/allocdir"
 )
 
-var _ drivers.NetworkUser = (*Driver)(nil)
-
-const (
-	// socketTime is how long a container that has just started may take until
-	// it hands out sockets.
-	socketTime = 2 * time.Second
-	// backlog is how many connections may wait to be accepted.
-	backlog = 1024
-)
+// socketTime is how long a container that has just started may take until it hands
+// out sockets.
+const socketTime = 2 * time.Second
 
 // makeSockets makes the directory in which the container that holds a network
-// hands out sockets. No task can enter it. It returns "" if the network has no
-// address, the container runs another program, or a virtual machine is between.
-func (d *Driver) makeSockets(ctx context.Context, req *drivers.NetworkRequest) (string, error) {
-	if m, _ := d.Machine(ctx); req.Mode != "bridge" || d.options.InfraImage != "" || m.Address == machineName {
-		return "", nil
-	}
-	staging, err := allocdir.Staging(req.AllocDir)
+// hands out sockets. No task can enter it.
+func makeSockets(allocDir string) (string, error) {
+	staging, err := allocdir.Staging(allocDir)
 	if err != nil {
 		return "", err
 	}
@@ -46,39 +36,6 @@ func (d *Driver) makeSockets(ctx context.Context, req *drivers.NetworkRequest) (
 	// An engine with user namespaces runs the program as another user. Nobody
 	// else gets through the staging directory.
 	return dir, os.Chmod(dir, 0o777)
-}
-
-// ListenIn implements drivers.NetworkUser.
-func (d *Driver) ListenIn(ctx context.Context, n *drivers.NetworkIsolation, address string) (net.Listener, error) {
-	at, err := parse(address)
-	if err != nil {
-		return nil, err
-	}
-	l := &insideListener{network: n, at: at, forget: d.forgetListener}
-	if err := l.listen(ctx); err != nil {
-		return nil, err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.listeners[l] = true
-	return l, nil
-}
-
-// DialIn implements drivers.NetworkUser.
-func (d *Driver) DialIn(ctx context.Context, n *drivers.NetworkIsolation, address string) (net.Conn, error) {
-	at, err := parse(address)
-	if err != nil {
-		return nil, err
-	}
-	s, err := socket(ctx, n)
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
-	if err := connect(ctx, s, at); err != nil {
-		return nil, fmt.Errorf("cannot connect to %s in the network of the group: %w", address, err)
-	}
-	return net.FileConn(s)
 }
 
 func parse(address string) (*unix.SockaddrInet4, error) {

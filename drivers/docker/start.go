@@ -42,7 +42,7 @@ func (d *Driver) start(ctx context.Context, cfg *drivers.TaskConfig) (*task, err
 		}
 	}
 	if c.Joins(cfg) {
-		if err := d.shareName(ctx, cli, cfg, c); err != nil {
+		if err := shareName(ctx, cli, cfg, c); err != nil {
 			return nil, err
 		}
 	}
@@ -70,7 +70,7 @@ func (d *Driver) start(ctx context.Context, cfg *drivers.TaskConfig) (*task, err
 
 // shareName gives the container of a task the hostname of the group whose network it
 // joins. That of Docker includes the hostname, and Docker refuses another one.
-func (d *Driver) shareName(ctx context.Context, cli *client.Client, cfg *drivers.TaskConfig, c *settings.Config) error {
+func shareName(ctx context.Context, cli *client.Client, cfg *drivers.TaskConfig, c *settings.Config) error {
 	version, err := cli.ServerVersion(ctx, client.ServerVersionOptions{})
 	if err != nil {
 		return daemon.Error("cannot ask the engine for its version", err)
@@ -147,7 +147,7 @@ func (d *Driver) launch(ctx context.Context, t *task, c *settings.Config) (err e
 	wait := t.cli.ContainerWait(t.interest, t.container, client.ContainerWaitOptions{Condition: container.WaitConditionNextExit})
 	t.StartedAt = time.Now() // it may end before the response arrives
 	t.watching.Go(func() { t.watch(wait) })
-	if err := d.run(ctx, t, c.Joins(t.cfg)); err != nil {
+	if err := d.begin(ctx, t, c.Joins(t.cfg)); err != nil {
 		return err
 	}
 	t.started = true
@@ -159,9 +159,9 @@ func (d *Driver) launch(ctx context.Context, t *task, c *settings.Config) (err e
 	return nil
 }
 
-// run starts the container, a second time if the network that it joins had to
+// begin starts the container, a second time if the network that it joins had to
 // be revived.
-func (d *Driver) run(ctx context.Context, t *task, joins bool) error {
+func (d *Driver) begin(ctx context.Context, t *task, joins bool) error {
 	revivals := 0
 	if joins {
 		revivals = d.revivalsOf(t.cfg.Network).sinceBegin()

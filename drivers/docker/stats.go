@@ -13,8 +13,6 @@ import (
 	"taskrun/drivers/docker/daemon"
 )
 
-var _ drivers.StatsCollector = (*Driver)(nil)
-
 // TaskStats samples the usage that the engine measures once a second.
 func (d *Driver) TaskStats(ctx context.Context, id string, interval time.Duration) (<-chan *drivers.TaskResourceUsage, error) {
 	return d.tasks.Sample(ctx, id, interval, func(t *task) *drivers.TaskResourceUsage { return t.usage(ctx) })
