@@ -9,54 +9,71 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
-	"github.com/hashicorp/hcl/v2/hcldec"
 	"github.com/zclconf/go-cty/cty"
 
 	"taskrun/drivers"
 	"taskrun/drivers/rawexec"
 	"taskrun/drivers/schema"
+	"taskrun/jobspec/taskenv"
 )
 
-// Command converts a decoded config block to the command of the task and the
-// arguments that precede its args.
-type Command func(config cty.Value) (command string, args []string, err error)
+// Options are the options that such drivers share. The options of a driver embed
+// them.
+type Options struct {
+	Args    []string `cty:"args"`
+	WorkDir string   `cty:"work_dir"`
 
-// isolation lists the known options that have no effect, because there is no
-// isolation.
-var isolation = []string{"pid_mode", "ipc_mode", "cap_add", "cap_drop"}
+	// Options about isolation have no effect.
+	PIDMode string   `cty:"pid_mode"`
+	IPCMode string   `cty:"ipc_mode"`
+	CapAdd  []string `cty:"cap_add"`
+	CapDrop []string `cty:"cap_drop"`
+}
 
-// New returns a driver without tasks. In addition to its options, a config
-// block has the common ones: args, work_dir, pid_mode, ipc_mode, cap_add and
-// cap_drop.
-func New(name string, options hcldec.ObjectSpec, command Command, fingerprint func() drivers.Fingerprint) *rawexec.Driver {
+// New returns a driver without tasks. Command returns the shared ones among the
+// options of a task, and the command with the arguments that precede its args.
+func New[T any](name string, command func(*T) (Options, []string, error), fingerprint func() drivers.Fingerprint) *rawexec.Driver {
 	return rawexec.NewOf(rawexec.Kind{
-		Name: name,
-		TaskSchema: schema.Join(options,
-			schema.Optional(cty.String, "work_dir", "pid_mode", "ipc_mode"),
-			schema.Optional(schema.Texts, "args", "cap_add", "cap_drop")),
-		ConfigSchema: rawexec.DeniedHostIDs,
+		Name:         name,
+		TaskSchema:   sync.OnceValue(schema.Of[T]),
+		ConfigSchema: schema.Of[rawexec.HostOptions],
 		Fingerprint:  fingerprint,
-		Decode:       command.decode,
-		Unisolated:   isolation,
+		Decode: func(config cty.Value, taskDir string) (*rawexec.TaskConfig, error) {
+			var options T
+			if err := taskenv.Decode(config, &options); err != nil {
+				return nil, fmt.Errorf("failed to decode driver config: %w", err)
+			}
+			shared, argv, err := command(&options)
+			if invalid := shared.validate(); invalid != nil {
+				return nil, invalid
+			}
+			if err != nil {
+				return nil, err
+			}
+			return shared.run(argv, taskDir), nil
+		},
+		Unisolated: []string{"pid_mode", "ipc_mode", "cap_add", "cap_drop"},
 	})
 }
 
-func (command Command) decode(config cty.Value, taskDir string) (*rawexec.TaskConfig, error) {
-	for _, name := range []string{"pid_mode", "ipc_mode"} {
-		if mode := Text(config, name); !slices.Contains([]string{"", "private", "host"}, mode) {
-			return nil, fmt.Errorf("failed driver config validation: %s must be %q or %q, got %q", name, "private", "host", mode)
+func (o *Options) validate() error {
+	for _, mode := range []struct{ option, value string }{{"pid_mode", o.PIDMode}, {"ipc_mode", o.IPCMode}} {
+		if !slices.Contains([]string{"", "private", "host"}, mode.value) {
+			return fmt.Errorf("failed driver config validation: %s must be %q or %q, got %q", mode.option, "private", "host", mode.value)
 		}
 	}
-	name, args, err := command(config)
-	if err != nil {
-		return nil, err
+	return nil
+}
+
+// run returns how raw_exec runs a command.
+func (o *Options) run(argv []string, taskDir string) *rawexec.TaskConfig {
+	c := &rawexec.TaskConfig{Command: argv[0], Args: append(argv[1:], o.Args...)}
+	if o.WorkDir != "" {
+		c.WorkDir = new(below(taskDir, o.WorkDir))
 	}
-	c := &rawexec.TaskConfig{Command: name, Args: append(args, Texts(config, "args")...)}
-	if dir := Text(config, "work_dir"); dir != "" {
-		c.WorkDir = new(below(taskDir, dir))
-	}
-	return c, nil
+	return c
 }
 
 // below returns the path in the task's directory, which is the root in Nomad,
@@ -67,30 +84,4 @@ func below(taskDir, path string) string {
 		return inside
 	}
 	return path
-}
-
-// Text returns a string option, or "" if it is not set.
-func Text(config cty.Value, name string) string {
-	val := config.GetAttr(name)
-	if val.IsNull() {
-		return ""
-	}
-	return val.AsString()
-}
-
-// Texts returns an option that is a list of strings. A null element is "".
-func Texts(config cty.Value, name string) []string {
-	val := config.GetAttr(name)
-	if val.IsNull() {
-		return nil
-	}
-	var list []string
-	for _, item := range val.AsValueSlice() {
-		text := ""
-		if !item.IsNull() {
-			text = item.AsString()
-		}
-		list = append(list, text)
-	}
-	return list
 }

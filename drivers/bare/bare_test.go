@@ -26,13 +26,16 @@ import (
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("no command today")
-	d := bare.New("test", hcldec.ObjectSpec{"command": &hcldec.AttrSpec{Name: "command", Type: cty.String}},
-		func(config cty.Value) (string, []string, error) {
-			if command := bare.Text(config, "command"); command != "" {
-				return command, nil, nil
-			}
-			return "", nil, broken
-		}, nil)
+	type options struct {
+		bare.Options
+		Command string `cty:"command"`
+	}
+	d := bare.New("test", func(o *options) (bare.Options, []string, error) {
+		if o.Command != "" {
+			return o.Options, []string{o.Command}, nil
+		}
+		return o.Options, nil, broken
+	}, nil)
 	task := func(options map[string]string) *drivers.TaskConfig {
 		return &drivers.TaskConfig{ID: "id", Name: "t", AllocDir: t.TempDir(), Config: block(d.TaskConfigSchema(), options)}
 	}
@@ -81,9 +84,13 @@ func block(schema hcldec.Spec, options map[string]string) cty.Value {
 
 // shell returns a driver whose tasks are shell commands.
 func shell() *rawexec.Driver {
-	return bare.New("shell", hcldec.ObjectSpec{"script": &hcldec.AttrSpec{Name: "script", Type: cty.String}},
-		func(config cty.Value) (string, []string, error) {
-			return "/bin/sh", []string{"-c", bare.Text(config, "script")}, nil
+	type options struct {
+		bare.Options
+		Script string `cty:"script"`
+	}
+	return bare.New("shell",
+		func(o *options) (bare.Options, []string, error) {
+			return o.Options, []string{"/bin/sh", "-c", o.Script}, nil
 		},
 		func() drivers.Fingerprint {
 			return drivers.Fingerprint{Health: drivers.HealthHealthy, Attributes: map[string]string{"driver.shell": "1"}}
@@ -155,26 +162,6 @@ func TestOptionsOfTheDriver(t *testing.T) {
 		_, _, err = d.StartTask(t.Context(), &drivers.TaskConfig{ID: "id", Name: "t", AllocDir: t.TempDir(), Config: config})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s %s: a task that must not start: %v, want %q", c.option, c.ids, err, want)
-		}
-	}
-}
-
-// TestTexts reads options that are strings, and lists of strings.
-func TestTexts(t *testing.T) {
-	t.Parallel()
-	config := cty.ObjectVal(map[string]cty.Value{
-		"text": cty.StringVal("a b"), "no_text": cty.NullVal(cty.String),
-		"list": cty.ListVal([]cty.Value{cty.StringVal("a"), cty.NullVal(cty.String), cty.StringVal("b c"), cty.StringVal("")}),
-		"none": cty.ListValEmpty(cty.String), "no_list": cty.NullVal(cty.List(cty.String)),
-	})
-	for name, want := range map[string]string{"text": "a b", "no_text": ""} {
-		if got := bare.Text(config, name); got != want {
-			t.Errorf("%s is %q, want %q", name, got, want)
-		}
-	}
-	for name, want := range map[string][]string{"list": {"a", "", "b c", ""}, "none": nil, "no_list": nil} {
-		if got := bare.Texts(config, name); !slices.Equal(got, want) {
-			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}
 }

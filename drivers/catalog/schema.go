@@ -1,9 +1,6 @@
 package catalog
 
 import (
-	"maps"
-	"slices"
-
 	"github.com/hashicorp/hcl/v2/hcldec"
 	"github.com/hashicorp/nomad/api"
 	"github.com/zclconf/go-cty/cty"
@@ -16,33 +13,37 @@ import (
 // another machine.
 func Schema(driver string) hcldec.Spec {
 	if driver == "qemu" {
-		return qemu()
+		return schema.Of[qemu]()
 	}
 	return nil
 }
 
-// qemu is the schema of
+// qemu are the options of
 // https://developer.hashicorp.com/nomad/docs/drivers/qemu#task-configuration.
-func qemu() hcldec.Spec {
-	return schema.Join(
-		schema.Required(cty.String, "image_path"),
-		schema.Optional(cty.String, "accelerator", "drive_interface", "emulator", "machine_type"),
-		schema.Optional(cty.Bool, "graceful_shutdown", "guest_agent"),
-		schema.Optional(schema.Texts, "args"),
-		schema.Optional(schema.PortMap, "port_map"),
-	)
+type qemu struct {
+	ImagePath        string           `cty:"image_path" required:"true"`
+	Accelerator      string           `cty:"accelerator"`
+	DriveInterface   string           `cty:"drive_interface"`
+	Emulator         string           `cty:"emulator"`
+	MachineType      string           `cty:"machine_type"`
+	GracefulShutdown bool             `cty:"graceful_shutdown"`
+	GuestAgent       bool             `cty:"guest_agent"`
+	Args             []string         `cty:"args"`
+	PortMap          []map[string]int `cty:"port_map"`
 }
 
 // AnyOptions returns a schema of the options that the tasks of a driver have, for
 // plugins whose options are not known.
 func AnyOptions(job *api.Job, driver string) hcldec.Spec {
-	var names []string
+	spec := hcldec.ObjectSpec{}
 	for _, g := range job.TaskGroups {
 		for _, t := range g.Tasks {
 			if t.Driver == driver {
-				names = slices.AppendSeq(names, maps.Keys(t.Config))
+				for name := range t.Config {
+					spec[name] = &hcldec.AttrSpec{Name: name, Type: cty.DynamicPseudoType}
+				}
 			}
 		}
 	}
-	return schema.Optional(cty.DynamicPseudoType, names...)
+	return spec
 }

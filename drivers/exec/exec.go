@@ -6,17 +6,19 @@
 package exec
 
 import (
-	"github.com/zclconf/go-cty/cty"
-
 	"taskrun/drivers"
 	"taskrun/drivers/bare"
 	"taskrun/drivers/rawexec"
-	"taskrun/drivers/schema"
 )
+
+type options struct {
+	bare.Options
+	Command string `cty:"command" required:"true"`
+}
 
 // New returns a driver without tasks.
 func New() *rawexec.Driver {
-	return bare.New("exec", schema.Required(cty.String, "command"),
-		func(config cty.Value) (string, []string, error) { return bare.Text(config, "command"), nil, nil },
+	return bare.New("exec",
+		func(o *options) (bare.Options, []string, error) { return o.Options, []string{o.Command}, nil },
 		func() drivers.Fingerprint { return drivers.Healthy("exec") })
 }

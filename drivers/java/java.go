@@ -8,42 +8,43 @@ import (
 	"fmt"
 	"os/exec"
 
-	"github.com/zclconf/go-cty/cty"
-
 	"taskrun/drivers"
 	"taskrun/drivers/bare"
 	"taskrun/drivers/rawexec"
-	"taskrun/drivers/schema"
 )
 
-// New returns a driver without tasks.
-func New() *rawexec.Driver {
-	options := schema.Join(schema.Optional(schema.Texts, "jvm_options"), schema.Optional(cty.String, "class", "class_path", "jar_path"))
-	return bare.New("java", options, command, fingerprint)
+type options struct {
+	bare.Options
+	JVMOptions []string `cty:"jvm_options"`
+	Class      string   `cty:"class"`
+	ClassPath  string   `cty:"class_path"`
+	JarPath    string   `cty:"jar_path"`
 }
+
+// New returns a driver without tasks.
+func New() *rawexec.Driver { return bare.New("java", command, fingerprint) }
 
 // command returns the command line of java: the options of the virtual machine,
 // the class path, the jar and the class.
-func command(config cty.Value) (string, []string, error) {
-	class, jar := bare.Text(config, "class"), bare.Text(config, "jar_path")
-	if class == "" && jar == "" {
-		return "", nil, errors.New("failed driver config validation: jar_path or class must be specified")
+func command(o *options) (bare.Options, []string, error) {
+	if o.Class == "" && o.JarPath == "" {
+		return o.Options, nil, errors.New("failed driver config validation: jar_path or class must be specified")
 	}
 	java, err := exec.LookPath("java")
 	if err != nil {
-		return "", nil, fmt.Errorf("cannot run java: %w", err)
+		return o.Options, nil, fmt.Errorf("cannot run java: %w", err)
 	}
-	args := bare.Texts(config, "jvm_options")
-	if path := bare.Text(config, "class_path"); path != "" {
-		args = append(args, "-cp", path)
+	argv := append([]string{java}, o.JVMOptions...)
+	if o.ClassPath != "" {
+		argv = append(argv, "-cp", o.ClassPath)
 	}
-	if jar != "" {
-		args = append(args, "-jar", jar)
+	if o.JarPath != "" {
+		argv = append(argv, "-jar", o.JarPath)
 	}
-	if class != "" {
-		args = append(args, class)
+	if o.Class != "" {
+		argv = append(argv, o.Class)
 	}
-	return java, args, nil
+	return o.Options, argv, nil
 }
 
 // fingerprint looks for java in PATH.

@@ -4,7 +4,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hashicorp/hcl/v2/hcldec"
 	"github.com/zclconf/go-cty/cty"
 
 	"taskrun/drivers/schema"
@@ -85,6 +84,4 @@ type logging struct {
 }
 
 // taskSchema is computed on first use: most runs have no such task.
-var taskSchema = sync.OnceValue(func() hcldec.Spec {
-	return schema.Join(schema.Of[config](), schema.Optional(cty.DynamicPseudoType, "entrypoint"))
-})
+var taskSchema = sync.OnceValue(schema.Of[config])

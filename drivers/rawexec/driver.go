@@ -16,8 +16,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hcldec"
-	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/gocty"
 
 	"taskrun/drivers"
 )
@@ -37,7 +35,7 @@ var (
 func (d *Driver) Info() drivers.Info { return drivers.Info{Name: d.kind.Name} }
 
 // TaskConfigSchema describes the config block.
-func (d *Driver) TaskConfigSchema() hcldec.Spec { return d.kind.TaskSchema }
+func (d *Driver) TaskConfigSchema() hcldec.Spec { return d.kind.TaskSchema() }
 
 // Unisolated returns the options of a task that have an effect in Nomad but not
 // here.
@@ -131,45 +129,4 @@ func (d *Driver) Shutdown(ctx context.Context) (int, error) {
 		d.closed.Do(func() { err = errors.Join(err, d.groups.Close()) })
 	}
 	return killed, err
-}
-
-// ConfigSchema describes the options of the driver.
-func (d *Driver) ConfigSchema() hcldec.Spec { return d.kind.ConfigSchema }
-
-// SetConfig sets the options of the driver.
-func (d *Driver) SetConfig(config cty.Value) error {
-	var given struct {
-		Enabled        *bool    `cty:"enabled"`
-		DeniedHostUIDs *string  `cty:"denied_host_uids"`
-		DeniedHostGIDs *string  `cty:"denied_host_gids"`
-		DeniedEnvvars  []string `cty:"denied_envvars"`
-	}
-	values := config.AsValueMap()
-	for name, ty := range hcldec.ImpliedType(configSchema).AttributeTypes() {
-		if _, ok := values[name]; !ok { // this kind of driver has no such option
-			values[name] = cty.NullVal(ty)
-		}
-	}
-	if err := gocty.FromCtyValue(cty.ObjectVal(values), &given); err != nil {
-		return fmt.Errorf("cannot configure %s: %s%w", d.kind.Name, optionOf(err), err)
-	}
-	d.config.Disabled = given.Enabled != nil && !*given.Enabled
-	d.config.DeniedEnvvars = given.DeniedEnvvars
-	for _, ids := range []struct {
-		option string
-		text   *string
-		into   *IDRanges
-	}{
-		{"denied_host_uids", given.DeniedHostUIDs, &d.config.DeniedHostUIDs},
-		{"denied_host_gids", given.DeniedHostGIDs, &d.config.DeniedHostGIDs},
-	} {
-		if ids.text == nil {
-			continue
-		}
-		var err error
-		if *ids.into, err = ParseIDRanges(*ids.text); err != nil {
-			return fmt.Errorf("cannot configure %s: %s: %w", d.kind.Name, ids.option, err)
-		}
-	}
-	return nil
 }

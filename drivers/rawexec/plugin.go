@@ -4,9 +4,10 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/hashicorp/hcl/v2/hcldec"
 	"github.com/zclconf/go-cty/cty"
 
-	"taskrun/drivers/schema"
+	"taskrun/jobspec/taskenv"
 )
 
 // Config is the configuration of the driver, for all tasks; see
@@ -24,13 +25,19 @@ type Config struct {
 	DeniedEnvvars []string
 }
 
-var configSchema = schema.Join(
-	schema.Optional(cty.Bool, "enabled"),
-	DeniedHostIDs,
-	schema.Optional(schema.Texts, "denied_envvars"))
+// options are the options of raw_exec.
+type options struct {
+	Enabled *bool `cty:"enabled"`
+	HostOptions
+	DeniedEnvvars []string `cty:"denied_envvars"`
+}
 
-// DeniedHostIDs are the options that prevent tasks from running as some users.
-var DeniedHostIDs = schema.Optional(cty.String, "denied_host_uids", "denied_host_gids")
+// HostOptions are the options of all kinds of drivers. They prevent tasks from
+// running as some users.
+type HostOptions struct {
+	DeniedHostUIDs string `cty:"denied_host_uids"`
+	DeniedHostGIDs string `cty:"denied_host_gids"`
+}
 
 // errDisabled is Nomad's error.
 var errDisabled = errors.New("raw_exec is disabled")
@@ -52,6 +59,26 @@ func (c *Config) permit(as *account) error {
 		if c.DeniedHostGIDs.contain(gid) {
 			return fmt.Errorf("running as uid %d with gid %d is disallowed: the group is among denied_host_gids", uid, gid)
 		}
+	}
+	return nil
+}
+
+// ConfigSchema describes the options of the driver.
+func (d *Driver) ConfigSchema() hcldec.Spec { return d.kind.ConfigSchema() }
+
+// SetConfig sets the options of the driver.
+func (d *Driver) SetConfig(config cty.Value) (err error) {
+	var o options
+	if err := taskenv.Decode(config, &o); err != nil {
+		return fmt.Errorf("cannot configure %s: %w", d.kind.Name, err)
+	}
+	d.config.Disabled = o.Enabled != nil && !*o.Enabled
+	d.config.DeniedEnvvars = o.DeniedEnvvars
+	if d.config.DeniedHostUIDs, err = ParseIDRanges(o.DeniedHostUIDs); err != nil {
+		return fmt.Errorf("cannot configure %s: denied_host_uids: %w", d.kind.Name, err)
+	}
+	if d.config.DeniedHostGIDs, err = ParseIDRanges(o.DeniedHostGIDs); err != nil {
+		return fmt.Errorf("cannot configure %s: denied_host_gids: %w", d.kind.Name, err)
 	}
 	return nil
 }

@@ -16,14 +16,15 @@ import (
 	"taskrun/drivers/cgroup"
 	"taskrun/drivers/process"
 	"taskrun/drivers/procstats"
+	"taskrun/drivers/schema"
 	"taskrun/drivers/taskstore"
 )
 
 // Kind defines a driver whose tasks are processes of this machine.
 type Kind struct {
 	Name         string
-	TaskSchema   hcldec.ObjectSpec // of a task's config block
-	ConfigSchema hcldec.ObjectSpec // options shared with raw_exec
+	TaskSchema   func() hcldec.ObjectSpec // of a task's config block
+	ConfigSchema func() hcldec.ObjectSpec // options shared with raw_exec
 	Fingerprint  func() drivers.Fingerprint
 
 	// Decode converts a task's config block, an object, to the command to run.
@@ -35,7 +36,7 @@ type Kind struct {
 }
 
 var rawExec = Kind{
-	Name: "raw_exec", TaskSchema: taskSchema, ConfigSchema: configSchema, Decode: decodeConfig,
+	Name: "raw_exec", TaskSchema: taskSchema, ConfigSchema: schema.Of[options], Decode: decodeConfig,
 	Fingerprint: func() drivers.Fingerprint { return drivers.Healthy("raw_exec") },
 }
 

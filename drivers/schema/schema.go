@@ -1,54 +1,59 @@
-// Package schema helps drivers to describe config blocks with many options.
+// Package schema describes config blocks by the structs that they are decoded to.
 package schema
 
 import (
-	"maps"
+	"reflect"
+	"time"
 
 	"github.com/hashicorp/hcl/v2/hcldec"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/gocty"
 )
 
-// The types of options besides those of package cty. A map may be written as
-// several blocks, which become one.
-var (
-	Texts   = cty.List(cty.String)
-	TextMap = cty.List(cty.Map(cty.String))
-	PortMap = cty.List(cty.Map(cty.Number))
-)
+// Of returns the schema of the options that taskenv.Decode stores in a T, which
+// is a struct: one option for each field with a tag "cty". A struct, or a
+// pointer to one, is a block; a slice of structs are blocks that may be
+// repeated; a map is a block of attributes, and a slice of maps either a map or
+// several blocks, which become one; a cty.Value has any type. A field with the tag
+// required:"true" must be set.
+func Of[T any]() hcldec.ObjectSpec { return specOf(reflect.TypeFor[T]()) }
 
-// Join joins the parts of a schema.
-func Join(parts ...hcldec.ObjectSpec) hcldec.ObjectSpec {
-	whole := hcldec.ObjectSpec{}
-	for _, part := range parts {
-		maps.Copy(whole, part)
-	}
-	return whole
-}
+var ctyValue = reflect.TypeFor[cty.Value]()
 
-// Required describes options that must be set.
-func Required(ty cty.Type, names ...string) hcldec.ObjectSpec {
-	return attributes(ty, true, names)
-}
-
-// Optional describes options that may be set.
-func Optional(ty cty.Type, names ...string) hcldec.ObjectSpec {
-	return attributes(ty, false, names)
-}
-
-func attributes(ty cty.Type, required bool, names []string) hcldec.ObjectSpec {
+func specOf(t reflect.Type) hcldec.ObjectSpec {
 	spec := hcldec.ObjectSpec{}
-	for _, name := range names {
-		spec[name] = &hcldec.AttrSpec{Name: name, Type: ty, Required: required}
+	for _, field := range reflect.VisibleFields(t) {
+		name, ty := field.Tag.Get("cty"), field.Type
+		if name == "" {
+			continue
+		}
+		if ty.Kind() == reflect.Pointer {
+			ty = ty.Elem()
+		}
+		switch {
+		case ty == ctyValue:
+			spec[name] = &hcldec.AttrSpec{Name: name, Type: cty.DynamicPseudoType}
+		case ty.Kind() == reflect.Struct:
+			spec[name] = &hcldec.BlockSpec{TypeName: name, Nested: specOf(ty)}
+		case ty.Kind() == reflect.Slice && ty.Elem().Kind() == reflect.Struct:
+			spec[name] = &hcldec.BlockListSpec{TypeName: name, Nested: specOf(ty.Elem())}
+		case ty.Kind() == reflect.Map:
+			spec[name] = &hcldec.BlockAttrsSpec{TypeName: name, ElementType: typeOf(ty.Elem())}
+		default:
+			spec[name] = &hcldec.AttrSpec{Name: name, Type: typeOf(ty), Required: field.Tag.Get("required") != ""}
+		}
 	}
 	return spec
 }
 
-// Block describes a block that may be written once.
-func Block(name string, options ...hcldec.ObjectSpec) hcldec.ObjectSpec {
-	return hcldec.ObjectSpec{name: &hcldec.BlockSpec{TypeName: name, Nested: Join(options...)}}
-}
-
-// Blocks describes a block that may be repeated.
-func Blocks(name string, options ...hcldec.ObjectSpec) hcldec.ObjectSpec {
-	return hcldec.ObjectSpec{name: &hcldec.BlockListSpec{TypeName: name, Nested: Join(options...)}}
+// typeOf returns the type of an attribute; a duration is a string.
+func typeOf(t reflect.Type) cty.Type {
+	if t == reflect.TypeFor[time.Duration]() {
+		return cty.String
+	}
+	ty, err := gocty.ImpliedType(reflect.Zero(t).Interface())
+	if err != nil {
+		panic(err) // a mistake in the struct
+	}
+	return ty
 }

@@ -24,6 +24,7 @@ type block struct {
 	Name     string              `cty:"name" required:"true"`
 	Wait     time.Duration       `cty:"wait"`
 	On       *bool               `cty:"on"`
+	Any      cty.Value           `cty:"any"`
 	Words    []string            `cty:"words"`
 	Labels   []map[string]string `cty:"labels"`
 	Ports    []map[string]int    `cty:"ports"`
@@ -38,14 +39,22 @@ type block struct {
 func TestOf(t *testing.T) {
 	t.Parallel()
 	_ = block{}.internal // has no option
-	deep := schema.Optional(cty.Bool, "deep")
-	want := schema.Join(
-		schema.Required(cty.String, "name"), schema.Optional(cty.String, "wait"),
-		schema.Optional(cty.Bool, "on"), schema.Optional(cty.Number, "size"),
-		schema.Optional(schema.Texts, "words"), schema.Optional(schema.TextMap, "labels"), schema.Optional(schema.PortMap, "ports"),
-		hcldec.ObjectSpec{"options": &hcldec.BlockAttrsSpec{TypeName: "options", ElementType: cty.String}},
-		schema.Block("one", deep), schema.Block("perhaps", deep), schema.Blocks("many", deep),
-	)
+	option := func(name string, ty cty.Type) *hcldec.AttrSpec { return &hcldec.AttrSpec{Name: name, Type: ty} }
+	deep := hcldec.ObjectSpec{"deep": option("deep", cty.Bool)}
+	want := hcldec.ObjectSpec{
+		"name":    &hcldec.AttrSpec{Name: "name", Type: cty.String, Required: true},
+		"wait":    option("wait", cty.String),
+		"on":      option("on", cty.Bool),
+		"size":    option("size", cty.Number),
+		"any":     option("any", cty.DynamicPseudoType),
+		"words":   option("words", cty.List(cty.String)),
+		"labels":  option("labels", cty.List(cty.Map(cty.String))),
+		"ports":   option("ports", cty.List(cty.Map(cty.Number))),
+		"options": &hcldec.BlockAttrsSpec{TypeName: "options", ElementType: cty.String},
+		"one":     &hcldec.BlockSpec{TypeName: "one", Nested: deep},
+		"perhaps": &hcldec.BlockSpec{TypeName: "perhaps", Nested: deep},
+		"many":    &hcldec.BlockListSpec{TypeName: "many", Nested: deep},
+	}
 	same := cmp.Comparer(func(a, b cty.Type) bool { return a.Equals(b) })
 	if diff := cmp.Diff(want, schema.Of[block](), same); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
