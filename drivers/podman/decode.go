@@ -16,28 +16,21 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// defaultCFSPeriod is the plugin's, in microseconds.
-const defaultCFSPeriod = 100_000
-
 // settingsOf decodes the config block of a task to the settings of its container.
 func settingsOf(o *settings.Options, dnsServers []string, cfg *drivers.TaskConfig) (*settings.Config, error) {
 	if cfg.Config == cty.NilVal {
 		return nil, errors.New("failed to decode driver config: it is missing")
 	}
-	in := config{ImagePullTimeout: o.ImagePullTimeout, CPUCFSPeriod: defaultCFSPeriod}
+	in := config{Common: o.CommonDefaults()}
 	if err := taskenv.Decode(cfg.Config, &in); err != nil {
 		return nil, fmt.Errorf("failed to decode driver config: %w", err)
 	}
 	c := &settings.Config{
-		ImagePullTimeout: in.ImagePullTimeout, ForcePull: in.ForcePull, AuthSoftFail: in.AuthSoftFail,
-		Command: in.Command, Args: in.Args, WorkDir: in.WorkingDir, Hostname: in.Hostname, Init: in.Init, TTY: in.TTY,
-		MACAddress: in.StaticMAC, Ports: in.Ports, PortMap: in.PortMap, ExtraHosts: in.ExtraHosts, DNSServers: dnsServers,
-		Volumes: in.Volumes, ReadonlyRootfs: in.ReadonlyRootfs,
-		Privileged: in.Privileged, CapAdd: in.CapAdd, CapDrop: in.CapDrop, SecurityOpt: in.securityOptions(),
-		CPUHardLimit: in.CPUHardLimit, CPUCFSPeriod: max(in.CPUCFSPeriod, 1000), OOMScoreAdj: in.OOMScoreAdj, PidsLimit: in.PidsLimit,
-		Sysctl: in.Sysctl, Ulimit: in.Ulimit, Labels: in.Labels, ContainerExistsAttempts: o.ContainerExistsAttempts,
-		Extra: settings.Extra{PreferLocal: true, Platform: in.platform(), MemorySwappiness: in.MemorySwappiness},
+		Common: in.Common, WorkDir: in.WorkingDir, MACAddress: in.StaticMAC, DNSServers: dnsServers, UsernsMode: in.Userns,
+		ContainerExistsAttempts: o.ContainerExistsAttempts,
+		Extra:                   settings.Extra{PreferLocal: true, Platform: in.platform(), MemorySwappiness: in.MemorySwappiness},
 	}
+	c.CPUCFSPeriod, c.SecurityOpt = max(in.CPUCFSPeriod, 1000), in.securityOptions()
 	if in.Auth != nil {
 		c.Auth = &settings.Auth{Username: in.Auth.Username, Password: in.Auth.Password}
 	}
@@ -51,7 +44,6 @@ func settingsOf(o *settings.Options, dnsServers []string, cfg *drivers.TaskConfi
 			return nil, err
 		}
 	}
-	c.UsernsMode = in.Userns
 	return c, nil
 }
 
@@ -102,6 +94,7 @@ func (in *config) setImage(_ *drivers.TaskConfig, c *settings.Config) error {
 		if strings.HasPrefix(rest, "http://") || strings.HasPrefix(rest, "https://") {
 			return fmt.Errorf("image %q: archives are not downloaded; use an artifact block and %slocal/FILE", in.Image, transport)
 		}
+		c.Image = "" // that of the archive
 		path, _, _ := strings.Cut(rest, ":")
 		if local, ok := strings.CutPrefix(strings.TrimPrefix(path, "/"), "local/"); ok {
 			c.Load = local
@@ -136,10 +129,10 @@ func (in *config) setEntrypoint(_ *drivers.TaskConfig, c *settings.Config) error
 
 // setNetwork sets the network, which is that of the group if there is one.
 func (in *config) setNetwork(cfg *drivers.TaskConfig, c *settings.Config) error {
+	c.NetworkMode = ""
 	if cfg.Network == nil {
 		c.NetworkMode = ofTask(in.NetworkMode, cfg)
 	}
-	c.IPv4Address, c.IPv6Address = in.IPv4Address, in.IPv6Address
 	for _, text := range in.StaticIPs {
 		ip, err := netip.ParseAddr(text)
 		if err != nil {

@@ -72,8 +72,8 @@ func TestDecode(t *testing.T) {
 			continue
 		}
 		c := &settings.Config{
-			Image: "a.b/c", ImagePullTimeout: 5 * time.Minute, CPUCFSPeriod: 100_000, ContainerExistsAttempts: 5,
-			Extra: settings.Extra{PreferLocal: true},
+			Common:                  settings.Common{Image: "a.b/c", ImagePullTimeout: 5 * time.Minute, CPUCFSPeriod: 100_000},
+			ContainerExistsAttempts: 5, Extra: settings.Extra{PreferLocal: true},
 		}
 		if strings.Contains(config, "archive:") {
 			c.Image = ""

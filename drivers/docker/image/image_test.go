@@ -138,13 +138,13 @@ func TestFindAuth(t *testing.T) { // not parallel: helpers are found in PATH
 		}
 	}
 	fails := &settings.AuthOptions{Helper: "fails"}
-	if got, err := authFor(t.Context(), fails, &settings.Config{Image: "image"}); got != "" || err == nil {
+	if got, err := authFor(t.Context(), fails, &settings.Config{Common: settings.Common{Image: "image"}}); got != "" || err == nil {
 		t.Errorf("%q, %v", got, err)
 	}
-	if got, err := authFor(t.Context(), fails, &settings.Config{Image: "image", AuthSoftFail: true}); got != "" || err != nil {
+	if got, err := authFor(t.Context(), fails, &settings.Config{Common: settings.Common{Image: "image", AuthSoftFail: true}}); got != "" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
-	if got, err := authFor(t.Context(), fails, &settings.Config{Image: "image", Auth: &settings.Auth{Username: "u", Password: "p"}}); got == "" || err != nil {
+	if got, err := authFor(t.Context(), fails, &settings.Config{Common: settings.Common{Image: "image"}, Auth: &settings.Auth{Username: "u", Password: "p"}}); got == "" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
 }

@@ -28,7 +28,8 @@ func (s *Store) Pause(ctx context.Context, cli *client.Client, alloc string) (na
 		name, err = s.makePause(ctx, cli)
 		return name, []string{pauseProgram}, err
 	}
-	c := &settings.Config{Image: s.Options.InfraImage, ImagePullTimeout: s.Options.InfraImagePullTimeout}
+	c := &settings.Config{}
+	c.Image, c.ImagePullTimeout = s.Options.InfraImage, s.Options.InfraImagePullTimeout
 	return c.Image, nil, s.Provide(ctx, cli, &drivers.TaskConfig{AllocID: alloc}, c)
 }
 

@@ -8,70 +8,41 @@ import (
 
 // Config is the config block of a task; see
 // https://developer.hashicorp.com/nomad/docs/drivers/docker#task-configuration.
-// A map that may be written as several blocks is a list here.
 type Config struct {
-	Image            string        `cty:"image" required:"true"`
-	ImagePullTimeout time.Duration `cty:"image_pull_timeout"`
-	ForcePull        bool          `cty:"force_pull"`
-	Load             string        `cty:"load"` // path of an archive below the task's directory
-	Auth             *Auth         `cty:"auth"`
-	AuthSoftFail     bool          `cty:"auth_soft_fail"`
+	Common
 
-	Command     string   `cty:"command"`
-	Args        []string `cty:"args"`
+	Load        string   `cty:"load"` // path of an archive below the task's directory
+	Auth        *Auth    `cty:"auth"`
 	Entrypoint  []string `cty:"entrypoint"`
 	WorkDir     string   `cty:"work_dir"`
-	Hostname    string   `cty:"hostname"`
-	Init        bool     `cty:"init"`
 	Interactive bool     `cty:"interactive"`
-	TTY         bool     `cty:"tty"`
 
-	NetworkMode          string           `cty:"network_mode"`
-	NetworkAliases       []string         `cty:"network_aliases"`
-	IPv4Address          string           `cty:"ipv4_address"`
-	IPv6Address          string           `cty:"ipv6_address"`
-	MACAddress           string           `cty:"mac_address"`
-	AdvertiseIPv6Address bool             `cty:"advertise_ipv6_address"`
-	Ports                []string         `cty:"ports"`
-	PortMap              []map[string]int `cty:"port_map"`
-	ExtraHosts           []string         `cty:"extra_hosts"`
-	DNSServers           []string         `cty:"dns_servers"`
-	DNSSearchDomains     []string         `cty:"dns_search_domains"`
-	DNSOptions           []string         `cty:"dns_options"`
+	NetworkAliases       []string `cty:"network_aliases"`
+	MACAddress           string   `cty:"mac_address"`
+	AdvertiseIPv6Address bool     `cty:"advertise_ipv6_address"`
+	DNSServers           []string `cty:"dns_servers"`
+	DNSSearchDomains     []string `cty:"dns_search_domains"`
+	DNSOptions           []string `cty:"dns_options"`
 
-	Volumes        []string          `cty:"volumes"`
-	VolumeDriver   string            `cty:"volume_driver"`
-	Mount          []Mount           `cty:"mount"`
-	Mounts         []Mount           `cty:"mounts"`
-	Devices        []Device          `cty:"devices"`
-	StorageOpt     map[string]string `cty:"storage_opt"`
-	ReadonlyRootfs bool              `cty:"readonly_rootfs"`
-	ShmSize        int64             `cty:"shm_size"` // bytes
+	VolumeDriver string            `cty:"volume_driver"`
+	Mount        []Mount           `cty:"mount"`
+	Mounts       []Mount           `cty:"mounts"`
+	Devices      []Device          `cty:"devices"`
+	StorageOpt   map[string]string `cty:"storage_opt"`
+	ShmSize      int64             `cty:"shm_size"` // bytes
 
-	Privileged  bool     `cty:"privileged"`
-	CapAdd      []string `cty:"cap_add"`
-	CapDrop     []string `cty:"cap_drop"`
-	SecurityOpt []string `cty:"security_opt"`
-	GroupAdd    []string `cty:"group_add"`
-	CgroupNS    string   `cty:"cgroupns"`
-	IPCMode     string   `cty:"ipc_mode"`
-	PIDMode     string   `cty:"pid_mode"`
-	UsernsMode  string   `cty:"userns_mode"`
-	UTSMode     string   `cty:"uts_mode"`
-	Isolation   string   `cty:"isolation"`
-	Runtime     string   `cty:"runtime"`
+	GroupAdd   []string `cty:"group_add"`
+	CgroupNS   string   `cty:"cgroupns"`
+	PIDMode    string   `cty:"pid_mode"`
+	UsernsMode string   `cty:"userns_mode"`
+	UTSMode    string   `cty:"uts_mode"`
+	Isolation  string   `cty:"isolation"`
+	Runtime    string   `cty:"runtime"`
 
-	CPUHardLimit    bool                `cty:"cpu_hard_limit"`
-	CPUCFSPeriod    int64               `cty:"cpu_cfs_period"` // microseconds
-	CpusetCPUs      string              `cty:"cpuset_cpus"`
-	MemoryHardLimit int64               `cty:"memory_hard_limit"` // MiB
-	OOMScoreAdj     int                 `cty:"oom_score_adj"`
-	PidsLimit       int64               `cty:"pids_limit"`
-	Sysctl          []map[string]string `cty:"sysctl"`
-	Ulimit          []map[string]string `cty:"ulimit"`
+	CpusetCPUs      string `cty:"cpuset_cpus"`
+	MemoryHardLimit int64  `cty:"memory_hard_limit"` // MiB
 
-	Labels       []map[string]string `cty:"labels"`
-	Logging      *Logging            `cty:"logging"`
+	Logging      *Logging `cty:"logging"`
 	Healthchecks *struct {
 		Disable bool `cty:"disable"`
 	} `cty:"healthchecks"`
@@ -79,6 +50,54 @@ type Config struct {
 	ContainerExistsAttempts int `cty:"container_exists_attempts"`
 
 	Extra
+}
+
+// Common are the options that podman has as well. A map that may be written as
+// several blocks is a list here.
+type Common struct {
+	Image            string        `cty:"image" required:"true"`
+	ImagePullTimeout time.Duration `cty:"image_pull_timeout"`
+	ForcePull        bool          `cty:"force_pull"`
+	AuthSoftFail     bool          `cty:"auth_soft_fail"`
+
+	Command  string   `cty:"command"`
+	Args     []string `cty:"args"`
+	Hostname string   `cty:"hostname"`
+	Init     bool     `cty:"init"`
+	TTY      bool     `cty:"tty"`
+
+	NetworkMode string           `cty:"network_mode"`
+	IPv4Address string           `cty:"ipv4_address"`
+	IPv6Address string           `cty:"ipv6_address"`
+	Ports       []string         `cty:"ports"`
+	PortMap     []map[string]int `cty:"port_map"`
+	ExtraHosts  []string         `cty:"extra_hosts"`
+
+	Volumes        []string `cty:"volumes"`
+	ReadonlyRootfs bool     `cty:"readonly_rootfs"`
+
+	Privileged  bool     `cty:"privileged"`
+	CapAdd      []string `cty:"cap_add"`
+	CapDrop     []string `cty:"cap_drop"`
+	SecurityOpt []string `cty:"security_opt"`
+	IPCMode     string   `cty:"ipc_mode"`
+
+	CPUHardLimit bool                `cty:"cpu_hard_limit"`
+	CPUCFSPeriod int64               `cty:"cpu_cfs_period"` // microseconds
+	OOMScoreAdj  int                 `cty:"oom_score_adj"`
+	PidsLimit    int64               `cty:"pids_limit"`
+	Sysctl       []map[string]string `cty:"sysctl"`
+	Ulimit       []map[string]string `cty:"ulimit"`
+
+	Labels []map[string]string `cty:"labels"`
+}
+
+// defaultCFSPeriod is Nomad's, in microseconds.
+const defaultCFSPeriod = 100_000
+
+// CommonDefaults returns the options of a task that sets none.
+func (o *Options) CommonDefaults() Common {
+	return Common{ImagePullTimeout: o.ImagePullTimeout, CPUCFSPeriod: defaultCFSPeriod}
 }
 
 // Extra are settings that the docker driver has no option for. Other drivers

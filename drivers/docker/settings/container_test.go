@@ -22,8 +22,8 @@ func TestContainerConfig(t *testing.T) {
 	b := &Builder{Options: &Options{}, Run: "run"}
 	cfg := &drivers.TaskConfig{ID: "id", Name: "task", AllocID: "alloc", AllocDir: "/dir", User: "1000:100", Env: map[string]string{"B": "2", "A": "1"}}
 	c := &Config{
-		Image: "image:1", WorkDir: "/work", Hostname: "box", Entrypoint: []string{"/entry", "-x"},
-		TTY: true, Interactive: true, Labels: []map[string]string{{"tier": "front", daemon.LabelAlloc: "forged"}},
+		Common:  Common{Image: "image:1", Hostname: "box", TTY: true, Labels: []map[string]string{{"tier": "front", daemon.LabelAlloc: "forged"}}},
+		WorkDir: "/work", Entrypoint: []string{"/entry", "-x"}, Interactive: true,
 	}
 	want := &container.Config{
 		Image: "image:1", User: "1000:100", WorkingDir: "/work", Hostname: "box", Entrypoint: []string{"/entry", "-x"},
@@ -57,11 +57,11 @@ func TestContainerCommand(t *testing.T) {
 		entrypoint, cmd []string
 	}{
 		{Config{}, nil, nil},
-		{Config{Command: "c"}, nil, []string{"c"}},
-		{Config{Args: []string{"a", "b"}}, nil, []string{"a", "b"}},
-		{Config{Command: "c", Args: []string{"a"}}, nil, []string{"c", "a"}},
+		{Config{Common: Common{Command: "c"}}, nil, []string{"c"}},
+		{Config{Common: Common{Args: []string{"a", "b"}}}, nil, []string{"a", "b"}},
+		{Config{Common: Common{Command: "c", Args: []string{"a"}}}, nil, []string{"c", "a"}},
 		{Config{Entrypoint: []string{"e"}}, []string{"e"}, nil},
-		{Config{Entrypoint: []string{"e"}, Command: "c", Args: []string{"a"}}, []string{"e"}, []string{"c", "a"}},
+		{Config{Common: Common{Command: "c", Args: []string{"a"}}, Entrypoint: []string{"e"}}, []string{"e"}, []string{"c", "a"}},
 	} {
 		got := b.containerConfig(&drivers.TaskConfig{}, &c.config)
 		if !slices.Equal(got.Entrypoint, c.entrypoint) || !slices.Equal(got.Cmd, c.cmd) {
@@ -74,7 +74,7 @@ func TestContainerCommand(t *testing.T) {
 func TestCommandWithSpaces(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{" true", "true ", " "} {
-		_, err := new(Builder).Container(&drivers.TaskConfig{}, &Config{Command: command})
+		_, err := new(Builder).Container(&drivers.TaskConfig{}, &Config{Common: Common{Command: command}})
 		if err == nil || !strings.Contains(err.Error(), "command contains extra white space") {
 			t.Errorf("%q: %v", command, err)
 		}
@@ -114,9 +114,8 @@ func TestFilesInAGroup(t *testing.T) {
 		Network: &drivers.NetworkIsolation{ID: "pause", IP: "172.17.0.2", Gateway: "172.17.0.1", Hostname: "web"},
 	}
 	c := &Config{
-		ExtraHosts: []string{"db:10.0.0.2", "six:[fd00::1]", "host:host-gateway"},
-		DNSServers: []string{"10.0.0.53", "10.0.1.53"}, DNSSearchDomains: []string{"example.com", "example.org"},
-		DNSOptions: []string{"ndots:2", "rotate"},
+		Common:     Common{ExtraHosts: []string{"db:10.0.0.2", "six:[fd00::1]", "host:host-gateway"}},
+		DNSServers: []string{"10.0.0.53", "10.0.1.53"}, DNSSearchDomains: []string{"example.com", "example.org"}, DNSOptions: []string{"ndots:2", "rotate"},
 	}
 	config, host := &container.Config{Hostname: "box"}, &container.HostConfig{}
 	if endpoints, err := c.connect(cfg, config, host); err != nil || endpoints != nil {
@@ -158,7 +157,7 @@ func TestFilesOfTheGroup(t *testing.T) {
 		t.Errorf("with the group's DNS: %+v, %v", host.Mounts, err)
 	}
 	for _, entry := range []string{"alone", ":10.0.0.1", "name:", "gateway:host-gateway"} {
-		c := &Config{ExtraHosts: []string{entry}}
+		c := &Config{Common: Common{ExtraHosts: []string{entry}}}
 		if err := c.resolveInGroup(cfg, host); err == nil || !strings.Contains(err.Error(), entry) {
 			t.Errorf("%q: %v", entry, err)
 		}

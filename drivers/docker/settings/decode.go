@@ -11,19 +11,12 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// defaultCFSPeriod is Nomad's, in microseconds.
-const defaultCFSPeriod = 100_000
-
 // Decode decodes the config block of a task.
 func (o *Options) Decode(val cty.Value) (*Config, error) {
 	if val == cty.NilVal {
 		return nil, errors.New("failed to decode driver config: it is missing")
 	}
-	c := Config{
-		ImagePullTimeout:        o.ImagePullTimeout,
-		CPUCFSPeriod:            defaultCFSPeriod,
-		ContainerExistsAttempts: o.ContainerExistsAttempts,
-	}
+	c := Config{Common: o.CommonDefaults(), ContainerExistsAttempts: o.ContainerExistsAttempts}
 	if err := taskenv.Decode(val, &c); err != nil {
 		return nil, fmt.Errorf("failed to decode driver config: %w", err)
 	}
