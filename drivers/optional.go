@@ -1,6 +1,8 @@
 package drivers
 
 import (
+	"context"
+
 	"github.com/hashicorp/hcl/v2/hcldec"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -50,4 +52,84 @@ type Recoverer interface {
 	// happened: the driver looks for the task by its Config. If it was not
 	// started, the error is ErrTaskNotFound, and it can be started.
 	RecoverTask(handle *TaskHandle) error
+}
+
+// MemoryEnforcer is a driver that can enforce the memory limits of tasks. By
+// default it may only measure them.
+type MemoryEnforcer interface {
+	// EnforceMemory makes the system kill a task that exceeds
+	// Resources.MemoryLimitBytes. It is called at most once, before any task
+	// starts. The error says what this machine lacks.
+	EnforceMemory() error
+
+	// EnforcesMemory reports whether limits are enforced.
+	EnforcesMemory() bool
+}
+
+// HostPathUser is a driver whose tasks may mount paths of the host.
+type HostPathUser interface {
+	// HostPaths returns the host paths in a config block, as written there.
+	HostPaths(config map[string]any) []HostPath
+
+	// SetHostPaths sets the function that returns what to mount for a path; ""
+	// means nothing. By default tasks get the path itself. It is called before
+	// any task starts.
+	SetHostPaths(find func(path string) (string, error))
+}
+
+// HostPath is a host path in a config block.
+type HostPath struct {
+	Option string // name of the option
+	Path   string
+}
+
+// Outsider is a driver whose tasks may have networks of their own, in which the
+// loopback address of this machine is not that of the machine.
+type Outsider interface {
+	// Machine returns where those tasks reach this machine. It asks only once.
+	Machine(ctx context.Context) (Machine, error)
+	// Outside reports whether a task with a config block has a network of its
+	// own or that of its group, and the labels of the ports that are forwarded
+	// to the task itself.
+	Outside(config map[string]any) (outside bool, ports []string)
+}
+
+// Machine is where tasks in other networks reach this machine.
+type Machine struct {
+	// Address is an IP address, or a name that only these tasks know.
+	Address string
+	// Here says that Address is one of this machine: the driver forwards ports
+	// from there as well, and what listens at the loopback address only has to
+	// be forwarded. Otherwise the engine does that.
+	Here bool
+}
+
+// Lasting is a driver whose tasks outlive the program that started them,
+// because they are not its processes.
+type Lasting interface {
+	// OnUse makes the driver call tell once, before the first task starts, with
+	// a reference for CleanUp. It is called before any other method except
+	// SetConfig.
+	OnUse(tell func(ref string))
+
+	// CleanUp removes everything that a driver in another program left behind,
+	// given its reference. No other method has to be called before it.
+	CleanUp(ctx context.Context, ref string) error
+}
+
+// Leftover is something that a driver made for an allocation, in this program or
+// an earlier one.
+type Leftover struct {
+	ID       string // the driver's own
+	Name     string // for people
+	AllocDir string // the run that needs the leftover is locked
+}
+
+// Finder is a driver that finds everything it has made and not removed, even
+// after a power failure.
+type Finder interface {
+	// Leftovers returns everything, including that of live runs.
+	Leftovers(ctx context.Context) ([]Leftover, error)
+	// RemoveLeftover removes a leftover. A missing one is no error.
+	RemoveLeftover(ctx context.Context, l Leftover) error
 }

@@ -5,11 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/moby/moby/client"
 
+	"taskrun/drivers"
 	"taskrun/drivers/docker/daemon"
 	"taskrun/drivers/docker/settings"
 )
@@ -123,4 +125,25 @@ func (e *engine) CleanUp(ctx context.Context, line string) error {
 	defer cli.Close()
 	_, err = daemon.RemoveRun(ctx, cli, r.Run)
 	return err
+}
+
+// Leftovers returns the containers of all runs.
+func (e *engine) Leftovers(ctx context.Context) ([]drivers.Leftover, error) {
+	cli, err := e.connect()
+	if err != nil {
+		return nil, err
+	}
+	found, err := daemon.List(ctx, cli, daemon.LabelRun)
+	if err != nil {
+		return nil, daemon.Error("cannot list the containers of taskrun", err)
+	}
+	left := make([]drivers.Leftover, 0, len(found))
+	for _, c := range found {
+		name := daemon.ShortID(c.ID)
+		if len(c.Names) > 0 {
+			name = strings.TrimPrefix(c.Names[0], "/")
+		}
+		left = append(left, drivers.Leftover{ID: c.ID, Name: name, AllocDir: c.Labels[daemon.LabelDir]})
+	}
+	return left, nil
 }

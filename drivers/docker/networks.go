@@ -164,3 +164,13 @@ func (n *networks) remove(ctx context.Context, cli *client.Client, id string) er
 	_ = daemon.RemoveUnused(ctx, cli, shared) // the end of the run does so as well
 	return err
 }
+
+// RemoveLeftover removes a container, with its anonymous volumes and the network
+// that it was the last one to share.
+func (n *networks) RemoveLeftover(ctx context.Context, l drivers.Leftover) error {
+	cli, err := n.engine.connect()
+	if err != nil {
+		return err
+	}
+	return n.remove(ctx, cli, l.ID)
+}

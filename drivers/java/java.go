@@ -6,7 +6,10 @@ package java
 import (
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 
 	"taskrun/drivers"
 	"taskrun/drivers/bare"
@@ -60,4 +63,23 @@ func fingerprint() drivers.Fingerprint {
 		f.Attributes["driver.java.version"] = version
 	}
 	return f
+}
+
+// versionOf returns the version in the file "release" (JEP 220) of the Java that a
+// program belongs to, or "".
+func versionOf(program string) string {
+	program, err := filepath.EvalSymlinks(program)
+	if err != nil {
+		return ""
+	}
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(filepath.Dir(program)), "release"))
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(text)) {
+		if version, ok := strings.CutPrefix(strings.TrimSpace(line), "JAVA_VERSION="); ok {
+			return strings.Trim(version, `"`)
+		}
+	}
+	return ""
 }

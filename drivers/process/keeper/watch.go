@@ -103,35 +103,32 @@ func (w *Watch) write(f func(*record)) {
 	}
 }
 
+// put adds a line to the record.
+func (w *Watch) put(format string, args ...any) {
+	w.write(func(r *record) { r.put(fmt.Sprintf(format, args...), 0) })
+}
+
 // Run records the directory of a run, see allocdir.Run. The secrets in it must
 // be removed.
-func (w *Watch) Run(dir string) {
-	w.write(func(r *record) { r.put(fmt.Sprintf("dir %q", dir), 0) })
-}
+func (w *Watch) Run(dir string) { w.put("dir %q", dir) }
 
 // Keep records the directory of a run that a later program continues, even if this
 // one is killed with its processes. Nothing in it is removed.
-func (w *Watch) Keep(dir string) {
-	w.write(func(r *record) { r.put(fmt.Sprintf("kept %q", dir), 0) })
-}
+func (w *Watch) Keep(dir string) { w.put("kept %q", dir) }
 
 // Socket records a path at which this program listens.
-func (w *Watch) Socket(path string) {
-	w.write(func(r *record) { r.put(fmt.Sprintf("socket %q", path), 0) })
-}
+func (w *Watch) Socket(path string) { w.put("socket %q", path) }
 
 // Scratch records a scratch directory, see allocdir.MakeScratch. It is removed
 // after the run.
-func (w *Watch) Scratch(dir string) {
-	w.write(func(r *record) { r.put(fmt.Sprintf("scratch %q", dir), 0) })
-}
+func (w *Watch) Scratch(dir string) { w.put("scratch %q", dir) }
 
 // Lasting records that a driver has tasks that are not processes, and the
 // reference to find them; see drivers.Lasting. Such tasks need the keeper, too. It
 // waits for the record: without it, nobody would find them.
 func (w *Watch) Lasting(driver, ref string) {
 	<-w.opened
-	w.write(func(r *record) { r.put(fmt.Sprintf("lasting %q %q", driver, ref), 0) })
+	w.put("lasting %q %q", driver, ref)
 	if w.link == nil {
 		w.ensureKeeper()
 	}
@@ -157,7 +154,7 @@ func (w *Watch) Intend(tag string) process.Entry {
 	w.marked = true
 	w.mu.Unlock()
 	if number, _ := process.Mark(); first && number != 0 {
-		w.write(func(r *record) { r.put(fmt.Sprintf("mark %d", number), 0) })
+		w.put("mark %d", number)
 	}
 	return &entry{watch: w, tag: tag}
 }
