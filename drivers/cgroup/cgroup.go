@@ -49,6 +49,11 @@ func words(dir, file string) []string {
 	return strings.Fields(string(data))
 }
 
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
 func has(dir, file, word string) bool { return slices.Contains(words(dir, file), word) }
 
 // reason returns an error without the operation and the path of package os.

@@ -49,11 +49,6 @@ func (t *Tree) Make(name string, limits Limits) (*Group, error) {
 	return g, nil
 }
 
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
 // Find returns the group with the directories that Dirs returned.
 func Find(dirs []string) (*Group, error) {
 	g := &Group{dirs: dirs, found: true}
@@ -78,43 +73,32 @@ func (g *Group) Version2() bool { return g.v2 }
 
 // limit sets limits. Only the limit of memory is required.
 func (g *Group) limit(l Limits) error {
-	type setting struct {
-		file string
-		n    int64
-		must bool
+	limit, swap, reserved := "memory.limit_in_bytes", "memory.swappiness", "memory.soft_limit_in_bytes"
+	weights, weight := "cpu.shares", max(l.CPUShares, 2)
+	if g.v2 {
+		limit, swap, reserved = "memory.max", "memory.swap.max", "memory.low"
+		weights, weight = "cpu.weight", weightOf(l.CPUShares)
 	}
-	var settings []setting
-	if l.Memory > 0 && g.v2 {
-		settings = append(settings, setting{"memory.max", l.Memory, true}, setting{"memory.swap.max", 0, false})
-	} else if l.Memory > 0 {
-		settings = append(settings, setting{"memory.limit_in_bytes", l.Memory, true}, setting{"memory.swappiness", 0, false})
-	}
-	if l.Reserved > 0 && g.v2 {
-		settings = append(settings, setting{"memory.low", l.Reserved, false})
-	} else if l.Reserved > 0 {
-		settings = append(settings, setting{"memory.soft_limit_in_bytes", l.Reserved, false})
-	}
-	for _, s := range settings {
-		if err := write(g.dirs[0], s.file, strconv.FormatInt(s.n, 10)); err != nil && s.must {
+	if l.Memory > 0 {
+		if err := write(g.dirs[0], limit, strconv.FormatInt(l.Memory, 10)); err != nil {
 			return err
 		}
+		_ = write(g.dirs[0], swap, "0")
 	}
-	if l.CPUShares <= 0 {
-		return nil
+	if l.Reserved > 0 {
+		_ = write(g.dirs[0], reserved, strconv.FormatInt(l.Reserved, 10))
 	}
-	for _, dir := range g.dirs { // one of them has the file
-		if g.v2 {
-			_ = write(dir, "cpu.weight", strconv.Itoa(weight(l.CPUShares)))
-		} else {
-			_ = write(dir, "cpu.shares", strconv.Itoa(max(l.CPUShares, 2)))
+	if l.CPUShares > 0 {
+		for _, dir := range g.dirs { // one of them has the file
+			_ = write(dir, weights, strconv.Itoa(weight))
 		}
 	}
 	return nil
 }
 
-// weight converts shares of version 1 (default 1024) to a weight of version 2, by
+// weightOf converts shares of version 1 (default 1024) to a weight of version 2, by
 // Nomad's formula.
-func weight(shares int) int {
+func weightOf(shares int) int {
 	switch {
 	case shares <= 2:
 		return 1
@@ -175,8 +159,11 @@ func (g *Group) Kill() error {
 }
 
 // Remove kills the processes of the group and removes it once they are gone. It
-// waits no longer than patience.
+// waits no longer than patience. It does nothing for a task without a group.
 func (g *Group) Remove(patience time.Duration) error {
+	if g == nil {
+		return nil
+	}
 	deadline := time.Now().Add(patience)
 	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
 		err := g.Kill()

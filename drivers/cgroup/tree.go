@@ -104,8 +104,7 @@ func open(mounts []mount, self string) (*Tree, error) {
 // isRoot reports whether a directory of version 2 is the system's root group,
 // the only one without a type.
 func isRoot(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, "cgroup.type"))
-	return err != nil
+	return !exists(filepath.Join(dir, "cgroup.type"))
 }
 
 func openVersion1(mounts []mount) (*Tree, error) {
@@ -119,14 +118,9 @@ func openVersion1(mounts []mount) (*Tree, error) {
 		if slices.ContainsFunc(t.hierarchies, func(h hierarchy) bool { return filepath.Dir(filepath.Dir(h.dir)) == dir }) {
 			continue
 		}
-		err := t.add(controller, filepath.Join(dir, top))
-		if err == nil {
-			continue
+		if err := t.add(controller, filepath.Join(dir, top)); err != nil && controller == memory { // the others are optional
+			return nil, fmt.Errorf("%w (cgroups of version 1, which this machine has, can be used by root only)", err)
 		}
-		if controller != memory {
-			continue // the others are optional
-		}
-		return nil, fmt.Errorf("%w (cgroups of version 1, which this machine has, can be used by root only)", err)
 	}
 	return t, nil
 }

@@ -207,7 +207,7 @@ func TestRemove(t *testing.T) {
 func TestWeight(t *testing.T) {
 	t.Parallel()
 	for shares, want := range map[int]int{0: 1, 2: 1, 3: 2, 100: 17, 500: 58, 1024: 100, 10000: 627, 262143: 10000, 262144: 10000, 1 << 30: 10000} {
-		if got := weight(shares); got != want {
+		if got := weightOf(shares); got != want {
 			t.Errorf("%d shares weigh %d, not %d", shares, got, want)
 		}
 	}

@@ -26,27 +26,27 @@ func (e *engine) Fingerprint(ctx context.Context) (<-chan drivers.Fingerprint, e
 		defer close(ch)
 		tick := time.NewTicker(fingerprintPeriod)
 		defer tick.Stop()
-		last := e.look(ctx)
-		for send := true; ; {
-			if send {
+		for last := (drivers.Fingerprint{}); ; {
+			if now := e.look(ctx); !same(now, last) {
 				select {
-				case ch <- last:
+				case ch <- now:
 				case <-ctx.Done():
 					return
 				}
+				last = now
 			}
 			select {
 			case <-tick.C:
 			case <-ctx.Done():
 				return
 			}
-			now := e.look(ctx)
-			send = now.Health != last.Health || now.HealthDescription != last.HealthDescription ||
-				!maps.Equal(now.Attributes, last.Attributes)
-			last = now
 		}
 	}()
 	return ch, nil
+}
+
+func same(a, b drivers.Fingerprint) bool {
+	return a.Health == b.Health && a.HealthDescription == b.HealthDescription && maps.Equal(a.Attributes, b.Attributes)
 }
 
 // look asks the engine for its version. Without an answer the driver is

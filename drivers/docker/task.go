@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,9 +48,7 @@ type task struct {
 
 // signal sends a signal to the container; "" is SIGINT.
 func (t *task) signal(ctx context.Context, signal string) error {
-	if signal == "" {
-		signal = "SIGINT"
-	}
+	signal = cmp.Or(signal, "SIGINT")
 	_, err := t.cli.ContainerKill(ctx, t.container, client.ContainerKillOptions{Signal: signal})
 	if err != nil {
 		return fmt.Errorf("cannot send %s to container %s: %w", signal, daemon.ShortID(t.container), err)

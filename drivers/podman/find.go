@@ -1,6 +1,7 @@
 package podman
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -25,16 +26,10 @@ const dialTime = time.Second
 // find returns the engine at host or, if that is empty, at CONTAINER_HOST or at
 // the socket of the user's own Podman or of root's.
 func find(host string, env func(string) string, uid int) (daemon.Endpoint, error) {
-	if host == "" {
-		host = env("CONTAINER_HOST")
-	}
-	if host != "" {
+	if host = cmp.Or(host, env("CONTAINER_HOST")); host != "" {
 		return at(host, uid)
 	}
-	runtimeDir := env("XDG_RUNTIME_DIR")
-	if runtimeDir == "" {
-		runtimeDir = filepath.Join("/run/user", strconv.Itoa(uid))
-	}
+	runtimeDir := cmp.Or(env("XDG_RUNTIME_DIR"), filepath.Join("/run/user", strconv.Itoa(uid)))
 	for _, path := range []string{filepath.Join(runtimeDir, "podman", "podman.sock"), "/run/podman/podman.sock"} {
 		err := check(path, uid)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || err == nil && !accepts(path) {

@@ -114,7 +114,7 @@ func (d *Driver) DestroyTask(id string, force bool) error {
 	}
 	d.tasks.Remove(id)
 	t.process.Release()
-	return errors.Join(t.process.Err(), removeGroup(t.group, killWait))
+	return errors.Join(t.process.Err(), t.group.Remove(killWait))
 }
 
 // InspectTask returns the status of a task, with the attribute "pid".

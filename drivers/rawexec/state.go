@@ -124,14 +124,6 @@ type census struct {
 	trees map[*process.Process][]int
 }
 
-// removeGroup removes a cgroup, if there is one, with its processes.
-func removeGroup(g *cgroup.Group, patience time.Duration) error {
-	if g == nil {
-		return nil
-	}
-	return g.Remove(patience)
-}
-
 // reason returns an error without the operation and the path that package os
 // adds.
 func reason(err error) error {

@@ -60,7 +60,7 @@ func (d *Driver) launch(cfg *drivers.TaskConfig, c *TaskConfig, as *account) (t 
 	}
 	p, err := t.place(d.run, spec)
 	if err != nil {
-		return nil, errors.Join(err, removeGroup(t.group, killWait))
+		return nil, errors.Join(err, t.group.Remove(killWait))
 	}
 	t.began(p, time.Now())
 	return t, nil

@@ -3,6 +3,7 @@
 package daemon
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -118,10 +119,7 @@ func contextHost(env func(string) string) (string, error) {
 // ConfigDir returns the directory where the docker command keeps its
 // configuration.
 func ConfigDir(env func(string) string) string {
-	if dir := env("DOCKER_CONFIG"); dir != "" {
-		return dir
-	}
-	return filepath.Join(env("HOME"), ".docker")
+	return cmp.Or(env("DOCKER_CONFIG"), filepath.Join(env("HOME"), ".docker"))
 }
 
 // Config is the part of the docker command's config.json that matters here; see

@@ -2,6 +2,7 @@ package image
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -60,11 +61,7 @@ func findAuth(ctx context.Context, options *settings.AuthOptions, image string) 
 	if server == "docker.io" {
 		server = hubAddress
 	}
-	helper := config.CredHelpers[server]
-	if helper == "" {
-		helper = config.CredsStore
-	}
-	if helper != "" {
+	if helper := cmp.Or(config.CredHelpers[server], config.CredsStore); helper != "" {
 		auth, err := askHelper(ctx, helper, server)
 		if err != nil || auth != (registry.AuthConfig{}) {
 			return auth, err

@@ -65,7 +65,7 @@ func (s *Store) makePause(ctx context.Context, cli *client.Client) (string, erro
 		return "", daemon.Error("cannot make image "+name, err)
 	}
 	defer made.Close()
-	if err := drainMessages(made); err != nil {
+	if _, err := loadedImage(made); err != nil { // not before its end
 		return "", fmt.Errorf("cannot make image %s: %w", name, err)
 	}
 	return name, nil

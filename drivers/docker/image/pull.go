@@ -75,12 +75,6 @@ func causeOr(ctx context.Context, err error) error {
 	return err
 }
 
-// drainMessages reads messages of the engine until their end or an error.
-func drainMessages(r io.Reader) error {
-	_, err := loadedImage(r)
-	return err
-}
-
 // loadedImage reads messages of the engine until their end or an error, and
 // returns the name of the last image that they say was loaded.
 func loadedImage(r io.Reader) (name string, err error) {
