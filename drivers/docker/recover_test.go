@@ -1,13 +1,18 @@
 package docker_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/moby/moby/api/pkg/stdcopy"
 	"github.com/moby/moby/client"
 
 	"taskrun/drivers"
@@ -121,7 +126,7 @@ func readOnly(t *testing.T, cfg *drivers.TaskConfig, line string) {
 		t.Fatal(err)
 	}
 	defer logs.Close()
-	at := dockertest.TimeOf(t, logs, line)
+	at := timeOf(t, logs, line)
 	name := filepath.Join(cfg.TaskDir(), "private", ".docker-read")
 	if err := os.WriteFile(name, []byte(at), 0o600); err != nil {
 		t.Fatal(err)
@@ -154,4 +159,26 @@ func TestStats(t *testing.T) {
 	if ctx.Err() != nil {
 		t.Error("the stream did not end with the task")
 	}
+}
+
+// timeOf returns when a container wrote a line, in nanoseconds since 1970, from
+// its logs with timestamps.
+func timeOf(t testing.TB, logs io.Reader, line string) string {
+	t.Helper()
+	var text bytes.Buffer
+	if _, err := stdcopy.StdCopy(&text, &text, logs); err != nil {
+		t.Fatal(err)
+	}
+	for entry := range strings.Lines(text.String()) {
+		at, rest, _ := strings.Cut(entry, " ")
+		if strings.TrimSpace(rest) == line {
+			parsed, err := time.Parse(time.RFC3339Nano, at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return strconv.FormatInt(parsed.UnixNano(), 10)
+		}
+	}
+	t.Fatalf("the logs lack %q", line)
+	return ""
 }

@@ -23,9 +23,9 @@ func (f *fixture) commands(c Command) (task, []string) {
 func testExec(f *fixture) {
 	t, argv := f.commands(Command{Stdout: "to stdout\n", Stderr: "to stderr\n", ExitCode: 43})
 	// The input of a command that does not read it may stay open.
-	stdout, stderr, code, err := f.end(f.begin(f.ctx, t.ID, argv, false))
-	if stdout != "to stdout\n" || stderr != "to stderr\n" || code == nil || *code != 43 || err != nil {
-		f.Errorf("it said %q and %q, code %v, %v", stdout, stderr, code, err)
+	stdout, stderr, result, err := f.end(f.begin(f.ctx, t.ID, argv, false))
+	if stdout != "to stdout\n" || stderr != "to stderr\n" || result == nil || result.ExitCode != 43 || err != nil {
+		f.Errorf("it said %q and %q, %+v, %v", stdout, stderr, result, err)
 	}
 	f.mustRun(t)
 }
@@ -36,9 +36,9 @@ func testExecStdin(f *fixture) {
 	s.types("one ")
 	s.types("two\n")
 	s.closeStdin()
-	stdout, _, code, err := f.end(s)
-	if !strings.Contains(stdout, "TTY: false") || !strings.Contains(stdout, "one two\n") || code == nil || *code != 0 || err != nil {
-		f.Errorf("it said %q, code %v, %v", stdout, code, err)
+	stdout, _, result, err := f.end(s)
+	if !strings.Contains(stdout, "TTY: false") || !strings.Contains(stdout, "one two\n") || result == nil || result.ExitCode != 0 || err != nil {
+		f.Errorf("it said %q, %+v, %v", stdout, result, err)
 	}
 }
 
@@ -47,9 +47,9 @@ func testExecTerminal(f *fixture) {
 	s := f.begin(f.ctx, t.ID, argv, true)
 	s.types("one two\n")
 	s.closeStdin()
-	stdout, stderr, code, err := f.end(s)
-	if !strings.Contains(stdout, "TTY: true") || !strings.Contains(stdout, "one two") || stderr != "" || code == nil || *code != 0 || err != nil {
-		f.Errorf("it said %q and %q, code %v, %v", stdout, stderr, code, err)
+	stdout, stderr, result, err := f.end(s)
+	if !strings.Contains(stdout, "TTY: true") || !strings.Contains(stdout, "one two") || stderr != "" || result == nil || result.ExitCode != 0 || err != nil {
+		f.Errorf("it said %q and %q, %+v, %v", stdout, stderr, result, err)
 	}
 }
 
@@ -85,8 +85,8 @@ func testExecDisconnect(f *fixture) {
 		s := f.begin(f.ctx, t.ID, argv, tty)
 		f.await(s.output, "begun")
 		s.leave()
-		if _, _, code, err := f.end(s); err == nil || code != nil {
-			f.Errorf("with tty %v it ended with code %v, %v", tty, code, err)
+		if _, _, result, err := f.end(s); err == nil || result != nil {
+			f.Errorf("with tty %v it ended with %+v, %v", tty, result, err)
 		}
 		f.mustRun(t)
 	}
@@ -99,8 +99,8 @@ func testExecCanceled(f *fixture) {
 	s := f.begin(ctx, t.ID, argv, false)
 	f.await(s.output, "begun")
 	cancel()
-	if _, _, code, err := f.end(s); !errors.Is(err, context.Canceled) || code != nil {
-		f.Errorf("it ended with code %v, %v", code, err)
+	if _, _, result, err := f.end(s); !errors.Is(err, context.Canceled) || result != nil {
+		f.Errorf("it ended with %+v, %v", result, err)
 	}
 	f.mustRun(t)
 }
@@ -112,8 +112,8 @@ func testExecTaskEnds(f *fixture) {
 		s := f.begin(f.ctx, t.ID, argv, tty)
 		f.await(s.output, "begun")
 		f.must(f.d.StopTask(f.ctx, t.ID, 0, ""))
-		if _, _, code, err := f.end(s); err == nil && (code == nil || *code == 0) {
-			f.Errorf("with tty %v it ended well: code %v", tty, code)
+		if _, _, result, err := f.end(s); err == nil && (result == nil || result.ExitCode == 0) {
+			f.Errorf("with tty %v it ended well: %+v", tty, result)
 		}
 		if _, err := drivers.ExecTask(f.ctx, f.d, t.ID, f.deaf(argv, tty)); err == nil {
 			f.Error("a command ran in a task that had ended")

@@ -16,19 +16,15 @@ type session struct {
 	sizes  chan api.TerminalSize
 	leave  func() // disconnects the client
 	output *Output
-	ended  chan outcome // receives one value
-}
-
-// outcome is what drivers.ExecTask returned.
-type outcome struct {
-	code *int // nil after an error
-	err  error
+	ended  chan struct{} // closed at its end
+	result *drivers.ExitResult
+	err    error
 }
 
 // begin runs a command in a task.
 func (f *fixture) begin(ctx context.Context, id string, argv []string, tty bool) *session {
 	input, stdin := io.Pipe()
-	s := &session{stdin: stdin, sizes: make(chan api.TerminalSize, 1), output: NewOutput(), ended: make(chan outcome, 1)}
+	s := &session{stdin: stdin, sizes: make(chan api.TerminalSize, 1), output: NewOutput(), ended: make(chan struct{})}
 	ctx, cancel := context.WithCancelCause(ctx)
 	s.leave = func() {
 		cancel(errors.New("the client is gone"))
@@ -41,13 +37,9 @@ func (f *fixture) begin(ctx context.Context, id string, argv []string, tty bool)
 		opts.Resize = s.sizes
 	}
 	go func() {
-		var end outcome
-		result, err := drivers.ExecTask(ctx, f.d, id, opts)
-		if end.err = err; err == nil {
-			end.code = &result.ExitCode
-		}
+		defer close(s.ended)
+		s.result, s.err = drivers.ExecTask(ctx, f.d, id, opts)
 		_ = errors.Join(stdout.Close(), stderr.Close(), input.Close()) // the command may have ended without reading everything
-		s.ended <- end
 	}()
 	return s
 }
@@ -66,11 +58,10 @@ func (s *session) resize(height, width int) {
 }
 
 // end returns the output of a command and how its session ended.
-func (f *fixture) end(s *session) (stdout, stderr string, code *int, err error) {
+func (f *fixture) end(s *session) (stdout, stderr string, result *drivers.ExitResult, err error) {
 	f.Helper()
 	select {
-	case end := <-s.ended:
-		code, err = end.code, end.err
+	case <-s.ended:
 	case <-f.ctx.Done():
 		f.Fatal("the session does not end")
 	}
@@ -78,7 +69,7 @@ func (f *fixture) end(s *session) (stdout, stderr string, code *int, err error) 
 	if s.output.late() {
 		f.Error("the driver wrote output after the end")
 	}
-	return stdout, stderr, code, err
+	return stdout, stderr, s.result, s.err
 }
 
 // deaf returns the options of a client without input that drops all output.

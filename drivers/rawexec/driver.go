@@ -16,8 +16,10 @@ import (
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hcldec"
+	"github.com/zclconf/go-cty/cty"
 
 	"taskrun/drivers"
+	"taskrun/jobspec/taskenv"
 )
 
 var (
@@ -129,4 +131,24 @@ func (d *Driver) Shutdown(ctx context.Context) (int, error) {
 		d.closed.Do(func() { err = errors.Join(err, d.groups.Close()) })
 	}
 	return killed, err
+}
+
+// ConfigSchema describes the options of the driver.
+func (d *Driver) ConfigSchema() hcldec.Spec { return d.kind.ConfigSchema() }
+
+// SetConfig sets the options of the driver.
+func (d *Driver) SetConfig(config cty.Value) (err error) {
+	var o options
+	if err := taskenv.Decode(config, &o); err != nil {
+		return fmt.Errorf("cannot configure %s: %w", d.kind.Name, err)
+	}
+	d.config.Disabled = o.Enabled != nil && !*o.Enabled
+	d.config.DeniedEnvvars = o.DeniedEnvvars
+	if d.config.DeniedHostUIDs, err = ParseIDRanges(o.DeniedHostUIDs); err != nil {
+		return fmt.Errorf("cannot configure %s: denied_host_uids: %w", d.kind.Name, err)
+	}
+	if d.config.DeniedHostGIDs, err = ParseIDRanges(o.DeniedHostGIDs); err != nil {
+		return fmt.Errorf("cannot configure %s: denied_host_gids: %w", d.kind.Name, err)
+	}
+	return nil
 }

@@ -3,11 +3,6 @@ package rawexec
 import (
 	"errors"
 	"fmt"
-
-	"github.com/hashicorp/hcl/v2/hcldec"
-	"github.com/zclconf/go-cty/cty"
-
-	"taskrun/jobspec/taskenv"
 )
 
 // Config is the configuration of the driver, for all tasks; see
@@ -59,26 +54,6 @@ func (c *Config) permit(as *account) error {
 		if c.DeniedHostGIDs.contain(gid) {
 			return fmt.Errorf("running as uid %d with gid %d is disallowed: the group is among denied_host_gids", uid, gid)
 		}
-	}
-	return nil
-}
-
-// ConfigSchema describes the options of the driver.
-func (d *Driver) ConfigSchema() hcldec.Spec { return d.kind.ConfigSchema() }
-
-// SetConfig sets the options of the driver.
-func (d *Driver) SetConfig(config cty.Value) (err error) {
-	var o options
-	if err := taskenv.Decode(config, &o); err != nil {
-		return fmt.Errorf("cannot configure %s: %w", d.kind.Name, err)
-	}
-	d.config.Disabled = o.Enabled != nil && !*o.Enabled
-	d.config.DeniedEnvvars = o.DeniedEnvvars
-	if d.config.DeniedHostUIDs, err = ParseIDRanges(o.DeniedHostUIDs); err != nil {
-		return fmt.Errorf("cannot configure %s: denied_host_uids: %w", d.kind.Name, err)
-	}
-	if d.config.DeniedHostGIDs, err = ParseIDRanges(o.DeniedHostGIDs); err != nil {
-		return fmt.Errorf("cannot configure %s: denied_host_gids: %w", d.kind.Name, err)
 	}
 	return nil
 }

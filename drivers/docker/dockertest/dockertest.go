@@ -13,13 +13,11 @@ import (
 	"os"
 	"os/exec"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/moby/moby/api/pkg/stdcopy"
 	"github.com/moby/moby/client"
 )
 
@@ -31,20 +29,21 @@ const Image = "taskrun-test/busybox:1"
 // an engine or a static busybox it skips the test.
 func Need(t testing.TB) *client.Client {
 	t.Helper()
-	cli, err := Engine()
-	if err != nil {
-		t.Skipf("docker: %v", err)
-	}
-	return cli
+	return need(t, "docker", Engine)
 }
 
 // NeedPodman returns a client of the Podman at CONTAINER_HOST, which has the
 // Image. Without one it skips the test.
 func NeedPodman(t testing.TB) *client.Client {
 	t.Helper()
-	cli, err := Podman()
+	return need(t, "podman", Podman)
+}
+
+func need(t testing.TB, name string, engine func() (*client.Client, error)) *client.Client {
+	t.Helper()
+	cli, err := engine()
 	if err != nil {
-		t.Skipf("podman: %v", err)
+		t.Skipf("%s: %v", name, err)
 	}
 	return cli
 }
@@ -176,28 +175,6 @@ func Import(ctx context.Context, cli *client.Client, name string, changes ...str
 	defer done.Close()
 	_, err = io.Copy(io.Discard, done)
 	return err
-}
-
-// TimeOf returns when a container wrote a line, in nanoseconds since 1970, from
-// its logs with timestamps.
-func TimeOf(t testing.TB, logs io.Reader, line string) string {
-	t.Helper()
-	var text bytes.Buffer
-	if _, err := stdcopy.StdCopy(&text, &text, logs); err != nil {
-		t.Fatal(err)
-	}
-	for entry := range strings.Lines(text.String()) {
-		at, rest, _ := strings.Cut(entry, " ")
-		if strings.TrimSpace(rest) == line {
-			parsed, err := time.Parse(time.RFC3339Nano, at)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return strconv.FormatInt(parsed.UnixNano(), 10)
-		}
-	}
-	t.Fatalf("the logs lack %q", line)
-	return ""
 }
 
 // Left returns the names of the containers and networks that belong to runs below
