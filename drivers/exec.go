@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
+	"strings"
+	"sync"
 
 	"github.com/hashicorp/nomad/api"
 )
@@ -53,4 +56,83 @@ func ExecTask(ctx context.Context, d Driver, id string, opts *ExecOptions) (*Exi
 		return nil, err
 	}
 	return result, nil
+}
+
+// Captured is how many bytes of a command's output Capture keeps: the last
+// ones.
+const Captured = 4096
+
+// Execer is a driver with its own way to run a command in a running task and
+// capture the output. Callers use Capture.
+type Execer interface {
+	// ExecTask is called by Capture.
+	ExecTask(ctx context.Context, id string, cmd []string) (*ExecTaskResult, error)
+}
+
+// ExecTaskResult is the result of a command in a task.
+type ExecTaskResult struct {
+	Stdout []byte // the last bytes; with those of stderr if the driver mixes them
+	Stderr []byte
+	ExitResult
+}
+
+// CanCapture reports whether Capture works with a driver.
+func CanCapture(d Driver) bool {
+	switch d.(type) {
+	case Execer, StreamExecer:
+		return true
+	}
+	return false
+}
+
+// Capture runs a command with the environment, directory and user of a running
+// task, without input, and returns when it has ended. Script checks and change
+// scripts use it. An exit code other than 0 is no error. If ctx ends first, the
+// command is killed, and the result has an Err. Errors: ErrTaskNotFound,
+// ErrExecNotSupported, an empty command.
+func Capture(ctx context.Context, d Driver, id string, cmd []string) (*ExecTaskResult, error) {
+	if len(cmd) == 0 {
+		return nil, errors.New("command is not present")
+	}
+	switch d := d.(type) {
+	case Execer:
+		return d.ExecTask(ctx, id, cmd)
+	case StreamExecer:
+		output := &tail{}
+		result, err := d.ExecTaskStreaming(ctx, id, &ExecOptions{
+			Command: cmd, Stdin: strings.NewReader(""), Stdout: output, Stderr: output,
+		})
+		if err != nil {
+			return nil, err
+		}
+		captured := &ExecTaskResult{Stdout: output.bytes(), ExitResult: *result}
+		if ctx.Err() != nil && captured.Err == nil {
+			captured.Err = context.Cause(ctx)
+		}
+		return captured, nil
+	default:
+		return nil, ErrExecNotSupported
+	}
+}
+
+// tail keeps the last bytes of a stream, or of two that share it.
+type tail struct {
+	mu   sync.Mutex
+	kept []byte
+}
+
+var _ io.Writer = (*tail)(nil)
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kept = append(t.kept, p...)
+	t.kept = slices.Delete(t.kept, 0, max(0, len(t.kept)-Captured))
+	return len(p), nil
+}
+
+func (t *tail) bytes() []byte {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.kept
 }

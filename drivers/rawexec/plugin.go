@@ -3,6 +3,9 @@ package rawexec
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 )
 
 // Config is the configuration of the driver, for all tasks; see
@@ -56,4 +59,43 @@ func (c *Config) permit(as *account) error {
 		}
 	}
 	return nil
+}
+
+// IDRange is the range of user or group IDs from First to Last.
+type IDRange struct{ First, Last uint32 }
+
+// IDRanges is a list of ranges.
+type IDRanges []IDRange
+
+// ParseIDRanges reads a list such as "0, 100-200": numbers and ranges,
+// separated by commas. An empty text is an empty list.
+func ParseIDRanges(text string) (IDRanges, error) {
+	var ranges IDRanges
+	if strings.TrimSpace(text) == "" {
+		return nil, nil
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		part = strings.TrimSpace(part)
+		low, high, both := strings.Cut(part, "-")
+		if !both {
+			high = low
+		}
+		first, err := strconv.ParseUint(strings.TrimSpace(low), 10, 32)
+		if err != nil {
+			return nil, fmt.Errorf("range bound not valid: %q in %q", low, part)
+		}
+		last, err := strconv.ParseUint(strings.TrimSpace(high), 10, 32)
+		if err != nil {
+			return nil, fmt.Errorf("range bound not valid: %q in %q", high, part)
+		}
+		if first > last {
+			return nil, fmt.Errorf("lower bound cannot be greater than upper bound: %q", part)
+		}
+		ranges = append(ranges, IDRange{uint32(first), uint32(last)})
+	}
+	return ranges, nil
+}
+
+func (r IDRanges) contain(id uint32) bool {
+	return slices.ContainsFunc(r, func(r IDRange) bool { return r.First <= id && id <= r.Last })
 }

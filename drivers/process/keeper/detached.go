@@ -57,10 +57,7 @@ func (w *Watch) Stands(words string, failure error) error {
 // Hold makes the keeper hold a file open, such as a lock, for later instances
 // of this program, which get it from Held. A nil file releases it.
 func (w *Watch) Hold(name string, f *os.File) error {
-	if w.link == nil {
-		return nil
-	}
-	if err := w.link.line.send(message{Hold: name, file: f}); err != nil {
+	if err := w.send(message{Hold: name, file: f}); err != nil {
 		return fmt.Errorf("cannot have file %q held: %w", name, err)
 	}
 	return nil

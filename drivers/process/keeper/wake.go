@@ -39,10 +39,7 @@ func (w *Watch) Await(calls *os.File) (keeper process.ID, err error) {
 }
 
 func (w *Watch) follow(n next) error {
-	if w.link == nil {
-		return nil
-	}
-	if err := w.link.line.send(message{Next: &n}); err != nil {
+	if err := w.send(message{Next: &n}); err != nil {
 		return fmt.Errorf("cannot reach the keeper of the run: %w", err)
 	}
 	return nil

@@ -103,6 +103,14 @@ func (w *Watch) write(f func(*record)) {
 	}
 }
 
+// send sends a message to the keeper, if it restarts this program.
+func (w *Watch) send(m message) error {
+	if w.link == nil {
+		return nil
+	}
+	return w.link.line.send(m)
+}
+
 // put adds a line to the record.
 func (w *Watch) put(format string, args ...any) {
 	w.write(func(r *record) { r.put(fmt.Sprintf(format, args...), 0) })
@@ -279,10 +287,7 @@ func (w *Watch) Close(clean bool) error {
 	if w.notice == nil {
 		return nil // Begin was not called
 	}
-	if w.link != nil {
-		// A dead keeper needs no message.
-		_ = w.link.line.send(message{Over: &over{Clean: clean}})
-	}
+	_ = w.send(message{Over: &over{Clean: clean}}) // a dead keeper needs none
 	process.SetJournal(nil)
 	w.mu.Lock()
 	w.closed = true
