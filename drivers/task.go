@@ -95,6 +95,11 @@ type TaskHandle struct {
 	DriverState []byte // the driver's own, opaque; empty: see Recoverer
 }
 
+// Handle returns the first version of a handle of a running task.
+func (c *TaskConfig) Handle(state []byte) *TaskHandle {
+	return &TaskHandle{Version: 1, Config: c, State: TaskStateRunning, DriverState: state}
+}
+
 // TaskStatus is a snapshot of a task.
 type TaskStatus struct {
 	ID          string

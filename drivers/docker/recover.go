@@ -15,22 +15,14 @@ import (
 	"taskrun/drivers/docker/daemon"
 )
 
-// handleVersion is the version of this driver's task handles.
-const handleVersion = 1
-
 // driverState is the DriverState of a handle.
 type driverState struct {
 	Container string `json:"container_id"`
 }
 
-func (t *task) handle(cfg *drivers.TaskConfig) *drivers.TaskHandle {
+func (t *task) handle() *drivers.TaskHandle {
 	data, _ := json.Marshal(driverState{t.container}) // a string can always be marshaled
-	return &drivers.TaskHandle{
-		Version:     handleVersion,
-		Config:      cfg,
-		State:       drivers.TaskStateRunning,
-		DriverState: data,
-	}
+	return t.cfg.Handle(data)
 }
 
 // RecoverTask finds the container of a task, even if it has ended, and copies

@@ -23,7 +23,7 @@ func (d *Driver) StartTask(ctx context.Context, cfg *drivers.TaskConfig) (*drive
 	if err != nil {
 		return nil, nil, err
 	}
-	return t.handle(cfg), t.network, nil
+	return t.handle(), t.network, nil
 }
 
 // start starts the container of a task. On error nothing is left behind.

@@ -60,17 +60,6 @@ func decodeConfig(val cty.Value) (*config, error) {
 	return c, nil
 }
 
-// Check reports what is wrong with a config block, as the start of its task
-// would.
-func Check(config cty.Value) error {
-	c, err := decodeConfig(config)
-	if err != nil {
-		return err
-	}
-	_, err = c.network()
-	return err
-}
-
 var durations = []string{
 	"start_block_for", "plugin_exit_after", "kill_after", "run_for", "stdout_repeat_duration", "stderr_repeat_duration",
 }

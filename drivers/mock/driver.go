@@ -23,9 +23,6 @@ import (
 	"taskrun/drivers/taskstore"
 )
 
-// handleVersion is the version of the task handles made here.
-const handleVersion = 1
-
 // Driver is the mock driver. Its methods may be called from several
 // goroutines at once.
 type Driver struct {
@@ -69,11 +66,7 @@ func (d *Driver) StartTask(ctx context.Context, cfg *drivers.TaskConfig) (*drive
 	if err != nil {
 		return nil, nil, err
 	}
-	handle := &drivers.TaskHandle{
-		Version: handleVersion, Config: cfg, State: drivers.TaskStateRunning,
-		DriverState: t.StartedAt.AppendFormat(nil, time.RFC3339Nano),
-	}
-	return handle, t.network, nil
+	return cfg.Handle(t.StartedAt.AppendFormat(nil, time.RFC3339Nano)), t.network, nil
 }
 
 // RecoverTask runs a task for the rest of its run_for, without its output;

@@ -245,7 +245,7 @@ func (k *busyKeeper) Reap(ID) {
 // other.
 func TestKeeperSendsWhileItReceives(t *testing.T) { // not parallel: the whole program has one keeper
 	k := &busyKeeper{
-		child: Child{ID: ID{PID: 1 << 30, Start: 1}, Ended: true, Status: exitedWith(7), EndedAt: time.Now()},
+		child: Child{ID: ID{PID: 1 << 30, Start: 1}, Ended: true, Status: Status{ExitCode: 7}, EndedAt: time.Now()},
 		told:  make(chan bool, 1),
 	}
 	k.tell = SetKeeper(k)

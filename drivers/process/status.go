@@ -20,8 +20,6 @@ type Status struct {
 	PeakRSS int64
 }
 
-func exitedWith(code int) Status { return Status{ExitCode: code} }
-
 func killedBy(sig syscall.Signal) Status {
 	return Status{ExitCode: 128 + int(sig), Signal: int(sig)}
 }

@@ -41,7 +41,7 @@ func collect(child int) (status Status, ok bool) {
 	if wait.Signaled() {
 		status = killedBy(wait.Signal())
 	} else {
-		status = exitedWith(wait.ExitStatus())
+		status.ExitCode = wait.ExitStatus()
 	}
 	status.PeakRSS = maxRSS(usage)
 	return status, true

@@ -70,7 +70,7 @@ func collect(pid int) (status Status, ok bool) {
 	case info.code == cldKilled || info.code == cldDumped:
 		status = killedBy(syscall.Signal(info.status))
 	default:
-		status = exitedWith(int(info.status))
+		status.ExitCode = int(info.status)
 	}
 	status.PeakRSS = maxRSS(usage)
 	return status, true

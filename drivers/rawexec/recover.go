@@ -11,7 +11,7 @@ import (
 	"taskrun/drivers/process"
 )
 
-// handleVersion is the version of the task handles made here.
+// handleVersion is the version of the task handles that can be read here.
 const handleVersion = 1
 
 // state identifies a task for a later instance of this program, together with
@@ -31,12 +31,7 @@ func (t *task) handle(cfg *drivers.TaskConfig) (*drivers.TaskHandle, error) {
 	if err != nil {
 		return nil, fmt.Errorf("failed to set driver state: %w", err)
 	}
-	return &drivers.TaskHandle{
-		Version:     handleVersion,
-		Config:      cfg,
-		State:       drivers.TaskStateRunning,
-		DriverState: data,
-	}, nil
+	return cfg.Handle(data), nil
 }
 
 // RecoverTask finds the process of a task by its PID and start time. If only

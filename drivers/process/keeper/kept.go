@@ -3,7 +3,6 @@ package keeper
 import (
 	"os"
 	"path/filepath"
-	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -23,9 +22,6 @@ func Sockets(dir string) (sockets []string) {
 	}
 	return sockets
 }
-
-// Keeps reports whether a socket belongs to a running run.
-func Keeps(dir, socket string) bool { return slices.Contains(Sockets(dir), socket) }
 
 // socketsOf returns the sockets in a locked record, and none for any other
 // file.
