@@ -4,36 +4,11 @@
 package port
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"sync"
 )
-
-// Address is that of every port: what runs here is for this machine.
-const Address = "127.0.0.1"
-
-// Dynamic ports come from Nomad's default range, min_dynamic_port to
-// max_dynamic_port.
-const (
-	FirstDynamic = 20000
-	LastDynamic  = 32000
-)
-
-// ErrInUse is what an *InUseError is.
-var ErrInUse = errors.New("port is in use")
-
-// InUseError tells who has a port.
-type InUseError struct {
-	Port int
-	By   string // "process 4711 (nginx)"; what is known
-}
-
-func (e *InUseError) Error() string { return fmt.Sprintf("port %d is in use by %s", e.Port, e.By) }
-
-// Is makes errors.Is(err, ErrInUse) work.
-func (e *InUseError) Is(target error) bool { return target == ErrInUse }
 
 // Claims are the ports that an engine has given out.
 type Claims struct {
@@ -131,7 +106,7 @@ func (c *Claims) take(number int, by string) error {
 	if holder, ok := c.held[number]; ok {
 		return &InUseError{Port: number, By: holder.by}
 	}
-	lock, err := c.lock(number, by)
+	lock, err := lock(c.dir, number, by)
 	if err != nil {
 		return err
 	}

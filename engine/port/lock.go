@@ -14,15 +14,29 @@ import (
 	"taskrun/engine/leaf/runtimedir"
 )
 
-// lock makes the file by which other engines know that a port is given out. The
-// kernel gives the lock up when this process dies. It returns nil when there is
-// no place for such files that belongs to this user alone: then only what is
-// listened on is known.
-func (c *Claims) lock(number int, by string) (*os.File, error) {
-	if c.dir == "" {
+// ErrInUse is what an *InUseError is.
+var ErrInUse = errors.New("port is in use")
+
+// InUseError tells who has a port.
+type InUseError struct {
+	Port int
+	By   string // "process 4711 (nginx)"; what is known
+}
+
+func (e *InUseError) Error() string { return fmt.Sprintf("port %d is in use by %s", e.Port, e.By) }
+
+// Is makes errors.Is(err, ErrInUse) work.
+func (e *InUseError) Is(target error) bool { return target == ErrInUse }
+
+// lock makes the file, in a directory, by which other engines know that a port is
+// given out. The kernel gives the lock up when this process dies. It returns nil
+// when there is no place for such files that belongs to this user alone: then only
+// what is listened on is known.
+func lock(path string, number int, by string) (*os.File, error) {
+	if path == "" {
 		return nil, nil
 	}
-	dir, err := openDir(c.dir)
+	dir, err := openDir(path)
 	if err != nil {
 		return nil, nil
 	}

@@ -7,6 +7,9 @@ import (
 	"syscall"
 )
 
+// Address is that of every port: what runs here is for this machine.
+const Address = "127.0.0.1"
+
 // taken reports whether somebody listens on a port. One that this user may not
 // listen on is looked up.
 func taken(number int) bool {

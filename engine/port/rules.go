@@ -7,6 +7,13 @@ import (
 	"strings"
 )
 
+// Dynamic ports come from Nomad's default range, min_dynamic_port to
+// max_dynamic_port.
+const (
+	FirstDynamic = 20000
+	LastDynamic  = 32000
+)
+
 // Rules say which ports jobs may have. The zero value is Nomad's default.
 type Rules struct {
 	First, Last int    // the range of dynamic ports; 0: FirstDynamic and LastDynamic
