@@ -357,3 +357,18 @@ func (r *Reader) Position() (file string, offset int64) {
 	}
 	return fileName(r.prefix, r.index), r.offset
 }
+
+func (r *Reader) stampsOf(index int) *stamps {
+	if r.times == "" {
+		return nil
+	}
+	return &stamps{dir: r.times, name: fileName(r.prefix, index)}
+}
+
+func modified(f *os.File) time.Time {
+	info, err := f.Stat()
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}

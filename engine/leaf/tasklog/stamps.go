@@ -36,26 +36,6 @@ type stamper struct {
 	step time.Duration
 }
 
-// stamp records when the output that is written next was read. It writes before the
-// output, so that a reader of the output finds the stamp. It ignores errors: readers
-// then use the time of an earlier stamp, or that of the file.
-func (r *files) stamp(at time.Time) {
-	s := &r.stamper
-	if s.dir == "" || at.Sub(s.last.at) < s.step {
-		return
-	}
-	info, err := r.current.file.Stat()
-	if err != nil {
-		return
-	}
-	next := stamp{info.Size(), at} // a user may have truncated the file
-	count, err := s.append(fileName(r.prefix, r.index), next)
-	if err != nil {
-		count = 0 // try again after a step
-	}
-	s.last, s.step = next, stampStep<<(min(count, maxStamps)/slowStamps)
-}
-
 // append appends a stamp and returns how many were there before.
 func (s *stamper) append(name string, next stamp) (count int64, err error) {
 	f, size, err := s.open(name)

@@ -58,21 +58,6 @@ func (r *Reader) readTimes(dir string) {
 // Part know times.
 func (r *Reader) Time() time.Time { return r.time }
 
-func (r *Reader) stampsOf(index int) *stamps {
-	if r.times == "" {
-		return nil
-	}
-	return &stamps{dir: r.times, name: fileName(r.prefix, index)}
-}
-
-func modified(f *os.File) time.Time {
-	info, err := f.Stat()
-	if err != nil {
-		return time.Time{}
-	}
-	return info.ModTime()
-}
-
 // since skips the lines that ended before a time.
 func (r *Reader) since(t time.Time) error {
 	if t.IsZero() {
