@@ -1,11 +1,7 @@
 package httpapi
 
 import (
-	"net/http"
-	"net/url"
-	"path"
 	"slices"
-	"strings"
 	"time"
 
 	"taskrun/engine/fold"
@@ -23,13 +19,6 @@ import (
 	"taskrun/engine/httpapi/sessions"
 	"taskrun/engine/httpapi/variables"
 )
-
-// route is a served path. A star stands for an ID, which may contain slashes. As
-// in Nomad, PUT and POST mean the same.
-type route struct {
-	method, path string
-	handler      rest.Handler
-}
 
 // routes returns the table of routes. Decoded paths are matched in this order,
 // so a job whose ID ends like a path in the table cannot be reached, as in
@@ -190,56 +179,4 @@ func fromZero(t fold.Topic) bool {
 	default:
 		return false
 	}
-}
-
-// find returns the route of a path and the ID in the path.
-func find(routes []route, method, path string) (found *route, id string, err error) {
-	err = rest.ErrNotFound
-	for i := range routes {
-		r := &routes[i]
-		id, ok := match(r.path, path)
-		switch {
-		case !ok:
-		case r.method == method, r.method == http.MethodPut && method == http.MethodPost:
-			return r, id, nil
-		default:
-			err = rest.Fail(http.StatusMethodNotAllowed, "Invalid method")
-		}
-	}
-	return nil, "", err
-}
-
-// cleaned returns where Nomad's server redirects a request whose path has empty
-// or dotted elements, or "".
-func cleaned(u *url.URL) string {
-	was := u.EscapedPath()
-	if !strings.HasPrefix(was, "/") {
-		return ""
-	}
-	is := path.Clean(was)
-	if strings.HasSuffix(was, "/") && is != "/" {
-		is += "/"
-	}
-	if is == was {
-		return ""
-	}
-	if u.RawQuery != "" {
-		is += "?" + u.RawQuery
-	}
-	return is
-}
-
-// match returns the part of a path that matches the pattern's star, if there is
-// one.
-func match(pattern, path string) (id string, ok bool) {
-	before, after, star := strings.Cut(pattern, "*")
-	if !star {
-		return "", path == pattern
-	}
-	rest, ok := strings.CutPrefix(path, before)
-	if !ok {
-		return "", false
-	}
-	id, ok = strings.CutSuffix(rest, after)
-	return id, ok && id != ""
 }

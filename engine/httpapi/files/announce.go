@@ -152,7 +152,3 @@ func (h *Handler) inMemory(key outputKey) bool {
 	i := slices.IndexFunc(tasks, func(t *api.Task) bool { return t.Name == key.task })
 	return i >= 0 && logsDisabled(tasks[i])
 }
-
-func logsDisabled(t *api.Task) bool {
-	return t.LogConfig != nil && t.LogConfig.Disabled != nil && *t.LogConfig.Disabled
-}

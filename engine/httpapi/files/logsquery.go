@@ -79,3 +79,7 @@ func (h *Handler) findLogs(q *logsQuery) error {
 	q.dir = allocdir.SharedOf(a.Dir).Logs
 	return nil
 }
+
+func logsDisabled(t *api.Task) bool {
+	return t.LogConfig != nil && t.LogConfig.Disabled != nil && *t.LogConfig.Disabled
+}

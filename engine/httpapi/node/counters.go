@@ -7,6 +7,22 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
+// Names of the metrics of requests.
+const (
+	requestCount = "nomad.nomad.rpc.request"
+	requestTime  = "nomad.http.request"
+)
+
+// sampled returns a metric of the latest interval.
+func sampled(name string, d durations) api.SampledValue {
+	return api.SampledValue{
+		Name: name, Mean: d.mean(), Stddev: d.deviation(), DisplayLabels: map[string]string{},
+		AggregateSample: &api.AggregateSample{
+			Count: d.n, Rate: d.sum / interval.Seconds(), Sum: d.sum, Min: d.min, Max: d.max,
+		},
+	}
+}
+
 // taskCounters returns how often the tasks of each group have restarted, failed
 // and completed, as far as their allocations are known. The counts are those
 // since the run began, sorted by name.

@@ -9,12 +9,6 @@ import (
 	"taskrun/engine/httpapi/rest"
 )
 
-// Names of the metrics of requests.
-const (
-	requestCount = "nomad.nomad.rpc.request"
-	requestTime  = "nomad.http.request"
-)
-
 // Metrics answers GET /v1/metrics with the current usage of the machine, the
 // engine and the tasks, with Nomad's names; see
 // https://developer.hashicorp.com/nomad/docs/reference/metrics.
@@ -33,15 +27,5 @@ func (h *Handler) Metrics(r *rest.Request) error {
 		return r.Send(http.StatusOK, "text/plain; version=0.0.4; charset=utf-8", h.exposition(r.Context()))
 	default:
 		return rest.Fail(http.StatusBadRequest, "unknown format %q: it is prometheus or none", format)
-	}
-}
-
-// sampled returns a metric of the latest interval.
-func sampled(name string, d durations) api.SampledValue {
-	return api.SampledValue{
-		Name: name, Mean: d.mean(), Stddev: d.deviation(), DisplayLabels: map[string]string{},
-		AggregateSample: &api.AggregateSample{
-			Count: d.n, Rate: d.sum / interval.Seconds(), Sum: d.sum, Min: d.min, Max: d.max,
-		},
 	}
 }

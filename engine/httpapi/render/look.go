@@ -9,7 +9,9 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine"
+	"taskrun/engine/fold"
 	"taskrun/engine/httpapi/rest"
+	"taskrun/engine/httpapi/tracker"
 )
 
 // Snapshot is the state of the jobs of an engine at one moment.
@@ -90,3 +92,49 @@ func (run *Run) FindJob(r *rest.Request) (*Snapshot, *api.Job, error) {
 
 // Job returns the job with a key, or nil.
 func (run *Run) Job(key string) *api.Job { return run.LookAt(key).Job(key) }
+
+// withState returns a copy of a job with the fields that Nomad's server adds.
+func (now *Snapshot) withState(key string, j *api.Job) *api.Job {
+	job := *j
+	modified := now.run.Engine.State().Index(fold.Topic{Table: fold.Jobs, Key: key})
+	registered, _ := now.run.Tracker.Version(key, *j.Version)
+	created := now.run.created(key, j)
+	job.CreateIndex, job.ModifyIndex, job.JobModifyIndex = &created, &modified, &registered
+	stopped, ended := now.run.Engine.Ending(key)
+	job.Stop, job.Status = &stopped, new(now.jobStatus(key, j, stopped, ended))
+	now.run.AddPolicies(&job)
+	return &job
+}
+
+// jobStatus returns the status of a job by the rules of Nomad's server. A job
+// is pending while one of its allocations is about to be replaced. A job that
+// only launches others is dead as soon as it is stopped.
+func (now *Snapshot) jobStatus(key string, j *api.Job, stopped, ended bool) string {
+	launches := j.IsPeriodic() || j.IsParameterized()
+	switch {
+	case now.over, ended, launches && stopped:
+		return "dead"
+	case launches:
+		return "running"
+	}
+	status := "dead"
+	if len(now.allocs[key]) == 0 {
+		status = "pending"
+	}
+	wanted := map[string]bool{} // groups that have an allocation
+	for _, a := range now.allocs[key] {
+		if !tracker.Terminal(a.Status) {
+			return "running"
+		}
+		if now.run.Tracker.Alloc(a.ID).Awaited {
+			status = "pending"
+		}
+		wanted[a.Group] = wanted[a.Group] || a.Unwanted == "" || a.Final
+	}
+	for _, g := range j.TaskGroups {
+		if status == "dead" && !stopped && *g.Count > 0 && !wanted[*g.Name] {
+			return "running" // an update has stopped the allocations, and is about to place others
+		}
+	}
+	return status
+}

@@ -1,33 +1,10 @@
 package render
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/hashicorp/nomad/api"
-
-	"taskrun/engine/httpapi/rest"
 )
-
-// Policies returns the scaling blocks that a request may see. As in Nomad,
-// nothing acts on them automatically.
-func (now *Snapshot) Policies(r *rest.Request) (list []*api.ScalingPolicy) {
-	for _, j := range now.Jobs {
-		if !r.InNamespace(*j.Namespace) {
-			continue
-		}
-		for _, g := range j.TaskGroups {
-			if g.Scaling != nil {
-				list = append(list, g.Scaling)
-			}
-			for _, t := range g.Tasks {
-				list = append(list, t.ScalingPolicies...)
-			}
-		}
-	}
-	slices.SortFunc(list, func(a, b *api.ScalingPolicy) int { return cmp.Compare(a.ID, b.ID) })
-	return list
-}
 
 // AddPolicies replaces the scaling blocks of a job by the policies that Nomad's
 // server creates from them. It only changes j, which must be a copy.

@@ -39,3 +39,12 @@ func (run *Run) KeyIn(namespace, id string) string {
 	}
 	return event.JobKey(namespace, id)
 }
+
+// created returns the index of the first registration of a job.
+func (run *Run) created(key string, j *api.Job) uint64 {
+	if j.CreateIndex != nil && *j.CreateIndex > 0 {
+		return *j.CreateIndex
+	}
+	index, _ := run.Tracker.Version(key, *j.Version)
+	return index
+}

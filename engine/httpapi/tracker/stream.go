@@ -11,17 +11,6 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// Tracker queries an engine and follows its events. Its methods are safe for
-// concurrent use.
-type Tracker struct {
-	Feed *feed.Feed // the event stream
-
-	engine *engine.Engine
-	node   string // ID
-	cancel context.CancelFunc
-	ended  chan struct{}
-}
-
 // New returns a tracker of an engine, on a node with an ID. The caller must
 // close it.
 func New(e *engine.Engine, node string) *Tracker {

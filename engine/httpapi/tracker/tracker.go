@@ -3,6 +3,7 @@
 package tracker
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"maps"
@@ -12,9 +13,22 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/engine"
 	"taskrun/engine/fold"
+	"taskrun/engine/httpapi/feed"
 	"taskrun/engine/leaf/event"
 )
+
+// Tracker queries an engine and follows its events. Its methods are safe for
+// concurrent use.
+type Tracker struct {
+	Feed *feed.Feed // the event stream
+
+	engine *engine.Engine
+	node   string // ID
+	cancel context.CancelFunc
+	ended  chan struct{}
+}
 
 // Alloc is the data about an allocation in the engine's state, besides the
 // engine's own snapshot.
