@@ -18,14 +18,6 @@ type Sampler struct {
 // times is the time that a CPU has spent, in any unit.
 type times struct{ user, system, idle, all float64 }
 
-// Sample takes a sample. It includes only the disk with the given directory.
-// The error is errors.ErrUnsupported if this system cannot be measured.
-func (s *Sampler) Sample(dir string) (*api.HostStats, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.sample(dir)
-}
-
 // used returns the usage of a CPU since the previous sample, in percent.
 func (s *Sampler) used(cpu string, now times) *api.HostCPUStats {
 	before := s.last[cpu]

@@ -12,7 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func (s *Sampler) sample(dir string) (*api.HostStats, error) {
+// Sample takes a sample. It includes only the disk with the given directory.
+// The error is errors.ErrUnsupported if this system cannot be measured.
+func (s *Sampler) Sample(dir string) (*api.HostStats, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	proc := os.DirFS("/proc")
 	memory, err := memory(proc)
 	if err != nil {

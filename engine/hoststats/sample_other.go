@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-func (s *Sampler) sample(string) (*api.HostStats, error) {
+// Sample returns errors.ErrUnsupported.
+func (s *Sampler) Sample(string) (*api.HostStats, error) {
 	return nil, fmt.Errorf("cannot measure a machine with %s: %w", runtime.GOOS, errors.ErrUnsupported)
 }
