@@ -15,7 +15,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"syscall"
 )
 
 // Find returns the directory of a user. It need not exist yet: Make creates it.
@@ -82,38 +81,3 @@ func Make(dir string) error {
 	}
 	return Check(dir)
 }
-
-// Check refuses a directory into which another user could put a file.
-func Check(dir string) error { return check(dir, os.Geteuid()) }
-
-func check(dir string, euid int) error {
-	info, err := os.Lstat(dir)
-	switch {
-	case err != nil:
-		return err
-	case !info.IsDir():
-		return errors.New("it is not a directory")
-	case owner(info) != euid:
-		return fmt.Errorf("it belongs to another user (uid %d)", owner(info))
-	case info.Mode().Perm()&0o077 != 0:
-		return fmt.Errorf("others may use it (mode %04o): it has to be 0700", info.Mode().Perm())
-	}
-	return nil
-}
-
-// checkParent refuses a directory in which others could rename a directory of
-// this user.
-func checkParent(dir string, euid int) error {
-	info, err := os.Stat(dir)
-	switch {
-	case err != nil:
-		return err
-	case owner(info) != euid && owner(info) != 0:
-		return fmt.Errorf("%q belongs to another user (uid %d)", dir, owner(info))
-	case info.Mode().Perm()&0o022 != 0 && info.Mode()&fs.ModeSticky == 0:
-		return fmt.Errorf("others can rename what is in %q (mode %04o, without the sticky bit)", dir, info.Mode().Perm())
-	}
-	return nil
-}
-
-func owner(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }
