@@ -26,10 +26,8 @@ import (
 
 // Hooks creates the hooks of an engine.
 type Hooks struct {
-	keys *workload.Keyring
-
-	mu     sync.Mutex
-	allocs map[string]*renewal // by ID, while any of its tasks has expiring tokens
+	keys     *workload.Keyring
+	renewals renewals
 }
 
 type hook struct {
@@ -46,7 +44,9 @@ type hook struct {
 }
 
 // New returns hooks that sign tokens with keys.
-func New(keys *workload.Keyring) *Hooks { return &Hooks{keys: keys, allocs: map[string]*renewal{}} }
+func New(keys *workload.Keyring) *Hooks {
+	return &Hooks{keys: keys, renewals: renewals{allocs: map[string]*renewal{}}}
+}
 
 // Task creates the hook of a task, or returns nil if the task can see none of
 // its identities. It is a hooks.TaskFactory.
@@ -57,14 +57,6 @@ func (h *Hooks) Task(t hooks.Task) hooks.TaskHook {
 		return nil
 	}
 	return &hook{hooks: h, task: t, identities: all, cancel: func() {}}
-}
-
-// identities returns a new list of a task's identities, the default one first.
-func identities(t *api.Task) []*api.WorkloadIdentity {
-	if t.Identity == nil {
-		return slices.Clone(t.Identities)
-	}
-	return append([]*api.WorkloadIdentity{t.Identity}, t.Identities...)
 }
 
 func (h *hook) Name() string { return "identity" }
@@ -116,7 +108,7 @@ func (h *hook) begin(ctx context.Context, req *hooks.PrestartRequest) error {
 	ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	for _, id := range h.identities {
 		if id.TTL > 0 {
-			renewed, leave := h.hooks.join(h.task, now.Sub(oldest))
+			renewed, leave := h.hooks.renewals.join(h.task, now.Sub(oldest))
 			h.renewing.Go(func() {
 				defer leave()
 				h.renew(ctx, id, renewed)

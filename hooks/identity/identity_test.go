@@ -201,7 +201,7 @@ func TestRenewalIsThatOfTheAllocation(t *testing.T) {
 			t.Error("it was not renewed with those of the other task")
 		}
 		h.(hooks.TaskShutdown).Shutdown()
-		if len(made.allocs) > 0 {
+		if len(made.renewals.allocs) > 0 {
 			t.Error("the renewal has not ended with its last task")
 		}
 	})

@@ -2,6 +2,7 @@ package identity
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,6 +13,12 @@ import (
 
 // minWait is the minimum time before Nomad's client renews a token.
 const minWait = 10 * time.Second
+
+// renewals are those of the allocations of an engine.
+type renewals struct {
+	mu     sync.Mutex
+	allocs map[string]*renewal // by ID, while any of its tasks has expiring tokens
+}
 
 // renewal tells the tasks of an allocation when to renew their tokens. As in
 // Nomad, all tasks renew at the same time, after half of the shortest lifetime.
@@ -25,10 +32,10 @@ type renewal struct {
 // join returns a channel that receives a value whenever the tokens of a task's
 // allocation are due. The first tokens have the given age. The caller must call
 // leave.
-func (h *Hooks) join(t hooks.Task, age time.Duration) (due <-chan struct{}, leave func()) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	r := h.allocs[t.Alloc.ID]
+func (all *renewals) join(t hooks.Task, age time.Duration) (due <-chan struct{}, leave func()) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	r := all.allocs[t.Alloc.ID]
 	if r == nil {
 		r = &renewal{due: map[chan struct{}]bool{}}
 		var ctx context.Context
@@ -38,25 +45,25 @@ func (h *Hooks) join(t hooks.Task, age time.Duration) (due <-chan struct{}, leav
 			return keep(left, func(n time.Duration) time.Duration { return t.Chance.Duration(n, "renewal", t.Alloc.ID) })
 		}
 		r.ended.Go(func() { r.run(ctx, ttl, age, wait) })
-		h.allocs[t.Alloc.ID] = r
+		all.allocs[t.Alloc.ID] = r
 	}
 	ch := make(chan struct{}, 1)
 	r.mu.Lock()
 	r.due[ch] = true
 	r.mu.Unlock()
-	return ch, func() { h.leave(t.Alloc.ID, r, ch) }
+	return ch, func() { all.leave(t.Alloc.ID, r, ch) }
 }
 
-func (h *Hooks) leave(alloc string, r *renewal, ch chan struct{}) {
-	h.mu.Lock()
+func (all *renewals) leave(alloc string, r *renewal, ch chan struct{}) {
+	all.mu.Lock()
 	r.mu.Lock()
 	delete(r.due, ch)
 	last := len(r.due) == 0
 	r.mu.Unlock()
 	if last {
-		delete(h.allocs, alloc)
+		delete(all.allocs, alloc)
 	}
-	h.mu.Unlock()
+	all.mu.Unlock()
 	if last {
 		r.cancel()
 		r.ended.Wait()
@@ -95,6 +102,14 @@ func (r *renewal) tell() {
 func keep(left time.Duration, below func(n time.Duration) time.Duration) time.Duration {
 	half := max(left/2, minWait)
 	return half + below(half/10)
+}
+
+// identities returns a new list of a task's identities, the default one first.
+func identities(t *api.Task) []*api.WorkloadIdentity {
+	if t.Identity == nil {
+		return slices.Clone(t.Identities)
+	}
+	return append([]*api.WorkloadIdentity{t.Identity}, t.Identities...)
 }
 
 // shortest returns the shortest lifetime of a group's expiring identities,
