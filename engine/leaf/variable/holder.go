@@ -9,10 +9,17 @@ import (
 // retryTime is how long a lock that is over stays if its end cannot be stored.
 const retryTime = 10 * time.Second
 
-// held is a lock whose end is awaited. The Store guards its lease.
-type held struct {
-	lease
-	timer *time.Timer
+// Restore adds stored variables. Their locks last as long as new ones, like after
+// the start of a Nomad server.
+func (s *Store) Restore(variables []*api.Variable) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, v := range variables {
+		s.set(v)
+		if v.Lock != nil {
+			s.hold(v)
+		}
+	}
 }
 
 // Acquire locks a variable, and replaces its items, or creates it. Its lock must
@@ -25,7 +32,7 @@ func (s *Store) Acquire(v *api.Variable) (*api.Variable, error) {
 	}
 	now, err := s.put(v.Namespace, v.Path, v.Items, v.Lock)
 	if err == nil {
-		s.hold(keyOf(v), now.Lock)
+		s.hold(now)
 	}
 	return now, err
 }
@@ -41,7 +48,7 @@ func (s *Store) Renew(namespace, path, id string) (*api.Variable, error) {
 	if err != nil {
 		return nil, err
 	}
-	now, h := time.Now(), s.locks[k]
+	now, h := time.Now(), s.locks.held[k]
 	if h == nil || !now.Before(h.lost()) {
 		return nil, ErrLocked
 	}
@@ -74,47 +81,26 @@ func (s *Store) holder(k key, id string) (*api.Variable, error) {
 	}
 }
 
-// lockedFor reports whether a variable has a lock that an order does not hold.
-func lockedFor(was, order *api.Variable) bool {
-	return was != nil && was.Lock != nil && was.Lock.ID != order.LockID()
-}
-
 // release stores a variable without its lock.
 func (s *Store) release(v *api.Variable) (*api.Variable, error) {
 	now, err := s.put(v.Namespace, v.Path, v.Items, nil)
 	if err == nil {
-		s.forget(keyOf(v))
+		s.locks.forget(keyOf(v))
 	}
 	return now, err
 }
 
-// hold awaits the end of a lock.
-func (s *Store) hold(k key, lock *api.VariableLock) {
-	s.forget(k)
-	if s.closed {
-		return
-	}
-	if s.locks == nil {
-		s.locks = map[key]*held{}
-	}
-	h := &held{lease: newLease(lock, time.Now())}
-	h.timer = time.AfterFunc(time.Until(h.over()), func() { s.expire(k, h) })
-	s.locks[k] = h
-}
-
-// forget no longer awaits the end of a lock.
-func (s *Store) forget(k key) {
-	if h := s.locks[k]; h != nil {
-		h.timer.Stop()
-		delete(s.locks, k)
-	}
+// hold awaits the end of the lock of a variable.
+func (s *Store) hold(v *api.Variable) {
+	k := keyOf(v)
+	s.locks.hold(k, v.Lock, func(h *held) { s.expire(k, h) })
 }
 
 // expire releases a lock that is over, unless it was renewed.
 func (s *Store) expire(k key, h *held) {
 	s.mu.Lock()
 	defer s.unlockAndTell()
-	if s.locks[k] != h {
+	if s.locks.held[k] != h {
 		return
 	}
 	if left := time.Until(h.over()); left > 0 {
@@ -131,8 +117,5 @@ func (s *Store) expire(k key, h *held) {
 func (s *Store) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.closed = true
-	for k := range s.locks {
-		s.forget(k)
-	}
+	s.locks.close()
 }

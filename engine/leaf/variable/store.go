@@ -22,17 +22,12 @@ type Store struct {
 	mu        sync.Mutex
 	variables map[key]*api.Variable // never modified
 	stubs     map[key]api.VariableItems
-	locks     map[key]*held
-	closed    bool   // the ends of locks are no longer awaited
+	locks     locks
 	last      uint64 // index
 	keep      func(v *api.Variable, deleted bool) error
 	told      []func()
 	changed   bool // since the functions of told were called
 }
-
-type key struct{ namespace, path string }
-
-func keyOf(v *api.Variable) key { return key{v.Namespace, v.Path} }
 
 // Keep sets the function that stores each change. It sets the ModifyIndex of the
 // variable, which must be greater than all earlier ones, and the CreateIndex if
@@ -42,19 +37,6 @@ func (s *Store) Keep(keep func(v *api.Variable, deleted bool) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.keep = keep
-}
-
-// Restore adds stored variables. Their locks last as long as new ones, like after
-// the start of a Nomad server.
-func (s *Store) Restore(variables []*api.Variable) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, v := range variables {
-		s.set(v)
-		if v.Lock != nil {
-			s.hold(keyOf(v), v.Lock)
-		}
-	}
 }
 
 // Tell sets a function that is called after each change.
@@ -150,13 +132,6 @@ func conflict(was *api.Variable, cas *uint64) bool {
 	}
 }
 
-func lockOf(v *api.Variable) *api.VariableLock {
-	if v == nil {
-		return nil
-	}
-	return v.Lock
-}
-
 func (s *Store) put(namespace, path string, items api.VariableItems, lock *api.VariableLock) (*api.Variable, error) {
 	now := time.Now().UnixNano()
 	v := &api.Variable{
@@ -185,7 +160,7 @@ func (s *Store) delete(v *api.Variable) error {
 		return err
 	}
 	delete(s.variables, keyOf(v))
-	s.forget(keyOf(v))
+	s.locks.forget(keyOf(v))
 	return nil
 }
 
