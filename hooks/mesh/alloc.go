@@ -1,15 +1,18 @@
 package mesh
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"reflect"
+	"net"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/forward"
 	"taskrun/engine/leaf/service"
 	"taskrun/hooks"
 )
@@ -27,118 +30,149 @@ type alloc struct {
 	registered []*service.Instance // sidecars
 }
 
-// Name implements hooks.AllocHook.
-func (a *alloc) Name() string { return "mesh" }
-
-// Prerun starts the forwards and registers the sidecars.
-func (a *alloc) Prerun(ctx context.Context) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.began = true
-	p, err := a.read()
-	if err != nil {
-		return err
-	}
-	return a.start(ctx, p)
-}
-
-func (a *alloc) read() (plan, error) {
-	return newPlan(a.info.Alloc.ID, a.group, a.info.Ports, a.info.Env())
-}
-
-// start starts the forwards of a plan. On error none is left. The lock is held.
-func (a *alloc) start(ctx context.Context, p plan) (err error) {
-	a.plan = p
-	defer func() {
-		if err != nil {
-			a.stop()
-		}
-	}()
-	for _, s := range p.sidecars {
-		if err = a.startSidecar(ctx, s); err != nil {
-			return fmt.Errorf("sidecar of service %q: %w", s.of, err)
-		}
-	}
-	if a.mesh.cfg.Idle {
+// own returns the network of a task if that is the group's own, or nil. A service
+// without a task is one of those in the network.
+func (a *alloc) own(task string) *own {
+	user, n := a.info.OwnNetwork()
+	if n == nil {
 		return nil
 	}
-	for _, e := range p.exposed {
-		if err = a.expose(ctx, e); err != nil {
-			return fmt.Errorf("port %q that exposes a path: %w", e.port.Label, err)
+	for _, t := range a.group.Tasks {
+		if t.Name == task && t.Driver != n.Driver {
+			return nil
 		}
 	}
-	for _, u := range p.upstreams {
-		if err = a.upstream(ctx, u); err != nil {
-			return fmt.Errorf("upstream %q of service %q: %w", u.destination, u.of, err)
-		}
+	return &own{n, user}
+}
+
+// startSidecar leads a port of this machine to a service of the group, and
+// registers it.
+func (a *alloc) startSidecar(ctx context.Context, s sidecar) error {
+	at, dial := endpoint{host: localhost}, dialAt(s.local)
+	if o := a.own(s.task); o != nil { // where the driver has forwarded the ports of the group
+		dial = o.dial(s.local)
+	} else if p, ok := labeled(s.port, a.info.Ports); ok {
+		at = endpoint{p.HostIP, p.Value}
+	} else if s.port != "" {
+		return fmt.Errorf("the group has no port %q", s.port)
 	}
-	for _, g := range p.gateways {
-		if err = a.gateway(ctx, g); err != nil {
-			return fmt.Errorf("ingress gateway %q, port %d: %w", g.of, g.at.port, err)
+	if a.mesh.cfg.Idle {
+		at.port = cmp.Or(at.port, s.local.port)
+	} else {
+		f, err := start(ctx, at, dial)
+		if err != nil {
+			return err
 		}
+		key := sidecarKey{a.info.Alloc.ID, s.of}
+		a.mesh.setSidecar(key, dial)
+		a.stops = append(a.stops, func() {
+			a.mesh.setSidecar(key, nil)
+			f.Stop()
+		})
+		at.port = f.Addr().(*net.TCPAddr).Port
+	}
+	i := &service.Instance{
+		ServiceRegistration: api.ServiceRegistration{
+			ID: s.id, ServiceName: s.of + SidecarSuffix, Namespace: *a.info.Job.Namespace, NodeID: a.info.Node.ID,
+			Datacenter: a.info.Node.Datacenter, JobID: *a.info.Job.ID, AllocID: a.info.Alloc.ID, Tags: s.tags, Address: at.host, Port: at.port,
+		},
+		Provider: "consul", Meta: s.meta,
+	}
+	a.mesh.cfg.Catalog.Register(i)
+	a.registered = append(a.registered, i)
+	a.publish(i, true)
+	return nil
+}
+
+// expose leads a port of the group to one of a task.
+func (a *alloc) expose(ctx context.Context, e exposed) error {
+	at, begin, dial := endpoint{e.port.HostIP, e.port.Value}, start, dialAt(e.local)
+	if o := a.own(e.task); o != nil { // the driver leads the port there
+		if o.user == nil {
+			return nil
+		}
+		at, begin, dial = endpoint{anywhere, e.port.Bind()}, o.start, o.dial(e.local)
+	}
+	if at.port == e.local.port && (at.host == anywhere || at.host == e.local.host) { // the task listens there itself
+		return nil
+	}
+	return a.keep(begin(ctx, at, dial))
+}
+
+// keep keeps a forward until the end of the allocation.
+func (a *alloc) keep(f *forward.Forward, err error) error {
+	if err == nil {
+		a.stops = append(a.stops, f.Stop)
+	}
+	return err
+}
+
+// upstream leads an address of each network in which the group has tasks to a
+// service.
+func (a *alloc) upstream(ctx context.Context, u upstream) error {
+	o := a.own("")
+	if o != nil && o.user != nil {
+		if err := a.keep(o.start(ctx, u.at, a.resolver(u).dial)); err != nil {
+			return err
+		}
+	} else if o != nil {
+		a.notice("%s: nothing listens at upstream %s in the network of the group: %s opens no sockets there", a.info.Alloc.Name, u.at, o.Driver)
+	}
+	if a.outside(a.group) {
+		return a.listen(ctx, u)
 	}
 	return nil
 }
 
-// stop ends all forwards. The lock is held.
-func (a *alloc) stop() {
-	a.deregister()
-	for _, stop := range a.stops {
-		stop()
+// gateway leads a port of this machine to a service. If the driver leads the port
+// to the network of the group, the forward is there.
+func (a *alloc) gateway(ctx context.Context, g gateway) error {
+	if o := a.own(""); o != nil && o.user != nil && g.inside > 0 {
+		return a.keep(o.start(ctx, endpoint{anywhere, g.inside}, a.resolver(g.upstream).dial))
 	}
-	a.stops = nil
+	return a.listen(ctx, g.upstream)
 }
 
-func (a *alloc) deregister() {
-	for _, i := range a.registered {
-		if a.mesh.cfg.Catalog.Deregister(i.ID) != nil {
-			a.publish(i, false)
+// listen leads an address of this machine to a service.
+func (a *alloc) listen(ctx context.Context, u upstream) error {
+	to, at := a.target(u), u.at.atHome()
+	if a.direct(to, at) {
+		return nil
+	}
+	release, err := a.mesh.machine.share(ctx, at, to, a.info.Alloc.Name, a.resolver(u).dial)
+	if err == nil {
+		a.stops = append(a.stops, release)
+	}
+	return err
+}
+
+// direct reports whether a service has, or will have, an address itself: nothing
+// needs to lead there.
+func (a *alloc) direct(to target, at endpoint) bool {
+	for _, i := range a.mesh.cfg.Healthy(to.namespace, to.service) {
+		if (endpoint{i.Address, i.Port}) == at && a.mesh.sidecar(sidecarKey{i.AllocID, i.ServiceName}) == nil {
+			return true
 		}
 	}
-	a.registered = nil
+	for _, g := range a.info.Job.TaskGroups {
+		for _, s := range g.Services {
+			if s.Name == to.service && at == (endpoint{localhost, FixedPort(s, g)}) && a.outside(g) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// outside reports whether tasks of a group use the network of this machine.
+func (a *alloc) outside(g *api.TaskGroup) bool {
+	return slices.ContainsFunc(g.Tasks, func(t *api.Task) bool { return !a.info.Capabilities(t.Driver).MustInitiateNetwork })
 }
 
 func (a *alloc) publish(i *service.Instance, registered bool) {
 	a.info.Publish(time.Now(), event.Service{
 		ID: i.ID, Name: i.ServiceName, Address: i.Address, Port: i.Port, Tags: i.Tags, Registered: registered,
 	})
-}
-
-// Prekill deregisters the sidecars. The tasks keep their upstreams until they
-// have ended.
-func (a *alloc) Prekill(context.Context) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.deregister()
-}
-
-// Postrun ends the forwards.
-func (a *alloc) Postrun(context.Context) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.began = false
-	a.stop()
-	return nil
-}
-
-// Shutdown ends the forwards. The next engine starts them again, but connections
-// do not survive.
-func (a *alloc) Shutdown() { _ = a.Postrun(context.Background()) }
-
-// Update starts the forwards of a new version of the job, if they differ.
-func (a *alloc) Update(ctx context.Context, _ *api.Job, group *api.TaskGroup) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.group = group
-	if !a.began {
-		return nil
-	}
-	p, err := a.read()
-	if err != nil || reflect.DeepEqual(p, a.plan) {
-		return err
-	}
-	a.stop()
-	return a.start(ctx, p)
 }
 
 func (a *alloc) resolver(u upstream) *resolver {

@@ -19,7 +19,6 @@ import (
 
 	"taskrun/engine/leaf/forward"
 	"taskrun/engine/leaf/service"
-	"taskrun/hooks"
 )
 
 // Config is what the hook needs to know about services.
@@ -48,17 +47,6 @@ type sidecarKey struct{ alloc, service string }
 // New returns the hooks of an engine.
 func New(cfg Config) *Mesh {
 	return &Mesh{cfg: cfg, machine: machine{shared: map[endpoint]*shared{}}, sidecars: map[sidecarKey]forward.Dial{}}
-}
-
-// Alloc makes the hook of an allocation, or returns nil if its group is in no
-// mesh. It is a hooks.AllocFactory.
-func (m *Mesh) Alloc(info hooks.Alloc) hooks.AllocHook {
-	for _, s := range info.Group.Services {
-		if s.Connect != nil && !s.Connect.Native {
-			return &alloc{mesh: m, info: info, group: info.Group}
-		}
-	}
-	return nil
 }
 
 func (m *Mesh) setSidecar(key sidecarKey, dial forward.Dial) {

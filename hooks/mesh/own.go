@@ -15,21 +15,6 @@ type own struct {
 	user drivers.NetworkUser // nil: the engine can only reach its address
 }
 
-// own returns the network of a task if that is the group's own, or nil. A service
-// without a task is one of those in the network.
-func (a *alloc) own(task string) *own {
-	user, n := a.info.OwnNetwork()
-	if n == nil {
-		return nil
-	}
-	for _, t := range a.group.Tasks {
-		if t.Name == task && t.Driver != n.Driver {
-			return nil
-		}
-	}
-	return &own{n, user}
-}
-
 // dial opens connections in the network.
 func (o *own) dial(at endpoint) forward.Dial {
 	if o.user == nil {
