@@ -16,7 +16,7 @@ const lookTime = time.Second
 
 // observer probes one check again and again.
 type observer struct {
-	alloc *alloc
+	site  *site
 	key   checkKey
 	check *check.Check
 
@@ -30,7 +30,7 @@ type observer struct {
 // report tells what the check says.
 func (o *observer) report(r check.Result) {
 	o.last = r
-	if o.alloc.found(o.key, o.check, r) {
+	if o.site.found(o.key, o.check, r) {
 		o.told = r.Output
 	}
 }
@@ -39,7 +39,7 @@ func (o *observer) report(r check.Result) {
 func (o *observer) conclude() {
 	if o.last.Status == check.Failure && o.last.Output != o.told {
 		o.told = o.last.Output
-		o.alloc.publish(time.Now(), o.check, o.last)
+		o.site.publish(time.Now(), o.check, o.last)
 	}
 }
 
@@ -68,7 +68,7 @@ func (o *observer) observe(ctx context.Context) {
 			look.Reset(lookTime)
 			continue
 		case <-probe.C:
-			r := o.alloc.probe(ctx, o.check)
+			r := o.site.probe(ctx, o.check)
 			if ctx.Err() != nil {
 				return
 			}
@@ -127,5 +127,5 @@ func (o *observer) unhealthy() bool {
 // restart restarts the task of the check, or all of the group's. It may be
 // under way already, or the task may have ended by itself.
 func (o *observer) restart(ctx context.Context) {
-	_ = o.alloc.info.Restart(ctx, o.key.task, fmt.Sprintf("healthcheck: check %q unhealthy", o.check.Name))
+	_ = o.site.info.Restart(ctx, o.key.task, fmt.Sprintf("healthcheck: check %q unhealthy", o.check.Name))
 }

@@ -17,13 +17,10 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// execFunc runs a command in a task.
-type execFunc = func(ctx context.Context, cmd []string) (*drivers.ExecTaskResult, error)
-
 // offer is what a group or a task offers now: its services are registered, and
 // perhaps checked. A nil offer is none.
 type offer struct {
-	alloc     *alloc
+	site      *site
 	ids       []string
 	observers []*observer
 
@@ -33,11 +30,11 @@ type offer struct {
 	running sync.WaitGroup
 }
 
-// offer registers services of a task, or of the group if its name is empty. On
+// newOffer registers services of a task, or of the group if its name is empty. On
 // error none is left.
-func (a *alloc) offer(task string, services []*api.Service, env *taskenv.Env, network *drivers.Network) (*offer, error) {
-	o := &offer{alloc: a}
-	where := a.network(task, network)
+func newOffer(at *site, task string, services []*api.Service, env *taskenv.Env, network *drivers.Network) (*offer, error) {
+	o := &offer{site: at}
+	where := at.network(task, network)
 	var found []*service.Instance
 	for i, s := range services {
 		s = interpolate(s, env)
@@ -46,21 +43,21 @@ func (a *alloc) offer(task string, services []*api.Service, env *taskenv.Env, ne
 		}
 		ip, port, err := where.Address(s.AddressMode, s.PortLabel, s.Address)
 		if err != nil {
-			return nil, a.fail(s, err)
+			return nil, fmt.Errorf("unable to get address for service %q: %w", s.Name, err)
 		}
-		found = append(found, a.instance(task, s, ip, port))
+		found = append(found, at.instance(task, s, ip, port))
 		for k := range s.Checks {
-			c, err := a.check(task, s, &s.Checks[k], where)
+			c, err := at.check(task, s, &s.Checks[k], where)
 			if err != nil {
 				return nil, err
 			}
-			o.observers = append(o.observers, &observer{alloc: a, key: checkKey{task, i, k}, check: c})
+			o.observers = append(o.observers, &observer{site: at, key: checkKey{task, i, k}, check: c})
 		}
 	}
 	for _, r := range found {
-		a.hooks.catalog.Register(r)
+		at.catalog.Register(r)
 		o.ids = append(o.ids, r.ID)
-		a.info.Publish(time.Now(), event.Service{
+		at.info.Publish(time.Now(), event.Service{
 			ID: r.ID, Name: r.ServiceName, Address: r.Address, Port: r.Port, Tags: r.Tags, Registered: true,
 		})
 	}
@@ -82,7 +79,7 @@ func isServiceName(name string) bool {
 	return name == strings.Trim(name, "-") && name != "" && len(name) <= 63
 }
 
-func (a *alloc) instance(task string, s *api.Service, ip string, port int) *service.Instance {
+func (a *site) instance(task string, s *api.Service, ip string, port int) *service.Instance {
 	return &service.Instance{
 		ServiceRegistration: api.ServiceRegistration{
 			ID:          service.RegistrationID(a.info.Alloc.ID, a.info.Alloc.Group, task, s),
@@ -101,7 +98,7 @@ func (a *alloc) instance(task string, s *api.Service, ip string, port int) *serv
 	}
 }
 
-func (a *alloc) check(task string, s *api.Service, c *api.ServiceCheck, where service.Network) (*check.Check, error) {
+func (a *site) check(task string, s *api.Service, c *api.ServiceCheck, where service.Network) (*check.Check, error) {
 	made := &check.Check{ServiceCheck: *c, Service: s.Name, Group: a.info.Alloc.Name, Task: task}
 	made.Task = cmp.Or(c.TaskName, s.TaskName, task)
 	if c.Type != "script" {
@@ -142,7 +139,7 @@ func (o *offer) startChecks() {
 		return
 	}
 	o.started = true
-	if o.alloc.hooks.unprobed {
+	if o.site.unprobed {
 		for _, ob := range o.observers {
 			ob.report(check.Result{Status: check.Success, Output: "not probed"})
 		}
@@ -154,7 +151,7 @@ func (o *offer) startChecks() {
 		if ob.check.Type == "script" {
 			task := ob.check.Task
 			ob.check.Exec = func(ctx context.Context, cmd []string) (*drivers.ExecTaskResult, error) {
-				return o.alloc.exec(ctx, task, cmd)
+				return o.site.exec(ctx, task, cmd)
 			}
 		}
 		o.running.Go(func() { ob.observe(ctx) })
@@ -167,8 +164,8 @@ func (o *offer) withdraw() {
 		return
 	}
 	for _, id := range o.ids {
-		if r := o.alloc.hooks.catalog.Deregister(id); r != nil {
-			o.alloc.info.Publish(time.Now(), event.Service{ID: id, Name: r.ServiceName, Address: r.Address, Port: r.Port, Tags: r.Tags})
+		if r := o.site.catalog.Deregister(id); r != nil {
+			o.site.info.Publish(time.Now(), event.Service{ID: id, Name: r.ServiceName, Address: r.Address, Port: r.Port, Tags: r.Tags})
 		}
 	}
 	o.mu.Lock()
@@ -191,6 +188,6 @@ func (o *offer) forget() {
 		return
 	}
 	for _, ob := range o.observers {
-		o.alloc.hooks.catalog.ForgetCheck(o.alloc.info.Alloc.ID, ob.check.ID)
+		o.site.catalog.ForgetCheck(o.site.info.Alloc.ID, ob.check.ID)
 	}
 }

@@ -9,18 +9,16 @@
 package services
 
 import (
+	"context"
+	"reflect"
 	"sync"
 	"time"
 
-	"taskrun/engine/leaf/event"
+	"github.com/hashicorp/nomad/api"
+
 	"taskrun/engine/leaf/service"
 	"taskrun/hooks"
-	"taskrun/hooks/services/check"
 )
-
-// Answer returns the result of a probe that is not carried out: that of a check of
-// an allocation, a time after the allocation began.
-type Answer func(alloc *event.Alloc, since time.Duration, c *check.Check) check.Result
 
 // Hooks makes the hooks of one engine.
 type Hooks struct {
@@ -53,15 +51,15 @@ func NewAnswered(c *service.Catalog, answer Answer) *Hooks {
 
 // Alloc makes the hook of an allocation. It is a hooks.AllocFactory.
 func (h *Hooks) Alloc(info hooks.Alloc) hooks.AllocHook {
-	a := newAlloc(h, info)
+	a := &alloc{hooks: h, group: info.Group, site: &site{
+		info: info, catalog: h.catalog, unprobed: h.unprobed, answer: h.answer, began: time.Now(), running: map[string]execFunc{},
+		tally: tally{tell: info.ChecksPass, passing: map[checkKey]bool{}},
+	}}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.allocs[info.Alloc.ID] = a
 	return a
 }
-
-// Task makes the hook of a task. It is a hooks.TaskFactory.
-func (h *Hooks) Task(info hooks.Task) hooks.TaskHook { return newTask(h, info) }
 
 // of returns the hook of a task's allocation; nil after its Postrun.
 func (h *Hooks) of(allocID string) *alloc {
@@ -74,4 +72,109 @@ func (h *Hooks) forget(allocID string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.allocs, allocID)
+}
+
+// alloc is the hook of one allocation: its group's services.
+type alloc struct {
+	hooks *Hooks
+	site  *site
+
+	mu     sync.Mutex
+	group  *api.TaskGroup // its newest version
+	own    *offer         // of the group; nil while it is not registered
+	ending bool           // nothing is to be registered any more
+}
+
+// Name implements hooks.AllocHook.
+func (a *alloc) Name() string { return "group_services" }
+
+// Prerun registers the group's services.
+func (a *alloc) Prerun(context.Context) error {
+	a.site.tally.expect(a.site.info.Group)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.register()
+}
+
+// register registers the group's services, unless they are. The lock is held.
+func (a *alloc) register() (err error) {
+	if a.own != nil || a.ending || len(a.group.Services) == 0 {
+		return nil
+	}
+	a.own, err = newOffer(a.site, "", a.group.Services, a.site.info.Env(), nil)
+	return err
+}
+
+// deregister takes back the group's services, which it returns, and waits for
+// the end of their checks.
+func (a *alloc) deregister() *offer {
+	a.mu.Lock()
+	own := a.own
+	a.own = nil
+	a.mu.Unlock()
+	own.withdraw()
+	return own
+}
+
+// Prekill takes the group's services back before its shutdown_delay begins.
+func (a *alloc) Prekill(context.Context) {
+	a.mu.Lock()
+	a.ending = true
+	a.mu.Unlock()
+	a.deregister()
+}
+
+// PreTaskRestart takes the group's services back; they are registered again
+// when the first task has started.
+func (a *alloc) PreTaskRestart(context.Context) { a.deregister() }
+
+// Postrun forgets the allocation.
+func (a *alloc) Postrun(ctx context.Context) error {
+	a.Prekill(ctx)
+	a.hooks.forget(a.site.info.Alloc.ID)
+	a.site.catalog.Forget(a.site.info.Alloc.ID)
+	return nil
+}
+
+// Shutdown ends the checks of an allocation that goes on without this engine.
+func (a *alloc) Shutdown() { a.Prekill(context.Background()) }
+
+// Update registers the services of a new version of the job. Those that are the
+// same stay, and their checks with them.
+func (a *alloc) Update(_ context.Context, _ *api.Job, group *api.TaskGroup) error {
+	a.site.tally.expect(group)
+	a.mu.Lock()
+	same := reflect.DeepEqual(a.group.Services, group.Services)
+	a.group = group
+	a.mu.Unlock()
+	if same {
+		return nil
+	}
+	a.deregister().forget()
+	return a.resume()
+}
+
+// resume registers the group's services, unless they are, and begins to check
+// them once all main tasks run.
+func (a *alloc) resume() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.register(); err != nil {
+		return err
+	}
+	a.startGroupChecks()
+	return nil
+}
+
+// startGroupChecks begins to check the group's services, if it is time. The
+// lock is held.
+func (a *alloc) startGroupChecks() {
+	for _, t := range a.group.Tasks {
+		if t.Lifecycle == nil && !a.site.runs(t.Name) {
+			return
+		}
+	}
+	if a.own != nil {
+		a.own.startChecks()
+	}
 }

@@ -23,7 +23,8 @@ type task struct {
 	own     *offer                  // nil while it is not registered
 }
 
-func newTask(h *Hooks, info hooks.Task) *task {
+// Task makes the hook of a task. It is a hooks.TaskFactory.
+func (h *Hooks) Task(info hooks.Task) hooks.TaskHook {
 	return &task{hooks: h, alloc: info.Alloc.ID, name: info.Task.Name, spec: info.Task}
 }
 
@@ -41,7 +42,7 @@ func (t *task) Poststart(_ context.Context, req *hooks.PoststartRequest) error {
 	t.own.withdraw()
 	run := *req // it is used again for the next hook
 	t.running = &run
-	a.started(t.name, req.Exec)
+	a.site.started(t.name, req.Exec)
 	if err := t.register(a); err != nil {
 		return err
 	}
@@ -50,7 +51,7 @@ func (t *task) Poststart(_ context.Context, req *hooks.PoststartRequest) error {
 
 // register registers the services of the running task.
 func (t *task) register(a *alloc) (err error) {
-	t.own, err = a.offer(t.name, t.spec.Services, t.running.Env, t.running.Network)
+	t.own, err = newOffer(a.site, t.name, t.spec.Services, t.running.Env, t.running.Network)
 	if err == nil {
 		t.own.startChecks()
 	}
@@ -68,7 +69,7 @@ func (t *task) Prekill(context.Context) error {
 func (t *task) Exited(context.Context) error {
 	t.withdraw()
 	if a := t.hooks.of(t.alloc); a != nil {
-		a.stopped(t.name)
+		a.site.stopped(t.name)
 	}
 	return nil
 }
