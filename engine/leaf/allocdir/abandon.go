@@ -3,7 +3,6 @@ package allocdir
 import (
 	"errors"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 )
@@ -66,14 +65,3 @@ func emptyLock(jobDir string, pid int) error {
 	}
 	return errors.Join(err, f.Close())
 }
-
-// JobOf returns the ID of the job in the path of a run's directory.
-func JobOf(runDir string) string {
-	name := filepath.Base(jobDirOf(runDir))
-	if id, err := url.PathUnescape(name); err == nil {
-		return id
-	}
-	return name
-}
-
-func jobDirOf(runDir string) string { return filepath.Dir(filepath.Dir(runDir)) }

@@ -50,13 +50,7 @@ const agentFormat = 1
 // inherited from an earlier agent (see Lock). The error is an *AgentError if
 // another agent has the directory, also after a short wait.
 func OpenAgent(dataDir string, lock *os.File) (*Agent, error) {
-	dataDir, err := filepath.Abs(dataDir)
-	if err == nil {
-		err = checkDataDir(dataDir) // before creating anything
-	}
-	if err == nil {
-		err = makePrivate(dataDir)
-	}
+	dataDir, err := makeDataDir(dataDir)
 	if err != nil {
 		return nil, err
 	}

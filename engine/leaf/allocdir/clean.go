@@ -6,8 +6,51 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
+
+// Prune removes the oldest runs of the job until keep are left, and the remains
+// of an interrupted Prune. This run counts and is never removed. No other run
+// of the job can be alive, because this one holds the lock. Those of a resident
+// engine stay.
+func (r *Run) Prune(keep int) error {
+	if r.lock == nil {
+		return fmt.Errorf("cannot prune runs: %w", os.ErrClosed)
+	}
+	entries, err := os.ReadDir(runsDir(r.jobDir)) // sorted by name, which means by time
+	if err != nil {
+		return fmt.Errorf("cannot prune runs: %w", err)
+	}
+	var begun, old []string
+	for _, e := range entries {
+		switch name := e.Name(); {
+		case strings.HasPrefix(name, removing):
+			begun = append(begun, name)
+		case e.IsDir() && !isHidden(name) && name != filepath.Base(r.Dir):
+			if _, resident := residentOf(filepath.Join(runsDir(r.jobDir), name)); !resident {
+				old = append(old, name)
+			}
+		}
+	}
+	old = old[:max(0, len(old)-max(0, keep-1))]
+	if len(begun)+len(old) == 0 {
+		return nil
+	}
+	remover, err := newRemover(runsDir(r.jobDir))
+	if err != nil {
+		return fmt.Errorf("cannot prune runs: %w", err)
+	}
+	defer remover.close()
+	var errs []error
+	for _, name := range begun {
+		errs = append(errs, remover.remove(name))
+	}
+	for _, id := range old {
+		errs = append(errs, remover.removeRun(id))
+	}
+	return errors.Join(errs...)
+}
 
 // Clean removes the oldest runs of a job that is not running until keep are
 // left, and from the remaining ones everything that only a live run needs:
@@ -67,21 +110,11 @@ func CleanRun(dataDir, jobID, runID string, first func() error) error {
 		return fmt.Errorf("cannot remove run %q: %w", runID, err)
 	}
 	defer remover.close()
-	return removeRun(remover, runID)
+	return remover.removeRun(runID)
 }
 
 // CleanVolumes removes the volumes without a folder of their own.
-func CleanVolumes(dataDir string) error {
-	r, err := newRemover(dataDir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("cannot remove volumes: %w", err)
-	}
-	defer r.close()
-	return errors.Join(r.remove("host_volumes"), r.remove("volumes"))
-}
+func CleanVolumes(dataDir string) error { return removeIn(dataDir, "host_volumes", "volumes") }
 
 // Used returns the disk usage of a data directory, in bytes.
 func Used(dataDir string) (used int64) {

@@ -218,7 +218,7 @@ func TestPruneOfClosedDirectories(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer remover.close()
-	if err := removeRun(remover, "none"); !errors.Is(err, fs.ErrNotExist) {
+	if err := remover.removeRun("none"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a run that there is not: %v", err)
 	}
 }

@@ -102,6 +102,19 @@ func isName(s string) bool {
 
 func isHidden(name string) bool { return strings.HasPrefix(name, ".") }
 
+// makeDataDir creates a data directory, unless another user could replace it, and
+// returns its absolute path.
+func makeDataDir(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("cannot find data directory %q: %w", dir, err)
+	}
+	if err := checkDataDir(dir); err != nil { // before creating anything
+		return "", err
+	}
+	return dir, makePrivate(dir)
+}
+
 // makePrivate creates a directory and its parents for the user alone. Those of
 // root can be passed through by other users, because a task may run as another
 // user.
@@ -135,3 +148,14 @@ func makeAll(dir string, mode fs.FileMode) error {
 	}
 	return err
 }
+
+// JobOf returns the ID of the job in the path of a run's directory.
+func JobOf(runDir string) string {
+	name := filepath.Base(jobDirOf(runDir))
+	if id, err := url.PathUnescape(name); err == nil {
+		return id
+	}
+	return name
+}
+
+func jobDirOf(runDir string) string { return filepath.Dir(filepath.Dir(runDir)) }

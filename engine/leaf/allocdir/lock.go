@@ -123,3 +123,36 @@ func readPID(f *os.File) int {
 	}
 	return pid
 }
+
+// checkResidents returns an *InUseError if a live resident engine, other than
+// that with a state directory, has a run of a job.
+func checkResidents(jobDir, jobID, own string) error {
+	entries, err := os.ReadDir(runsDir(jobDir))
+	if err != nil {
+		return nil //nolint:nilerr // it has no runs
+	}
+	for _, e := range entries {
+		stateDir, ok := residentOf(filepath.Join(runsDir(jobDir), e.Name()))
+		if !ok || stateDir == own {
+			continue
+		}
+		if pid, locked := holder(stateDir); locked {
+			return &InUseError{JobID: jobID, PID: pid}
+		}
+	}
+	return nil
+}
+
+// holder reports whether a state directory is locked, and the process that has
+// written its PID into the lock.
+func holder(stateDir string) (pid int, locked bool) {
+	f, err := os.Open(filepath.Join(stateDir, lockFile))
+	if err != nil {
+		return 0, false
+	}
+	defer f.Close()
+	if err := runtimedir.Flock(f, unix.LOCK_SH|unix.LOCK_NB); !errors.Is(err, unix.EWOULDBLOCK) {
+		return 0, false // closing the file releases the lock
+	}
+	return readPID(f), true
+}

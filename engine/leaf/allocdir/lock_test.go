@@ -77,7 +77,7 @@ func TestRemoveMissingRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.close()
-	if err := removeRun(r, "gone"); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), `cannot remove run "gone"`) {
+	if err := r.removeRun("gone"); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), `cannot remove run "gone"`) {
 		t.Errorf("error %v", err)
 	}
 	// A file with the temporary name of the run is an obstacle.
@@ -87,7 +87,7 @@ func TestRemoveMissingRun(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, removing+"1"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := removeRun(r, "1"); err == nil {
+	if err := r.removeRun("1"); err == nil {
 		t.Error("a run was removed under a name that is taken")
 	}
 	if _, err := os.Stat(filepath.Join(dir, "1/alloc/x")); err != nil {

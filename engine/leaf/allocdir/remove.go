@@ -12,15 +12,25 @@ import (
 // Remove removes an allocation's directory with all that is in it, and what is kept
 // beside it. It refuses one in which something is mounted. A missing one is no error.
 func Remove(allocDir string) error {
-	r, err := newRemover(filepath.Dir(allocDir))
+	return errors.Join(removeStaging(allocDir), removeTimes(allocDir), removeIn(filepath.Dir(allocDir), filepath.Base(allocDir)))
+}
+
+// removeIn removes names in a directory with everything below them. A missing
+// directory, like a missing name, is no error.
+func removeIn(dir string, names ...string) error {
+	r, err := newRemover(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("cannot remove what is in %q: %w", dir, err)
 	}
 	defer r.close()
-	return errors.Join(removeStaging(allocDir), removeTimes(allocDir), r.remove(filepath.Base(allocDir)))
+	var errs []error
+	for _, name := range names {
+		errs = append(errs, r.remove(name))
+	}
+	return errors.Join(errs...)
 }
 
 // RemoveSecrets removes secrets and private of every task in the allocation,
@@ -123,4 +133,19 @@ func (r *remover) allowDir(dir string) {
 	if info, err := r.root.Lstat(dir); err == nil && info.IsDir() {
 		_ = r.root.Chmod(dir, info.Mode()|0o700)
 	}
+}
+
+// removing is the prefix of the name of a run that is being removed.
+const removing = ".removing-"
+
+// removeRun removes a run. It first renames the run, so that a removal that fails
+// halfway leaves none.
+func (r *remover) removeRun(id string) error {
+	if err := r.checkMounts(id); err != nil {
+		return err
+	}
+	if err := r.root.Rename(id, removing+id); err != nil {
+		return fmt.Errorf("cannot remove run %q: %w", id, err)
+	}
+	return r.remove(removing + id)
 }

@@ -78,11 +78,8 @@ func openRunOf(dataDir, jobID, runID, stateDir string) (*Run, error) {
 	if !isName(runID) || isHidden(runID) {
 		return nil, fmt.Errorf("cannot open run %q of job %q: that is not a file name", runID, jobID)
 	}
-	dataDir, err := filepath.Abs(dataDir)
+	dataDir, err := makeDataDir(dataDir)
 	if err != nil {
-		return nil, fmt.Errorf("cannot find data directory %q: %w", dataDir, err)
-	}
-	if err := checkDataDir(dataDir); err != nil { // before creating anything
 		return nil, err
 	}
 	r := &Run{Dir: RunDir(dataDir, jobID, runID), jobDir: jobDir(dataDir, jobID)}
@@ -115,7 +112,7 @@ func reopenRunOf(dir string, lock *os.File, stateDir string) (*Run, error) {
 	if _, err := os.ReadDir(dir); err != nil {
 		return nil, fmt.Errorf("cannot open run %q: %w", dir, err)
 	}
-	r := &Run{Dir: dir, jobDir: filepath.Dir(filepath.Dir(dir))}
+	r := &Run{Dir: dir, jobDir: jobDirOf(dir)}
 	if err := checkDataDir(r.allocs()); err != nil {
 		return nil, err
 	}
@@ -163,7 +160,7 @@ func (r *Run) allocs() string { return filepath.Join(r.Dir, "alloc") }
 func (r *Run) Remove() error {
 	remover, err := newRemover(runsDir(r.jobDir))
 	if err == nil {
-		err = removeRun(remover, filepath.Base(r.Dir))
+		err = remover.removeRun(filepath.Base(r.Dir))
 		remover.close()
 	}
 	if err != nil {
@@ -211,13 +208,7 @@ func RunTime(id string) (at time.Time, ok bool) {
 // NewLog creates a file in the data directory for the messages of a run that
 // has no directory yet. The caller moves or removes it.
 func NewLog(dataDir string) (*os.File, error) {
-	dataDir, err := filepath.Abs(dataDir)
-	if err == nil {
-		err = checkDataDir(dataDir)
-	}
-	if err == nil {
-		err = makePrivate(dataDir)
-	}
+	dataDir, err := makeDataDir(dataDir)
 	if err != nil {
 		return nil, err
 	}

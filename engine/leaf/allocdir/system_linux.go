@@ -65,6 +65,9 @@ func isMapped(table string, uid int) bool {
 	return false
 }
 
+// unmount detaches a file system, even if a dying process still uses it.
+func unmount(path string) error { return unix.Unmount(path, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW) }
+
 // short returns a path of a file in a directory that is short enough for a
 // socket.
 func short(dir *os.File, _, name string) string {

@@ -117,13 +117,5 @@ func CreateVolume(dataDir, source string, a VolumeAttributes) error {
 // RemoveVolume removes the directory of a volume with all that is in it. It
 // refuses one in which something is mounted. A missing one is no error.
 func RemoveVolume(dataDir, source string) error {
-	r, err := newRemover(dataDir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("cannot remove volume %q: %w", source, err)
-	}
-	defer r.close()
-	return r.remove(filepath.Join("host_volumes", escape(source)))
+	return removeIn(dataDir, filepath.Join("host_volumes", escape(source)))
 }

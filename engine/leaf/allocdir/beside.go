@@ -15,14 +15,10 @@ import (
 // RemoveSecrets and Remove remove it.
 func Staging(allocDir string) (string, error) {
 	dir := stagingOf(allocDir)
-	err := os.Mkdir(dir, 0o700)
-	if errors.Is(err, fs.ErrExist) {
-		err = nil
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", fmt.Errorf("cannot make staging directory %q: %w", dir, err)
 	}
-	var info fs.FileInfo
-	if err == nil {
-		info, err = os.Lstat(dir)
-	}
+	info, err := os.Lstat(dir)
 	if err == nil && (!info.IsDir() || info.Mode().Perm()&0o077 != 0 || int(info.Sys().(*syscall.Stat_t).Uid) != os.Geteuid()) {
 		err = errors.New("something else is in its place")
 	}
@@ -39,6 +35,20 @@ func stagingOf(allocDir string) string {
 func removeStaging(allocDir string) error {
 	if err := os.RemoveAll(stagingOf(allocDir)); err != nil {
 		return fmt.Errorf("cannot remove what was staged: %w", err)
+	}
+	return nil
+}
+
+// TimesOf returns the directory that records when the output of an allocation was
+// read from its tasks. Like that of Staging, it is next to the allocation, and only
+// the engine's user can enter it. It stays as long as the output; Remove removes it.
+func TimesOf(allocDir string) string {
+	return filepath.Join(filepath.Dir(allocDir), ".times-"+filepath.Base(allocDir))
+}
+
+func removeTimes(allocDir string) error {
+	if err := os.RemoveAll(TimesOf(allocDir)); err != nil {
+		return fmt.Errorf("cannot remove the times of the output: %w", err)
 	}
 	return nil
 }
