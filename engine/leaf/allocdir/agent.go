@@ -50,7 +50,10 @@ const agentFormat = 1
 // inherited from an earlier agent (see Lock). The error is an *AgentError if
 // another agent has the directory, also after a short wait.
 func OpenAgent(dataDir string, lock *os.File) (*Agent, error) {
-	dataDir, err := makeDataDir(dataDir)
+	dataDir, err := safeDataDir(dataDir) // before creating anything
+	if err == nil {
+		err = makePrivate(dataDir)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -102,17 +102,14 @@ func isName(s string) bool {
 
 func isHidden(name string) bool { return strings.HasPrefix(name, ".") }
 
-// makeDataDir creates a data directory, unless another user could replace it, and
-// returns its absolute path.
-func makeDataDir(dir string) (string, error) {
+// safeDataDir returns the absolute path of a data directory, which may be missing. It
+// refuses one that another user could replace.
+func safeDataDir(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return "", fmt.Errorf("cannot find data directory %q: %w", dir, err)
 	}
-	if err := checkDataDir(dir); err != nil { // before creating anything
-		return "", err
-	}
-	return dir, makePrivate(dir)
+	return dir, checkDataDir(dir)
 }
 
 // makePrivate creates a directory and its parents for the user alone. Those of

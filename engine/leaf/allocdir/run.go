@@ -78,7 +78,7 @@ func openRunOf(dataDir, jobID, runID, stateDir string) (*Run, error) {
 	if !isName(runID) || isHidden(runID) {
 		return nil, fmt.Errorf("cannot open run %q of job %q: that is not a file name", runID, jobID)
 	}
-	dataDir, err := makeDataDir(dataDir)
+	dataDir, err := safeDataDir(dataDir) // before creating anything
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +208,10 @@ func RunTime(id string) (at time.Time, ok bool) {
 // NewLog creates a file in the data directory for the messages of a run that
 // has no directory yet. The caller moves or removes it.
 func NewLog(dataDir string) (*os.File, error) {
-	dataDir, err := makeDataDir(dataDir)
+	dataDir, err := safeDataDir(dataDir)
+	if err == nil {
+		err = makePrivate(dataDir)
+	}
 	if err != nil {
 		return nil, err
 	}
