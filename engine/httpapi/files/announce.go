@@ -2,7 +2,6 @@ package files
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
@@ -58,8 +57,6 @@ func (a *announcer) wants(e event.Event) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch body := e.Body.(type) {
-	case event.Gap:
-		return true
 	case event.Output:
 		o := a.output(outputKey{e.Alloc.ID, e.Task, body.Stream})
 		if o.source != body.Source {
@@ -145,10 +142,5 @@ func (h *Handler) frame(out *rest.Frames, a *announcer, e event.Event) error {
 // inMemory reports whether an output is not kept in files.
 func (h *Handler) inMemory(key outputKey) bool {
 	a, ok := h.engine.Alloc(key.alloc)
-	if !ok {
-		return false
-	}
-	tasks := a.Job.LookupTaskGroup(a.Group).Tasks
-	i := slices.IndexFunc(tasks, func(t *api.Task) bool { return t.Name == key.task })
-	return i >= 0 && logsDisabled(tasks[i])
+	return ok && logsDisabled(a, key.task)
 }

@@ -1,3 +1,4 @@
+// Package files serves the files of allocations and the output of tasks.
 package files
 
 import (
@@ -18,6 +19,15 @@ import (
 
 	"taskrun/engine/httpapi/rest"
 )
+
+// Handler serves the files of an engine's allocations.
+type Handler struct {
+	engine  Engine
+	watches watches
+}
+
+// New returns a handler.
+func New(e Engine) *Handler { return &Handler{engine: e} }
 
 // maxEntries limits the listed entries of a directory: a task may create any
 // number.

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/httpapi/rest"
+	"taskrun/engine/leaf/event"
 	"taskrun/engine/leaf/tasklog"
 )
 
@@ -30,27 +31,21 @@ func (h *Handler) Logs(r *rest.Request) error {
 	if q.disabled {
 		return h.memoryLogs(r, q)
 	}
-	var follower *outputFollower
+	var sub *event.Subscription
 	if q.follow {
-		// Before the first read, so that no change is missed.
-		follower = h.outputs.follow(q.outputKey)
+		sub = h.engine.SubscribeTo(q.includes) // before the first read, so that no change is missed
+		defer sub.Close()
 	}
 	reader, err := tasklog.OpenReader(q.dir, q.task, q.stream, q.offset, q.whence)
-	defer func() {
-		if follower != nil {
-			h.outputs.leave(q.outputKey, follower)
-		}
-		if reader != nil {
-			_ = reader.Close()
-		}
-	}()
 	if err != nil {
 		return rest.Fail(http.StatusNotFound, "log entry for task %q and log type %q not found", q.task, q.stream)
 	}
+	defer func() { _ = reader.Close() }()
 	var wake <-chan struct{}
-	if follower != nil {
-		h.outputs.holds(follower, reader.Hold)
-		wake = follower.wake
+	if q.follow {
+		var stop func()
+		wake, stop = wakeups(sub, reader.Hold)
+		defer stop()
 	}
 	out := logStream{Frames: r.Frames(q.plain)}
 	out.End(out.copy(r.Context(), reader, wake), q.follow)

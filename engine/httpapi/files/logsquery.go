@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/engine"
 	"taskrun/engine/httpapi/rest"
 	"taskrun/engine/leaf/allocdir"
 	"taskrun/engine/leaf/event"
@@ -70,9 +71,7 @@ func (h *Handler) findLogs(q *logsQuery) error {
 	if state.StartedAt.IsZero() {
 		return rest.Fail(http.StatusNotFound, "task %q not started yet. No logs available", q.task)
 	}
-	tasks := a.Job.LookupTaskGroup(a.Group).Tasks
-	i := slices.IndexFunc(tasks, func(t *api.Task) bool { return t.Name == q.task })
-	q.disabled = logsDisabled(tasks[i])
+	q.disabled = logsDisabled(a, q.task)
 	if q.disabled && !q.follow {
 		return rest.Fail(http.StatusNotFound, "log entry for task %q and log type %q not found: the job disables logs", q.task, q.stream)
 	}
@@ -80,6 +79,9 @@ func (h *Handler) findLogs(q *logsQuery) error {
 	return nil
 }
 
-func logsDisabled(t *api.Task) bool {
-	return t.LogConfig != nil && t.LogConfig.Disabled != nil && *t.LogConfig.Disabled
+// logsDisabled reports whether the job says that the output of a task is not kept.
+func logsDisabled(a engine.Alloc, task string) bool {
+	return slices.ContainsFunc(a.Job.LookupTaskGroup(a.Group).Tasks, func(t *api.Task) bool {
+		return t.Name == task && t.LogConfig != nil && t.LogConfig.Disabled != nil && *t.LogConfig.Disabled
+	})
 }

@@ -12,13 +12,7 @@ import (
 
 // memoryLogs follows an output that is not written to disk, from now on.
 func (h *Handler) memoryLogs(r *rest.Request, q logsQuery) error {
-	sub := h.engine.SubscribeTo(func(e event.Event) bool {
-		if e.Alloc == nil || e.Alloc.ID != q.alloc || e.Task != q.task {
-			return false
-		}
-		body, ok := e.Body.(event.Output)
-		return ok && body.Stream == q.stream
-	})
+	sub := h.engine.SubscribeTo(q.includes)
 	defer sub.Close()
 	out := r.Frames(q.plain)
 	err := out.Flush()
