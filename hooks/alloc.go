@@ -68,6 +68,21 @@ func (a *Alloc) OwnNetwork() (drivers.NetworkUser, *drivers.NetworkIsolation) {
 	return user, n
 }
 
+// Registration returns a service of the allocation.
+func (a *Alloc) Registration(id, name, address string, port int, tags []string) api.ServiceRegistration {
+	return api.ServiceRegistration{
+		ID: id, ServiceName: name, Namespace: *a.Job.Namespace, NodeID: a.Node.ID, Datacenter: a.Node.Datacenter,
+		JobID: *a.Job.ID, AllocID: a.Alloc.ID, Tags: tags, Address: address, Port: port,
+	}
+}
+
+// PublishService publishes that a service was registered or deregistered.
+func (a *Alloc) PublishService(r *api.ServiceRegistration, registered bool) {
+	a.Publish(time.Now(), event.Service{
+		ID: r.ID, Name: r.ServiceName, Address: r.Address, Port: r.Port, Tags: r.Tags, Registered: registered,
+	})
+}
+
 // AllocFactory creates the hook of an allocation, or returns nil if the
 // allocation does not need it.
 type AllocFactory func(Alloc) AllocHook

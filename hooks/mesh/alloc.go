@@ -51,7 +51,7 @@ func (a *alloc) startSidecar(ctx context.Context, s sidecar) error {
 	at, dial := endpoint{host: localhost}, dialAt(s.local)
 	if o := a.own(s.task); o != nil { // where the driver has forwarded the ports of the group
 		dial = o.dial(s.local)
-	} else if p, ok := labeled(s.port, a.info.Ports); ok {
+	} else if p, ok := service.Labeled(s.port, a.info.Ports); ok {
 		at = endpoint{p.HostIP, p.Value}
 	} else if s.port != "" {
 		return fmt.Errorf("the group has no port %q", s.port)
@@ -72,15 +72,12 @@ func (a *alloc) startSidecar(ctx context.Context, s sidecar) error {
 		at.port = f.Addr().(*net.TCPAddr).Port
 	}
 	i := &service.Instance{
-		ServiceRegistration: api.ServiceRegistration{
-			ID: s.id, ServiceName: s.of + SidecarSuffix, Namespace: *a.info.Job.Namespace, NodeID: a.info.Node.ID,
-			Datacenter: a.info.Node.Datacenter, JobID: *a.info.Job.ID, AllocID: a.info.Alloc.ID, Tags: s.tags, Address: at.host, Port: at.port,
-		},
-		Provider: "consul", Meta: s.meta,
+		ServiceRegistration: a.info.Registration(s.id, s.of+SidecarSuffix, at.host, at.port, s.tags),
+		Provider:            "consul", Meta: s.meta,
 	}
 	a.mesh.cfg.Catalog.Register(i)
 	a.registered = append(a.registered, i)
-	a.publish(i, true)
+	a.info.PublishService(&i.ServiceRegistration, true)
 	return nil
 }
 
@@ -167,12 +164,6 @@ func (a *alloc) direct(to target, at endpoint) bool {
 // outside reports whether tasks of a group use the network of this machine.
 func (a *alloc) outside(g *api.TaskGroup) bool {
 	return slices.ContainsFunc(g.Tasks, func(t *api.Task) bool { return !a.info.Capabilities(t.Driver).MustInitiateNetwork })
-}
-
-func (a *alloc) publish(i *service.Instance, registered bool) {
-	a.info.Publish(time.Now(), event.Service{
-		ID: i.ID, Name: i.ServiceName, Address: i.Address, Port: i.Port, Tags: i.Tags, Registered: registered,
-	})
 }
 
 func (a *alloc) resolver(u upstream) *resolver {

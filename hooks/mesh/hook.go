@@ -86,7 +86,7 @@ func (a *alloc) stop() {
 func (a *alloc) deregister() {
 	for _, i := range a.registered {
 		if a.mesh.cfg.Catalog.Deregister(i.ID) != nil {
-			a.publish(i, false)
+			a.info.PublishService(&i.ServiceRegistration, false)
 		}
 	}
 	a.registered = nil

@@ -114,7 +114,7 @@ func (p *plan) addSidecar(alloc string, g *api.TaskGroup, s *api.Service, ports 
 		return nil
 	}
 	for _, e := range proxy.Expose.Paths {
-		port, ok := labeled(env.Replace(e.ListenerPort), ports)
+		port, ok := service.Labeled(env.Replace(e.ListenerPort), ports)
 		if !ok {
 			return fmt.Errorf("the group has no port %q, at which a path is exposed", e.ListenerPort)
 		}
@@ -175,19 +175,10 @@ func FixedPort(s *api.Service, g *api.TaskGroup) int {
 	return portOf(s.PortLabel, static)
 }
 
-func labeled(label string, ports []taskenv.Port) (taskenv.Port, bool) {
-	for _, p := range ports {
-		if p.Label == label {
-			return p, true
-		}
-	}
-	return taskenv.Port{}, false
-}
-
 // portOf returns the port that a task binds for a label or a number; 0 if it is
 // neither.
 func portOf(label string, ports []taskenv.Port) int {
-	if p, ok := labeled(label, ports); ok {
+	if p, ok := service.Labeled(label, ports); ok {
 		return p.Bind()
 	}
 	number, _ := strconv.Atoi(label)

@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/drivers"
-	"taskrun/engine/leaf/event"
 	"taskrun/engine/leaf/service"
 	"taskrun/hooks/services/check"
 	"taskrun/jobspec/taskenv"
@@ -45,7 +43,10 @@ func newOffer(at *site, task string, services []*api.Service, env *taskenv.Env, 
 		if err != nil {
 			return nil, fmt.Errorf("unable to get address for service %q: %w", s.Name, err)
 		}
-		found = append(found, at.instance(task, s, ip, port))
+		id := service.RegistrationID(at.info.Alloc.ID, at.info.Alloc.Group, task, s)
+		found = append(found, &service.Instance{
+			ServiceRegistration: at.info.Registration(id, s.Name, ip, port, s.Tags), Provider: s.Provider, Meta: s.Meta,
+		})
 		for k := range s.Checks {
 			c, err := at.check(task, s, &s.Checks[k], where)
 			if err != nil {
@@ -57,9 +58,7 @@ func newOffer(at *site, task string, services []*api.Service, env *taskenv.Env, 
 	for _, r := range found {
 		at.catalog.Register(r)
 		o.ids = append(o.ids, r.ID)
-		at.info.Publish(time.Now(), event.Service{
-			ID: r.ID, Name: r.ServiceName, Address: r.Address, Port: r.Port, Tags: r.Tags, Registered: true,
-		})
+		at.info.PublishService(&r.ServiceRegistration, true)
 	}
 	for _, ob := range o.observers {
 		ob.report(initial(ob.check))
@@ -77,25 +76,6 @@ func isServiceName(name string) bool {
 		}
 	}
 	return name == strings.Trim(name, "-") && name != "" && len(name) <= 63
-}
-
-func (a *site) instance(task string, s *api.Service, ip string, port int) *service.Instance {
-	return &service.Instance{
-		ServiceRegistration: api.ServiceRegistration{
-			ID:          service.RegistrationID(a.info.Alloc.ID, a.info.Alloc.Group, task, s),
-			ServiceName: s.Name,
-			Namespace:   *a.info.Job.Namespace,
-			NodeID:      a.info.Node.ID,
-			Datacenter:  a.info.Node.Datacenter,
-			JobID:       *a.info.Job.ID,
-			AllocID:     a.info.Alloc.ID,
-			Tags:        s.Tags,
-			Address:     ip,
-			Port:        port,
-		},
-		Provider: s.Provider,
-		Meta:     s.Meta,
-	}
 }
 
 func (a *site) check(task string, s *api.Service, c *api.ServiceCheck, where service.Network) (*check.Check, error) {
@@ -165,7 +145,7 @@ func (o *offer) withdraw() {
 	}
 	for _, id := range o.ids {
 		if r := o.site.catalog.Deregister(id); r != nil {
-			o.site.info.Publish(time.Now(), event.Service{ID: id, Name: r.ServiceName, Address: r.Address, Port: r.Port, Tags: r.Tags})
+			o.site.info.PublishService(&r.ServiceRegistration, false)
 		}
 	}
 	o.mu.Lock()

@@ -51,8 +51,9 @@ func (n Network) Address(mode, port, custom string) (ip string, number int, err 
 	}
 }
 
-func (n Network) labelled(label string) (taskenv.Port, bool) {
-	for _, p := range n.Ports {
+// Labeled returns the port with a label.
+func Labeled(label string, ports []taskenv.Port) (taskenv.Port, bool) {
+	for _, p := range ports {
 		if p.Label == label {
 			return p, true
 		}
@@ -62,7 +63,7 @@ func (n Network) labelled(label string) (taskenv.Port, bool) {
 
 // hostPort returns the port on the host, or 0.
 func (n Network) hostPort(port string) int {
-	if p, ok := n.labelled(port); ok {
+	if p, ok := Labeled(port, n.Ports); ok {
 		return p.Value
 	}
 	number, _ := strconv.Atoi(port) // 0 if it is neither
@@ -73,7 +74,7 @@ func (n Network) host(port string) (string, int, error) {
 	if port == "" {
 		return n.Host, 0, nil
 	}
-	if p, ok := n.labelled(port); ok {
+	if p, ok := Labeled(port, n.Ports); ok {
 		return p.HostIP, p.Value, nil
 	}
 	if number, err := strconv.Atoi(port); err == nil {
@@ -105,7 +106,7 @@ func (n Network) inside(ip, port, unknown string) (string, int, error) {
 	if port == "" {
 		return ip, 0, nil
 	}
-	if p, ok := n.labelled(port); ok {
+	if p, ok := Labeled(port, n.Ports); ok {
 		return ip, p.Bind(), nil
 	}
 	number, err := strconv.Atoi(port)
