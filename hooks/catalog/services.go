@@ -3,8 +3,6 @@ package catalog
 import (
 	"slices"
 
-	"github.com/hashicorp/nomad/api"
-
 	"taskrun/engine/leaf/service"
 	"taskrun/hooks/template"
 	"taskrun/jobspec/stub"
@@ -49,9 +47,7 @@ func (k known) healthy(stubs *stub.Set, namespace, name string) (list []*service
 		list = append(list, k.elsewhere()...)
 	}
 	for _, s := range stubs.Services {
-		list = append(list, &service.Instance{Provider: s.Provider, Meta: s.Meta, ServiceRegistration: api.ServiceRegistration{
-			ID: s.ID(), ServiceName: s.Name, Namespace: s.Namespace, Address: s.Address, Port: s.Port, Tags: s.Tags,
-		}})
+		list = append(list, service.OfStub(s))
 	}
 	return slices.DeleteFunc(list, func(i *service.Instance) bool {
 		return i.ServiceName != name || i.Provider != "" && i.Provider != "consul" || i.Namespace != "" && i.Namespace != namespace

@@ -1,8 +1,6 @@
 package template
 
 import (
-	"cmp"
-	"crypto/sha256"
 	"regexp"
 	"slices"
 	"strconv"
@@ -11,6 +9,8 @@ import (
 
 	dep "github.com/hashicorp/consul-template/dependency"
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/leaf/service"
 )
 
 // nomad answers a question for Nomad. Regions make no difference here.
@@ -74,24 +74,13 @@ func (a *answerer) nomadService(arg string) []*dep.NomadService {
 		})
 	}
 	slices.SortFunc(list, func(a, b *dep.NomadService) int { return strings.Compare(a.ID, b.ID) })
-	if choose != "" {
-		list = choice(list, choose)
+	if choose == "" {
+		return list
 	}
-	return list
-}
-
-// choice returns some of the instances, "count|key". A key keeps its instances
-// as far as possible when others come and go.
-func choice(list []*dep.NomadService, choose string) []*dep.NomadService {
 	count, key, _ := strings.Cut(choose, "|")
 	n, err := strconv.Atoi(count)
-	if err != nil || n < 0 {
-		n = 0
+	if err != nil {
+		n = 0 // more than a number can say
 	}
-	rank := func(s *dep.NomadService) string {
-		sum := sha256.Sum256([]byte(key + "\x00" + s.ID))
-		return string(sum[:])
-	}
-	slices.SortFunc(list, func(a, b *dep.NomadService) int { return cmp.Compare(rank(a), rank(b)) })
-	return list[:min(n, len(list))]
+	return service.Choose(list, n, key, func(s *dep.NomadService) string { return s.ID })
 }

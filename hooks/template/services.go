@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	dep "github.com/hashicorp/consul-template/dependency"
-	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/leaf/service"
 	"taskrun/jobspec/taskenv"
@@ -20,9 +19,7 @@ func (a *answerer) instances(provider string) (list []Instance) {
 		list = append(list, s.Instances()...)
 	}
 	for _, s := range a.stubs.Services {
-		list = append(list, Instance{Instance: service.Instance{Provider: s.Provider, Meta: s.Meta, ServiceRegistration: api.ServiceRegistration{
-			ID: s.ID(), ServiceName: s.Name, Namespace: s.Namespace, Address: s.Address, Port: s.Port, Tags: s.Tags,
-		}}})
+		list = append(list, Instance{Instance: *service.OfStub(s)})
 	}
 	list = slices.DeleteFunc(list, func(i Instance) bool {
 		return i.Provider != "" && i.Provider != provider || i.Namespace != "" && i.Namespace != a.namespace

@@ -2,7 +2,6 @@
 package services
 
 import (
-	"crypto/sha256"
 	"net/http"
 	"slices"
 	"strconv"
@@ -62,20 +61,14 @@ func (h *Handler) Get(r *rest.Request) (any, error) {
 
 func idOf(i *api.ServiceRegistration) string { return i.ID }
 
-// chosen returns the n instances preferred by a key. As long as they exist,
-// they are always the same for a key (rendezvous hashing).
+// chosen returns some of the instances, "number|key".
 func chosen(instances []*api.ServiceRegistration, choose string) (any, error) {
 	count, key, ok := strings.Cut(choose, "|")
 	n, err := strconv.Atoi(count)
 	if !ok || err != nil || n < 1 || key == "" {
 		return nil, rest.Fail(http.StatusBadRequest, "failed to choose services: Parameter for choose must be in form '<number>|<key>'")
 	}
-	rank := func(i *api.ServiceRegistration) string {
-		sum := sha256.Sum256([]byte(key + "\x00" + i.ID))
-		return string(sum[:])
-	}
-	slices.SortFunc(instances, func(a, b *api.ServiceRegistration) int { return strings.Compare(rank(a), rank(b)) })
-	return instances[:min(n, len(instances))], nil
+	return service.Choose(instances, n, key, idOf), nil
 }
 
 // OfJob answers GET /v1/job/:id/services.

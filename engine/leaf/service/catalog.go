@@ -5,12 +5,15 @@
 package service
 
 import (
+	"cmp"
+	"crypto/sha256"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/jobspec/stub"
 )
 
 // Instance is a registered instance of a service.
@@ -18,6 +21,24 @@ type Instance struct {
 	api.ServiceRegistration
 	Provider string // nomad or consul
 	Meta     map[string]string
+}
+
+// OfStub returns the instance that a stub stands for.
+func OfStub(s stub.Service) *Instance {
+	return &Instance{Provider: s.Provider, Meta: s.Meta, ServiceRegistration: api.ServiceRegistration{
+		ID: s.ID(), ServiceName: s.Name, Namespace: s.Namespace, Address: s.Address, Port: s.Port, Tags: s.Tags,
+	}}
+}
+
+// Choose returns the n instances of a list that a key prefers. As long as they exist,
+// they are always the same for a key (rendezvous hashing).
+func Choose[I any](list []I, n int, key string, id func(I) string) []I {
+	rank := func(i I) string {
+		sum := sha256.Sum256([]byte(key + "\x00" + id(i)))
+		return string(sum[:])
+	}
+	slices.SortFunc(list, func(a, b I) int { return cmp.Compare(rank(a), rank(b)) })
+	return list[:min(n, len(list))]
 }
 
 // Catalog contains the services of an engine. The zero value is empty and
@@ -92,10 +113,7 @@ func (c *Catalog) Services(keep func(*Instance) bool) []*Instance {
 		}
 	}
 	slices.SortFunc(list, func(a, b *Instance) int {
-		if a.ServiceName != b.ServiceName {
-			return strings.Compare(a.ServiceName, b.ServiceName)
-		}
-		return strings.Compare(a.ID, b.ID)
+		return cmp.Or(cmp.Compare(a.ServiceName, b.ServiceName), cmp.Compare(a.ID, b.ID))
 	})
 	return list
 }
