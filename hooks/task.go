@@ -21,22 +21,8 @@
 //	Update     killed                 event, continue
 //	Stop       never                  event, continue
 //
-// A hook implements the interfaces of the phases that it needs:
-//
-//	TaskPrestart         before each start; returns variables, mounts, devices, output
-//	TaskPoststart        after each start
-//	TaskPrekill          before a kill or an ordered restart
-//	TaskExited           after each end
-//	TaskUpdate           when the job has changed while the task is running
-//	TaskStop             once, when the task will never run again
-//	TaskShutdown         when the engine ends and leaves the task running
-//	AllocPrerun          before any task starts
-//	AllocPrekill         before the tasks are killed as a group
-//	AllocPreTaskRestart  before the tasks are restarted together
-//	AllocUpdate          when the job has changed while the allocation is running
-//	AllocPostrun         when every task has ended for good
-//	AllocDestroy         when nothing of the allocation is kept
-//	AllocShutdown        when the engine ends and leaves the tasks running
+// A hook implements the interfaces of the phases that it needs: TaskPrestart and so
+// on, or AllocPrerun and so on for the hook of an allocation.
 //
 // A hook that is Done is not called before later starts; its variables, mounts
 // and devices remain. State is passed to the hook again before the next start;

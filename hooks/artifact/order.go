@@ -1,6 +1,7 @@
 package artifact
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -45,7 +46,7 @@ var detectors = []getter.Detector{
 // newOrder reads an artifact block. References are replaced where Nomad does
 // it: in the source, the destination, and the values of options and headers.
 func newOrder(a *api.TaskArtifact, env *taskenv.Env) (*order, error) {
-	o := &order{mode: *a.GetterMode, insecure: deref(a.GetterInsecure), chown: a.Chown, headers: map[string]string{}}
+	o := &order{mode: *a.GetterMode, insecure: *cmp.Or(a.GetterInsecure, new(false)), chown: a.Chown, headers: map[string]string{}}
 	text := env.Replace(*a.GetterSource)
 	o.secrets = secretsOf(a, env, text)
 	o.shown = redact.URL(*a.GetterSource)
@@ -162,11 +163,4 @@ func (o *order) address() string {
 	u := *o.url
 	u.RawQuery = o.query.Encode()
 	return u.String()
-}
-
-func deref[T any](p *T) (value T) {
-	if p != nil {
-		value = *p
-	}
-	return value
 }

@@ -2,6 +2,7 @@ package template
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -70,8 +71,5 @@ func (t *spec) writeTemp(root *os.Root, temp string, text []byte, uid, gid int) 
 	if err == nil {
 		err = f.Chmod(t.perms & fs.ModePerm)
 	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	return err
+	return errors.Join(err, f.Close())
 }

@@ -1,6 +1,8 @@
 package render
 
 import (
+	"cmp"
+
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine"
@@ -32,7 +34,7 @@ func addResources(alloc *api.Allocation, group *api.TaskGroup, a engine.Alloc) {
 		asked.Networks = networks(asked.Networks, a.TaskPorts[t.Name])
 		alloc.TaskResources[t.Name] = &asked
 		*total.CPU += granted.CPU
-		*total.Cores += orZero(asked.Cores)
+		*total.Cores += *cmp.Or(asked.Cores, new(0))
 		*total.MemoryMB += granted.MemoryMB
 		*total.MemoryMaxMB += max(granted.MemoryMB, granted.MemoryMaxMB)
 		alloc.AllocatedResources.Tasks[t.Name] = &api.AllocatedTaskResources{
@@ -42,13 +44,6 @@ func addResources(alloc *api.Allocation, group *api.TaskGroup, a engine.Alloc) {
 		}
 	}
 	total.Networks = alloc.AllocatedResources.Shared.Networks
-}
-
-func orZero(n *int) int {
-	if n == nil {
-		return 0
-	}
-	return *n
 }
 
 func portMappings(ports []taskenv.Port) []api.PortMapping {

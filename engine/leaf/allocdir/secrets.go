@@ -187,9 +187,7 @@ func (d *Dir) replace(task, name string, text []byte, mode fs.FileMode, owner *O
 		if err == nil && mode != 0o600 {
 			err = f.Chmod(mode)
 		}
-		if closed := f.Close(); err == nil {
-			err = closed
-		}
+		err = errors.Join(err, f.Close())
 	}
 	if err == nil {
 		err = root.Rename(temp, name)

@@ -156,10 +156,7 @@ func createKey(file string) error {
 	}
 	defer os.Remove(temp.Name())
 	_, err = temp.Write(text)
-	if closed := temp.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
+	if err = errors.Join(err, temp.Close()); err != nil {
 		return err
 	}
 	return os.Link(temp.Name(), file)
