@@ -3,6 +3,7 @@ package event
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 )
@@ -155,12 +156,7 @@ func (b *Bus) Close() {
 func (b *Bus) remove(s *Subscription) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for i, other := range b.subs {
-		if other == s {
-			b.subs = append(b.subs[:i], b.subs[i+1:]...)
-			return
-		}
-	}
+	b.subs = slices.DeleteFunc(b.subs, func(other *Subscription) bool { return other == s })
 }
 
 // Subscription is a reader's queue of events. Next and Close must not be called

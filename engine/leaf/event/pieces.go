@@ -1,7 +1,7 @@
 package event
 
 import (
-	"io"
+	"bytes"
 	"sync/atomic"
 	"time"
 )
@@ -38,11 +38,7 @@ type piece struct {
 }
 
 func (p *piece) ReadAt(b []byte, off int64) (int, error) {
-	n := copy(b, p.text[min(off, int64(len(p.text))):])
-	if n < len(b) {
-		return n, io.EOF
-	}
-	return n, nil
+	return bytes.NewReader(p.text).ReadAt(b, off)
 }
 
 // Retain is called once, because there is one subscription, or never if that

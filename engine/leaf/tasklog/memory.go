@@ -1,7 +1,7 @@
 package tasklog
 
 import (
-	"io"
+	"bytes"
 	"sync"
 
 	"taskrun/engine/leaf/event"
@@ -56,14 +56,7 @@ func (e *piece) ReadAt(p []byte, off int64) (int, error) {
 	if e.data == nil {
 		return 0, event.ErrOverwritten
 	}
-	if off < 0 || off >= int64(len(e.data)) {
-		return 0, io.EOF
-	}
-	n := copy(p, e.data[off:])
-	if n < len(p) {
-		return n, io.EOF
-	}
-	return n, nil
+	return bytes.NewReader(e.data).ReadAt(p, off)
 }
 
 // Retain keeps the piece until it is released as often.
