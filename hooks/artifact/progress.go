@@ -2,6 +2,7 @@ package artifact
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -66,14 +67,9 @@ func (p *progress) add(shown string) *meter {
 func (p *progress) remove(m *meter) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for i, other := range p.running {
-		if other == m {
-			p.running = append(p.running[:i], p.running[i+1:]...)
-			if m.told {
-				p.publish(event.Progress{What: m.shown, Over: true})
-			}
-			return
-		}
+	p.running = slices.DeleteFunc(p.running, func(other *meter) bool { return other == m })
+	if m.told {
+		p.publish(event.Progress{What: m.shown, Over: true})
 	}
 }
 

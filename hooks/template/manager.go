@@ -126,14 +126,8 @@ func (m *manager) renderAll(ctx context.Context) bool {
 // tasks comes first, one that registers a service or one that asks for it, is up to
 // the scheduler, and must make no difference.
 func (m *manager) settle(ctx context.Context) {
-	if !m.seeded {
-		return
-	}
-	timer := time.NewTimer(time.Microsecond)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
+	if m.seeded {
+		wait(ctx, time.Microsecond)
 	}
 }
 

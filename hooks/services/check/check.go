@@ -6,6 +6,9 @@ package check
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"net"
 	"strconv"
 
@@ -66,3 +69,17 @@ type Result struct {
 }
 
 func (c *Check) hostPort() string { return net.JoinHostPort(c.Address, strconv.Itoa(c.Port)) }
+
+// SetID gives the check its ID, which tells it from every other check of every
+// allocation and stays the same as long as the check does.
+func (c *Check) SetID(alloc string) {
+	h := sha256.New()
+	for _, part := range []any{
+		alloc, c.Group, c.Task, c.Service, c.Name, c.Type, c.PortLabel, c.OnUpdate, c.AddressMode,
+		c.Interval, c.Timeout, c.Protocol, c.Path, c.Method, c.TLSSkipVerify, c.Command, c.Args,
+		c.Header, c.Body, c.GRPCService, c.GRPCUseTLS, c.TLSServerName,
+	} {
+		fmt.Fprintf(h, "%v\x00", part)
+	}
+	c.ID = hex.EncodeToString(h.Sum(nil))[:32]
+}
