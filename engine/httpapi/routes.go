@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"net/http"
 	"slices"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"taskrun/engine/httpapi/files"
 	"taskrun/engine/httpapi/jobs"
 	"taskrun/engine/httpapi/node"
+	"taskrun/engine/httpapi/operator"
 	"taskrun/engine/httpapi/render"
 	"taskrun/engine/httpapi/rest"
 	"taskrun/engine/httpapi/search"
@@ -114,7 +116,7 @@ func routes(run *render.Run, cfg *Config, requests *node.Requests) []route {
 		{"PUT", "/v1/client/allocation/*/gc", allocs.RefuseGC},
 
 		{"GET", "/v1/evaluations/count", all(fold.Evaluations, evals.Count)},
-		{"DELETE", "/v1/evaluations", evals.RefuseDeletion},
+		{"DELETE", "/v1/evaluations", operator.Refuse(http.StatusNotImplemented, "not supported by taskrun: no evaluation waits for a scheduler; those of jobs that have ended are removed by nomad system gc")},
 		{"GET", "/v1/evaluations", all(fold.Evaluations, evals.List)},
 		{"GET", "/v1/evaluation/*/allocations", all(fold.Allocations, allocs.OfEvaluation)},
 		{"GET", "/v1/evaluation/*", one(fold.Evaluations, evals.Get)},

@@ -77,8 +77,3 @@ func (h *Handler) Collect(r *rest.Request) error {
 	})
 	return r.Nothing()
 }
-
-// RefuseDeletion refuses to delete evaluations.
-func (h *Handler) RefuseDeletion(*rest.Request) error {
-	return rest.Fail(http.StatusNotImplemented, "not supported by taskrun: no evaluation waits for a scheduler; those of jobs that have ended are removed by nomad system gc")
-}

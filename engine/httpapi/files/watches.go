@@ -66,35 +66,29 @@ func (w *watches) read(watcher *fsnotify.Watcher, ended chan<- struct{}) {
 			if !ok {
 				return
 			}
-			w.wake(filepath.Dir(e.Name))
+			w.wake(func(dir string) bool { return dir == filepath.Dir(e.Name) })
 		case _, ok := <-watcher.Errors: // events were lost because there were too many
 			if !ok {
 				return
 			}
-			w.wakeAll()
+			w.wake(func(string) bool { return true })
 		}
 	}
 }
 
-func (w *watches) wake(dir string) {
+// wake wakes the followers of files in the directories that concerns accepts.
+func (w *watches) wake(concerns func(dir string) bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	wake(w.waiting[dir])
-}
-
-func (w *watches) wakeAll() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, waiting := range w.waiting {
-		wake(waiting)
-	}
-}
-
-func wake(waiting map[chan struct{}]bool) {
-	for ch := range waiting {
-		select {
-		case ch <- struct{}{}:
-		default: // it was woken already
+	for dir, waiting := range w.waiting {
+		if !concerns(dir) {
+			continue
+		}
+		for ch := range waiting {
+			select {
+			case ch <- struct{}{}:
+			default: // it was woken already
+			}
 		}
 	}
 }

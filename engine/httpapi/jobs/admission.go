@@ -2,11 +2,69 @@ package jobs
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/httpapi/rest"
+	"taskrun/jobspec"
 )
+
+// maxTexts limits the listed errors, and warnings, of a response.
+const maxTexts = 100
+
+// accept checks the job of a request, refuses an invalid one, and returns
+// warnings. The given texts are for a job without an ID, or with an ID other
+// than the path's. As in Nomad, the namespace of the query, and then that of the
+// body, override the job's own.
+func (h *Handler) accept(r *rest.Request, order Order, job *api.Job, bodyNamespace, noID, otherID string) (warnings []string, err error) {
+	switch {
+	case job == nil:
+		return nil, rest.Fail(http.StatusBadRequest, "Job must be specified")
+	case job.ID == nil:
+		return nil, rest.Fail(http.StatusBadRequest, "%s", noID)
+	case r.ID != "" && r.ID != *job.ID:
+		return nil, rest.Fail(http.StatusBadRequest, "%s", otherID)
+	}
+	asked := cmp.Or(r.Query.Get("namespace"), bodyNamespace)
+	switch {
+	case asked != "" && (h.run.Resident || asked != api.AllNamespacesNamespace):
+		job.Namespace = &asked
+	case job.Namespace != nil && *job.Namespace == "":
+		job.Namespace = nil // the default one
+	}
+	warnings, errs := h.checkJob(order, job)
+	if len(errs) > 0 {
+		return nil, rest.Fail(http.StatusInternalServerError, "%s", listed("error", errs))
+	}
+	if h.run.Resident {
+		return warnings, h.admit(job)
+	}
+	if now, ok := h.run.Engine.Job(*job.ID); ok && *now.Namespace != *job.Namespace { // with another namespace, it would be another job
+		return nil, fmt.Errorf("cannot move job %q from namespace %q to %q: stop it and start it there", *job.ID, *now.Namespace, *job.Namespace)
+	}
+	return warnings, nil
+}
+
+// checkJob converts a job to the form that would run, and returns its warnings
+// and errors.
+func (h *Handler) checkJob(order Order, job *api.Job) (warnings, errs []string) {
+	if err := errors.Join(checkSize(job), checkNulls(job)); err != nil {
+		return nil, []string{err.Error()}
+	}
+	for _, p := range h.preflight(order, job) {
+		if p.Severity == jobspec.Error {
+			errs = append(errs, p.Error())
+		} else {
+			warnings = append(warnings, p.Error())
+		}
+	}
+	return few(warnings), few(errs)
+}
 
 // admit checks whether the namespace and the node pool of a job exist, and what
 // the namespace allows. The errors are Nomad's.
@@ -42,4 +100,37 @@ func (h *Handler) admit(job *api.Job) error {
 // and not disabled.
 func allows(what string, enabled, disabled []string) bool {
 	return (len(enabled) == 0 || slices.Contains(enabled, what)) && !slices.Contains(disabled, what)
+}
+
+// few returns the first of many texts.
+func few(texts []string) []string {
+	if more := len(texts) - maxTexts; more > 0 {
+		return append(texts[:maxTexts:maxTexts], fmt.Sprintf("and %d more", more))
+	}
+	return texts
+}
+
+// listed joins texts like Nomad's server does. The result is empty if there are
+// none.
+func listed(what string, texts []string) string {
+	switch len(texts) {
+	case 0:
+		return ""
+	case 1:
+		what = "1 " + what
+	default:
+		what = fmt.Sprintf("%d %ss", len(texts), what)
+	}
+	return what + ":\n\n* " + strings.Join(texts, "\n* ")
+}
+
+// maxPriority is Nomad's default for the highest priority of a job.
+const maxPriority = 100
+
+// evalPriority checks the priority of an evaluation; 0 is that of the job.
+func evalPriority(n int) (int, error) {
+	if n < 0 || n > maxPriority {
+		return 0, rest.Fail(http.StatusBadRequest, "Eval priority must be between 1 and 100 inclusively")
+	}
+	return n, nil
 }

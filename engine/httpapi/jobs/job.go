@@ -85,9 +85,6 @@ func (h *Handler) checkDispatch(r *rest.Request, meta map[string]string) error {
 	return nil
 }
 
-// maxPriority is Nomad's default for the highest priority of a job.
-const maxPriority = 100
-
 // Launch answers PUT /v1/job/:id/periodic/force.
 func (h *Handler) Launch(r *rest.Request) (any, error) {
 	if _, _, err := h.run.FindJob(r); err != nil {
@@ -104,4 +101,30 @@ func (h *Handler) Launch(r *rest.Request) (any, error) {
 		EvalID                 string
 		EvalCreateIndex, Index uint64
 	}{evaluation, index, index}, nil
+}
+
+// Evaluate answers PUT /v1/job/:id/evaluate. The engine's jobs are always up to
+// date, so an evaluation can only replace failed allocations sooner.
+func (h *Handler) Evaluate(r *rest.Request, order *api.JobEvaluateRequest) (any, error) {
+	if order.JobID != "" && order.JobID != r.ID {
+		return nil, rest.Fail(http.StatusBadRequest, "JobID not same as job name")
+	}
+	_, j, err := h.run.FindJob(r)
+	switch {
+	case err != nil:
+		return nil, errors.New("job not found") // Nomad's status
+	case j.IsPeriodic():
+		return nil, errors.New("can't evaluate periodic job")
+	case j.IsParameterized():
+		return nil, errors.New("can't evaluate parameterized job")
+	}
+	evaluation, err := h.run.Engine.Evaluate(h.run.Key(r), order.EvalOptions.ForceReschedule)
+	if err != nil {
+		return nil, err
+	}
+	answer := &jobRegistered{EvalID: evaluation, JobModifyIndex: *j.JobModifyIndex}
+	answer.EvalCreateIndex = h.run.Engine.State().Index(fold.Topic{Table: fold.Evaluations, Key: answer.EvalID})
+	answer.Index = answer.EvalCreateIndex
+	r.SetIndex(answer.Index)
+	return answer, nil
 }

@@ -116,37 +116,16 @@ func nullIn(v reflect.Value) string {
 				return "." + v.Type().Field(i).Name + at
 			}
 		}
-	case reflect.Slice:
+	case reflect.Slice, reflect.Map:
 		if v.Type().Elem().Kind() != reflect.Pointer {
 			return ""
 		}
-		for i := range v.Len() {
-			if at := nullAt(v.Index(i)); at != "" {
-				return fmt.Sprintf("[%d]%s", i, at[1:])
-			}
-		}
-	case reflect.Map:
-		if v.Type().Elem().Kind() != reflect.Pointer {
-			return ""
-		}
-		for entries := v.MapRange(); entries.Next(); {
-			if at := nullAt(entries.Value()); at != "" {
-				return fmt.Sprintf("[%q]%s", entries.Key(), at[1:])
+		for key, block := range v.Seq2() {
+			if at := nullIn(block); block.IsNil() || at != "" {
+				return fmt.Sprintf("[%#v]%s", key, at)
 			}
 		}
 	default: // contains no blocks
-	}
-	return ""
-}
-
-// nullAt is nullIn for an element. If that is null, it returns a non-empty
-// path.
-func nullAt(v reflect.Value) string {
-	if v.IsNil() {
-		return "!"
-	}
-	if at := nullIn(v); at != "" {
-		return "!" + at
 	}
 	return ""
 }

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"net/http"
 	"strings"
 
 	"github.com/hashicorp/nomad/api"
@@ -50,4 +51,12 @@ func jobStub(now *render.Snapshot, j *api.Job, withMeta bool) *api.JobListStub {
 		stub.Meta = j.Meta
 	}
 	return stub
+}
+
+// OfPool answers GET /v1/node/pool/:name/jobs.
+func (h *Handler) OfPool(r *rest.Request) (any, error) {
+	if r.Query.Get("prefix") != "" {
+		return nil, rest.Fail(http.StatusBadRequest, "prefix argument not allowed")
+	}
+	return h.list(r, func(j *api.Job) bool { return j.NodePool != nil && *j.NodePool == r.ID })
 }

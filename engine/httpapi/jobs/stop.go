@@ -74,14 +74,6 @@ func deregistration(r *rest.Request) (order engine.Deregistration, err error) {
 	return order, err
 }
 
-// evalPriority checks the priority of an evaluation; 0 is that of the job.
-func evalPriority(n int) (int, error) {
-	if n < 0 || n > maxPriority {
-		return 0, rest.Fail(http.StatusBadRequest, "Eval priority must be between 1 and 100 inclusively")
-	}
-	return n, nil
-}
-
 // stop stops a job, and returns the evaluation and its index. Both are zero if
 // there was nothing to stop.
 func (h *Handler) stop(key string, order engine.Deregistration) (evaluation string, index uint64, err error) {

@@ -2,6 +2,7 @@ package render
 
 import (
 	"context"
+	"maps"
 	"strconv"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"taskrun/engine/fold"
 	"taskrun/engine/port"
+	"taskrun/engine/registry"
 )
 
 // Node is a node with fields that Nomad sends and its client does not know.
@@ -75,5 +77,29 @@ func addDrivers(attributes map[string]string, drivers map[string]*api.DriverInfo
 			}
 			attributes[attribute] = value
 		}
+	}
+}
+
+// addChanges adds what users have changed to the description of a node.
+func (run *Run) addChanges(node *api.Node) {
+	kept := run.Engine.Registry()
+	node.Meta = kept.MetaOf(node.ID, run.Machine.Meta)
+	node.HostVolumes = map[string]*api.HostVolumeInfo{}
+	maps.Copy(node.HostVolumes, run.HostVolumes)
+	for _, v := range kept.HostVolumes.All() {
+		node.HostVolumes[v.Name] = &api.HostVolumeInfo{Path: v.HostPath, ReadOnly: registry.ReadOnly(v), ID: v.ID}
+	}
+	changed := kept.Nodes.Get(node.ID)
+	if changed == nil {
+		return
+	}
+	node.ModifyIndex = changed.ModifyIndex
+	if changed.Ineligible {
+		node.SchedulingEligibility = api.NodeSchedulingIneligible
+	}
+	for _, e := range changed.Events {
+		node.Events = append(node.Events, &api.NodeEvent{
+			Message: e.Message, Subsystem: "Cluster", Timestamp: e.Time, Details: map[string]string{}, CreateIndex: changed.CreateIndex,
+		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine"
+	"taskrun/engine/fold"
 	"taskrun/engine/httpapi/rest"
 	"taskrun/engine/httpapi/tracker"
 	"taskrun/engine/leaf/event"
@@ -47,4 +48,25 @@ func (run *Run) created(key string, j *api.Job) uint64 {
 	}
 	index, _ := run.Tracker.Version(key, *j.Version)
 	return index
+}
+
+// Pools returns the node pools, sorted by name.
+func (run *Run) Pools() []*api.NodePool { return run.Engine.Registry().Pools.All() }
+
+// Namespaces returns the namespaces. Without a resident engine they include
+// those of the jobs, which no request has created.
+func (run *Run) Namespaces() []*api.Namespace {
+	kept := run.Engine.Registry().Namespaces
+	list := kept.All()
+	if run.Resident {
+		return list
+	}
+	seen := map[string]bool{}
+	for _, j := range run.Engine.Jobs() {
+		if !seen[*j.Namespace] && kept.Get(*j.Namespace) == nil {
+			seen[*j.Namespace] = true
+			list = append(list, &api.Namespace{Name: *j.Namespace, CreateIndex: fold.FirstIndex, ModifyIndex: fold.FirstIndex})
+		}
+	}
+	return list
 }

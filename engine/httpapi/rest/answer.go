@@ -19,11 +19,6 @@ const (
 	ReadTime = 30 * time.Second
 )
 
-// Request returns a request to a server, with the ID in its path.
-func (a *Answers) Request(w http.ResponseWriter, r *http.Request, id string) *Request {
-	return &Request{Request: r, Answer: w, ID: id, Query: r.URL.Query(), answers: a}
-}
-
 // JSON responds with an object, indented if the client wants it.
 func (r *Request) JSON(status int, v any) error {
 	body, err := r.encode(v)

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -129,4 +130,23 @@ func IsName(name string, longest int, others string) bool {
 		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune(others, c)
 	}
 	return name != "" && len(name) <= longest && !strings.ContainsFunc(name, odd)
+}
+
+// preparedAtOnce limits the responses that are prepared concurrently: each may
+// take many times its size in memory.
+const preparedAtOnce = 8
+
+// Answers limits the memory for the responses of a server. Its methods are safe
+// for concurrent use.
+type Answers struct {
+	preparing chan struct{} // a token for each response in preparation
+	unread    atomic.Int64  // bytes
+}
+
+// NewAnswers returns the limits of a server.
+func NewAnswers() *Answers { return &Answers{preparing: make(chan struct{}, preparedAtOnce)} }
+
+// Request returns a request to a server, with the ID in its path.
+func (a *Answers) Request(w http.ResponseWriter, r *http.Request, id string) *Request {
+	return &Request{Request: r, Answer: w, ID: id, Query: r.URL.Query(), answers: a}
 }

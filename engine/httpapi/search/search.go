@@ -42,7 +42,7 @@ type searched struct {
 
 // searchable returns the IDs of all objects that a request may see.
 func (h *Handler) searchable(r *rest.Request) []searched {
-	var jobs, allocs, evaluations, deployments, variables, pools, namespaces, volumes []string
+	var jobs, allocs, evaluations, deployments, variables, volumes []string
 	now := h.run.Look()
 	for _, j := range now.Jobs {
 		if !r.InNamespace(*j.Namespace) {
@@ -66,35 +66,32 @@ func (h *Handler) searchable(r *rest.Request) []searched {
 			variables = append(variables, v.Path)
 		}
 	}
-	for _, p := range h.run.Pools() {
-		pools = append(pools, p.Name)
-	}
-	for _, n := range h.run.Namespaces() {
-		namespaces = append(namespaces, n.Name)
-	}
 	for _, v := range h.run.Engine.Registry().HostVolumes.All() {
 		if r.InNamespace(v.Namespace) {
 			volumes = append(volumes, v.ID)
 		}
-	}
-	var policies []string
-	for _, p := range now.Policies(r) {
-		policies = append(policies, p.ID)
 	}
 	all := []searched{
 		{contexts.Jobs, jobs, false},
 		{contexts.Allocs, allocs, true},
 		{contexts.Evals, evaluations, true},
 		{contexts.Deployments, deployments, true},
-		{contexts.ScalingPolicies, policies, true},
+		{contexts.ScalingPolicies, names(now.Policies(r), func(p *api.ScalingPolicy) string { return p.ID }), true},
 		{contexts.Nodes, []string{h.run.Machine.ID}, true},
-		{contexts.NodePools, pools, false},
-		{contexts.Namespaces, namespaces, false},
+		{contexts.NodePools, names(h.run.Pools(), func(p *api.NodePool) string { return p.Name }), false},
+		{contexts.Namespaces, names(h.run.Namespaces(), func(n *api.Namespace) string { return n.Name }), false},
 		{contexts.Variables, variables, false},
 		{contexts.HostVolumes, volumes, true},
 	}
 	for _, kind := range nothingOf {
 		all = append(all, searched{kind: kind})
+	}
+	return all
+}
+
+func names[T any](list []T, name func(T) string) (all []string) {
+	for _, v := range list {
+		all = append(all, name(v))
 	}
 	return all
 }

@@ -1,3 +1,4 @@
+// Package sessions serves commands in tasks over websockets: exec and actions.
 package sessions
 
 import (
@@ -12,8 +13,15 @@ import (
 
 	"taskrun/drivers"
 	"taskrun/engine"
+	"taskrun/engine/httpapi/render"
 	"taskrun/engine/httpapi/rest"
 )
+
+// Handler serves the sessions of a run.
+type Handler struct{ run *render.Run }
+
+// New returns a handler.
+func New(run *render.Run) *Handler { return &Handler{run} }
 
 // handshakeTime is how long a client may take to read the response to its
 // handshake.
