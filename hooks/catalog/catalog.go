@@ -74,13 +74,7 @@ func New(opts Options) hooks.Catalog {
 	if opts.Services == nil {
 		opts.Services = &service.Catalog{}
 	}
-	offered := services.New(opts.Services)
-	switch {
-	case opts.Unprobed:
-		offered = services.NewUnprobed(opts.Services)
-	case opts.Answer != nil:
-		offered = services.NewAnswered(opts.Services, opts.Answer)
-	}
+	offered := services.New(services.Config{Catalog: opts.Services, Unprobed: opts.Unprobed, Answer: opts.Answer})
 	views := reach.New(reach.Of(opts.Drivers))
 	download := artifact.New(artifact.Config{})
 	if opts.Offline {

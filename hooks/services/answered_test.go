@@ -9,7 +9,6 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/leaf/event"
-	"taskrun/engine/leaf/service"
 	"taskrun/hooks/services"
 	"taskrun/hooks/services/check"
 )
@@ -31,7 +30,7 @@ func TestAnswered(t *testing.T) {
 			}
 			return check.Result{Status: check.Success, Output: "yes"}
 		}
-		f := newFixtureOf(t, func(c *service.Catalog) *services.Hooks { return services.NewAnswered(c, answer) },
+		f := newFixtureOf(t, services.Config{Answer: answer},
 			nil, []*api.Service{{Name: "web", Checks: []api.ServiceCheck{c}}})
 		f.prerun()
 		f.after(time.Second) // the allocation begins before its task

@@ -56,7 +56,7 @@ func newOffer(at *site, task string, services []*api.Service, env *taskenv.Env, 
 		}
 	}
 	for _, r := range found {
-		at.catalog.Register(r)
+		at.cfg.Catalog.Register(r)
 		o.ids = append(o.ids, r.ID)
 		at.info.PublishService(&r.ServiceRegistration, true)
 	}
@@ -119,7 +119,7 @@ func (o *offer) startChecks() {
 		return
 	}
 	o.started = true
-	if o.site.unprobed {
+	if o.site.cfg.Unprobed {
 		for _, ob := range o.observers {
 			ob.report(check.Result{Status: check.Success, Output: "not probed"})
 		}
@@ -144,7 +144,7 @@ func (o *offer) withdraw() {
 		return
 	}
 	for _, id := range o.ids {
-		if r := o.site.catalog.Deregister(id); r != nil {
+		if r := o.site.cfg.Catalog.Deregister(id); r != nil {
 			o.site.info.PublishService(&r.ServiceRegistration, false)
 		}
 	}
@@ -168,6 +168,6 @@ func (o *offer) forget() {
 		return
 	}
 	for _, ob := range o.observers {
-		o.site.catalog.ForgetCheck(o.site.info.Alloc.ID, ob.check.ID)
+		o.site.cfg.Catalog.ForgetCheck(o.site.info.Alloc.ID, ob.check.ID)
 	}
 }

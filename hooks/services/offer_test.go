@@ -92,7 +92,7 @@ func TestEventsOfServices(t *testing.T) {
 			{Name: "other", PortLabel: "http", Address: "192.0.2.1"},
 		}}
 		j := &api.Job{ID: new("j"), Name: new("j"), Namespace: new("team"), TaskGroups: []*api.TaskGroup{g}}
-		h := services.New(&catalog).Alloc(hooks.Alloc{
+		h := services.New(services.Config{Catalog: &catalog}).Alloc(hooks.Alloc{
 			Alloc: &event.Alloc{Job: "j", Group: "g", Name: "j.g[0]", ID: "alloc"}, Job: j, Group: g,
 			Node:  &taskenv.Node{ID: "node", Datacenter: "dc1"},
 			Ports: []taskenv.Port{{Label: "http", Value: 20001, HostIP: "127.0.0.1"}},
@@ -229,7 +229,7 @@ func TestAddressInTheGroupsNetwork(t *testing.T) {
 	var catalog service.Catalog
 	g := &api.TaskGroup{Name: new("g"), Services: []*api.Service{{Name: "web", PortLabel: "http", AddressMode: "alloc"}}}
 	j := &api.Job{ID: new("j"), Name: new("j"), Namespace: new("default"), TaskGroups: []*api.TaskGroup{g}}
-	h := services.New(&catalog).Alloc(hooks.Alloc{
+	h := services.New(services.Config{Catalog: &catalog}).Alloc(hooks.Alloc{
 		Alloc: &event.Alloc{Job: "j", Group: "g", Name: "j.g[0]", ID: "alloc"}, Job: j, Group: g, Node: &taskenv.Node{},
 		Ports:      []taskenv.Port{{Label: "http", Value: 20001, To: 80, HostIP: "127.0.0.1"}},
 		Isolation:  func() *drivers.NetworkIsolation { return &drivers.NetworkIsolation{IP: "10.0.0.7"} },

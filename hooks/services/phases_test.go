@@ -74,7 +74,7 @@ func TestRestartOfTheGroup(t *testing.T) {
 func TestUnprobed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFixtureOf(t, services.NewUnprobed, nil, []*api.Service{{Name: "web", Checks: []api.ServiceCheck{script("c", nil)}}})
+		f := newFixtureOf(t, services.Config{Unprobed: true}, nil, []*api.Service{{Name: "web", Checks: []api.ServiceCheck{script("c", nil)}}})
 		f.prerun()
 		f.exitWith(2)
 		f.expectPasses(false)

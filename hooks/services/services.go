@@ -16,43 +16,24 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/engine/leaf/service"
 	"taskrun/hooks"
 )
 
 // Hooks makes the hooks of one engine.
 type Hooks struct {
-	catalog  *service.Catalog
-	unprobed bool
-	answer   Answer // nil: probes are carried out
+	cfg Config
 
 	mu     sync.Mutex
 	allocs map[string]*alloc // by ID, from Alloc to Postrun
 }
 
-// New returns the hooks that keep a catalog.
-func New(c *service.Catalog) *Hooks { return &Hooks{catalog: c, allocs: map[string]*alloc{}} }
-
-// NewUnprobed returns hooks whose checks pass without a probe, for services of tasks
-// that do not run.
-func NewUnprobed(c *service.Catalog) *Hooks {
-	h := New(c)
-	h.unprobed = true
-	return h
-}
-
-// NewAnswered returns hooks that take the result of each probe from a function. When
-// there are probes, and what follows from them, stays as it is.
-func NewAnswered(c *service.Catalog, answer Answer) *Hooks {
-	h := New(c)
-	h.answer = answer
-	return h
-}
+// New returns the hooks of an engine.
+func New(cfg Config) *Hooks { return &Hooks{cfg: cfg, allocs: map[string]*alloc{}} }
 
 // Alloc makes the hook of an allocation. It is a hooks.AllocFactory.
 func (h *Hooks) Alloc(info hooks.Alloc) hooks.AllocHook {
 	a := &alloc{hooks: h, group: info.Group, site: &site{
-		info: info, catalog: h.catalog, unprobed: h.unprobed, answer: h.answer, began: time.Now(), running: map[string]execFunc{},
+		cfg: h.cfg, info: info, began: time.Now(), running: map[string]execFunc{},
 		tally: tally{tell: info.ChecksPass, passing: map[checkKey]bool{}},
 	}}
 	h.mu.Lock()
@@ -132,7 +113,7 @@ func (a *alloc) PreTaskRestart(context.Context) { a.deregister() }
 func (a *alloc) Postrun(ctx context.Context) error {
 	a.Prekill(ctx)
 	a.hooks.forget(a.site.info.Alloc.ID)
-	a.site.catalog.Forget(a.site.info.Alloc.ID)
+	a.site.cfg.Catalog.Forget(a.site.info.Alloc.ID)
 	return nil
 }
 

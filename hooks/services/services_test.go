@@ -40,11 +40,11 @@ type fixture struct {
 }
 
 func newFixture(t *testing.T, group, task []*api.Service) *fixture {
-	return newFixtureOf(t, services.New, group, task)
+	return newFixtureOf(t, services.Config{}, group, task)
 }
 
 // newFixtureOf is newFixture with other hooks.
-func newFixtureOf(t *testing.T, hooksOf func(*service.Catalog) *services.Hooks, group, task []*api.Service) *fixture {
+func newFixtureOf(t *testing.T, cfg services.Config, group, task []*api.Service) *fixture {
 	f := &fixture{T: t, restarts: make(chan string, 100), checks: make(chan string, 1000)}
 	spec := &api.Task{Name: "t", Services: task}
 	g := &api.TaskGroup{Name: new("g"), Services: group, Tasks: []*api.Task{spec}}
@@ -52,7 +52,8 @@ func newFixtureOf(t *testing.T, hooksOf func(*service.Catalog) *services.Hooks, 
 	id := &event.Alloc{Job: "j", Group: "g", Name: "j.g[0]", ID: "alloc"}
 	node := &taskenv.Node{ID: "node", Datacenter: "dc1"}
 	ports := []taskenv.Port{{Label: "http", Value: 20001, HostIP: "127.0.0.1"}}
-	all := hooksOf(&f.catalog)
+	cfg.Catalog = &f.catalog
+	all := services.New(cfg)
 	f.alloc = all.Alloc(hooks.Alloc{
 		Alloc: id, Job: j, Group: g, Node: node, Ports: ports,
 		TaskPorts: map[string][]taskenv.Port{"t": {{Label: "own", Value: 20002, HostIP: "127.0.0.1"}}},

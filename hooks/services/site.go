@@ -26,16 +26,24 @@ type execFunc = func(ctx context.Context, cmd []string) (*drivers.ExecTaskResult
 // an allocation, a time after the allocation began.
 type Answer func(alloc *event.Alloc, since time.Duration, c *check.Check) check.Result
 
+// Config is what the hooks of one engine need to know.
+type Config struct {
+	Catalog *service.Catalog // where services are registered
+	// Unprobed makes checks pass without a probe, for services of tasks that do not run.
+	Unprobed bool
+	// Answer, if set, returns the result of each probe instead of carrying it out. When
+	// there are probes, and what follows from them, stays as it is.
+	Answer Answer
+}
+
 // site is what the services of an allocation and of its tasks share: where they are
 // registered and reached, what their checks say, and the tasks in which those of
 // scripts run.
 type site struct {
-	info     hooks.Alloc
-	catalog  *service.Catalog
-	unprobed bool
-	answer   Answer // nil: probes are carried out
-	began    time.Time
-	tally    tally
+	cfg   Config
+	info  hooks.Alloc
+	began time.Time
+	tally tally
 
 	mu      sync.Mutex
 	running map[string]execFunc // by task that has started and not ended; nil: its driver runs no commands
@@ -75,8 +83,8 @@ func (s *site) runs(task string) bool {
 
 // probe carries out a check once, or takes the answer to it.
 func (s *site) probe(ctx context.Context, c *check.Check) check.Result {
-	if s.answer != nil {
-		return s.answer(s.info.Alloc, time.Since(s.began), c)
+	if s.cfg.Answer != nil {
+		return s.cfg.Answer(s.info.Alloc, time.Since(s.began), c)
 	}
 	return c.Probe(ctx)
 }
@@ -85,7 +93,7 @@ func (s *site) probe(ctx context.Context, c *check.Check) check.Result {
 // output alone may differ each time.
 func (s *site) found(key checkKey, c *check.Check, r check.Result) (published bool) {
 	now := time.Now()
-	before := s.catalog.SetCheck(s.info.Alloc.ID, api.AllocCheckStatus{
+	before := s.cfg.Catalog.SetCheck(s.info.Alloc.ID, api.AllocCheckStatus{
 		ID: c.ID, Check: c.Name, Group: c.Group, Mode: c.Mode(), Output: r.Output, Service: c.Service,
 		Task: c.Task, Status: r.Status, StatusCode: r.Code, Timestamp: now.Unix(),
 	})
