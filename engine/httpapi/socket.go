@@ -175,13 +175,7 @@ func whileLocked(dir string, f func() error) error {
 		return err
 	}
 	defer d.Close()
-	for {
-		err = unix.Flock(int(d.Fd()), unix.LOCK_EX)
-		if !errors.Is(err, unix.EINTR) {
-			break
-		}
-	}
-	if err != nil {
+	if err := runtimedir.Flock(d, unix.LOCK_EX); err != nil {
 		return err
 	}
 	return f()

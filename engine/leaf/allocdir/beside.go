@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 )
 
 // Staging creates and returns the directory in which the engine prepares files
@@ -19,7 +18,7 @@ func Staging(allocDir string) (string, error) {
 		return "", fmt.Errorf("cannot make staging directory %q: %w", dir, err)
 	}
 	info, err := os.Lstat(dir)
-	if err == nil && (!info.IsDir() || info.Mode().Perm()&0o077 != 0 || int(info.Sys().(*syscall.Stat_t).Uid) != os.Geteuid()) {
+	if err == nil && (!info.IsDir() || info.Mode().Perm()&0o077 != 0 || ownerOf(info) != os.Geteuid()) {
 		err = errors.New("something else is in its place")
 	}
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -104,7 +103,7 @@ func DialSocket(ctx context.Context, dir, name string) (*net.UnixConn, error) {
 // for others shows in the mode of the group.
 func isOurs(dir *os.File) bool {
 	info, err := dir.Stat()
-	return err == nil && info.Mode().Perm() == 0o700 && int(info.Sys().(*syscall.Stat_t).Uid) == os.Geteuid()
+	return err == nil && info.Mode().Perm() == 0o700 && ownerOf(info) == os.Geteuid()
 }
 
 // openStaging creates and opens a directory that only the engine can enter. It
