@@ -47,18 +47,6 @@ func (m *manager) act(ctx context.Context, changed []*spec) bool {
 	return m.signal(acting) && m.scripts(ctx, acting)
 }
 
-// wait waits for d. It returns false if ctx ends first.
-func wait(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
 // signal sends each signal of the templates once. It returns false if that
 // failed the task.
 func (m *manager) signal(acting []*spec) bool {

@@ -218,3 +218,15 @@ func (m *manager) setVariables() bool {
 	m.control.SetTemplateEnv(vars)
 	return true
 }
+
+// wait waits for d. It returns false if ctx ends first.
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
