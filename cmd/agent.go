@@ -169,26 +169,7 @@ func printUnit(a *app, opts agentOptions) error {
 	if err != nil {
 		return err
 	}
-	u := unit.Unit{Program: path, Args: agentArgs(opts.flags, "unit", "detach"), Log: agentLogPath(dataDir)}
+	u := unit.Unit{Program: path, Args: flagWords(opts.flags, "unit", "detach"), Log: agentLogPath(dataDir)}
 	_, err = fmt.Fprint(a.streams.Out, u.Text(opts.unit))
 	return err
-}
-
-// agentArgs returns the given flags, without some.
-func agentArgs(flags *pflag.FlagSet, without ...string) (args []string) {
-	flags.Visit(func(f *pflag.Flag) {
-		for _, name := range without {
-			if f.Name == name {
-				return
-			}
-		}
-		values := []string{f.Value.String()}
-		if list, ok := f.Value.(pflag.SliceValue); ok {
-			values = list.GetSlice()
-		}
-		for _, value := range values {
-			args = append(args, "--"+f.Name+"="+value)
-		}
-	})
-	return args
 }

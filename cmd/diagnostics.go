@@ -3,6 +3,7 @@ package cmd
 import (
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -163,4 +164,13 @@ func (a *app) refuse(files []jobfile.File, diagnostics jobspec.Diagnostics, mode
 		return err
 	}
 	return silent(exitUsage)
+}
+
+// shown returns a path as short as possible.
+func shown(path string) string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	return relativeTo(dir, path)
 }

@@ -105,3 +105,31 @@ func arguments(least, most int) cobra.PositionalArgs {
 		return usageError("%s takes %s, not %d", cmd.CommandPath(), takes, len(args)).withHint("usage: %s", cmd.UseLine())
 	}
 }
+
+// shellWord quotes a word for a shell, if it must be.
+func shellWord(s string) string {
+	odd := func(r rune) bool {
+		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=,:@%+[]", r)
+	}
+	if s != "" && !strings.ContainsFunc(s, odd) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// flagWords returns the flags that were given, as words of a command line, without some.
+func flagWords(flags *pflag.FlagSet, without ...string) (words []string) {
+	flags.Visit(func(f *pflag.Flag) {
+		if slices.Contains(without, f.Name) {
+			return
+		}
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, value := range values {
+			words = append(words, "--"+f.Name+"="+value)
+		}
+	})
+	return words
+}

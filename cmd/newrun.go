@@ -167,15 +167,6 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 	}
 }
 
-// portDir returns where the runs of this user share their claims on ports, in the
-// directory of their sockets. Without one they share none.
-func portDir(sockets string) string {
-	if sockets == "" {
-		return ""
-	}
-	return filepath.Join(sockets, "ports")
-}
-
 // recordDir returns where the keeper's record of a run is kept: beside its
 // socket, where only the user can be. A run without a socket has none.
 func recordDir(socket string) string {
@@ -203,4 +194,10 @@ func (n *runLog) End(r view.Result) {
 		text += ": " + r.Cause
 	}
 	n.Say(text)
+}
+
+// virtualTime is what a run in virtual time has in place of the outside.
+type virtualTime struct {
+	signals <-chan os.Signal
+	seed    uint64
 }

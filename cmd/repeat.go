@@ -45,9 +45,6 @@ func (o *upOptions) checkRepeat() error {
 	return nil
 }
 
-// repeats reports whether the job is to run several times.
-func (o *upOptions) repeats() bool { return o.repeat > 0 || o.untilFail }
-
 // upRepeatedly runs the jobs again and again, each time in a process of its own.
 func upRepeatedly(ctx context.Context, a *app, args []string, opts upOptions) error {
 	if err := opts.checkRepeat(); err != nil {
@@ -84,28 +81,13 @@ func upRepeatedly(ctx context.Context, a *app, args []string, opts upOptions) er
 	if err != nil {
 		return err
 	}
+	// What the environment and the config file say holds for each run as well, unless a
+	// flag says otherwise.
+	words := slices.Concat([]string{"up", "--output=json", "--repeat=0", "--until-fail=false", "--report=none", "--junit="},
+		flagWords(opts.flags, ownFlags...), []string{"--"}, args)
 	s := newSeries(a, opts)
-	s.Player = &repeat.Player{Path: path, Args: repeatArgs(opts.flags, args), Env: a.environ, Stdin: stdin, Object: s.object, Output: s.output}
+	s.Player = &repeat.Player{Path: path, Args: words, Env: a.environ, Stdin: stdin, Object: s.object, Output: s.output}
 	return s.play(ctx)
-}
-
-// repeatArgs returns the command line of a single run. What the environment and the
-// config file say holds for it as well, unless a flag says otherwise.
-func repeatArgs(given *pflag.FlagSet, files []string) []string {
-	args := []string{"up", "--output=json", "--repeat=0", "--until-fail=false", "--report=none", "--junit="}
-	given.Visit(func(f *pflag.Flag) {
-		if slices.Contains(ownFlags, f.Name) {
-			return
-		}
-		values := []string{f.Value.String()}
-		if list, ok := f.Value.(pflag.SliceValue); ok {
-			values = list.GetSlice()
-		}
-		for _, value := range values {
-			args = append(args, "--"+f.Name+"="+value)
-		}
-	})
-	return append(append(args, "--"), files...)
 }
 
 // series is a job that runs several times.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -78,4 +79,13 @@ func listenHTTP(a *app, addr string) (net.Listener, error) {
 	}
 	fmt.Fprintf(a.streams.Err, "Nomad's tools can talk to this run:\n  export NOMAD_ADDR=http://%s NOMAD_TOKEN=%s\n", l.Addr(), token)
 	return l, nil
+}
+
+// portDir returns where the runs of this user share their claims on ports, in the
+// directory of their sockets. Without one they share none.
+func portDir(sockets string) string {
+	if sockets == "" {
+		return ""
+	}
+	return filepath.Join(sockets, "ports")
 }

@@ -73,7 +73,7 @@ Exit codes:
 		ValidArgsFunction: completeStop(a, &opts.connection),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && a.namesTask(cmd.Context(), opts.connection, args[0]) {
-				return runStopTask(cmd.Context(), a, args[0], opts)
+				return runStopTask(cmd.Context(), a, args[0], orderOptions{opts.connection, opts.mode})
 			}
 			return runStop(cmd.Context(), a, first(args), opts)
 		},

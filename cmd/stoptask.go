@@ -29,14 +29,14 @@ func (a *app) namesTask(ctx context.Context, c connection, name string) bool {
 }
 
 // runStopTask stops tasks, each alone.
-func runStopTask(ctx context.Context, a *app, target string, opts stopOptions) error {
+func runStopTask(ctx context.Context, a *app, target string, opts orderOptions) error {
 	for _, name := range []string{"kill", "purge", "detach", "no-shutdown-delay"} {
 		if opts.flags.Changed(name) {
 			return usageError("cannot use --%s: %q is a task, and the flag is for jobs", name, target)
 		}
 	}
 	may := func(t *client.Task) bool { return t.Name != "" && t.State.State != "dead" && !t.Halted() }
-	o, err := newOrderFor(ctx, a, []string{target}, orderOptions{opts.connection, opts.mode}, may, notStoppable)
+	o, err := newOrderFor(ctx, a, []string{target}, opts, may, notStoppable)
 	if err != nil {
 		return err
 	}

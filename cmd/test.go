@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -152,20 +153,10 @@ func runTest(ctx context.Context, a *app, args []string, opts testOptions) error
 		code = exitFailed
 	}
 	if len(runs) > 0 {
-		err = joinFirst(err, view.close(code))
+		err = cmp.Or(err, view.close(code))
 	}
 	a.nameStale(files)
-	return reports.tested(view, files, diagnostics, joinFirst(err, silent(code)))
-}
-
-// joinFirst returns the first error that is one.
-func joinFirst(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return reports.tested(view, files, diagnostics, cmp.Or(err, silent(code)))
 }
 
 // chosen returns the runs that are to be played.

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -40,5 +41,5 @@ func (r *reporter) tested(v *testView, files []*testFile, diagnostics jobspec.Di
 	}
 	title := fmt.Sprintf("%s: %d passed, %d failed", r.command, v.passed, v.failed)
 	r.summarize(func(room int) string { return report.CasesSummary(title, suites, room) })
-	return joinFirst(err, r.writeQuality(found), r.writeJUnit(suites))
+	return cmp.Or(err, r.writeQuality(found), r.writeJUnit(suites))
 }

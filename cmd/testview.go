@@ -198,17 +198,6 @@ func (v *testView) repeat(p plannedRun) string {
 	return strings.Join(append(words, shellWord(p.file.Path)), " ")
 }
 
-// shellWord quotes a word for a shell, if it must be.
-func shellWord(s string) string {
-	odd := func(r rune) bool {
-		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=,:@%+[]", r)
-	}
-	if s != "" && !strings.ContainsFunc(s, odd) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
 // testObject is what an object of type "test" says.
 type testObject struct {
 	File      string        `json:"file"`

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -144,7 +145,7 @@ func (t *tracing) here(ctx context.Context, name string) error {
 		if ctx.Err() != nil {
 			return err
 		}
-		return joinFirst(err, t.write(record.At(r.Dir, r.Job), time.Time{}))
+		return cmp.Or(err, t.write(record.At(r.Dir, r.Job), time.Time{}))
 	}
 	for e, err := range t.eventsOf(r.Run) {
 		if err != nil {
@@ -173,7 +174,7 @@ func (t *tracing) ofCluster(ctx context.Context, id string) error {
 		if ctx.Err() != nil {
 			return err
 		}
-		return joinFirst(err, t.write(nil, time.Time{}))
+		return cmp.Or(err, t.write(nil, time.Time{}))
 	}
 	past, err := run.Past(ctx)
 	if err != nil {

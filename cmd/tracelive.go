@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -26,7 +27,7 @@ func (t *tracing) follow(ctx context.Context, s source.Source, job string) error
 	}
 	err := follow(ctx, outside(s, screen, false))
 	if screen.still != nil && ctx.Err() == nil {
-		err = joinFirst(err, screen.still.Erase())
+		err = cmp.Or(err, screen.still.Erase())
 	}
 	return err
 }

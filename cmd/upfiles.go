@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/hashicorp/nomad/api"
@@ -78,7 +79,7 @@ func (a *app) takenPort(ctx context.Context, files []jobfile.File, dataDir strin
 // errors among them.
 func (o *upOptions) refuse(a *app, files []jobfile.File, diagnostics jobspec.Diagnostics) error {
 	refusal := a.refuse(files, diagnostics, o.mode)
-	return joinFirst(refusal, o.reports.found(files, diagnostics))
+	return cmp.Or(refusal, o.reports.found(files, diagnostics))
 }
 
 // neverRestart removes the restarts and the rescheduling from canonical jobs:

@@ -193,3 +193,6 @@ func (o *upOptions) checkCluster() error {
 	}
 	return nil
 }
+
+// repeats reports whether the job is to run several times.
+func (o *upOptions) repeats() bool { return o.repeat > 0 || o.untilFail }

@@ -238,12 +238,3 @@ func (w *watchedRun) update(files []jobfile.File, name string) {
 		say(valid + "no task is affected")
 	}
 }
-
-// shown returns a path as short as possible.
-func shown(path string) string {
-	dir, err := os.Getwd()
-	if err != nil {
-		return path
-	}
-	return relativeTo(dir, path)
-}

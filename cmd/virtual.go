@@ -14,12 +14,6 @@ import (
 	"taskrun/jobspec"
 )
 
-// virtualTime is what a run in virtual time has in place of the outside.
-type virtualTime struct {
-	signals <-chan os.Signal
-	seed    uint64
-}
-
 // rehearseVirtually rehearses jobs in virtual time. Whatever waits for the outside
 // stays there: signals, and a reader of the output that takes its time.
 func rehearseVirtually(ctx context.Context, a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upOptions, p verdict.Policy, dataDir string) error {
