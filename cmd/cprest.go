@@ -1,12 +1,10 @@
 package cmd
 
 import (
-	"archive/tar"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -14,55 +12,7 @@ import (
 	"strings"
 
 	"taskrun/cmd/client"
-	"taskrun/cmd/tarball"
 )
-
-// reader returns a function that writes what is at a path of a task to a tar stream: from
-// the task itself if it is running and has a tar, otherwise from its allocation.
-func (c *copying) reader(ctx context.Context, all []*client.Task, target, dir, base string) (func(io.Writer) error, error) {
-	task, failure := client.Pick(all, target)
-	if failure == nil {
-		c.task = task
-		return func(w io.Writer) error {
-			err := task.ReadTar(ctx, w, dir, base)
-			if errors.Is(err, client.ErrNoTool) {
-				if resting := c.readAtRest(ctx, w, path.Join(dir, base), base); resting == nil {
-					return nil
-				}
-			}
-			return err
-		}, nil
-	}
-	task, _, failure = c.app.taskAtRest(ctx, all, target, c.opts.connection, failure)
-	if task == nil {
-		return nil, targetError(asFailed(failure), all, exitFailed)
-	}
-	c.task = task
-	return func(w io.Writer) error { return c.readAtRest(ctx, w, path.Join(dir, base), base) }, nil
-}
-
-// readAtRest writes what is at a path to a tar stream, from the task's allocation.
-func (c *copying) readAtRest(ctx context.Context, w io.Writer, name, base string) error {
-	within, err := inAllocation(c.task.Name, name)
-	if err != nil {
-		return err
-	}
-	var from tarball.Source = c.task.Files(ctx)
-	if c.opts.cluster.Address == "" {
-		root, err := c.app.openAtRest(ctx, c.task, c.opts.dataDir)
-		if err != nil {
-			return err
-		}
-		defer root.Close()
-		from = tarball.Root{Root: root}
-	}
-	to := tar.NewWriter(w)
-	c.unsent, err = tarball.Pack(to, from, within, base)
-	if err != nil {
-		return err
-	}
-	return to.Close()
-}
 
 // inAllocation returns where a path of a task is in the directory of its allocation.
 func inAllocation(task, name string) (string, error) {

@@ -3,26 +3,12 @@ package cmd
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/ui"
-	"taskrun/engine/leaf/event"
 )
-
-type logsOptions struct {
-	connection
-	shown          shownTasks
-	follow         bool
-	tail           int
-	since          time.Time
-	timestamps     bool
-	all            bool
-	mode           ui.Mode
-	stdout, stderr bool
-}
 
 func newLogsCommand(a *app) *cobra.Command {
 	opts := logsOptions{mode: ui.Plain}
@@ -147,28 +133,4 @@ func logsOfRun(ctx context.Context, a *app, args []string, opts logsOptions) err
 	}
 	l := &logsSession{a: a, opts: opts, targets: args[1:], selected: selected, ofRun: r.Job}
 	return l.run(ctx, servers, all)
-}
-
-// checkTimes refuses to show times that a cluster does not keep.
-func (o *logsOptions) checkTimes() error {
-	switch {
-	case o.cluster.Address == "":
-		return nil
-	case !o.since.IsZero():
-		return usageError("cannot use --since in a cluster: Nomad does not keep the times of output").withHint("to show the last lines: --tail 100")
-	case o.timestamps && !o.follow:
-		return usageError("cannot use --timestamps in a cluster: Nomad does not keep the times of output").withHint("to show when lines arrive from now on: --follow --tail 0")
-	}
-	return nil
-}
-
-// streams are the outputs that are to be shown of each task.
-func (o *logsOptions) streams() []event.Stream {
-	switch {
-	case o.stderr && !o.stdout:
-		return []event.Stream{event.Stderr}
-	case o.stdout && !o.stderr:
-		return []event.Stream{event.Stdout}
-	}
-	return event.Streams
 }

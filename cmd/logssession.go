@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"time"
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/cluster"
@@ -16,6 +17,43 @@ import (
 	"taskrun/cmd/ui/view"
 	"taskrun/engine/leaf/event"
 )
+
+// logsOptions are the flags of logs.
+type logsOptions struct {
+	connection
+	shown          shownTasks
+	follow         bool
+	tail           int
+	since          time.Time
+	timestamps     bool
+	all            bool
+	mode           ui.Mode
+	stdout, stderr bool
+}
+
+// checkTimes refuses to show times that a cluster does not keep.
+func (o *logsOptions) checkTimes() error {
+	switch {
+	case o.cluster.Address == "":
+		return nil
+	case !o.since.IsZero():
+		return usageError("cannot use --since in a cluster: Nomad does not keep the times of output").withHint("to show the last lines: --tail 100")
+	case o.timestamps && !o.follow:
+		return usageError("cannot use --timestamps in a cluster: Nomad does not keep the times of output").withHint("to show when lines arrive from now on: --follow --tail 0")
+	}
+	return nil
+}
+
+// streams are the outputs that are to be shown of each task.
+func (o *logsOptions) streams() []event.Stream {
+	switch {
+	case o.stderr && !o.stdout:
+		return []event.Stream{event.Stderr}
+	case o.stdout && !o.stderr:
+		return []event.Stream{event.Stdout}
+	}
+	return event.Streams
+}
 
 // logsSession shows outputs of tasks.
 type logsSession struct {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -16,39 +15,6 @@ import (
 	"taskrun/cmd/jobtest/snapshot"
 	"taskrun/cmd/ui"
 )
-
-type testOptions struct {
-	jobOptions
-	filter   string
-	failFast bool
-	seed     seed
-	update   bool // snapshots
-	verbose  bool
-	format   diagnosticFormat
-	report   reportOptions
-	watched  *watched // learns which files were read; may be nil
-	init     string   // job file to write a test file for
-}
-
-// usualSeed is the seed of runs unless another one is given: a virtual run that
-// passes once always passes.
-const usualSeed = 1
-
-// seed is the value of --seed.
-type seed uint64
-
-func (s *seed) String() string { return strconv.FormatUint(uint64(*s), 10) }
-
-func (s *seed) Set(text string) error {
-	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		return fmt.Errorf("%q is not a number from 0 to %d", text, uint64(math.MaxUint64))
-	}
-	*s = seed(n)
-	return nil
-}
-
-func (s *seed) Type() string { return "number" }
 
 func newTestCommand(a *app) *cobra.Command {
 	opts := testOptions{format: formatPlain, seed: usualSeed}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"runtime"
 	"slices"
@@ -23,51 +22,12 @@ import (
 	"taskrun/cmd/jobtest/timeline"
 	"taskrun/cmd/jobtest/worker"
 	"taskrun/drivers/process/keeper"
-	"taskrun/engine/leaf/allocdir"
 	"taskrun/jobspec"
 )
 
 // workerGrace is how long workers may take to end after Ctrl-C: those with real tasks
 // stop them.
 const workerGrace = 30 * time.Second
-
-// testDirs are the folders of everything that the runs of a call write.
-type testDirs struct{ virtual, real string }
-
-// of returns the folder of a run.
-func (d testDirs) of(mode jobtest.Mode) string {
-	if mode == jobtest.Real {
-		return d.real
-	}
-	return d.virtual
-}
-
-// makeTestDirs makes the folders. That of virtual runs, in which no program is
-// executed, is in memory where there is room.
-func makeTestDirs(a *app) (dirs testDirs, remove func(), err error) {
-	remove = func() {
-		for _, dir := range []string{dirs.virtual, dirs.real} {
-			if err := allocdir.Remove(dir); dir != "" && err != nil {
-				a.report("", fmt.Sprintf("cannot remove the folder of the job tests: %v", err))
-			}
-		}
-	}
-	const pattern = "taskrun-test-"
-	if a.streams.Env("TMPDIR") == "" {
-		dirs.virtual = makeInMemory(pattern)
-	}
-	if dirs.virtual == "" {
-		dirs.virtual, err = os.MkdirTemp("", pattern)
-	}
-	if err == nil {
-		dirs.real, err = os.MkdirTemp("", pattern)
-	}
-	if err != nil {
-		remove()
-		return dirs, nil, fmt.Errorf("cannot make a folder for job tests: %w", err)
-	}
-	return dirs, remove, nil
-}
 
 // playTests plays runs in workers.
 func playTests(ctx context.Context, a *app, v *testView, dirs testDirs) error {

@@ -239,3 +239,17 @@ func (t *tracing) picture(width int) waterfall.Options {
 		Width: width, Style: t.streams.OutStyle(t.color), ASCII: !t.streams.UTF8(), Zone: time.Local,
 	}
 }
+
+// follow takes in the events of a job until its run ends. On a terminal it draws them
+// meanwhile, and removes the picture at the end of the run.
+func (t *tracing) follow(ctx context.Context, s source.Source, job string) error {
+	screen := &traceScreen{say: t.say, builder: t.builder, picture: t.picture, job: job, broken: make(chan error, 1)}
+	if t.opts.format == traceText && t.opts.to == "" && t.streams.OutTerm && t.streams.Cursor() {
+		screen.still = t.streams.Still()
+	}
+	err := follow(ctx, outside(s, screen, false))
+	if screen.still != nil && ctx.Err() == nil {
+		err = cmp.Or(err, screen.still.Erase())
+	}
+	return err
+}

@@ -1,12 +1,11 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
 	"time"
 
+	"taskrun/cmd/report/trace"
 	"taskrun/cmd/report/waterfall"
-	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
 	"taskrun/engine/leaf/event"
 )
@@ -18,26 +17,14 @@ const (
 	mostFrame = time.Second
 )
 
-// follow takes in the events of a job until its run ends. On a terminal it draws them
-// meanwhile, and removes the picture at the end of the run.
-func (t *tracing) follow(ctx context.Context, s source.Source, job string) error {
-	screen := &traceScreen{tracing: t, job: job, broken: make(chan error, 1)}
-	if t.opts.format == traceText && t.opts.to == "" && t.streams.OutTerm && t.streams.Cursor() {
-		screen.still = t.streams.Still()
-	}
-	err := follow(ctx, outside(s, screen, false))
-	if screen.still != nil && ctx.Err() == nil {
-		err = cmp.Or(err, screen.still.Erase())
-	}
-	return err
-}
-
 // traceScreen shows a run that goes on as a picture.
 type traceScreen struct {
-	*tracing
-	job    string
-	still  *ui.Still // nil: there is no terminal
-	broken chan error
+	say     func(format string, args ...any)
+	builder *trace.Builder
+	picture func(width int) waterfall.Options
+	job     string
+	still   *ui.Still // nil: there is no terminal
+	broken  chan error
 }
 
 // Run takes in events until they end.

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -17,26 +19,11 @@ import (
 	"taskrun/cmd/verdict"
 	"taskrun/cmd/verify"
 	"taskrun/drivers/process/keeper"
+	"taskrun/engine/health"
 	"taskrun/engine/leaf/allocdir"
 	"taskrun/engine/leaf/runtimedir"
 	"taskrun/jobspec"
-	"taskrun/jobspec/stub"
 )
-
-// verification is one call of verify.
-type verification struct {
-	a      *app
-	opts   verifyOptions
-	remote bool
-
-	files   []jobfile.File
-	job     *api.Job
-	stubs   *stub.Set
-	policy  verdict.Policy
-	hide    verify.Hider
-	scratch string
-	watch   *keeper.Watch
-}
 
 // run runs the job on both sides, and shows the differences.
 func (v *verification) run(ctx context.Context, args []string) (err error) {
@@ -210,4 +197,40 @@ func union(a, b []string) []string {
 	all := slices.Concat(a, b)
 	slices.Sort(all)
 	return slices.Compact(all)
+}
+
+// policy returns when a job is stopped, on both sides.
+func (o *verifyOptions) policy(files []jobfile.File, job *api.Job) (verdict.Policy, error) {
+	up := upOptions{until: o.until, timeout: o.timeout}
+	if up.until == (verdict.Until{}) && *job.Type != api.JobTypeBatch && *job.Type != api.JobTypeSysbatch {
+		up.until = naturalUntil(job)
+	}
+	return up.policy(files)
+}
+
+// naturalUntil returns when a job that does not end has shown what it does.
+func naturalUntil(job *api.Job) verdict.Until {
+	for _, g := range job.TaskGroups {
+		if u := g.Update; u != nil && cmp.Or(deref(u.Canary), 0) > 0 && !deref(u.AutoPromote) {
+			return verdict.Until{Running: serviceTime}
+		}
+	}
+	if *job.Type != api.JobTypeService || health.NewDeployment(job, time.Time{}) == nil || health.ByHand(job) != "" {
+		return verdict.Until{Running: serviceTime}
+	}
+	return verdict.Until{Healthy: true}
+}
+
+// serviceTime is how long the tasks of a service run without a deployment.
+const serviceTime = 10 * time.Second
+
+// withoutNomad returns an environment without the variables of Nomad, which an agent
+// or a task would take for its own.
+func withoutNomad(environ []string) (rest []string) {
+	for _, v := range environ {
+		if !strings.HasPrefix(v, "NOMAD_") {
+			rest = append(rest, v)
+		}
+	}
+	return rest
 }

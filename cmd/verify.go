@@ -1,32 +1,15 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"os/exec"
-	"strings"
 	"time"
 
-	"github.com/hashicorp/nomad/api"
 	"github.com/spf13/cobra"
 
-	"taskrun/cmd/jobfile"
 	"taskrun/cmd/ui"
-	"taskrun/cmd/verdict"
-	"taskrun/engine/health"
 )
-
-// verifyOptions are the flags of verify.
-type verifyOptions struct {
-	jobOptions
-	machineOptions
-	at      connection
-	mode    ui.Mode
-	nomad   string
-	timeout time.Duration
-	until   verdict.Until
-}
 
 // verifyTime is how long a job of verify may run, unless --timeout is given.
 const verifyTime = 5 * time.Minute
@@ -120,47 +103,4 @@ func findNomad(name string) (string, error) {
 	}
 	return "", usageError("cannot find Nomad as %q: %w", name, reason).
 		withHint("install it (https://developer.hashicorp.com/nomad/install), name it with --nomad, or use a running agent with --address")
-}
-
-// policy returns when a job is stopped, on both sides.
-func (o *verifyOptions) policy(files []jobfile.File, job *api.Job) (verdict.Policy, error) {
-	up := upOptions{until: o.until, timeout: o.timeout}
-	if up.until == (verdict.Until{}) && *job.Type != api.JobTypeBatch && *job.Type != api.JobTypeSysbatch {
-		up.until = naturalUntil(job)
-	}
-	return up.policy(files)
-}
-
-// naturalUntil returns when a job that does not end has shown what it does.
-func naturalUntil(job *api.Job) verdict.Until {
-	for _, g := range job.TaskGroups {
-		if u := g.Update; u != nil && cmp.Or(deref(u.Canary), 0) > 0 && !deref(u.AutoPromote) {
-			return verdict.Until{Running: serviceTime}
-		}
-	}
-	if *job.Type != api.JobTypeService || health.NewDeployment(job, time.Time{}) == nil || health.ByHand(job) != "" {
-		return verdict.Until{Running: serviceTime}
-	}
-	return verdict.Until{Healthy: true}
-}
-
-// serviceTime is how long the tasks of a service run without a deployment.
-const serviceTime = 10 * time.Second
-
-func deref[T any](p *T) (v T) {
-	if p != nil {
-		v = *p
-	}
-	return v
-}
-
-// withoutNomad returns an environment without the variables of Nomad, which an agent
-// or a task would take for its own.
-func withoutNomad(environ []string) (rest []string) {
-	for _, v := range environ {
-		if !strings.HasPrefix(v, "NOMAD_") {
-			rest = append(rest, v)
-		}
-	}
-	return rest
 }

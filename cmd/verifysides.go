@@ -11,12 +11,40 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/jobfile"
+	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/view"
 	"taskrun/cmd/verdict"
 	"taskrun/cmd/verify"
+	"taskrun/drivers/process/keeper"
 	"taskrun/engine/leaf/allocdir"
 	"taskrun/jobspec/stub"
 )
+
+// verifyOptions are the flags of verify.
+type verifyOptions struct {
+	jobOptions
+	machineOptions
+	at      connection
+	mode    ui.Mode
+	nomad   string
+	timeout time.Duration
+	until   verdict.Until
+}
+
+// verification is one call of verify.
+type verification struct {
+	a      *app
+	opts   verifyOptions
+	remote bool
+
+	files   []jobfile.File
+	job     *api.Job
+	stubs   *stub.Set
+	policy  verdict.Policy
+	hide    verify.Hider
+	scratch string
+	watch   *keeper.Watch
+}
 
 // onTaskrun runs the job with an engine of this process.
 func (v *verification) onTaskrun(ctx context.Context) (*verify.Played, error) {
@@ -187,3 +215,10 @@ type quietScreen struct{ notices }
 
 // End shows nothing.
 func (quietScreen) End(view.Result) {}
+
+func deref[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}
