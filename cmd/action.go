@@ -11,6 +11,7 @@ import (
 	"taskrun/cmd/client"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
+	"taskrun/cmd/verdict"
 )
 
 func newActionCommand(a *app) *cobra.Command {
@@ -76,7 +77,7 @@ func runAction(ctx context.Context, a *app, target, name string, opts execOption
 		return err
 	}
 	if !slices.ContainsFunc(known, func(k client.Action) bool { return k.Name == name }) {
-		unknown := &exitError{code: exitInternal, err: fmt.Errorf("task %q has no action %q", task.Name, name)}
+		unknown := &exitError{code: verdict.Internal, err: fmt.Errorf("task %q has no action %q", task.Name, name)}
 		if len(known) == 0 {
 			return unknown.withHint("see: taskrun action")
 		}
@@ -104,7 +105,7 @@ func listActions(ctx context.Context, a *app, target string, opts execOptions, m
 			continue
 		}
 		if tasks, err = client.Find(tasks, target); err != nil {
-			return opts.targetError(err, all, exitFailed)
+			return opts.targetError(err, all, verdict.Failed)
 		}
 	}
 	tasks = slices.DeleteFunc(slices.Clone(tasks), (*client.Task).Replaced)

@@ -12,6 +12,7 @@ import (
 
 	"taskrun/cmd/agent/settings"
 	"taskrun/cmd/config"
+	"taskrun/cmd/verdict"
 	"taskrun/jobspec"
 	"taskrun/jobspec/report"
 )
@@ -44,7 +45,7 @@ func (a *app) agentSettings(opts agentOptions, tell bool) (settings.Settings, er
 		a.printSettings(files, diagnostics)
 	}
 	if diagnostics.HasErrors() {
-		return set, silent(exitUsage)
+		return set, silent(verdict.Usage)
 	}
 	for _, p := range set.Plugins {
 		plugins, err := config.Decode(p.File, p.Blocks(), schemas)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"taskrun/cmd/ui"
+	"taskrun/cmd/verdict"
 	"taskrun/drivers"
 )
 
@@ -55,7 +56,7 @@ func TestWrongCalls(t *testing.T) {
 			if got := errs.String(); !strings.Contains(got, want) || !strings.HasPrefix(got, "taskrun: ") || strings.Contains(got, "strconv") {
 				t.Errorf("it says %q, want %q", got, want)
 			}
-			if code != exitUsage {
+			if code != verdict.Usage {
 				t.Errorf("exit code %d", code)
 			}
 		})
@@ -65,7 +66,7 @@ func TestWrongCalls(t *testing.T) {
 // TestCleanAsksBeforeItRemovesVolumes removes volumes only after a yes.
 func TestCleanAsksBeforeItRemovesVolumes(t *testing.T) {
 	t.Parallel()
-	for answer, want := range map[string]int{"yes\n": exitOK, "Y\n": exitOK, "no\n": exitFailed, "\n": exitFailed, "": exitFailed} {
+	for answer, want := range map[string]int{"yes\n": verdict.OK, "Y\n": verdict.OK, "no\n": verdict.Failed, "\n": verdict.Failed, "": verdict.Failed} {
 		streams, _, errs := ui.Test()
 		streams.In, streams.InTerm, streams.ErrTerm = strings.NewReader(answer), true, true
 		dir := t.TempDir()

@@ -136,7 +136,7 @@ func (r *clusterRun) toTheEnd(ctx context.Context, loop *source.Loop, v *verdict
 		return silent(cmp.Or(v.Left(), v.Code()))
 	case lost != nil:
 		hint := strings.TrimPrefix(client.Remedy(lost)+"\n"+r.goesOn(), "\n")
-		return (&exitError{code: exitInternal, err: lost}).withHint("%s", hint)
+		return (&exitError{code: verdict.Internal, err: lost}).withHint("%s", hint)
 	}
 	if err := r.unplaced(v); err != nil {
 		return err
@@ -171,7 +171,7 @@ func (r *clusterRun) waitReady(ctx context.Context, past []event.Event, opts upO
 	ctx, stop := r.a.stoppable(ctx)
 	defer stop()
 	if opts.timeout > 0 {
-		overdue := &exitError{code: exitTimeout, err: fmt.Errorf("the timeout of %v has passed", opts.timeout)}
+		overdue := &exitError{code: verdict.Timeout, err: fmt.Errorf("the timeout of %v has passed", opts.timeout)}
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, opts.timeout, overdue)
 		defer cancel()
@@ -197,7 +197,7 @@ func (r *clusterRun) waitReady(ctx context.Context, past []event.Event, opts upO
 		r.farewell(opts.mode)
 		return stopped(ctx, err)
 	case err != nil:
-		return (&exitError{code: exitInternal, err: err}).withHint("%s", r.goesOn())
+		return (&exitError{code: verdict.Internal, err: err}).withHint("%s", r.goesOn())
 	case ready.Failed(): // everything has ended
 		return failed("the run has failed")
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/verdict"
 	"taskrun/engine/leaf/event"
 )
 
@@ -254,7 +255,7 @@ func (a *app) runningJobs(ctx context.Context, c connection) ([]client.Job, erro
 		return nil, err
 	}
 	if len(servers) == 0 {
-		return nil, noRun(exitFailed, c.dataDir)
+		return nil, noRun(verdict.Failed, c.dataDir)
 	}
 	return a.jobs(ctx, servers)
 }
@@ -294,7 +295,7 @@ func oneJob(jobs []client.Job, name string, wanted func(*client.Job) bool) (*cli
 	case len(found) > 1:
 		return nil, failed("job %q runs %d times: %v and %v", name, len(found), found[0].Server, found[1].Server)
 	case len(jobs) == 0:
-		return nil, noRun(exitFailed, "")
+		return nil, noRun(verdict.Failed, "")
 	}
 	return nil, failed("no job is called %q", name).withHint("jobs are: %s", strings.Join(names, ", "))
 }

@@ -15,6 +15,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/tarball"
+	"taskrun/cmd/verdict"
 )
 
 // copying is a copy to or from a task.
@@ -77,7 +78,7 @@ func (c *copying) upload(ctx context.Context, all []*client.Task, from, target, 
 		if resting, _, failure := c.app.taskAtRest(ctx, all, target, c.opts.connection, err); resting != nil {
 			return failed("%w", failure).withHint("only a running task can receive files")
 		}
-		return targetError(asFailed(err), all, exitFailed)
+		return targetError(asFailed(err), all, verdict.Failed)
 	}
 	c.task = task
 	if err := c.put(ctx, from, name); err != nil {
@@ -188,7 +189,7 @@ func (c *copying) reader(ctx context.Context, all []*client.Task, target, dir, b
 	}
 	task, _, failure = c.app.taskAtRest(ctx, all, target, c.opts.connection, failure)
 	if task == nil {
-		return nil, targetError(asFailed(failure), all, exitFailed)
+		return nil, targetError(asFailed(failure), all, verdict.Failed)
 	}
 	c.task = task
 	return func(w io.Writer) error { return c.readAtRest(ctx, w, path.Join(dir, base), base) }, nil

@@ -232,7 +232,7 @@ func waitReady(ctx context.Context, a *app, d *source.Directory, opts upOptions)
 // endedEarly returns the error of a run that ended before it was ready, or nil
 // if it ended successfully.
 func endedEarly(d *source.Directory, summary *view.Summary) error {
-	if summary.ExitCode == exitOK {
+	if summary.ExitCode == verdict.OK {
 		return nil
 	}
 	job := d.IDs[0]

@@ -11,6 +11,7 @@ import (
 	"taskrun/cmd/jobfile"
 	reports "taskrun/cmd/report"
 	"taskrun/cmd/ui"
+	"taskrun/cmd/verdict"
 	"taskrun/jobspec"
 	"taskrun/jobspec/report"
 )
@@ -163,7 +164,7 @@ func (a *app) refuse(files []jobfile.File, diagnostics jobspec.Diagnostics, mode
 	if err := a.showDiagnostics(diagnosticFormat(mode), files, diagnostics); err != nil {
 		return err
 	}
-	return silent(exitUsage)
+	return silent(verdict.Usage)
 }
 
 // shown returns a path as short as possible.

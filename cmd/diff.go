@@ -18,6 +18,7 @@ import (
 	"taskrun/cmd/report/recording"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
+	"taskrun/cmd/verdict"
 )
 
 type diffOptions struct {
@@ -90,7 +91,7 @@ func runDiff(ctx context.Context, a *app, args []string, opts diffOptions) error
 		return err
 	}
 	if c.Different() > 0 {
-		return silent(exitFailed)
+		return silent(verdict.Failed)
 	}
 	return nil
 }
@@ -129,7 +130,7 @@ func (a *app) lastTwo(ctx context.Context, job, dataDir string) ([]string, error
 
 // unreadable returns the error of a run that cannot be compared.
 func unreadable(err error) error {
-	e := &exitError{code: exitUsage, err: err}
+	e := &exitError{code: verdict.Usage, err: err}
 	if known, ok := err.(*exitError); ok { //nolint:errorlint // one that is wrapped has no hint for this command
 		e.hint = known.hint
 	}

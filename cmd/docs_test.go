@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"taskrun/cmd/ui"
+	"taskrun/cmd/verdict"
 )
 
 // visibleCommands returns a command and all commands below it that help shows.
@@ -43,7 +44,7 @@ func ran(t *testing.T, args ...string) string {
 		return map[string]string{"XDG_RUNTIME_DIR": dir, "HOME": dir}[name]
 	}
 	a := &app{streams: streams, color: ui.ColorAuto}
-	if code := a.run(t.Context(), args); code != exitOK {
+	if code := a.run(t.Context(), args); code != verdict.OK {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
 	return out.String()

@@ -16,6 +16,7 @@ import (
 	"taskrun/cmd/client"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
+	"taskrun/cmd/verdict"
 	"taskrun/drivers/process"
 	kept "taskrun/hooks/environment"
 )
@@ -80,7 +81,7 @@ func runEnv(ctx context.Context, a *app, target string, opts envOptions) error {
 	t, failure := client.Pick(all, target)
 	if failure != nil {
 		if t, labels, failure = a.taskAtRest(ctx, all, target, opts.connection, failure); t == nil {
-			return targetError(asFailed(failure), all, exitFailed)
+			return targetError(asFailed(failure), all, verdict.Failed)
 		}
 	}
 	e := answer.Env{Origin: originOf(t), Label: labels[t]}

@@ -14,6 +14,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/ui"
+	"taskrun/cmd/verdict"
 )
 
 type execOptions struct {
@@ -138,7 +139,7 @@ func pickTask(ctx context.Context, a *app, target string, opts execOptions) (*cl
 		return nil, err
 	}
 	if len(servers) == 0 {
-		return nil, noRun(exitInternal, opts.dataDir)
+		return nil, noRun(verdict.Internal, opts.dataDir)
 	}
 	// Each step narrows what TARGET may match.
 	found := opts.indexed(tasks)
@@ -147,13 +148,13 @@ func pickTask(ctx context.Context, a *app, target string, opts execOptions) (*cl
 	}
 	if opts.task != "" {
 		if found, err = client.Find(found, target); err != nil {
-			return nil, opts.targetError(err, tasks, exitInternal)
+			return nil, opts.targetError(err, tasks, verdict.Internal)
 		}
 		target = opts.task
 	}
 	task, err := client.Pick(found, target)
 	if err != nil {
-		return nil, opts.targetError(err, tasks, exitInternal)
+		return nil, opts.targetError(err, tasks, verdict.Internal)
 	}
 	return task, nil
 }
@@ -237,11 +238,11 @@ func (s *execSession) result(code int, err error) error {
 		return silent(sig.code)
 	case errors.Is(err, errLeft):
 		fmt.Fprintln(s.a.streams.Err, "disconnected")
-		return silent(exitInterrupt)
+		return silent(verdict.Interrupt)
 	case errors.Is(err, syscall.EPIPE):
 		return err
 	}
-	return &exitError{code: exitInternal, err: err}
+	return &exitError{code: verdict.Internal, err: err}
 }
 
 // sessionReader reads the user's input.

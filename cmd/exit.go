@@ -10,20 +10,6 @@ import (
 	"taskrun/cmd/verdict"
 )
 
-// Exit codes of every command.
-const (
-	exitOK        = verdict.OK
-	exitFailed    = verdict.Failed
-	exitUsage     = verdict.Usage
-	exitRunning   = verdict.Running
-	exitTimeout   = verdict.Timeout
-	exitInternal  = verdict.Internal
-	exitHangup    = verdict.Hangup
-	exitInterrupt = verdict.Interrupt
-	exitPipe      = verdict.Pipe
-	exitTerminate = verdict.Terminate
-)
-
 // exitError is an error with an exit code.
 type exitError struct {
 	code int
@@ -48,23 +34,23 @@ func (e *exitError) withHint(format string, args ...any) *exitError {
 
 // usageError returns the error for a wrong call.
 func usageError(format string, args ...any) *exitError {
-	return &exitError{code: exitUsage, err: fmt.Errorf(format, args...)}
+	return &exitError{code: verdict.Usage, err: fmt.Errorf(format, args...)}
 }
 
 // running returns the error of a command that would start what runs already.
 func running(format string, args ...any) *exitError {
-	return &exitError{code: exitRunning, err: fmt.Errorf(format, args...)}
+	return &exitError{code: verdict.Running, err: fmt.Errorf(format, args...)}
 }
 
 // failed returns the error of a command that was called correctly but did not
 // succeed.
 func failed(format string, args ...any) *exitError {
-	return &exitError{code: exitFailed, err: fmt.Errorf(format, args...)}
+	return &exitError{code: verdict.Failed, err: fmt.Errorf(format, args...)}
 }
 
 // silent returns an error that sets the exit code and prints nothing.
 func silent(code int) error {
-	if code == exitOK {
+	if code == verdict.OK {
 		return nil
 	}
 	return &exitError{code: code}
@@ -76,15 +62,15 @@ func exitCode(err error) int {
 	exit, ok := errors.AsType[*exitError](err)
 	switch {
 	case err == nil:
-		return exitOK
+		return verdict.OK
 	case ok:
 		return exit.code
 	case errors.Is(err, syscall.EPIPE):
-		return exitPipe
+		return verdict.Pipe
 	case errors.Is(err, context.Canceled):
-		return exitInterrupt
+		return verdict.Interrupt
 	}
-	return exitInternal
+	return verdict.Internal
 }
 
 // signalError is the signal that ends a command.

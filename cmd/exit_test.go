@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"taskrun/cmd/ui"
+	"taskrun/cmd/verdict"
 	"taskrun/engine/leaf/allocdir"
 )
 
@@ -22,8 +23,8 @@ func TestExitCodeOfErrors(t *testing.T) {
 		stdout string // with --output json, without the time
 	}{
 		{"none", nil, 0, "", ""},
-		{"told already", silent(exitFailed), 1, "", ""},
-		{"nothing to tell", silent(exitOK), 0, "", ""},
+		{"told already", silent(verdict.Failed), 1, "", ""},
+		{"nothing to tell", silent(verdict.OK), 0, "", ""},
 		{
 			"wrong call", usageError("cannot do %q", "that").withHint("do this"), 2,
 			"taskrun: cannot do \"that\"\ndo this\n",

@@ -11,6 +11,7 @@ import (
 	"taskrun/cmd/client"
 	"taskrun/cmd/record"
 	"taskrun/cmd/source"
+	"taskrun/cmd/verdict"
 	"taskrun/engine/leaf/event"
 )
 
@@ -44,7 +45,7 @@ func (a *app) findRun(ctx context.Context, job, dataDir string) (*source.Directo
 	}
 	switch {
 	case len(runs) == 0:
-		return nil, noRun(exitFailed, dataDir)
+		return nil, noRun(verdict.Failed, dataDir)
 	case len(found) == 0:
 		return nil, failed("job %q is not running %s", job, placeOf(dataDir)).withHint("%s", running)
 	case len(found) > 1 && job == "":
@@ -98,7 +99,7 @@ func (a *app) allRuns(ctx context.Context, dataDir, job string) ([]*record.Run, 
 	live, err := a.liveRuns(ctx, dataDir)
 	runs, failure := record.List(dataDir, job, live)
 	if err = errors.Join(err, failure); errors.Is(err, fs.ErrPermission) {
-		err = (&exitError{code: exitInternal, err: err}).withHint("it belongs to another user: choose another data directory with --data-dir")
+		err = (&exitError{code: verdict.Internal, err: err}).withHint("it belongs to another user: choose another data directory with --data-dir")
 	}
 	return runs, err
 }

@@ -15,6 +15,7 @@ import (
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/textfile"
 	"taskrun/cmd/ui"
+	"taskrun/cmd/verdict"
 	"taskrun/jobspec"
 	"taskrun/jobspec/visible"
 )
@@ -60,9 +61,9 @@ func runFmt(ctx context.Context, a *app, args []string, opts fmtOptions) error {
 	case f.err != nil:
 		return f.err
 	case f.diagnostics.HasErrors():
-		return silent(exitUsage)
+		return silent(verdict.Usage)
 	case opts.check && f.changes:
-		return silent(exitFailed)
+		return silent(verdict.Failed)
 	}
 	return nil
 }

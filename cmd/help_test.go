@@ -13,6 +13,7 @@ import (
 
 	"taskrun/cmd/help"
 	"taskrun/cmd/ui"
+	"taskrun/cmd/verdict"
 )
 
 // TestTopicExamples runs the examples in each topic and compares the output,
@@ -180,7 +181,7 @@ func TestPager(t *testing.T) {
 			streams: streams, color: ui.ColorAuto, environ: os.Environ(),
 			signals: func() (<-chan os.Signal, func()) { return nil, func() {} },
 		}
-		if code := a.run(t.Context(), []string{"help", "ports"}); code != exitOK || !strings.HasPrefix(out.String(), want) {
+		if code := a.run(t.Context(), []string{"help", "ports"}); code != verdict.OK || !strings.HasPrefix(out.String(), want) {
 			t.Errorf("%s: exit code %d and\n%s", pager, code, out)
 		}
 	}

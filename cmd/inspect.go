@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"taskrun/cmd/verdict"
 	"taskrun/jobspec"
 )
 
@@ -46,7 +47,7 @@ func runInspect(ctx context.Context, a *app, args []string, opts inspectOptions)
 	}
 	a.printDiagnostics(files, diagnostics)
 	if diagnostics.HasErrors() {
-		return silent(exitUsage)
+		return silent(verdict.Usage)
 	}
 	if opts.canonical {
 		job.Canonicalize()

@@ -8,6 +8,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/ui"
+	"taskrun/cmd/verdict"
 )
 
 func newLogsCommand(a *app) *cobra.Command {
@@ -98,11 +99,11 @@ func runLogs(ctx context.Context, a *app, targets []string, opts logsOptions) er
 		case len(servers) == 0 && len(targets) > 0:
 			return failed("no task and no run that is kept matches %q", targets[0]).withHint("see: taskrun runs")
 		case len(servers) == 0:
-			return noRun(exitFailed, opts.dataDir)
+			return noRun(verdict.Failed, opts.dataDir)
 		}
 	}
 	if err != nil {
-		return targetError(err, all, exitFailed)
+		return targetError(err, all, verdict.Failed)
 	}
 	if !live {
 		servers = nil
@@ -125,7 +126,7 @@ func logsOfRun(ctx context.Context, a *app, args []string, opts logsOptions) err
 	}
 	selected, err := client.Select(all, args[1:])
 	if err != nil {
-		return targetError(err, all, exitFailed)
+		return targetError(err, all, verdict.Failed)
 	}
 	var servers []*client.Server
 	if r.Engine != nil {

@@ -15,6 +15,7 @@ import (
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/view"
+	"taskrun/cmd/verdict"
 	"taskrun/engine/leaf/event"
 )
 
@@ -76,7 +77,7 @@ func (l *logsSession) run(ctx context.Context, servers []*client.Server, all []*
 		return err
 	}
 	if len(tasks) == 0 && l.opts.job != "" {
-		return targetError(&client.UnknownError{Target: l.opts.job}, all, exitFailed)
+		return targetError(&client.UnknownError{Target: l.opts.job}, all, verdict.Failed)
 	}
 	format := ui.TimeNone
 	if l.opts.timestamps {
@@ -110,7 +111,7 @@ func (l *logsSession) checkShown(all []*client.Task) error {
 			k.add(t.Job(), t.Alloc.TaskGroup, t.Index, t.Name)
 		}
 	}
-	return k.check(&l.opts.shown, exitFailed)
+	return k.check(&l.opts.shown, verdict.Failed)
 }
 
 func (l *logsSession) labels(all, tasks []*client.Task) []view.Label {

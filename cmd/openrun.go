@@ -15,6 +15,7 @@ import (
 
 	"taskrun/cmd/record"
 	"taskrun/cmd/source"
+	"taskrun/cmd/verdict"
 	"taskrun/engine/leaf/event"
 )
 
@@ -59,7 +60,7 @@ func (a *app) openRun(ctx context.Context, name, dataDir string) (*openedRun, er
 // openKept opens the run that an argument names if it is not that of a running job.
 // Missing is the error of findRun.
 func (a *app) openKept(ctx context.Context, name, dataDir string, missing error) (*openedRun, error) {
-	if code := exitCode(missing); code == exitUsage || code == exitInternal { // several runs match, or engines do not answer
+	if code := exitCode(missing); code == verdict.Usage || code == verdict.Internal { // several runs match, or engines do not answer
 		return nil, missing
 	}
 	all, listing := a.allRuns(ctx, dataDir, "")
@@ -132,7 +133,7 @@ func (a *app) namesRun(ctx context.Context, name, dataDir string) bool {
 	if _, statErr := os.Stat(name); err != nil && statErr == nil {
 		return true
 	}
-	return err == nil && event.JobName(r.Job) != name || exitCode(err) == exitUsage
+	return err == nil && event.JobName(r.Job) != name || exitCode(err) == verdict.Usage
 }
 
 // isPath reports whether an argument can only be the name of a file.

@@ -9,6 +9,7 @@ import (
 	"taskrun/cmd/client"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
+	"taskrun/cmd/verdict"
 )
 
 // orderOptions are the options of commands that act on tasks or measure them.
@@ -60,13 +61,13 @@ func newOrderFor(ctx context.Context, a *app, targets []string, opts orderOption
 		return nil, err
 	}
 	if len(servers) == 0 {
-		return nil, noRun(exitFailed, opts.dataDir)
+		return nil, noRun(verdict.Failed, opts.dataDir)
 	}
 	o := &taskOrder{a: a, mode: opts.mode, labels: client.Labels(all)}
 	for _, target := range targets {
 		found, err := client.Find(all, target)
 		if err != nil {
-			return nil, targetError(err, all, exitFailed)
+			return nil, targetError(err, all, verdict.Failed)
 		}
 		wanted := slices.DeleteFunc(slices.Clone(found), func(t *client.Task) bool { return !applies(t) })
 		if len(wanted) == 0 {

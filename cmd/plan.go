@@ -15,6 +15,7 @@ import (
 	"taskrun/cmd/preflight"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
+	"taskrun/cmd/verdict"
 	"taskrun/engine/leaf/event"
 )
 
@@ -104,7 +105,7 @@ func runPlan(ctx context.Context, a *app, args []string, opts planOptions) error
 		return err
 	}
 	if moves(plan.Annotations) {
-		return silent(exitFailed)
+		return silent(verdict.Failed)
 	}
 	return nil
 }
@@ -129,7 +130,7 @@ func serverFor(ctx context.Context, a *app, f jobfile.File, opts planOptions, re
 	case err != nil && exists(running, f.Job):
 		return nil, err // several runs match
 	case err != nil:
-		return nil, (&exitError{code: exitInternal, err: fmt.Errorf("job %q is not running %s", name, placeOf(opts.dataDir))}).
+		return nil, (&exitError{code: verdict.Internal, err: fmt.Errorf("job %q is not running %s", name, placeOf(opts.dataDir))}).
 			withHint("start it with: taskrun up %s", f.Name)
 	}
 	s, _ := job.Server.Of(job.Key())

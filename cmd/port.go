@@ -12,6 +12,7 @@ import (
 	"taskrun/cmd/client"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
+	"taskrun/cmd/verdict"
 	"taskrun/jobspec/diagnostic"
 )
 
@@ -79,7 +80,7 @@ func findPorts(ctx context.Context, a *app, target, label string, c connection) 
 	labels, tasks := client.Labels(all), all
 	if target != "" {
 		if tasks, err = client.Find(all, target); err != nil {
-			return nil, nil, targetError(err, all, exitFailed)
+			return nil, nil, targetError(err, all, verdict.Failed)
 		}
 	}
 	running := slices.DeleteFunc(slices.Clone(tasks), func(t *client.Task) bool { return !t.Running() })

@@ -14,6 +14,7 @@ import (
 	"taskrun/cmd/record"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
+	"taskrun/cmd/verdict"
 	"taskrun/engine/httpapi"
 	"taskrun/engine/leaf/event"
 )
@@ -89,7 +90,7 @@ func runPs(ctx context.Context, a *app, targets []string, opts psOptions) error 
 		}
 	}
 	if err != nil {
-		return targetError(err, all, exitFailed)
+		return targetError(err, all, verdict.Failed)
 	}
 	tasks := selected.Of(all)
 	if !opts.all {

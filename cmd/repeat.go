@@ -15,6 +15,7 @@ import (
 	"taskrun/cmd/report/compare"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
+	"taskrun/cmd/verdict"
 	"taskrun/drivers/process/keeper"
 	"taskrun/jobspec/visible"
 )
@@ -121,7 +122,7 @@ func (s *series) play(ctx context.Context) error {
 		s.tally.Add(run)
 		s.show(run)
 		last = run
-		if run.Stopped || ctx.Err() != nil || s.opts.untilFail && run.Failed() || run.ExitCode == exitUsage || run.ExitCode == exitInternal {
+		if run.Stopped || ctx.Err() != nil || s.opts.untilFail && run.Failed() || run.ExitCode == verdict.Usage || run.ExitCode == verdict.Internal {
 			break
 		}
 	}

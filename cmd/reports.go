@@ -18,6 +18,7 @@ import (
 	"taskrun/cmd/textfile"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/view"
+	"taskrun/cmd/verdict"
 	"taskrun/engine/fold"
 	"taskrun/jobspec"
 )
@@ -149,7 +150,7 @@ func (r *reporter) found(files []jobfile.File, diagnostics jobspec.Diagnostics) 
 		return nil
 	}
 	r.closeSection() // a cluster refuses later than this machine
-	facts := r.facts(view.Result{ExitCode: exitUsage})
+	facts := r.facts(view.Result{ExitCode: verdict.Usage})
 	text := func(d jobspec.Diagnostic) string { return asText(d, files) }
 	r.summarize(func(room int) string { return report.RefusedSummary(facts, text, room) })
 	return r.writeJUnit(report.Refused(facts, text))

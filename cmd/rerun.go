@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"taskrun/cmd/jobtest"
+	"taskrun/cmd/verdict"
 	"taskrun/cmd/watch"
 )
 
@@ -64,7 +65,7 @@ func (a *app) rerun(ctx context.Context, f func(ctx context.Context, files *watc
 	defer stop()
 	since, files := time.Now(), &watched{}
 	err := f(ctx, files)
-	if wrong, ok := errors.AsType[*exitError](err); ok && wrong.code == exitUsage && wrong.err != nil {
+	if wrong, ok := errors.AsType[*exitError](err); ok && wrong.code == verdict.Usage && wrong.err != nil {
 		return err
 	}
 	if ctx.Err() != nil {

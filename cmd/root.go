@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/ui"
+	"taskrun/cmd/verdict"
 	"taskrun/drivers/catalog"
 	"taskrun/drivers/process/keeper"
 	"taskrun/jobspec/visible"
@@ -18,7 +19,7 @@ import (
 // Main runs the command line and returns the exit code.
 func Main() int {
 	if keeper.Main(cleanUp) {
-		return exitOK
+		return verdict.OK
 	}
 	a := &app{
 		streams: ui.System(),

@@ -13,6 +13,7 @@ import (
 
 	"taskrun/cmd/config"
 	"taskrun/cmd/ui"
+	"taskrun/cmd/verdict"
 	"taskrun/drivers"
 	"taskrun/drivers/mock"
 )
@@ -252,7 +253,7 @@ func TestReplacementsOfDrivers(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, s := range []string{"docker", "=raw_exec", "docker=", "a=raw_exec,", "a=none"} {
-		if _, err := instead(s); exitCode(err) != exitUsage {
+		if _, err := instead(s); exitCode(err) != verdict.Usage {
 			t.Errorf("%q: %v", s, err)
 		}
 	}

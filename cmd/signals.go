@@ -8,14 +8,15 @@ import (
 	"time"
 
 	"taskrun/cmd/source"
+	"taskrun/cmd/verdict"
 )
 
 // stopSignals maps the signals that end a run to their exit codes. The first
 // one stops the run gracefully, the second one at once.
 var stopSignals = map[os.Signal]int{
-	syscall.SIGINT:  exitInterrupt,
-	syscall.SIGTERM: exitTerminate,
-	syscall.SIGHUP:  exitHangup,
+	syscall.SIGINT:  verdict.Interrupt,
+	syscall.SIGTERM: verdict.Terminate,
+	syscall.SIGHUP:  verdict.Hangup,
 }
 
 // watchSignals sends the stop signals until stop is called.

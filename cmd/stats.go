@@ -11,6 +11,7 @@ import (
 	"taskrun/cmd/client"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
+	"taskrun/cmd/verdict"
 )
 
 func newStatsCommand(a *app) *cobra.Command {
@@ -48,7 +49,7 @@ func runStats(ctx context.Context, a *app, targets []string, opts orderOptions) 
 	}
 	selected, err := client.Select(all, targets)
 	if err != nil {
-		return targetError(err, all, exitFailed)
+		return targetError(err, all, verdict.Failed)
 	}
 	tasks := slices.DeleteFunc(selected.Of(all), func(t *client.Task) bool { return !t.Running() })
 	if len(tasks) == 0 && opts.mode == ui.Plain {

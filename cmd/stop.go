@@ -188,7 +188,7 @@ func agentJobEnded(ctx context.Context, d *source.Directory, job string) error {
 	if slices.ContainsFunc(tasks, func(t *client.Task) bool {
 		return !t.Replaced() && t.Alloc.ClientStatus == api.AllocClientStatusFailed
 	}) {
-		return silent(exitFailed)
+		return silent(verdict.Failed)
 	}
 	return nil
 }
@@ -295,7 +295,7 @@ func stopNamed(ctx context.Context, a *app, id, key string, opts stopOptions) er
 		return err
 	}
 	if slices.ContainsFunc(v.Run.Allocs, func(a *fold.Alloc) bool { return a.Status == api.AllocClientStatusFailed }) {
-		return silent(exitFailed)
+		return silent(verdict.Failed)
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"taskrun/cmd/rehearse"
 	"taskrun/cmd/textfile"
 	"taskrun/cmd/ui"
+	"taskrun/cmd/verdict"
 	"taskrun/jobspec"
 	"taskrun/jobspec/stub"
 	"taskrun/jobspec/stub/needs"
@@ -79,7 +80,7 @@ func runStubs(ctx context.Context, a *app, args []string, opts stubsOptions) err
 		return err
 	}
 	if a.printDiagnostics(files, onlyErrors(diagnostics)); diagnostics.HasErrors() {
-		return silent(exitUsage)
+		return silent(verdict.Usage)
 	}
 	file := files[0]
 	if opts.merge && target == "" {
@@ -96,7 +97,7 @@ func runStubs(ctx context.Context, a *app, args []string, opts stubsOptions) err
 	}
 	merged, added, diagnostics := outlined(a, file, target, text)
 	if a.printDiagnostics(files, onlyErrors(diagnostics)); diagnostics.HasErrors() {
-		return silent(exitUsage)
+		return silent(verdict.Usage)
 	}
 	if !opts.merge {
 		_, err := a.streams.Data().Write(merged)

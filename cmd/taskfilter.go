@@ -10,6 +10,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/ui"
+	"taskrun/cmd/verdict"
 	"taskrun/engine/leaf/event"
 	"taskrun/jobspec/diagnostic"
 )
@@ -83,7 +84,7 @@ func (s *shownTasks) check(jobs []*api.Job) error {
 			}
 		}
 	}
-	return k.check(s, exitUsage)
+	return k.check(s, verdict.Usage)
 }
 
 // knownTasks are the names that --task and --group may have.

@@ -14,6 +14,7 @@ import (
 	"taskrun/cmd/jobtest"
 	"taskrun/cmd/jobtest/snapshot"
 	"taskrun/cmd/ui"
+	"taskrun/cmd/verdict"
 )
 
 func newTestCommand(a *app) *cobra.Command {
@@ -101,7 +102,7 @@ func runTest(ctx context.Context, a *app, args []string, opts testOptions) error
 	if err != nil && !diagnostics.HasErrors() {
 		return err
 	}
-	code := exitOK
+	code := verdict.OK
 	view := newTestView(a, opts, runs)
 	err = playTests(ctx, a, view, dirs)
 	if opts.watched != nil && ctx.Err() != nil {
@@ -112,11 +113,11 @@ func runTest(ctx context.Context, a *app, args []string, opts testOptions) error
 		code = exitCode(err)
 	}
 	switch {
-	case code != exitOK:
+	case code != verdict.OK:
 	case diagnostics.HasErrors():
-		code = exitUsage
+		code = verdict.Usage
 	case view.failed > 0:
-		code = exitFailed
+		code = verdict.Failed
 	}
 	if len(runs) > 0 {
 		err = cmp.Or(err, view.close(code))

@@ -12,6 +12,7 @@ import (
 	"taskrun/cmd/bubble"
 	"taskrun/cmd/jobtest"
 	"taskrun/cmd/jobtest/scaffold"
+	"taskrun/cmd/verdict"
 	"taskrun/jobspec/stub"
 	"taskrun/jobspec/visible"
 )
@@ -40,7 +41,7 @@ func initTest(ctx context.Context, a *app, opts testOptions) error {
 		return err
 	}
 	if job == nil {
-		return silent(exitUsage)
+		return silent(verdict.Usage)
 	}
 	text := scaffold.Job{Job: job.Job, File: filepath.Base(name), Began: bubble.Begin}.Text()
 	if err := writeNew(path, text); err != nil {

@@ -15,6 +15,7 @@ import (
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui/fullscreen"
 	"taskrun/cmd/ui/screen"
+	"taskrun/cmd/verdict"
 	"taskrun/engine/leaf/event"
 )
 
@@ -137,7 +138,7 @@ func (s *uiSession) show(ctx context.Context, from source.Source, options screen
 	options.Zone = time.Local
 	s.model = screen.New(options)
 	if s.term, err = fullscreen.Open(s.a.streams, s.a.streams.OutStyle(s.a.color).On); err != nil {
-		return (&exitError{code: exitInternal, err: err}).withHint("use instead: taskrun attach, ps, logs")
+		return (&exitError{code: verdict.Internal, err: err}).withHint("use instead: taskrun attach, ps, logs")
 	}
 	defer s.term.Close()
 	debug.SetGCPercent(uiGarbage)

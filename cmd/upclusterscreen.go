@@ -106,7 +106,7 @@ func (r *clusterRun) onScreen(ctx context.Context, past []event.Event, p verdict
 		return silent(l.left.Code)
 	case l.failure != nil:
 		hint := strings.TrimPrefix(client.Remedy(l.failure)+"\n"+r.goesOn(), "\n")
-		return (&exitError{code: exitInternal, err: l.failure}).withHint("%s", hint)
+		return (&exitError{code: verdict.Internal, err: l.failure}).withHint("%s", hint)
 	}
 	if err := r.unplaced(v); err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"taskrun/cmd/cluster"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/ui"
+	"taskrun/cmd/verdict"
 	"taskrun/jobspec"
 )
 
@@ -120,7 +121,7 @@ func updateJobs(ctx context.Context, a *app, files []jobfile.File, warnings jobs
 		return usageError("cannot use a negative timeout: %v", opts.timeout)
 	}
 	if opts.timeout > 0 {
-		late := &exitError{code: exitTimeout, err: fmt.Errorf("the timeout of %v has passed; the deployment continues", opts.timeout)}
+		late := &exitError{code: verdict.Timeout, err: fmt.Errorf("the timeout of %v has passed; the deployment continues", opts.timeout)}
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, opts.timeout, late)
 		defer cancel()

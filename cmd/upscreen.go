@@ -136,7 +136,7 @@ func (r *ownRun) result(a *app, d *source.Directory, jobs []*api.Job) error {
 		reason = cmp.Or(r.cause, reason)
 	}
 	a.say("the run has ended: %s", reason)
-	if r.code != 0 && summary.ExitCode != exitFailed {
+	if r.code != 0 && summary.ExitCode != verdict.Failed {
 		return silent(r.code)
 	}
 	return silent(summary.ExitCode)

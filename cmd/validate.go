@@ -9,6 +9,7 @@ import (
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/preflight"
 	"taskrun/cmd/ui"
+	"taskrun/cmd/verdict"
 	"taskrun/jobspec"
 	"taskrun/jobspec/visible"
 )
@@ -67,7 +68,7 @@ func runValidate(ctx context.Context, a *app, args []string, opts validateOption
 		return err
 	}
 	if diagnostics.HasErrors() {
-		return silent(exitUsage)
+		return silent(verdict.Usage)
 	}
 	if opts.format == formatPlain {
 		_, err = fmt.Fprintln(a.streams.Out, valid(files, diagnostics))

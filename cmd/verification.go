@@ -180,7 +180,7 @@ func (v *verification) show(nomad, taskrun *verify.Played, version string) error
 		return err
 	}
 	if c.Different() > 0 {
-		return silent(exitFailed)
+		return silent(verdict.Failed)
 	}
 	return nil
 }

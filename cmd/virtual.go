@@ -26,7 +26,7 @@ func rehearseVirtually(ctx context.Context, a *app, files []jobfile.File, warnin
 	if p.Events = play.MaxEvents; p.Timeout == 0 {
 		p.Timeout = play.VirtualTime
 	}
-	code := exitInternal
+	code := verdict.Internal
 	var end ending
 	err := bubble.Run(ctx, bubble.Limits{Virtual: p.Timeout + play.VirtualTime}, func(ctx context.Context) error {
 		signals := make(chan os.Signal, 1)
@@ -62,5 +62,5 @@ func virtualError(err error, verbose bool) error {
 	case verbose:
 		return fmt.Errorf("%w\n%s", err, stacks)
 	}
-	return (&exitError{code: exitInternal, err: err}).withHint("this is a mistake in taskrun: --verbose shows the stacks of its goroutines")
+	return (&exitError{code: verdict.Internal, err: err}).withHint("this is a mistake in taskrun: --verbose shows the stacks of its goroutines")
 }
