@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
 	"taskrun/cmd/verdict"
@@ -50,7 +51,7 @@ Exit codes are those of "taskrun exec". Those of the list are:
 			}
 			switch {
 			case len(args) > 0:
-				return usageError("cannot run two actions").withHint("leave out TARGET or --job")
+				return exit.Usage("cannot run two actions").WithHint("leave out TARGET or --job")
 			case action == "":
 				return listActions(cmd.Context(), a, target, opts, mode)
 			}
@@ -77,11 +78,11 @@ func runAction(ctx context.Context, a *app, target, name string, opts execOption
 		return err
 	}
 	if !slices.ContainsFunc(known, func(k client.Action) bool { return k.Name == name }) {
-		unknown := &exitError{code: verdict.Internal, err: fmt.Errorf("task %q has no action %q", task.Name, name)}
+		unknown := &exit.Error{Code: verdict.Internal, Err: fmt.Errorf("task %q has no action %q", task.Name, name)}
 		if len(known) == 0 {
-			return unknown.withHint("see: taskrun action")
+			return unknown.WithHint("see: taskrun action")
 		}
-		return unknown.withHint("it has: %s", strings.Join(actionNames(known), ", "))
+		return unknown.WithHint("it has: %s", strings.Join(actionNames(known), ", "))
 	}
 	return newSession(a, task, opts, client.Session{Action: name}).run(ctx)
 }

@@ -11,6 +11,7 @@ import (
 
 	"taskrun/cmd/agent/settings"
 	"taskrun/cmd/agent/unit"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/ui"
 	"taskrun/drivers/process/keeper"
 )
@@ -109,11 +110,11 @@ func runAgent(ctx context.Context, a *app, opts agentOptions) (err error) {
 	}
 	switch {
 	case opts.detach && opts.dev:
-		return usageError("--dev cannot be combined with --detach: the data of the agent would be lost").withHint("leave out one of them")
+		return exit.Usage("--dev cannot be combined with --detach: the data of the agent would be lost").WithHint("leave out one of them")
 	case opts.idle < 0:
-		return usageError("cannot use a negative idle timeout: %v", opts.idle)
+		return exit.Usage("cannot use a negative idle timeout: %v", opts.idle)
 	case opts.noToken && opts.address(set) == "":
-		return usageError("--no-token requires a port").withHint("add --http 127.0.0.1:4646")
+		return exit.Usage("--no-token requires a port").WithHint("add --http 127.0.0.1:4646")
 	}
 	dataDir, remove, err := opts.agentData(a, set, watch)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"taskrun/cmd/exit"
 	"taskrun/drivers/process"
 	"taskrun/drivers/process/keeper"
 	"taskrun/engine/leaf/allocdir"
@@ -72,27 +73,13 @@ func detachAgent(ctx context.Context, a *app, opts agentOptions, dataDir string)
 
 // agentNotStarted returns why an agent in the background has not started.
 func agentNotStarted(failure error, log string) error {
-	var told startError
-	if json.Unmarshal([]byte(failure.Error()), &told) == nil {
-		return &exitError{code: told.Code, err: errors.New(told.Text), hint: told.Hint}
+	if told := toldStart(failure, nil); told != nil {
+		return told
 	}
 	if text, err := readLimited(log); err == nil && len(text) > 0 {
 		failure = fmt.Errorf("%w:\n%s", failure, strings.TrimSpace(string(text)))
 	}
 	return failure
-}
-
-// tellStart tells the program that detached an agent why it has not started.
-func tellStart(watch *keeper.Watch, err error) {
-	exit, ok := errors.AsType[*exitError](err)
-	if err == nil || ok && exit.err == nil {
-		return
-	}
-	failure := &startError{Code: exitCode(err), Text: err.Error()}
-	if ok {
-		failure.Hint = exit.hint
-	}
-	_ = watch.Stands("", failure) // the log has the error as well
 }
 
 // holdOn gives the keeper of an agent what the next one needs, and says that the
@@ -168,7 +155,7 @@ func wakeAgent(ctx context.Context, a *app, dataDir string, id process.ID, d kee
 		}
 		select {
 		case <-ctx.Done():
-			return failed("the agent has not started within %v", agentTime).withHint("see %s", filepath.Join(dataDir, "agent", "keeper.log"))
+			return exit.Failed("the agent has not started within %v", agentTime).WithHint("see %s", filepath.Join(dataDir, "agent", "keeper.log"))
 		case <-time.After(agentPause):
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	hookstubs "taskrun/hooks/stubs"
 
 	"taskrun/cmd/agent/settings"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/neighbors"
 	"taskrun/cmd/preflight"
 	"taskrun/drivers"
@@ -66,7 +67,7 @@ func (r *resident) join(opts agentOptions, set settings.Settings) error {
 	if file := opts.stubsFile(); file != "" {
 		read, diagnostics := stub.Read(file)
 		if diagnostics.HasErrors() {
-			return usageError("%w", diagnostics)
+			return exit.Usage("%w", diagnostics)
 		}
 		stubs = read.Filled()
 	}
@@ -162,7 +163,7 @@ func token(dir *allocdir.Agent) (string, error) {
 // agentError adds hints to errors of the start of an agent.
 func agentError(err error, dataDir string) error {
 	if errors.Is(err, allocdir.ErrAgent) {
-		return running("%w", err).withHint("run jobs in it with: taskrun up --agent; stop it with: taskrun agent stop; give this one another directory with: --data-dir DIR")
+		return exit.Running("%w", err).WithHint("run jobs in it with: taskrun up --agent; stop it with: taskrun agent stop; give this one another directory with: --data-dir DIR")
 	}
 	return readOnly(err, dataDir)
 }

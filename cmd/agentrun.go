@@ -15,6 +15,7 @@ import (
 
 	"taskrun/cmd/agent/logfile"
 	"taskrun/cmd/agent/settings"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/source"
 	"taskrun/drivers/process"
 	"taskrun/drivers/process/keeper"
@@ -127,9 +128,9 @@ func (r *resident) listen(opts agentOptions, set settings.Settings) (err error) 
 	port, err := httpapi.ListenTCP(addr, r.token)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return usageError("%w", err).withHint("stop the program that has the port, or choose another with --http")
+		return exit.Usage("%w", err).WithHint("stop the program that has the port, or choose another with --http")
 	case err != nil:
-		return usageError("%w", err)
+		return exit.Usage("%w", err)
 	}
 	r.port = port
 	r.closers = append(r.closers, func() { _ = port.Close() })

@@ -12,6 +12,7 @@ import (
 
 	"taskrun/cmd/agent/settings"
 	"taskrun/cmd/config"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/verdict"
 	"taskrun/jobspec"
 	"taskrun/jobspec/report"
@@ -45,7 +46,7 @@ func (a *app) agentSettings(opts agentOptions, tell bool) (settings.Settings, er
 		a.printSettings(files, diagnostics)
 	}
 	if diagnostics.HasErrors() {
-		return set, silent(verdict.Usage)
+		return set, exit.Silent(verdict.Usage)
 	}
 	for _, p := range set.Plugins {
 		plugins, err := config.Decode(p.File, p.Blocks(), schemas)
@@ -53,7 +54,7 @@ func (a *app) agentSettings(opts agentOptions, tell bool) (settings.Settings, er
 			err = a.addDriverOptions(plugins)
 		}
 		if err != nil {
-			return set, usageError("%w", err)
+			return set, exit.Usage("%w", err)
 		}
 	}
 	if tell {
@@ -67,13 +68,13 @@ func (a *app) agentSettings(opts agentOptions, tell bool) (settings.Settings, er
 func settingsFiles(path string) ([]settings.File, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, usageError("cannot read the configuration: %w", err)
+		return nil, exit.Usage("cannot read the configuration: %w", err)
 	}
 	paths := []string{path}
 	if info.IsDir() {
 		entries, err := os.ReadDir(path)
 		if err != nil {
-			return nil, usageError("cannot read the configuration: %w", err)
+			return nil, exit.Usage("cannot read the configuration: %w", err)
 		}
 		paths = nil
 		for _, e := range entries { // sorted by name
@@ -86,7 +87,7 @@ func settingsFiles(path string) ([]settings.File, error) {
 	for _, path := range paths {
 		text, err := readLimited(path)
 		if err != nil {
-			return nil, usageError("cannot read the configuration: %w", err)
+			return nil, exit.Usage("cannot read the configuration: %w", err)
 		}
 		files = append(files, settings.File{Name: path, Text: text})
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/ui"
 	"taskrun/drivers/process"
 	"taskrun/engine/leaf/allocdir"
@@ -101,12 +102,12 @@ func (a *app) needAgent(ctx context.Context, flag, hint string) (dataDir string,
 		return dataDir, found, err
 	}
 	if waiting, err := waitingKeeper(dataDir); waiting != nil && err == nil {
-		return "", nil, failed("no agent runs in %s, but the tasks of the last one do", dataDir).withHint("%s", hint)
+		return "", nil, exit.Failed("no agent runs in %s, but the tasks of the last one do", dataDir).WithHint("%s", hint)
 	}
 	if pid, holds := allocdir.AgentHolds(dataDir); holds {
-		return "", nil, failed("the agent of %s, process %d, does not answer", dataDir, pid).withHint("see %s", agentLogPath(dataDir))
+		return "", nil, exit.Failed("the agent of %s, process %d, does not answer", dataDir, pid).WithHint("see %s", agentLogPath(dataDir))
 	}
-	return "", nil, failed("no agent runs in %s", dataDir).withHint("start one with: taskrun agent --detach")
+	return "", nil, exit.Failed("no agent runs in %s", dataDir).WithHint("start one with: taskrun agent --detach")
 }
 
 type agentStopOptions struct {
@@ -143,7 +144,7 @@ Exit codes:
 
 func runAgentStop(ctx context.Context, a *app, opts agentStopOptions) error {
 	if opts.kill && opts.keep {
-		return usageError("--kill cannot be combined with --keep-jobs").withHint("leave out one of them")
+		return exit.Usage("--kill cannot be combined with --keep-jobs").WithHint("leave out one of them")
 	}
 	hint := "to stop them: taskrun agent --detach && taskrun agent stop"
 	if opts.keep {
@@ -158,7 +159,7 @@ func runAgentStop(ctx context.Context, a *app, opts agentStopOptions) error {
 		return nil // it has just ended
 	}
 	if opts.keep && !found.Self.Detached {
-		return failed("the tasks of an agent in the foreground cannot run without it").withHint("start it with: taskrun agent --detach")
+		return exit.Failed("the tasks of an agent in the foreground cannot run without it").WithHint("start it with: taskrun agent --detach")
 	}
 	order := syscall.SIGTERM
 	switch {
@@ -168,7 +169,7 @@ func runAgentStop(ctx context.Context, a *app, opts agentStopOptions) error {
 		order = killSignal
 	}
 	if err := syscall.Kill(agent.PID, order); err != nil && !errors.Is(err, syscall.ESRCH) { // it has just ended
-		return failed("cannot reach the agent, process %d: %w", agent.PID, err)
+		return exit.Failed("cannot reach the agent, process %d: %w", agent.PID, err)
 	}
 	return a.awaitEnd(ctx, found, agent)
 }
@@ -188,7 +189,7 @@ func (a *app) awaitEnd(ctx context.Context, found *client.Engine, agent process.
 		select {
 		case <-ctx.Done():
 			a.say("the agent is stopping; not waiting for its end")
-			return stopped(ctx, context.Cause(ctx))
+			return exit.Stopped(ctx, context.Cause(ctx))
 		case <-ended:
 			return nil
 		case <-again:
@@ -270,7 +271,7 @@ func tellAgent(ctx context.Context, a *app, dataDir string) error {
 	case err != nil:
 		return err
 	case found == nil:
-		return failed("the agent has ended").withHint("see %s", agentLogPath(dataDir))
+		return exit.Failed("the agent has ended").WithHint("see %s", agentLogPath(dataDir))
 	}
 	w := wordsOf(a, dataDir, found)
 	a.say("the agent runs in the background: process %d; stop it with: taskrun agent stop", found.Self.PID)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/preflight"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
@@ -81,13 +82,13 @@ func answerTo(a *app, mode ui.Mode) answer.To {
 
 // printError prints err and its hint. Errors are printed nowhere else.
 func (a *app) printError(err error) {
-	exit, ok := errors.AsType[*exitError](err)
-	if err == nil || errors.Is(err, syscall.EPIPE) || ok && exit.err == nil {
+	exit, ok := errors.AsType[*exit.Error](err)
+	if err == nil || errors.Is(err, syscall.EPIPE) || ok && exit.Err == nil {
 		return
 	}
 	hint := client.Remedy(err)
-	if ok && exit.hint != "" {
-		hint = exit.hint
+	if ok && exit.Hint != "" {
+		hint = exit.Hint
 	}
 	if a.jsonErrors {
 		d := ui.Diagnostic{Severity: "error", Summary: err.Error(), Detail: hint}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/cluster"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/record"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/view"
@@ -86,9 +87,9 @@ func runAttach(ctx context.Context, a *app, job string, opts attachOptions) erro
 	defer stop()
 	code, err := attachHere(ctx, a, job, opts)
 	if err != nil {
-		return stopped(ctx, err)
+		return exit.Stopped(ctx, err)
 	}
-	return silent(code)
+	return exit.Silent(code)
 }
 
 // attachHere shows a run of this machine until it ends, and returns its exit code.
@@ -151,7 +152,7 @@ func attachCluster(ctx context.Context, a *app, id string, opts attachOptions) e
 	asking, stop := a.stoppable(ctx)
 	t, err := findClusterJob(asking, a, opts.connection, id)
 	if err == nil && !t.runs() {
-		err = failed("job %q is not running in %v", id, t.server).withHint("see what it did with: taskrun events%s %s", opts.words(), id)
+		err = exit.Failed("job %q is not running in %v", id, t.server).WithHint("see what it did with: taskrun events%s %s", opts.words(), id)
 	}
 	r := &clusterRun{a: a, at: opts.connection, alone: true, jobs: []clusterJob{t}}
 	options := view.Options{Mode: opts.mode, Color: a.color, Time: opts.time, Verbose: opts.verbose, Prefix: opts.shown.prefix}
@@ -170,7 +171,7 @@ func attachCluster(ctx context.Context, a *app, id string, opts attachOptions) e
 	}
 	stop()
 	if err != nil {
-		return stopped(asking, err)
+		return exit.Stopped(asking, err)
 	}
 	return r.show(ctx, past, verdict.Policy{}, options)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/preflight"
 	"taskrun/cmd/source"
 	"taskrun/cmd/verdict"
@@ -32,20 +33,8 @@ const (
 
 // runBackground is the engine of a run in the background. The first engine
 // reads its jobs from the file at path; later ones get them from the keeper.
-func runBackground(ctx context.Context, a *app, watch *keeper.Watch, path string, opts upOptions, dataDir string) error {
-	err := runUnderKeeper(ctx, a, watch, path, opts, dataDir)
-	exit, ok := errors.AsType[*exitError](err)
-	if err != nil && !(ok && exit.err == nil) {
-		failure := &startError{Code: exitCode(err), Text: err.Error()}
-		if ok {
-			failure.Hint = exit.hint
-		}
-		_ = watch.Stands("", failure) // the log has the error as well
-	}
-	return err
-}
-
-func runUnderKeeper(ctx context.Context, a *app, watch *keeper.Watch, path string, opts upOptions, dataDir string) error {
+func runBackground(ctx context.Context, a *app, watch *keeper.Watch, path string, opts upOptions, dataDir string) (err error) {
+	defer func() { tellStart(watch, err) }()
 	resumed, err := watch.Resumed()
 	if err != nil {
 		return err
@@ -95,7 +84,7 @@ func runUnderKeeper(ctx context.Context, a *app, watch *keeper.Watch, path strin
 	if err != nil {
 		return submitError(err, dataDir)
 	}
-	return silent(code)
+	return exit.Silent(code)
 }
 
 // detachedRun is a run in the background, as seen by one of its engines.

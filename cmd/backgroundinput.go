@@ -11,7 +11,9 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/jobfile"
+	"taskrun/drivers/process/keeper"
 	"taskrun/jobspec"
 	"taskrun/jobspec/stub"
 )
@@ -106,4 +108,27 @@ func (e *startError) Error() string {
 		return e.Text
 	}
 	return string(text)
+}
+
+// tellStart tells the program that started an engine or an agent in the background why
+// it has not started.
+func tellStart(watch *keeper.Watch, err error) {
+	known, ok := errors.AsType[*exit.Error](err)
+	if err == nil || ok && known.Err == nil {
+		return
+	}
+	failure := &startError{Code: exit.Code(err), Text: err.Error()}
+	if ok {
+		failure.Hint = known.Hint
+	}
+	_ = watch.Stands("", failure) // the log has the error as well
+}
+
+// toldStart returns the error that tellStart told, beside another one, or nil.
+func toldStart(failure, beside error) error {
+	var told startError
+	if json.Unmarshal([]byte(failure.Error()), &told) != nil {
+		return nil
+	}
+	return &exit.Error{Code: told.Code, Err: errors.Join(errors.New(told.Text), beside), Hint: told.Hint}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"taskrun/cmd/config"
+	"taskrun/cmd/exit"
 	"taskrun/jobspec/diagnostic"
 )
 
@@ -30,12 +31,12 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	err := usageError("unknown command %q", args[0])
+	err := exit.Usage("unknown command %q", args[0])
 	if _, statErr := os.Stat(args[0]); statErr == nil {
-		return err.withHint("to run a job file: taskrun up %s", args[0])
+		return err.WithHint("to run a job file: taskrun up %s", args[0])
 	}
 	if habit := commandHabits[args[0]]; habit != "" {
-		return err.withHint("use: taskrun %s", habit)
+		return err.WithHint("use: taskrun %s", habit)
 	}
 	var names []string
 	for _, c := range cmd.Commands() {
@@ -44,9 +45,9 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 		}
 	}
 	if near := nearestName(args[0], names); near != "" {
-		return err.withHint("did you mean %q?", near)
+		return err.WithHint("did you mean %q?", near)
 	}
-	return err.withHint("see: taskrun --help")
+	return err.WithHint("see: taskrun --help")
 }
 
 // nearestName returns the name that a word misspells or begins, or "".
@@ -65,17 +66,17 @@ func nearestName(word string, names []string) string {
 func wrongFlag(cmd *cobra.Command, err error) error {
 	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		f := wrong.GetFlag()
-		return seeHelp(cmd, usageError("cannot use --%s: %w", f.Name, config.Plain(f, wrong.GetValue(), wrong.Unwrap())))
+		return seeHelp(cmd, exit.Usage("cannot use --%s: %w", f.Name, config.Plain(f, wrong.GetValue(), wrong.Unwrap())))
 	}
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
-		return seeHelp(cmd, usageError("%w", err))
+		return seeHelp(cmd, exit.Usage("%w", err))
 	}
 	name := unknown.GetSpecifiedName()
-	e := usageError("%w", err)
+	e := exit.Usage("%w", err)
 	if letters := unknown.GetSpecifiedShortnames(); letters != "" {
 		if strings.Trim(letters, "it") == "" {
-			return e.withHint("-i and -t are for taskrun exec and taskrun action")
+			return e.WithHint("-i and -t are for taskrun exec and taskrun action")
 		}
 		return seeHelp(cmd, e)
 	}
@@ -86,25 +87,25 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 		}
 	})
 	if near := diagnostic.Nearest(name, names); near != "" {
-		return e.withHint("did you mean --%s?", near)
+		return e.WithHint("did you mean --%s?", near)
 	}
 	if habit := flagHabits[name]; habit != "" {
-		return e.withHint("%s", habit)
+		return e.WithHint("%s", habit)
 	}
 	return seeHelp(cmd, e)
 }
 
 // seeHelp adds a pointer to the help of a command.
-func seeHelp(cmd *cobra.Command, e *exitError) *exitError {
-	return e.withHint("see: %s --help", cmd.CommandPath())
+func seeHelp(cmd *cobra.Command, e *exit.Error) *exit.Error {
+	return e.WithHint("see: %s --help", cmd.CommandPath())
 }
 
 // wrongCall returns an error found before the command started to work.
 func wrongCall(cmd *cobra.Command, err error) error {
-	if _, ok := errors.AsType[*exitError](err); ok {
+	if _, ok := errors.AsType[*exit.Error](err); ok {
 		return err
 	}
-	return seeHelp(cmd, usageError("%w", err))
+	return seeHelp(cmd, exit.Usage("%w", err))
 }
 
 // singleDash lists the flags that Nomad users write with one dash.

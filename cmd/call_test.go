@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"taskrun/cmd/exit"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/verdict"
 	"taskrun/drivers"
@@ -73,7 +74,7 @@ func TestCleanAsksBeforeItRemovesVolumes(t *testing.T) {
 		streams.Env = func(string) string { return dir }
 		a := &app{streams: streams, color: ui.ColorNever, drivers: func() map[string]drivers.Driver { return nil }}
 		err := runClean(t.Context(), a, cleanOptions{mode: ui.Plain, all: true, volumes: true, dataDir: dir})
-		if exitCode(err) != want || !strings.Contains(errs.String(), "remove the volumes in "+dir) {
+		if exit.Code(err) != want || !strings.Contains(errs.String(), "remove the volumes in "+dir) {
 			t.Errorf("%q: %v, after %q", answer, err, errs)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"taskrun/cmd/cluster"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
@@ -62,13 +63,13 @@ func followChange(ctx context.Context, a *app, rollout *cluster.Rollout, what st
 	screen := &rolloutScreen{notices: func(text string) { a.say("%s", text) }, show: answer.Rollout{To: answerTo(a, mode)}, broken: make(chan error, 1)}
 	v := verdict.New(verdict.Policy{Outlives: true}, nil)
 	if err := follow(ctx, &source.Loop{Source: rollout, Decider: v, Screen: screen}); err != nil {
-		return stopped(ctx, err)
+		return exit.Stopped(ctx, err)
 	}
 	if len(v.Run.Deployments) == 0 || v.Run.Deployments[0].Status == health.DeploymentSuccessful {
 		return nil
 	}
 	d := v.Run.Deployments[0] // a later deployment may have rolled it back
-	return failed("version %d of job %q is not deployed: %s", d.Version, job.Name(), d.Description)
+	return exit.Failed("version %d of job %q is not deployed: %s", d.Version, job.Name(), d.Description)
 }
 
 // rolloutScreen shows deployments and notices.

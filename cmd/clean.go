@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"taskrun/cmd/exit"
 	"taskrun/cmd/record"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
@@ -71,7 +72,7 @@ Exit codes:
 
 func runClean(ctx context.Context, a *app, opts cleanOptions) error {
 	if opts.volumes && !opts.all {
-		return usageError("cannot remove volumes alone").withHint("add --all")
+		return exit.Usage("cannot remove volumes alone").WithHint("add --all")
 	}
 	dataDir, err := a.dataDir(opts.dataDir)
 	if err != nil {
@@ -121,7 +122,7 @@ func runClean(ctx context.Context, a *app, opts cleanOptions) error {
 // cleanRuns removes the runs that names match.
 func cleanRuns(ctx context.Context, a *app, names []string, opts cleanOptions) error {
 	if opts.all || opts.volumes {
-		return usageError("cannot remove everything and single runs at once").withHint("leave out --all, --volumes or the runs")
+		return exit.Usage("cannot remove everything and single runs at once").WithHint("leave out --all, --volumes or the runs")
 	}
 	dataDir, err := a.dataDir(opts.dataDir)
 	if err != nil {
@@ -140,9 +141,9 @@ func cleanRuns(ctx context.Context, a *app, names []string, opts cleanOptions) e
 		switch {
 		case errors.Is(err, allocdir.ErrInUse) && r.Kept:
 			name := event.JobName(r.Job)
-			err = failed("the agent still has job %q, which has ended", name).withHint("to forget it: taskrun stop --purge %s", name)
+			err = exit.Failed("the agent still has job %q, which has ended", name).WithHint("to forget it: taskrun stop --purge %s", name)
 		case errors.Is(err, allocdir.ErrInUse):
-			err = failed("run %s is live: %w", r.Name(), err).withHint("stop it with: taskrun stop %s", event.JobName(r.Job))
+			err = exit.Failed("run %s is live: %w", r.Name(), err).WithHint("stop it with: taskrun stop %s", event.JobName(r.Job))
 		}
 		errs = append(errs, err)
 	}
@@ -171,7 +172,7 @@ func runsToClean(all []*record.Run, names []string) (chosen []*record.Run, err e
 		}
 		for _, r := range matching {
 			if r.Live {
-				return nil, failed("run %s is live", r.Name()).withHint("stop it with: taskrun stop %s", event.JobName(r.Job))
+				return nil, exit.Failed("run %s is live", r.Name()).WithHint("stop it with: taskrun stop %s", event.JobName(r.Job))
 			}
 			add(r)
 		}
@@ -188,7 +189,7 @@ func ended(runs []*record.Run) []string {
 // the answer is yes. Without a terminal, only the flag confirms.
 func confirm(a *app, question, flag string) error {
 	if !a.streams.InTerm || !a.streams.ErrTerm {
-		return usageError("cannot ask whether to %s", strings.TrimSuffix(question, "?")).withHint("to answer yes add %s", flag)
+		return exit.Usage("cannot ask whether to %s", strings.TrimSuffix(question, "?")).WithHint("to answer yes add %s", flag)
 	}
 	fmt.Fprintf(a.streams.Err, "%s (yes/no) ", visible.String(question))
 	answer, err := a.streams.ReadLine()
@@ -196,7 +197,7 @@ func confirm(a *app, question, flag string) error {
 		return fmt.Errorf("cannot read the answer: %w", err)
 	}
 	if answer := strings.ToLower(answer); answer != "yes" && answer != "y" {
-		return failed("nothing was removed")
+		return exit.Failed("nothing was removed")
 	}
 	return nil
 }

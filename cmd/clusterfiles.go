@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/preflight"
 	"taskrun/engine/leaf/event"
@@ -64,15 +65,15 @@ func lookUp(ctx context.Context, a *app, f jobfile.File, opts upOptions) (cluste
 	j.before, _, err = j.server.Info(ctx, *f.Job.ID, 0)
 	switch {
 	case client.Missing(err) && opts.update:
-		return j, failed("job %q is not in %v", name, j.server).withHint("run it with: taskrun up%s %s", words, f.Name)
+		return j, exit.Failed("job %q is not in %v", name, j.server).WithHint("run it with: taskrun up%s %s", words, f.Name)
 	case client.Missing(err):
 		j.before = nil
 	case err != nil:
 		return j, err
 	case !opts.update && j.runs():
 		where := clusterRun{at: opts.at, agent: opts.agent, jobs: []clusterJob{j}}
-		return j, running("job %q runs in %v already", name, j.server).
-			withHint("change it with: taskrun update%[1]s %[2]s; see what that would mean with: taskrun plan%[1]s %[2]s; stop it with: %[3]s", words, f.Name, where.stopWords())
+		return j, exit.Running("job %q runs in %v already", name, j.server).
+			WithHint("change it with: taskrun update%[1]s %[2]s; see what that would mean with: taskrun plan%[1]s %[2]s; stop it with: %[3]s", words, f.Name, where.stopWords())
 	}
 	return j, nil
 }

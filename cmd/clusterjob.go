@@ -8,6 +8,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/cluster"
+	"taskrun/cmd/exit"
 )
 
 // clusterJob is a job and the cluster that runs it, or will run it.
@@ -21,7 +22,7 @@ type clusterJob struct {
 // findClusterJob returns a job of a cluster. The ID must not be empty.
 func findClusterJob(ctx context.Context, a *app, c connection, id string) (clusterJob, error) {
 	if id == "" {
-		return clusterJob{}, usageError("a job name is required with --address").withHint("see: taskrun ps%s", c.words())
+		return clusterJob{}, exit.Usage("a job name is required with --address").WithHint("see: taskrun ps%s", c.words())
 	}
 	servers, err := a.servers(ctx, c)
 	if err != nil {
@@ -29,12 +30,12 @@ func findClusterJob(ctx context.Context, a *app, c connection, id string) (clust
 	}
 	s := servers[0]
 	if s.Namespace() == api.AllNamespacesNamespace {
-		return clusterJob{}, usageError("job %q can be in one namespace, not in all", id).withHint("name it with --namespace")
+		return clusterJob{}, exit.Usage("job %q can be in one namespace, not in all", id).WithHint("name it with --namespace")
 	}
 	j, _, err := s.Info(ctx, id, 0)
 	switch {
 	case client.Missing(err):
-		return clusterJob{}, failed("no job is called %q in %v", id, s).withHint("see: taskrun ps%s --all", c.words())
+		return clusterJob{}, exit.Failed("no job is called %q in %v", id, s).WithHint("see: taskrun ps%s --all", c.words())
 	case err != nil:
 		return clusterJob{}, err
 	}

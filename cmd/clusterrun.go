@@ -12,6 +12,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/cluster"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/view"
@@ -131,12 +132,12 @@ func (r *clusterRun) toTheEnd(ctx context.Context, loop *source.Loop, v *verdict
 	switch {
 	case wasLeft:
 		r.farewell(mode)
-		return silent(left.Code)
+		return exit.Silent(left.Code)
 	case !shown:
-		return silent(cmp.Or(v.Left(), v.Code()))
+		return exit.Silent(cmp.Or(v.Left(), v.Code()))
 	case lost != nil:
 		hint := strings.TrimPrefix(client.Remedy(lost)+"\n"+r.goesOn(), "\n")
-		return (&exitError{code: verdict.Internal, err: lost}).withHint("%s", hint)
+		return (&exit.Error{Code: verdict.Internal, Err: lost}).WithHint("%s", hint)
 	}
 	if err := r.unplaced(v); err != nil {
 		return err
@@ -148,7 +149,7 @@ func (r *clusterRun) toTheEnd(ctx context.Context, loop *source.Loop, v *verdict
 		return err
 	default:
 	}
-	return silent(v.Code())
+	return exit.Silent(v.Code())
 }
 
 // unplaced returns an error if the run has no allocations because the cluster
@@ -159,8 +160,8 @@ func (r *clusterRun) unplaced(v *verdict.Verdict) error {
 	}
 	for _, j := range r.jobs {
 		if j.before != nil && *j.job.Type == api.JobTypeBatch {
-			return failed("%s did not run job %q: the same job has already ended there", r.where(), r.nameOf(j)).
-				withHint("to run it again, purge it first: taskrun stop%s --purge %s", r.flagsOf(j), r.nameOf(j))
+			return exit.Failed("%s did not run job %q: the same job has already ended there", r.where(), r.nameOf(j)).
+				WithHint("to run it again, purge it first: taskrun stop%s --purge %s", r.flagsOf(j), r.nameOf(j))
 		}
 	}
 	return nil
@@ -171,7 +172,7 @@ func (r *clusterRun) waitReady(ctx context.Context, past []event.Event, opts upO
 	ctx, stop := r.a.stoppable(ctx)
 	defer stop()
 	if opts.timeout > 0 {
-		overdue := &exitError{code: verdict.Timeout, err: fmt.Errorf("the timeout of %v has passed", opts.timeout)}
+		overdue := &exit.Error{Code: verdict.Timeout, Err: fmt.Errorf("the timeout of %v has passed", opts.timeout)}
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, opts.timeout, overdue)
 		defer cancel()
@@ -190,16 +191,16 @@ func (r *clusterRun) waitReady(ctx context.Context, past []event.Event, opts upO
 	failure, decided := ready.Decided()
 	switch {
 	case decided && failure != nil:
-		return failed("%w", failure).withHint("%s", r.goesOn())
+		return exit.Failed("%w", failure).WithHint("%s", r.goesOn())
 	case decided:
 		return nil
 	case ctx.Err() != nil:
 		r.farewell(opts.mode)
-		return stopped(ctx, err)
+		return exit.Stopped(ctx, err)
 	case err != nil:
-		return (&exitError{code: verdict.Internal, err: err}).withHint("%s", r.goesOn())
+		return (&exit.Error{Code: verdict.Internal, Err: err}).WithHint("%s", r.goesOn())
 	case ready.Failed(): // everything has ended
-		return failed("the run has failed")
+		return exit.Failed("the run has failed")
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/cluster"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/view"
 	"taskrun/cmd/verdict"
@@ -66,7 +67,7 @@ func TestSummaryOfAClusterOnABrokenStdout(t *testing.T) {
 		switch {
 		case broken && !errors.Is(err, syscall.EPIPE):
 			t.Errorf("stdout is broken: error %v", err)
-		case !broken && (exitCode(err) != 0 || !strings.Contains(out.String(), `"type":"summary"`)):
+		case !broken && (exit.Code(err) != 0 || !strings.Contains(out.String(), `"type":"summary"`)):
 			t.Errorf("error %v, shown %q", err, out)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/verdict"
 	"taskrun/engine/leaf/event"
 )
@@ -72,15 +73,15 @@ func (c *connection) bindCluster(flags *pflag.FlagSet) {
 func (c *connection) remote(local ...string) (bool, error) {
 	if c.cluster.Address == "" {
 		if i := slices.IndexFunc(clusterFlags, c.flags.Changed); i >= 0 {
-			return false, usageError("cannot use --%s: it requires --address", clusterFlags[i])
+			return false, exit.Usage("cannot use --%s: it requires --address", clusterFlags[i])
 		}
 		return false, nil
 	}
 	local = append(local, "data-dir")
 	if i := slices.IndexFunc(local, c.flags.Changed); i >= 0 {
-		err := usageError("cannot use --%s in a cluster: it is for runs on this machine", local[i])
+		err := exit.Usage("cannot use --%s in a cluster: it is for runs on this machine", local[i])
 		if !c.flags.Changed("address") {
-			return true, err.withHint("the address comes from the environment or the config file; --address= leaves it out")
+			return true, err.WithHint("the address comes from the environment or the config file; --address= leaves it out")
 		}
 		return true, err
 	}
@@ -140,17 +141,17 @@ func (c *connection) serverOf(j *api.Job) (*client.Server, error) {
 		switch {
 		case own.value == own.usual:
 		case c.flags.Changed(own.flag) && *own.to != own.value:
-			return nil, usageError("job %q is for %s %q, and --%s says %q", *j.ID, own.flag, own.value, own.flag, *own.to)
+			return nil, exit.Usage("job %q is for %s %q, and --%s says %q", *j.ID, own.flag, own.value, own.flag, *own.to)
 		default:
 			*own.to = own.value
 		}
 	}
 	if at.Namespace == api.AllNamespacesNamespace {
-		return nil, usageError("job %q can be in one namespace, not in all", *j.ID).withHint("name it with --namespace")
+		return nil, exit.Usage("job %q can be in one namespace, not in all", *j.ID).WithHint("name it with --namespace")
 	}
 	s, err := client.Remote(at)
 	if err != nil {
-		return nil, usageError("%w", err)
+		return nil, exit.Usage("%w", err)
 	}
 	return s, nil
 }
@@ -166,14 +167,14 @@ func (a *app) servers(ctx context.Context, c connection) ([]*client.Server, erro
 	}
 	s, err := client.Remote(c.cluster)
 	if err != nil {
-		return nil, usageError("%w", err)
+		return nil, exit.Usage("%w", err)
 	}
 	return []*client.Server{s}, nil
 }
 
 // noRun returns the error of a command that finds no running job.
 func noRun(code int, dataDir string) error {
-	return (&exitError{code: code, err: errors.New("no job runs " + placeOf(dataDir))}).withHint("start one with: taskrun up FILE")
+	return (&exit.Error{Code: code, Err: errors.New("no job runs " + placeOf(dataDir))}).WithHint("start one with: taskrun up FILE")
 }
 
 // placeOf says where a command looks for runs.
@@ -217,18 +218,18 @@ func (a *app) tolerate(servers []*client.Server, failures []error) error {
 
 // targetError adds a hint to the error of a target that cannot be used.
 func targetError(err error, tasks []*client.Task, code int) error {
-	e := &exitError{code: code, err: err}
+	e := &exit.Error{Code: code, Err: err}
 	unknown, ok := errors.AsType[*client.UnknownError](err)
 	running := client.Running(tasks)
 	switch {
 	case !ok:
 		return err
 	case unknown.Near != "":
-		return e.withHint("did you mean %q?", unknown.Near)
+		return e.WithHint("did you mean %q?", unknown.Near)
 	case running != "":
-		return e.withHint("running tasks: %s", running)
+		return e.WithHint("running tasks: %s", running)
 	}
-	return e.withHint("see: taskrun ps")
+	return e.WithHint("see: taskrun ps")
 }
 
 // runningJob returns the running job with a name.
@@ -291,11 +292,11 @@ func oneJob(jobs []client.Job, name string, wanted func(*client.Job) bool) (*cli
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1 && found[0].Name() != found[1].Name():
-		return nil, failed("job %q is ambiguous", name).withHint("jobs are: %s", strings.Join(names, ", "))
+		return nil, exit.Failed("job %q is ambiguous", name).WithHint("jobs are: %s", strings.Join(names, ", "))
 	case len(found) > 1:
-		return nil, failed("job %q runs %d times: %v and %v", name, len(found), found[0].Server, found[1].Server)
+		return nil, exit.Failed("job %q runs %d times: %v and %v", name, len(found), found[0].Server, found[1].Server)
 	case len(jobs) == 0:
 		return nil, noRun(verdict.Failed, "")
 	}
-	return nil, failed("no job is called %q", name).withHint("jobs are: %s", strings.Join(names, ", "))
+	return nil, exit.Failed("no job is called %q", name).WithHint("jobs are: %s", strings.Join(names, ", "))
 }

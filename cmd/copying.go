@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/tarball"
 	"taskrun/cmd/verdict"
 )
@@ -45,7 +46,7 @@ func (c *copying) download(ctx context.Context, all []*client.Task, target, name
 		err = c.unpack(read, base, to)
 	}
 	if err != nil {
-		return failed("cannot copy %q: %w", target+":"+name, err)
+		return exit.Failed("cannot copy %q: %w", target+":"+name, err)
 	}
 	return nil
 }
@@ -76,15 +77,15 @@ func (c *copying) upload(ctx context.Context, all []*client.Task, from, target, 
 	task, err := client.Pick(all, target)
 	if err != nil {
 		if resting, _, failure := c.app.taskAtRest(ctx, all, target, c.opts.connection, err); resting != nil {
-			return failed("%w", failure).withHint("only a running task can receive files")
+			return exit.Failed("%w", failure).WithHint("only a running task can receive files")
 		}
 		return targetError(asFailed(err), all, verdict.Failed)
 	}
 	c.task = task
 	if err := c.put(ctx, from, name); err != nil {
-		wrong := failed("cannot copy to %q: %w", target+":"+name, err)
+		wrong := exit.Failed("cannot copy to %q: %w", target+":"+name, err)
 		if errors.Is(err, client.ErrNoTool) {
-			return wrong.withHint("the programs of the task itself receive the files")
+			return wrong.WithHint("the programs of the task itself receive the files")
 		}
 		return wrong
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
 )
@@ -75,19 +76,19 @@ func runCp(ctx context.Context, a *app, from, to string, opts orderOptions) erro
 	dest, destPath, in := splitRemote(to)
 	switch {
 	case out && in:
-		return usageError("cannot copy from a task to a task").withHint("use a pipe: taskrun cp %s - | taskrun cp - %s", from, to)
+		return exit.Usage("cannot copy from a task to a task").WithHint("use a pipe: taskrun cp %s - | taskrun cp - %s", from, to)
 	case !out && !in:
-		return usageError("neither %q nor %q is in a task", from, to).withHint("write TARGET:PATH, such as web:local/app.log")
+		return exit.Usage("neither %q nor %q is in a task", from, to).WithHint("write TARGET:PATH, such as web:local/app.log")
 	case destPath == "-" && a.streams.OutTerm:
-		return usageError("cannot write a tar stream to a terminal").withHint("write it to a file or a pipe: taskrun cp %s - | tar -t", from)
+		return exit.Usage("cannot write a tar stream to a terminal").WithHint("write it to a file or a pipe: taskrun cp %s - | tar -t", from)
 	case sourcePath == "" || destPath == "":
-		return usageError("the path is missing").withHint("write TARGET:PATH, such as web:local/app.log")
+		return exit.Usage("the path is missing").WithHint("write TARGET:PATH, such as web:local/app.log")
 	}
 	ctx, stop := a.stoppable(ctx)
 	defer stop()
 	_, all, err := a.tasks(ctx, opts.connection)
 	if err != nil {
-		return stopped(ctx, err)
+		return exit.Stopped(ctx, err)
 	}
 	c := &copying{app: a, opts: opts}
 	if out {
@@ -97,7 +98,7 @@ func runCp(ctx context.Context, a *app, from, to string, opts orderOptions) erro
 	}
 	switch {
 	case ctx.Err() != nil:
-		return stopped(ctx, err)
+		return exit.Stopped(ctx, err)
 	case err != nil:
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/record"
 	"taskrun/cmd/source"
@@ -124,9 +125,8 @@ func notStarted(failure error, log string) error {
 	} else {
 		err = errors.Join(err, os.Remove(log))
 	}
-	var told startError
-	if json.Unmarshal([]byte(failure.Error()), &told) == nil {
-		return &exitError{code: told.Code, err: errors.Join(errors.New(told.Text), err), hint: told.Hint}
+	if told := toldStart(failure, err); told != nil {
+		return told
 	}
 	if said := strings.TrimSpace(string(text)); said != "" {
 		failure = fmt.Errorf("%w:\n%s", failure, said)
@@ -206,7 +206,7 @@ func waitReady(ctx context.Context, a *app, d *source.Directory, opts upOptions)
 		if summary, _ := record.Read(d.Self.Runs[d.IDs[0]]); summary != nil {
 			return endedEarly(d, summary)
 		}
-		return stopped(ctx, err)
+		return exit.Stopped(ctx, err)
 	}
 	d.Detail = source.Events
 	ready := verdict.NewReady(jobs, opts.until, time.Time{})
@@ -214,13 +214,13 @@ func waitReady(ctx context.Context, a *app, d *source.Directory, opts upOptions)
 	failure, decided := ready.Decided()
 	switch {
 	case decided && failure != nil:
-		return failed("%w", failure).
-			withHint("if it can, the run continues: taskrun attach %s; messages of taskrun are in %s", d.IDs[0], d.Log(d.IDs[0]))
+		return exit.Failed("%w", failure).
+			WithHint("if it can, the run continues: taskrun attach %s; messages of taskrun are in %s", d.IDs[0], d.Log(d.IDs[0]))
 	case decided:
 		return nil
 	case err != nil:
 		a.goesOn(ctx, d)
-		return stopped(ctx, err)
+		return exit.Stopped(ctx, err)
 	}
 	summary, err := record.Read(d.Self.Runs[d.IDs[0]])
 	if err != nil {
@@ -236,6 +236,6 @@ func endedEarly(d *source.Directory, summary *view.Summary) error {
 		return nil
 	}
 	job := d.IDs[0]
-	return (&exitError{code: summary.ExitCode, err: fmt.Errorf("job %q has ended with exit code %d", job, summary.ExitCode)}).
-		withHint("see: taskrun logs %s; messages of taskrun are in %s", job, d.Log(job))
+	return (&exit.Error{Code: summary.ExitCode, Err: fmt.Errorf("job %q has ended with exit code %d", job, summary.ExitCode)}).
+		WithHint("see: taskrun logs %s; messages of taskrun are in %s", job, d.Log(job))
 }

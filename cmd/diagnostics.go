@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"taskrun/cmd/exit"
 	"taskrun/cmd/jobfile"
 	reports "taskrun/cmd/report"
 	"taskrun/cmd/ui"
@@ -164,7 +165,7 @@ func (a *app) refuse(files []jobfile.File, diagnostics jobspec.Diagnostics, mode
 	if err := a.showDiagnostics(diagnosticFormat(mode), files, diagnostics); err != nil {
 		return err
 	}
-	return silent(verdict.Usage)
+	return exit.Silent(verdict.Usage)
 }
 
 // shown returns a path as short as possible.

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"taskrun/cmd/exit"
 	"taskrun/cmd/record"
 	"taskrun/cmd/report/compare"
 	"taskrun/cmd/report/recording"
@@ -91,7 +92,7 @@ func runDiff(ctx context.Context, a *app, args []string, opts diffOptions) error
 		return err
 	}
 	if c.Different() > 0 {
-		return silent(verdict.Failed)
+		return exit.Silent(verdict.Failed)
 	}
 	return nil
 }
@@ -101,7 +102,7 @@ func compareOptions(factor float64) (compare.Options, error) {
 	o := compare.Defaults
 	o.Factor = factor
 	if factor != 0 && factor < 1 {
-		return o, usageError("cannot compare durations by a factor of %v", factor).withHint("use one above 1, or 0 to ignore durations")
+		return o, exit.Usage("cannot compare durations by a factor of %v", factor).WithHint("use one above 1, or 0 to ignore durations")
 	}
 	return o, nil
 }
@@ -123,16 +124,16 @@ func (a *app) lastTwo(ctx context.Context, job, dataDir string) ([]string, error
 		if err != nil {
 			return nil, unreadable(err)
 		}
-		return nil, usageError("job %q has %s to compare", job, ui.Count(len(runs), "run")).withHint("name two runs; see: taskrun runs")
+		return nil, exit.Usage("job %q has %s to compare", job, ui.Count(len(runs), "run")).WithHint("name two runs; see: taskrun runs")
 	}
 	return []string{runs[1].Name(), runs[0].Name()}, nil
 }
 
 // unreadable returns the error of a run that cannot be compared.
 func unreadable(err error) error {
-	e := &exitError{code: verdict.Usage, err: err}
-	if known, ok := err.(*exitError); ok { //nolint:errorlint // one that is wrapped has no hint for this command
-		e.hint = known.hint
+	e := &exit.Error{Code: verdict.Usage, Err: err}
+	if known, ok := err.(*exit.Error); ok { //nolint:errorlint // one that is wrapped has no hint for this command
+		e.Hint = known.Hint
 	}
 	return e
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
 )
@@ -58,7 +59,7 @@ func runDispatch(ctx context.Context, a *app, id string, opts dispatchOptions) e
 	for _, pair := range opts.meta {
 		key, value, ok := strings.Cut(pair, "=")
 		if !ok || key == "" {
-			return usageError("cannot use --meta %s: use key=value", pair)
+			return exit.Usage("cannot use --meta %s: use key=value", pair)
 		}
 		meta[key] = value
 	}
@@ -87,7 +88,7 @@ func readPayload(a *app, name string) (payload []byte, err error) {
 		payload, err = os.ReadFile(name)
 	}
 	if err != nil {
-		return nil, usageError("cannot read the payload: %w", err)
+		return nil, exit.Usage("cannot read the payload: %w", err)
 	}
 	return payload, nil
 }

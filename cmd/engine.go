@@ -3,6 +3,7 @@ package cmd
 import (
 	"github.com/spf13/cobra"
 
+	"taskrun/cmd/exit"
 	"taskrun/drivers/process/keeper"
 )
 
@@ -19,7 +20,7 @@ func newEngineCommand(a *app) *cobra.Command {
 			collectRarely()
 			watch := keeper.New()
 			if !watch.Detached() {
-				return usageError("cannot run an engine without its keeper").withHint("start both with: taskrun up --detach FILE")
+				return exit.Usage("cannot run an engine without its keeper").WithHint("start both with: taskrun up --detach FILE")
 			}
 			dataDir, err := a.dataDir(opts.dataDir)
 			if err != nil {

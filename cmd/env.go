@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
 	"taskrun/cmd/verdict"
@@ -75,7 +76,7 @@ func runEnv(ctx context.Context, a *app, target string, opts envOptions) error {
 	defer stop()
 	_, all, err := a.tasks(ctx, opts.connection)
 	if err != nil {
-		return stopped(ctx, err)
+		return exit.Stopped(ctx, err)
 	}
 	labels := client.Labels(all)
 	t, failure := client.Pick(all, target)
@@ -97,14 +98,14 @@ func runEnv(ctx context.Context, a *app, target string, opts envOptions) error {
 	switch {
 	case failure == nil:
 	case ctx.Err() != nil:
-		return stopped(ctx, failure)
+		return exit.Stopped(ctx, failure)
 	case latest == nil || opts.showSecrets:
 		if unread != nil {
 			a.warn(unread)
 		}
-		err := failed("cannot show the environment of task %q: %w", labels[t], failure)
+		err := exit.Failed("cannot show the environment of task %q: %w", labels[t], failure)
 		if latest != nil {
-			return err.withHint("of its latest start all but the secrets was kept: leave out --show-secrets")
+			return err.WithHint("of its latest start all but the secrets was kept: leave out --show-secrets")
 		}
 		return err
 	default:
@@ -119,7 +120,7 @@ func asFailed(err error) error {
 	if _, unknown := errors.AsType[*client.UnknownError](err); unknown {
 		return err
 	}
-	return failed("%w", err)
+	return exit.Failed("%w", err)
 }
 
 // taskAtRest returns the one task that a target matches and that is not running, in a

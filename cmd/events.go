@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/cluster"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/record"
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
@@ -77,7 +78,7 @@ func completeEvents(a *app, opts *eventsOptions) cobra.CompletionFunc {
 
 func runEvents(ctx context.Context, a *app, job string, opts eventsOptions) error {
 	if opts.mode == ui.Quiet {
-		return usageError("cannot show events quietly").withHint("use --output plain or json")
+		return exit.Usage("cannot show events quietly").WithHint("use --output plain or json")
 	}
 	remote, err := opts.remote()
 	if err != nil {
@@ -89,7 +90,7 @@ func runEvents(ctx context.Context, a *app, job string, opts eventsOptions) erro
 	if remote {
 		find = eventsOfCluster
 	}
-	return stopped(ctx, find(ctx, a, job, opts))
+	return exit.Stopped(ctx, find(ctx, a, job, opts))
 }
 
 // eventsHere shows the events of a run on this machine.

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/verdict"
 )
@@ -115,7 +116,7 @@ func (o *execOptions) parse(args []string) (target string, command []string, err
 	switch {
 	case o.job != "": // no TARGET
 	case len(args) == 0 || args[0] == "--":
-		return "", nil, usageError("cannot run a command: TARGET is missing").withHint("for example: taskrun exec web -- sh; taskrun ps lists the tasks")
+		return "", nil, exit.Usage("cannot run a command: TARGET is missing").WithHint("for example: taskrun exec web -- sh; taskrun ps lists the tasks")
 	default:
 		target, args = args[0], args[1:]
 	}
@@ -127,7 +128,7 @@ func (o *execOptions) parse(args []string) (target string, command []string, err
 		if name == "" {
 			name = "--job " + o.job
 		}
-		return "", nil, usageError("cannot run a command in %q: the command is missing", target+o.job).withHint("for example: taskrun exec %s -- sh", name)
+		return "", nil, exit.Usage("cannot run a command in %q: the command is missing", target+o.job).WithHint("for example: taskrun exec %s -- sh", name)
 	}
 	return target, args, nil
 }
@@ -230,19 +231,19 @@ func (s *execSession) run(ctx context.Context) error {
 
 // result returns the error with the exit code of the session.
 func (s *execSession) result(code int, err error) error {
-	sig, signaled := errors.AsType[*signalError](err)
+	sig, signaled := errors.AsType[*exit.SignalError](err)
 	switch {
 	case err == nil:
-		return silent(code)
+		return exit.Silent(code)
 	case signaled:
-		return silent(sig.code)
+		return exit.Silent(sig.Code)
 	case errors.Is(err, errLeft):
 		fmt.Fprintln(s.a.streams.Err, "disconnected")
-		return silent(verdict.Interrupt)
+		return exit.Silent(verdict.Interrupt)
 	case errors.Is(err, syscall.EPIPE):
 		return err
 	}
-	return &exitError{code: verdict.Internal, err: err}
+	return &exit.Error{Code: verdict.Internal, Err: err}
 }
 
 // sessionReader reads the user's input.

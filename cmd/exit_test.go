@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"taskrun/cmd/exit"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/verdict"
 	"taskrun/engine/leaf/allocdir"
@@ -23,14 +24,14 @@ func TestExitCodeOfErrors(t *testing.T) {
 		stdout string // with --output json, without the time
 	}{
 		{"none", nil, 0, "", ""},
-		{"told already", silent(verdict.Failed), 1, "", ""},
-		{"nothing to tell", silent(verdict.OK), 0, "", ""},
+		{"told already", exit.Silent(verdict.Failed), 1, "", ""},
+		{"nothing to tell", exit.Silent(verdict.OK), 0, "", ""},
 		{
-			"wrong call", usageError("cannot do %q", "that").withHint("do this"), 2,
+			"wrong call", exit.Usage("cannot do %q", "that").WithHint("do this"), 2,
 			"taskrun: cannot do \"that\"\ndo this\n",
 			`"severity":"error","summary":"cannot do \"that\"","detail":"do this","file":"","line":0,"column":0}` + "\n",
 		},
-		{"wrapped", fmt.Errorf("outer: %w", usageError("inner")), 2, "taskrun: outer: inner\n", ""},
+		{"wrapped", fmt.Errorf("outer: %w", exit.Usage("inner")), 2, "taskrun: outer: inner\n", ""},
 		{"our own", fs.ErrPermission, 125, "taskrun: permission denied\n", ""},
 		{"closed stdout", fmt.Errorf("write: %w", syscall.EPIPE), 141, "", ""},
 		{"cancelled", context.Canceled, 130, "taskrun: context canceled\n", ""},
@@ -50,7 +51,7 @@ func TestExitCodeOfErrors(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if got := exitCode(c.err); got != c.code {
+			if got := exit.Code(c.err); got != c.code {
 				t.Errorf("exit code %d, want %d", got, c.code)
 			}
 			streams, _, stderr := ui.Test()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"taskrun/cmd/exit"
 	"taskrun/cmd/record"
 	"taskrun/cmd/ui"
 	"taskrun/engine/leaf/event"
@@ -72,7 +73,7 @@ Exit codes:
 
 func runExport(ctx context.Context, a *app, name, path string, opts exportOptions) error {
 	if path == "-" && a.streams.OutTerm {
-		return usageError("cannot write a zip to a terminal").withHint("name a file, or redirect stdout")
+		return exit.Usage("cannot write a zip to a terminal").WithHint("name a file, or redirect stdout")
 	}
 	if _, err := os.Lstat(path); path != "-" && err == nil && !opts.force {
 		return fileExists(path)
@@ -152,7 +153,7 @@ func (r *openedRun) secrets(ctx context.Context) (secrets []string, err error) {
 }
 
 func fileExists(path string) error {
-	return failed("%q exists", path).withHint("replace it with --force")
+	return exit.Failed("%q exists", path).WithHint("replace it with --force")
 }
 
 // writeWhole writes a file that only this user can read, at once or not at all.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/record"
 	"taskrun/cmd/source"
 	"taskrun/cmd/verdict"
@@ -41,17 +42,17 @@ func (a *app) findRun(ctx context.Context, job, dataDir string) (*source.Directo
 	case slices.Contains(ended, job):
 		found = nil // the jobs with this ID in other namespaces are others
 	case slices.ContainsFunc(found, func(r *source.Directory) bool { return len(r.Keys(job)) > 1 }):
-		return nil, usageError("job %q is ambiguous", job).withHint("%s", running)
+		return nil, exit.Usage("job %q is ambiguous", job).WithHint("%s", running)
 	}
 	switch {
 	case len(runs) == 0:
 		return nil, noRun(verdict.Failed, dataDir)
 	case len(found) == 0:
-		return nil, failed("job %q is not running %s", job, placeOf(dataDir)).withHint("%s", running)
+		return nil, exit.Failed("job %q is not running %s", job, placeOf(dataDir)).WithHint("%s", running)
 	case len(found) > 1 && job == "":
-		return nil, usageError("several runs match: name a job").withHint("%s", running)
+		return nil, exit.Usage("several runs match: name a job").WithHint("%s", running)
 	case len(found) > 1:
-		return nil, usageError("job %q is running in several data directories", job).withHint("choose one with --data-dir")
+		return nil, exit.Usage("job %q is running in several data directories", job).WithHint("choose one with --data-dir")
 	}
 	return found[0], nil
 }
@@ -82,7 +83,7 @@ func oneOfAgent(d *source.Directory, name string) error {
 	case name != "":
 		d.Narrow(d.Key(name))
 	case len(d.IDs) > 1:
-		return usageError("several jobs are running: name one").withHint("running jobs: %s", strings.Join(jobNames(d.IDs), ", "))
+		return exit.Usage("several jobs are running: name one").WithHint("running jobs: %s", strings.Join(jobNames(d.IDs), ", "))
 	default:
 		d.Narrow(d.IDs[0])
 	}
@@ -99,7 +100,7 @@ func (a *app) allRuns(ctx context.Context, dataDir, job string) ([]*record.Run, 
 	live, err := a.liveRuns(ctx, dataDir)
 	runs, failure := record.List(dataDir, job, live)
 	if err = errors.Join(err, failure); errors.Is(err, fs.ErrPermission) {
-		err = (&exitError{code: verdict.Internal, err: err}).withHint("it belongs to another user: choose another data directory with --data-dir")
+		err = (&exit.Error{Code: verdict.Internal, Err: err}).WithHint("it belongs to another user: choose another data directory with --data-dir")
 	}
 	return runs, err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"taskrun/cmd/exit"
 	"taskrun/cmd/ui"
 )
 
@@ -102,7 +103,7 @@ func arguments(least, most int) cobra.PositionalArgs {
 		if len(args) >= least && len(args) <= most {
 			return nil
 		}
-		return usageError("%s takes %s, not %d", cmd.CommandPath(), takes, len(args)).withHint("usage: %s", cmd.UseLine())
+		return exit.Usage("%s takes %s, not %d", cmd.CommandPath(), takes, len(args)).WithHint("usage: %s", cmd.UseLine())
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
+	"taskrun/cmd/exit"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/textfile"
 	"taskrun/cmd/ui"
@@ -52,7 +53,7 @@ func runFmt(ctx context.Context, a *app, args []string, opts fmtOptions) error {
 	case slices.Equal(args, []string{"-"}):
 		f.stdin()
 	case slices.Contains(args, "-"):
-		return usageError("cannot format stdin (-) and files in one call")
+		return exit.Usage("cannot format stdin (-) and files in one call")
 	default:
 		f.files(ctx, args)
 	}
@@ -61,9 +62,9 @@ func runFmt(ctx context.Context, a *app, args []string, opts fmtOptions) error {
 	case f.err != nil:
 		return f.err
 	case f.diagnostics.HasErrors():
-		return silent(verdict.Usage)
+		return exit.Silent(verdict.Usage)
 	case opts.check && f.changes:
-		return silent(verdict.Failed)
+		return exit.Silent(verdict.Failed)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 
+	"taskrun/cmd/exit"
 	"taskrun/cmd/source"
 	"taskrun/cmd/verdict"
 	"taskrun/engine/leaf/event"
@@ -37,7 +38,7 @@ func follow(ctx context.Context, loop *source.Loop) error {
 
 // goesOn tells a user whose signal ended ctx that the run goes on.
 func (a *app) goesOn(ctx context.Context, d *source.Directory) {
-	if bySignal(ctx) != nil {
+	if exit.BySignal(ctx) != nil {
 		a.say("the run continues; stop it with: taskrun stop %s", event.JobName(d.IDs[0]))
 	}
 }

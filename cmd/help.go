@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"taskrun/cmd/exit"
 	"taskrun/cmd/help"
 )
 
@@ -48,11 +49,11 @@ func runHelp(a *app, cmd *cobra.Command, args []string) error {
 	if found, rest, err := root.Find(args); err == nil && found != root && len(rest) == 0 {
 		return found.Help()
 	}
-	unknown := usageError("no topic or command %q", strings.Join(args, " "))
+	unknown := exit.Usage("no topic or command %q", strings.Join(args, " "))
 	if near := nearestName(args[0], helpNames(root)); near != "" {
-		return unknown.withHint("did you mean %q?", near)
+		return unknown.WithHint("did you mean %q?", near)
 	}
-	return unknown.withHint("topics: %s", strings.Join(help.Names(), ", "))
+	return unknown.WithHint("topics: %s", strings.Join(help.Names(), ", "))
 }
 
 // topics lists the topics, one per line.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"taskrun/cmd/exit"
 	"taskrun/cmd/verdict"
 	"taskrun/jobspec"
 )
@@ -47,7 +48,7 @@ func runInspect(ctx context.Context, a *app, args []string, opts inspectOptions)
 	}
 	a.printDiagnostics(files, diagnostics)
 	if diagnostics.HasErrors() {
-		return silent(verdict.Usage)
+		return exit.Silent(verdict.Usage)
 	}
 	if opts.canonical {
 		job.Canonicalize()

@@ -17,6 +17,7 @@ import (
 
 	hooks "taskrun/hooks/catalog"
 
+	"taskrun/cmd/exit"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/neighbors"
 	"taskrun/cmd/preflight"
@@ -96,7 +97,7 @@ func (a *app) read(ctx context.Context, names []string, opts jobOptions) ([]jobf
 	opts.Stubs, opts.SecretVars = opts.stubsFile(), opts.secretVars()
 	files, diagnostics, err := jobfile.Read(ctx, names, a.streams.In, a.environ, opts.Options)
 	if call, ok := errors.AsType[*jobfile.CallError](err); ok {
-		err = usageError("%w", err).withHint("%s", call.Hint)
+		err = exit.Usage("%w", err).WithHint("%s", call.Hint)
 	}
 	return files, diagnostics, err
 }
@@ -188,10 +189,10 @@ func (o *machineOptions) instead(known map[string]drivers.Driver) (map[string]st
 		from, to, ok := strings.Cut(pair, "=")
 		switch {
 		case !ok || from == "" || to == "":
-			return nil, usageError("cannot use --driver %q: use A=B, such as docker=mock_driver", pair)
+			return nil, exit.Usage("cannot use --driver %q: use A=B, such as docker=mock_driver", pair)
 		case known[to] == nil:
-			return nil, usageError("cannot run %s tasks with driver %q: there is no such driver", from, to).
-				withHint("there are %s", strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+			return nil, exit.Usage("cannot run %s tasks with driver %q: there is no such driver", from, to).
+				WithHint("there are %s", strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 		}
 		instead[from] = to
 	}

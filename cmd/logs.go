@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/verdict"
 )
@@ -97,7 +98,7 @@ func runLogs(ctx context.Context, a *app, targets []string, opts logsOptions) er
 		case a.namesRun(ctx, first(targets), opts.dataDir):
 			return logsOfRun(ctx, a, targets, opts)
 		case len(servers) == 0 && len(targets) > 0:
-			return failed("no task and no run that is kept matches %q", targets[0]).withHint("see: taskrun runs")
+			return exit.Failed("no task and no run that is kept matches %q", targets[0]).WithHint("see: taskrun runs")
 		case len(servers) == 0:
 			return noRun(verdict.Failed, opts.dataDir)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/cluster"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/view"
@@ -38,9 +39,9 @@ func (o *logsOptions) checkTimes() error {
 	case o.cluster.Address == "":
 		return nil
 	case !o.since.IsZero():
-		return usageError("cannot use --since in a cluster: Nomad does not keep the times of output").withHint("to show the last lines: --tail 100")
+		return exit.Usage("cannot use --since in a cluster: Nomad does not keep the times of output").WithHint("to show the last lines: --tail 100")
 	case o.timestamps && !o.follow:
-		return usageError("cannot use --timestamps in a cluster: Nomad does not keep the times of output").withHint("to show when lines arrive from now on: --follow --tail 0")
+		return exit.Usage("cannot use --timestamps in a cluster: Nomad does not keep the times of output").WithHint("to show when lines arrive from now on: --follow --tail 0")
 	}
 	return nil
 }
@@ -92,7 +93,7 @@ func (l *logsSession) run(ctx context.Context, servers []*client.Server, all []*
 		}
 		return errors.Join(err, l.view.Close())
 	})
-	return stopped(ctx, err)
+	return exit.Stopped(ctx, err)
 }
 
 // of returns the tasks whose output is to be shown.
@@ -138,7 +139,7 @@ func (l *logsSession) show(ctx context.Context, tasks []*client.Task) error {
 		}
 	}
 	if !started && len(tasks) == 1 {
-		return failed("task %q has not started yet", tasks[0].Name).withHint("wait for its output with: taskrun logs -f")
+		return exit.Failed("task %q has not started yet", tasks[0].Name).WithHint("wait for its output with: taskrun logs -f")
 	}
 	return nil
 }

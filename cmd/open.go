@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/exit"
 )
 
 func newOpenCommand(a *app) *cobra.Command {
@@ -55,7 +56,7 @@ func runOpen(ctx context.Context, a *app, target string, at connection) error {
 		for _, p := range ports {
 			names = append(names, labels[p.Task]+":"+p.Label)
 		}
-		return failed("%q has %d ports", target, len(ports)).withHint("open one of: %s", strings.Join(names, ", "))
+		return exit.Failed("%q has %d ports", target, len(ports)).WithHint("open one of: %s", strings.Join(names, ", "))
 	}
 	url := urlOf(ports[0])
 	fmt.Fprintln(a.streams.Out, url)
@@ -63,7 +64,7 @@ func runOpen(ctx context.Context, a *app, target string, at connection) error {
 	c := exec.CommandContext(ctx, browser[0], append(browser[1:], url)...)
 	c.Stdin, c.Stdout, c.Stderr, c.Env = a.streams.In, a.streams.Err, a.streams.Err, a.environ
 	if err := c.Run(); err != nil {
-		return failed("cannot open a browser: %w", err).withHint("set $BROWSER, or open the address by hand")
+		return exit.Failed("cannot open a browser: %w", err).WithHint("set $BROWSER, or open the address by hand")
 	}
 	return nil
 }

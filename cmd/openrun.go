@@ -13,6 +13,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/cmd/exit"
 	"taskrun/cmd/record"
 	"taskrun/cmd/source"
 	"taskrun/cmd/verdict"
@@ -44,7 +45,7 @@ func (a *app) openRun(ctx context.Context, name, dataDir string) (*openedRun, er
 	live, err := a.findRun(ctx, name, dataDir)
 	switch {
 	case err == nil && name == "" && len(live.IDs) > 1:
-		return nil, usageError("several jobs are running: name one").withHint("running jobs: %s", strings.Join(jobNames(live.IDs), ", "))
+		return nil, exit.Usage("several jobs are running: name one").WithHint("running jobs: %s", strings.Join(jobNames(live.IDs), ", "))
 	case err == nil:
 		job := live.IDs[0]
 		if name != "" {
@@ -60,7 +61,7 @@ func (a *app) openRun(ctx context.Context, name, dataDir string) (*openedRun, er
 // openKept opens the run that an argument names if it is not that of a running job.
 // Missing is the error of findRun.
 func (a *app) openKept(ctx context.Context, name, dataDir string, missing error) (*openedRun, error) {
-	if code := exitCode(missing); code == verdict.Usage || code == verdict.Internal { // several runs match, or engines do not answer
+	if code := exit.Code(missing); code == verdict.Usage || code == verdict.Internal { // several runs match, or engines do not answer
 		return nil, missing
 	}
 	all, listing := a.allRuns(ctx, dataDir, "")
@@ -117,9 +118,9 @@ func pickRun(all []*record.Run, name string) (*record.Run, error) {
 		for _, r := range found {
 			names = append(names, r.Name())
 		}
-		return nil, usageError("run %q is ambiguous: %s", name, strings.Join(names, ", ")).withHint("see: taskrun runs")
+		return nil, exit.Usage("run %q is ambiguous: %s", name, strings.Join(names, ", ")).WithHint("see: taskrun runs")
 	}
-	return nil, failed("no run matches %q", name).withHint("see: taskrun runs")
+	return nil, exit.Failed("no run matches %q", name).WithHint("see: taskrun runs")
 }
 
 // namesRun reports whether a name is that of a kept run, or of a file, and not of a
@@ -133,7 +134,7 @@ func (a *app) namesRun(ctx context.Context, name, dataDir string) bool {
 	if _, statErr := os.Stat(name); err != nil && statErr == nil {
 		return true
 	}
-	return err == nil && event.JobName(r.Job) != name || exitCode(err) == verdict.Usage
+	return err == nil && event.JobName(r.Job) != name || exit.Code(err) == verdict.Usage
 }
 
 // isPath reports whether an argument can only be the name of a file.
@@ -146,13 +147,13 @@ func isPath(name string) bool {
 func openRunFile(path string) (*openedRun, error) {
 	r, err := record.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, failed("%w", err).withHint("see: taskrun runs")
+		return nil, exit.Failed("%w", err).WithHint("see: taskrun runs")
 	}
 	if errors.Is(err, fs.ErrPermission) {
-		return nil, failed("%w", err).withHint("it belongs to another user, who can hand it over with: taskrun export RUN FILE")
+		return nil, exit.Failed("%w", err).WithHint("it belongs to another user, who can hand it over with: taskrun export RUN FILE")
 	}
 	if err != nil {
-		return nil, failed("%w", err)
+		return nil, exit.Failed("%w", err)
 	}
 	return &openedRun{Run: r}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
 	"taskrun/cmd/verdict"
@@ -71,7 +72,7 @@ func newOrderFor(ctx context.Context, a *app, targets []string, opts orderOption
 		}
 		wanted := slices.DeleteFunc(slices.Clone(found), func(t *client.Task) bool { return !applies(t) })
 		if len(wanted) == 0 {
-			return nil, failed("%w", refuse(target, found, o.labels))
+			return nil, exit.Failed("%w", refuse(target, found, o.labels))
 		}
 		for _, t := range wanted {
 			if !slices.Contains(o.tasks, t) {

@@ -11,6 +11,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/cluster"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/preflight"
 	"taskrun/cmd/ui"
@@ -105,7 +106,7 @@ func runPlan(ctx context.Context, a *app, args []string, opts planOptions) error
 		return err
 	}
 	if moves(plan.Annotations) {
-		return silent(verdict.Failed)
+		return exit.Silent(verdict.Failed)
 	}
 	return nil
 }
@@ -130,8 +131,8 @@ func serverFor(ctx context.Context, a *app, f jobfile.File, opts planOptions, re
 	case err != nil && exists(running, f.Job):
 		return nil, err // several runs match
 	case err != nil:
-		return nil, (&exitError{code: verdict.Internal, err: fmt.Errorf("job %q is not running %s", name, placeOf(opts.dataDir))}).
-			withHint("start it with: taskrun up %s", f.Name)
+		return nil, (&exit.Error{Code: verdict.Internal, Err: fmt.Errorf("job %q is not running %s", name, placeOf(opts.dataDir))}).
+			WithHint("start it with: taskrun up %s", f.Name)
 	}
 	s, _ := job.Server.Of(job.Key())
 	return s, nil

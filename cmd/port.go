@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
 	"taskrun/cmd/verdict"
@@ -85,7 +86,7 @@ func findPorts(ctx context.Context, a *app, target, label string, c connection) 
 	}
 	running := slices.DeleteFunc(slices.Clone(tasks), func(t *client.Task) bool { return !t.Running() })
 	if len(running) == 0 && target != "" {
-		return nil, nil, failed("%w", client.NotRunning(target, tasks, labels))
+		return nil, nil, exit.Failed("%w", client.NotRunning(target, tasks, labels))
 	}
 	ports, err := client.Ports(ctx, running)
 	if err != nil || target == "" {
@@ -93,12 +94,12 @@ func findPorts(ctx context.Context, a *app, target, label string, c connection) 
 	}
 	known := portLabels(ports)
 	if len(known) == 0 {
-		return nil, nil, failed("%q has no ports", target)
+		return nil, nil, exit.Failed("%q has no ports", target)
 	}
 	ports = slices.DeleteFunc(ports, func(p client.Port) bool { return label != "" && p.Label != label })
 	if len(ports) == 0 {
-		return nil, nil, failed("%q has no port %q", target, label).
-			withHint("%s", cmp.Or(diagnostic.DidYouMean(label, known), "its ports: "+strings.Join(known, ", ")))
+		return nil, nil, exit.Failed("%q has no port %q", target, label).
+			WithHint("%s", cmp.Or(diagnostic.DidYouMean(label, known), "its ports: "+strings.Join(known, ", ")))
 	}
 	return ports, labels, nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/cluster"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/ui"
 )
 
@@ -39,7 +40,7 @@ func runPromote(ctx context.Context, a *app, id string, groups []string, opts ch
 	case err != nil:
 		return err
 	case d == nil:
-		return failed("job %q has no deployment", job.Name())
+		return exit.Failed("job %q has no deployment", job.Name())
 	}
 	if err := job.Promote(ctx, d.ID, groups); err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"taskrun/cmd/exit"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/ui"
 )
@@ -46,7 +47,7 @@ Exit codes:
 			// The data directory of the environment and the config file is for runs.
 			opts.ownData = !cmd.Flags().Changed("data-dir")
 			if opts.download && (cmd.Flags().Changed("seed") || opts.offline || opts.virtual) {
-				return usageError("--download cannot be combined with --seed, --offline or --virtual: it takes place in real time")
+				return exit.Usage("--download cannot be combined with --seed, --offline or --virtual: it takes place in real time")
 			}
 			if watches {
 				return a.rerun(cmd.Context(), func(ctx context.Context, files *watched) error {

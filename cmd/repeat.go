@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"taskrun/cmd/exit"
 	"taskrun/cmd/repeat"
 	"taskrun/cmd/report/compare"
 	"taskrun/cmd/ui"
@@ -28,20 +29,20 @@ const maxStdin = 64 << 20
 
 // checkRepeat refuses combinations of flags that cannot be repeated.
 func (o *upOptions) checkRepeat() error {
-	with := func(flag, why string) *exitError {
-		return usageError("--repeat and --until-fail cannot be combined with --%s: %s", flag, why)
+	with := func(flag, why string) *exit.Error {
+		return exit.Usage("--repeat and --until-fail cannot be combined with --%s: %s", flag, why)
 	}
 	switch {
 	case o.detach:
 		return with("detach", "each run has to end before the next one begins")
 	case o.http != "":
-		return with("http", "each run has a token of its own, which would not be shown").withHint("talk to a run at its socket, which --output json names")
+		return with("http", "each run has a token of its own, which would not be shown").WithHint("talk to a run at its socket, which --output json names")
 	case o.report.junit != "":
 		return with("junit", "a report is about one run")
 	case o.report.to != "" && o.report.to != "none":
 		return with("report", "a report is about one run")
 	case o.update || o.rehearse:
-		return usageError("--repeat and --until-fail are for runs of jobs").withHint("leave out --update and --rehearse")
+		return exit.Usage("--repeat and --until-fail are for runs of jobs").WithHint("leave out --update and --rehearse")
 	}
 	return nil
 }
@@ -132,7 +133,7 @@ func (s *series) play(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil && s.tally.Failed == nil {
 		return err
 	}
-	return silent(s.code(last))
+	return exit.Silent(s.code(last))
 }
 
 // code returns the exit code: that of the first run that failed, or of the last one.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"taskrun/cmd/exit"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/report"
 	"taskrun/cmd/textfile"
@@ -87,7 +88,7 @@ func (a *app) newReporter(o reportOptions, command string, mode ui.Mode) (*repor
 			continue
 		}
 		if err := textfile.Check(name); err != nil {
-			return nil, usageError("cannot write a report to %q: %w", name, err).withHint("choose a file in a folder that you can write to")
+			return nil, exit.Usage("cannot write a report to %q: %w", name, err).WithHint("choose a file in a folder that you can write to")
 		}
 	}
 	if r.github {
@@ -244,8 +245,8 @@ func (r *reporter) ended(e ending, err error) error {
 		return err
 	}
 	r.closeSection()
-	e.result.ExitCode = exitCode(err)
-	if exit, ok := errors.AsType[*exitError](err); ok && exit.err != nil && e.result.Cause == "" {
+	e.result.ExitCode = exit.Code(err)
+	if exit, ok := errors.AsType[*exit.Error](err); ok && exit.Err != nil && e.result.Cause == "" {
 		e.result.Cause = exit.Error()
 	}
 	facts := r.facts(e.result)

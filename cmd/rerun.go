@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"taskrun/cmd/exit"
 	"taskrun/cmd/jobtest"
 	"taskrun/cmd/verdict"
 	"taskrun/cmd/watch"
@@ -65,11 +66,11 @@ func (a *app) rerun(ctx context.Context, f func(ctx context.Context, files *watc
 	defer stop()
 	since, files := time.Now(), &watched{}
 	err := f(ctx, files)
-	if wrong, ok := errors.AsType[*exitError](err); ok && wrong.code == verdict.Usage && wrong.err != nil {
+	if wrong, ok := errors.AsType[*exit.Error](err); ok && wrong.Code == verdict.Usage && wrong.Err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
-		return stopped(ctx, err)
+		return exit.Stopped(ctx, err)
 	}
 	a.printError(err)
 	say := func(text string) { a.say("%s", text) }
@@ -95,5 +96,5 @@ func (a *app) rerun(ctx context.Context, f func(ctx context.Context, files *watc
 	loop.Set(units(), since)
 	a.say("waiting for changes; Ctrl-C ends")
 	loop.Run(ctx)
-	return stopped(ctx, context.Cause(ctx))
+	return exit.Stopped(ctx, context.Cause(ctx))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/cluster"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/ui"
 )
 
@@ -37,7 +38,7 @@ func runRevert(ctx context.Context, a *app, args []string, opts changeOptions) e
 	if len(args) == 2 {
 		n, err := strconv.ParseUint(args[1], 10, 64)
 		if err != nil {
-			return usageError("cannot revert to %q: it is not a version number", args[1])
+			return exit.Usage("cannot revert to %q: it is not a version number", args[1])
 		}
 		number = &n
 	}
@@ -57,7 +58,7 @@ func runRevert(ctx context.Context, a *app, args []string, opts changeOptions) e
 			}
 		}
 		if number == nil {
-			return failed("job %q has no earlier version whose deployment was successful", job.Name()).withHint("name a version, of 0 to %d", *versions[0].Version)
+			return exit.Failed("job %q has no earlier version whose deployment was successful", job.Name()).WithHint("name a version, of 0 to %d", *versions[0].Version)
 		}
 	}
 	evaluation, err := job.Revert(ctx, *number)

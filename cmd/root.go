@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"taskrun/cmd/exit"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/verdict"
 	"taskrun/drivers/catalog"
@@ -43,7 +44,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 		err = wrongCall(cmd, err)
 	}
 	a.printError(err)
-	return exitCode(err)
+	return exit.Code(err)
 }
 
 // Commands returns the tree of commands, from which man pages are made.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"taskrun/cmd/config"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/verdict"
 	"taskrun/drivers"
@@ -253,7 +254,7 @@ func TestReplacementsOfDrivers(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, s := range []string{"docker", "=raw_exec", "docker=", "a=raw_exec,", "a=none"} {
-		if _, err := instead(s); exitCode(err) != verdict.Usage {
+		if _, err := instead(s); exit.Code(err) != verdict.Usage {
 			t.Errorf("%q: %v", s, err)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/bubble"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/record"
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui/view"
@@ -300,11 +301,11 @@ func (r *engineRun) writeRecords(jobs []*api.Job) error {
 // submitError decides the exit code when the engine refused the jobs.
 func submitError(err error, dataDir string) error {
 	if held, ok := errors.AsType[*allocdir.InUseError](err); ok {
-		return running("%w", err).withHint("change it with: taskrun update FILE; stop it with: taskrun stop %s; run another one beside it with: taskrun up --data-dir DIR",
+		return exit.Running("%w", err).WithHint("change it with: taskrun update FILE; stop it with: taskrun stop %s; run another one beside it with: taskrun up --data-dir DIR",
 			event.JobName(held.JobID))
 	}
 	if errors.Is(err, port.ErrInUse) {
-		return usageError("%w", err).withHint("stop the program that has it, or give the port another number")
+		return exit.Usage("%w", err).WithHint("stop the program that has it, or give the port another number")
 	}
 	return readOnly(err, dataDir)
 }
@@ -315,7 +316,7 @@ func readOnly(err error, dataDir string) error {
 	if !ok || !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS) || !within(at.Path, dataDir) && !within(dataDir, at.Path) {
 		return err
 	}
-	return (&exitError{code: exitCode(err), err: err}).withHint("choose a directory that you can write to with --data-dir or TASKRUN_DATA_DIR")
+	return (&exit.Error{Code: exit.Code(err), Err: err}).WithHint("choose a directory that you can write to with --data-dir or TASKRUN_DATA_DIR")
 }
 
 // within reports whether a path is a directory or lies in it.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"taskrun/cmd/exit"
 	"taskrun/cmd/record"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
@@ -61,7 +62,7 @@ func runRuns(ctx context.Context, a *app, job string, opts runsOptions) error {
 	case err != nil:
 		return err
 	case job != "":
-		return failed("no run of job %q is kept", job).withHint("see: taskrun runs")
+		return exit.Failed("no run of job %q is kept", job).WithHint("see: taskrun runs")
 	case opts.mode == ui.Plain:
 		fmt.Fprintln(a.streams.Err, "no run is kept here; start one with: taskrun up FILE")
 		return nil

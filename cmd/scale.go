@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/cluster"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/ui"
 )
 
@@ -41,7 +42,7 @@ when the job has one group.` + fmt.Sprintf(changeHelp, "scaled"),
 func runScale(ctx context.Context, a *app, id, group, text string, opts changeOptions) error {
 	count, err := strconv.ParseUint(text, 10, 31)
 	if err != nil {
-		return usageError("cannot scale to %q: it is not a count", text)
+		return exit.Usage("cannot scale to %q: it is not a count", text)
 	}
 	job, err := a.runningJob(ctx, opts.connection, id)
 	if err != nil {
@@ -56,9 +57,9 @@ func runScale(ctx context.Context, a *app, id, group, text string, opts changeOp
 	case group == "" && len(names) == 1:
 		group = names[0]
 	case group == "":
-		return usageError("job %q has several groups: name one", job.Name()).withHint("groups are: %s", strings.Join(names, ", "))
+		return exit.Usage("job %q has several groups: name one", job.Name()).WithHint("groups are: %s", strings.Join(names, ", "))
 	case !known:
-		return usageError("job %q has no group %q", job.Name(), group).withHint("groups are: %s", strings.Join(names, ", "))
+		return exit.Usage("job %q has no group %q", job.Name(), group).WithHint("groups are: %s", strings.Join(names, ", "))
 	}
 	evaluation, err := job.Scale(ctx, group, int(count))
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"taskrun/cmd/exit"
 	"taskrun/engine"
 	"taskrun/engine/httpapi"
 )
@@ -75,7 +76,7 @@ func listenHTTP(a *app, addr string) (net.Listener, error) {
 	token := httpapi.NewToken()
 	l, err := httpapi.ListenTCP(addr, token)
 	if err != nil {
-		return nil, usageError("--http: %w", err)
+		return nil, exit.Usage("--http: %w", err)
 	}
 	fmt.Fprintf(a.streams.Err, "Nomad's tools can talk to this run:\n  export NOMAD_ADDR=http://%s NOMAD_TOKEN=%s\n", l.Addr(), token)
 	return l, nil

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/ui"
 	"taskrun/drivers"
 )
@@ -57,7 +58,7 @@ func signalName(name string) (string, error) {
 		signal = "SIG" + signal
 	}
 	if _, err := drivers.ParseSignal(signal); err != nil {
-		return "", usageError("unknown signal %q", name).withHint("signals are: %s", strings.Join(drivers.SignalNames(), ", "))
+		return "", exit.Usage("unknown signal %q", name).WithHint("signals are: %s", strings.Join(drivers.SignalNames(), ", "))
 	}
 	return signal, nil
 }

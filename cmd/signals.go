@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"taskrun/cmd/exit"
 	"taskrun/cmd/source"
 	"taskrun/cmd/verdict"
 )
@@ -71,7 +72,7 @@ func (a *app) interruptibleBy(ctx context.Context, counts func(os.Signal) bool) 
 				if !counts(sig) {
 					continue
 				}
-				cancel(&signalError{sig, stopSignals[sig]})
+				cancel(&exit.SignalError{Signal: sig, Code: stopSignals[sig]})
 			case <-ctx.Done():
 			}
 			return
@@ -114,7 +115,7 @@ func (a *app) twoSignals(ctx context.Context) (first, second context.Context, st
 		for _, end := range []context.CancelCauseFunc{cancel, kill} {
 			select {
 			case sig := <-signals:
-				end(&signalError{sig, stopSignals[sig]})
+				end(&exit.SignalError{Signal: sig, Code: stopSignals[sig]})
 			case <-over:
 				return
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/ui"
 )
 
@@ -35,9 +36,9 @@ The command does not wait until they run. To run a job file, use "taskrun up".
 
 func runStart(ctx context.Context, a *app, targets []string, opts orderOptions) error {
 	o, err := newOrderFor(ctx, a, targets, opts, (*client.Task).Halted, notHalted)
-	if e, ok := errors.AsType[*exitError](err); ok {
+	if e, ok := errors.AsType[*exit.Error](err); ok {
 		if i := slices.IndexFunc(targets, isFile); i >= 0 {
-			return e.withHint("to run a job file: taskrun up %s", targets[i])
+			return e.WithHint("to run a job file: taskrun up %s", targets[i])
 		}
 	}
 	if err != nil {

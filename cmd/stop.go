@@ -13,6 +13,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/cluster"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/record"
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
@@ -107,7 +108,7 @@ func runStop(ctx context.Context, a *app, job string, opts stopOptions) error {
 		return stopCluster(ctx, a, job, opts)
 	}
 	if opts.kill && opts.noDelay {
-		return usageError("--kill cannot be combined with --no-shutdown-delay").withHint("leave out --no-shutdown-delay: --kill waits for nothing")
+		return exit.Usage("--kill cannot be combined with --no-shutdown-delay").WithHint("leave out --no-shutdown-delay: --kill waits for nothing")
 	}
 	for _, name := range []string{"purge", "detach"} {
 		if opts.flags.Changed(name) {
@@ -129,7 +130,7 @@ func runStop(ctx context.Context, a *app, job string, opts stopOptions) error {
 	}
 	if len(jobs) < len(d.IDs) || d.Self.Agent || launched != "" {
 		if opts.kill {
-			return usageError("cannot kill only job %q: other jobs continue", event.JobName(jobs[0])).withHint("leave out --kill, or leave out the name to kill the whole run")
+			return exit.Usage("cannot kill only job %q: other jobs continue", event.JobName(jobs[0])).WithHint("leave out --kill, or leave out the name to kill the whole run")
 		}
 		d.Only = jobs
 	}
@@ -152,7 +153,7 @@ func runStop(ctx context.Context, a *app, job string, opts stopOptions) error {
 	left, wasLeft := errors.AsType[*source.LeftError](err)
 	switch {
 	case wasLeft:
-		return silent(left.Code)
+		return exit.Silent(left.Code)
 	case err != nil:
 		return err
 	}
@@ -171,7 +172,7 @@ func runStop(ctx context.Context, a *app, job string, opts stopOptions) error {
 	if err != nil {
 		return err
 	}
-	return silent(summary.ExitCode)
+	return exit.Silent(summary.ExitCode)
 }
 
 // agentJobEnded returns the exit code of a job of an agent that has ended, as an error.
@@ -188,7 +189,7 @@ func agentJobEnded(ctx context.Context, d *source.Directory, job string) error {
 	if slices.ContainsFunc(tasks, func(t *client.Task) bool {
 		return !t.Replaced() && t.Alloc.ClientStatus == api.AllocClientStatusFailed
 	}) {
-		return silent(verdict.Failed)
+		return exit.Silent(verdict.Failed)
 	}
 	return nil
 }
@@ -205,9 +206,9 @@ func stopInAgent(ctx context.Context, a *app, job string, opts stopOptions, flag
 	case err != nil:
 		return err
 	case found == nil:
-		return usageError("cannot use --%s: it requires --address, or an agent", flag)
+		return exit.Usage("cannot use --%s: it requires --address, or an agent", flag)
 	case opts.kill:
-		return usageError("--kill cannot be combined with --%s", flag)
+		return exit.Usage("--kill cannot be combined with --%s", flag)
 	}
 	opts.cluster.Address = "unix://" + found.Server.Socket
 	if job != "" {
@@ -265,17 +266,17 @@ func stopNamed(ctx context.Context, a *app, id, key string, opts stopOptions) er
 	defer stop()
 	t, err := findClusterJob(ctx, a, opts.connection, id)
 	if err != nil {
-		return stopped(ctx, err)
+		return exit.Stopped(ctx, err)
 	}
 	j, err := t.followed(ctx)
 	if err != nil {
-		return stopped(ctx, err)
+		return exit.Stopped(ctx, err)
 	}
 	run := cluster.New([]cluster.Job{j})
 	run.Silent = true
 	how := api.DeregisterOptions{Purge: opts.purge, NoShutdownDelay: opts.noDelay}
 	if err := t.server.Deregister(ctx, id, how); err != nil {
-		return stopped(ctx, err)
+		return exit.Stopped(ctx, err)
 	}
 	if opts.detach || j.Launches() { // its launched jobs go on
 		return opts.done(a, key)
@@ -287,7 +288,7 @@ func stopNamed(ctx context.Context, a *app, id, key string, opts stopOptions) er
 	switch {
 	case err != nil && ctx.Err() != nil:
 		a.say("the run is stopping; not waiting for its end")
-		return stopped(ctx, err)
+		return exit.Stopped(ctx, err)
 	case err != nil:
 		return err
 	}
@@ -295,7 +296,7 @@ func stopNamed(ctx context.Context, a *app, id, key string, opts stopOptions) er
 		return err
 	}
 	if slices.ContainsFunc(v.Run.Allocs, func(a *fold.Alloc) bool { return a.Status == api.AllocClientStatusFailed }) {
-		return silent(verdict.Failed)
+		return exit.Silent(verdict.Failed)
 	}
 	return nil
 }

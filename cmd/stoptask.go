@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/exit"
 )
 
 // namesTask reports whether the argument of stop names tasks, and no job. Only names
@@ -32,7 +33,7 @@ func (a *app) namesTask(ctx context.Context, c connection, name string) bool {
 func runStopTask(ctx context.Context, a *app, target string, opts orderOptions) error {
 	for _, name := range []string{"kill", "purge", "detach", "no-shutdown-delay"} {
 		if opts.flags.Changed(name) {
-			return usageError("cannot use --%s: %q is a task, and the flag is for jobs", name, target)
+			return exit.Usage("cannot use --%s: %q is a task, and the flag is for jobs", name, target)
 		}
 	}
 	may := func(t *client.Task) bool { return t.Name != "" && t.State.State != "dead" && !t.Halted() }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"taskrun/cmd/exit"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/preflight"
 	"taskrun/cmd/rehearse"
@@ -71,7 +72,7 @@ func runStubs(ctx context.Context, a *app, args []string, opts stubsOptions) err
 			opts.stubs, opts.local, opts.Stubbed = "", "", false // a new file
 		}
 	} else if opts.Stubbed = false; opts.flags.Changed("stubs") || opts.flags.Changed("local") {
-		return usageError("--stubs is for --merge: without it, the stubs are printed")
+		return exit.Usage("--stubs is for --merge: without it, the stubs are printed")
 	} else {
 		opts.stubs, opts.local = "", ""
 	}
@@ -80,7 +81,7 @@ func runStubs(ctx context.Context, a *app, args []string, opts stubsOptions) err
 		return err
 	}
 	if a.printDiagnostics(files, onlyErrors(diagnostics)); diagnostics.HasErrors() {
-		return silent(verdict.Usage)
+		return exit.Silent(verdict.Usage)
 	}
 	file := files[0]
 	if opts.merge && target == "" {
@@ -93,11 +94,11 @@ func runStubs(ctx context.Context, a *app, args []string, opts stubsOptions) err
 	case target == "", errors.Is(err, fs.ErrNotExist):
 		text = nil
 	case err != nil:
-		return usageError("cannot read the stubs file %q: %w", target, err)
+		return exit.Usage("cannot read the stubs file %q: %w", target, err)
 	}
 	merged, added, diagnostics := outlined(a, file, target, text)
 	if a.printDiagnostics(files, onlyErrors(diagnostics)); diagnostics.HasErrors() {
-		return silent(verdict.Usage)
+		return exit.Silent(verdict.Usage)
 	}
 	if !opts.merge {
 		_, err := a.streams.Data().Write(merged)

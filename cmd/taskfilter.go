@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/verdict"
 	"taskrun/engine/leaf/event"
@@ -131,8 +132,8 @@ func (k *known) check(kind string, names []string, code int) error {
 		if near := diagnostic.Nearest(name, k.short); near != "" {
 			hint = fmt.Sprintf("did you mean %q? %s", near, hint)
 		}
-		e := &exitError{code: code, err: fmt.Errorf("no %s matches %q", kind, name)}
-		return e.withHint("%s", hint)
+		e := &exit.Error{Code: code, Err: fmt.Errorf("no %s matches %q", kind, name)}
+		return e.WithHint("%s", hint)
 	}
 	return nil
 }

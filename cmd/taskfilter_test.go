@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/cmd/exit"
 	"taskrun/cmd/verdict"
 	"taskrun/engine/leaf/event"
 )
@@ -66,7 +67,7 @@ func TestShownTasks(t *testing.T) {
 		}
 	}
 	for _, s := range []shownTasks{{tasks: nameList{"app"}}, {tasks: nameList{"app[2]/web"}}, {groups: nameList{"web"}}, {groups: nameList{"app", "x"}}} {
-		if err := s.check(jobs); exitCode(err) != verdict.Usage {
+		if err := s.check(jobs); exit.Code(err) != verdict.Usage {
 			t.Errorf("%v %v: %v", s.tasks, s.groups, err)
 		}
 	}

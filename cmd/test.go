@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"taskrun/cmd/exit"
 	"taskrun/cmd/jobtest"
 	"taskrun/cmd/jobtest/snapshot"
 	"taskrun/cmd/ui"
@@ -76,7 +77,7 @@ Exit codes:
 func runTest(ctx context.Context, a *app, args []string, opts testOptions) error {
 	if opts.init != "" {
 		if len(args) > 0 {
-			return usageError("cannot use --init and paths in one call").withHint("taskrun test --init %s", opts.init)
+			return exit.Usage("cannot use --init and paths in one call").WithHint("taskrun test --init %s", opts.init)
 		}
 		return initTest(ctx, a, opts)
 	}
@@ -93,7 +94,7 @@ func runTest(ctx context.Context, a *app, args []string, opts testOptions) error
 	defer remove()
 	files, diagnostics, err := a.readTests(ctx, args, opts, dirs)
 	if err != nil {
-		return stopped(ctx, err)
+		return exit.Stopped(ctx, err)
 	}
 	if err := a.showDiagnostics(opts.format, sourcesOf(files), diagnostics); err != nil {
 		return err
@@ -106,11 +107,11 @@ func runTest(ctx context.Context, a *app, args []string, opts testOptions) error
 	view := newTestView(a, opts, runs)
 	err = playTests(ctx, a, view, dirs)
 	if opts.watched != nil && ctx.Err() != nil {
-		return stopped(ctx, err) // the tests begin again, or end: a part of them says nothing
+		return exit.Stopped(ctx, err) // the tests begin again, or end: a part of them says nothing
 	}
 	if err != nil {
-		err = stopped(ctx, err)
-		code = exitCode(err)
+		err = exit.Stopped(ctx, err)
+		code = exit.Code(err)
 	}
 	switch {
 	case code != verdict.OK:
@@ -123,7 +124,7 @@ func runTest(ctx context.Context, a *app, args []string, opts testOptions) error
 		err = cmp.Or(err, view.close(code))
 	}
 	a.nameStale(files)
-	return reports.tested(view, files, diagnostics, cmp.Or(err, silent(code)))
+	return reports.tested(view, files, diagnostics, cmp.Or(err, exit.Silent(code)))
 }
 
 // chosen returns the runs that are to be played.
@@ -146,7 +147,7 @@ func chosen(files []*testFile, filter string) (runs []plannedRun, err error) {
 		}
 	}
 	if len(runs) == 0 && len(names) > 0 && filter != "" {
-		return nil, usageError("no run matches --filter %q", filter).withHint("there are: %s", strings.Join(names, ", "))
+		return nil, exit.Usage("no run matches --filter %q", filter).WithHint("there are: %s", strings.Join(names, ", "))
 	}
 	return runs, nil
 }

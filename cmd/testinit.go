@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"taskrun/cmd/bubble"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/jobtest"
 	"taskrun/cmd/jobtest/scaffold"
 	"taskrun/cmd/verdict"
@@ -21,11 +22,11 @@ import (
 func initTest(ctx context.Context, a *app, opts testOptions) error {
 	name := opts.init
 	if name == "-" || strings.Contains(name, "://") {
-		return usageError("cannot write a test file beside %q: it is not a file", name)
+		return exit.Usage("cannot write a test file beside %q: it is not a file", name)
 	}
 	path := testFileOf(name)
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-		return usageError("cannot write %q: the file exists", path).withHint("add runs to it, or remove it first")
+		return exit.Usage("cannot write %q: the file exists", path).WithHint("add runs to it, or remove it first")
 	}
 	dirs, remove, err := makeTestDirs(a)
 	if err != nil {
@@ -41,7 +42,7 @@ func initTest(ctx context.Context, a *app, opts testOptions) error {
 		return err
 	}
 	if job == nil {
-		return silent(verdict.Usage)
+		return exit.Silent(verdict.Usage)
 	}
 	text := scaffold.Job{Job: job.Job, File: filepath.Base(name), Began: bubble.Begin}.Text()
 	if err := writeNew(path, text); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"taskrun/cmd/exit"
 	"taskrun/cmd/report"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/view"
@@ -36,7 +37,7 @@ func (r *reporter) tested(v *testView, files []*testFile, diagnostics jobspec.Di
 	suites := v.suites()
 	if diagnostics.HasErrors() {
 		r.diagnostics = diagnostics
-		wrong := report.Refused(r.facts(view.Result{ExitCode: exitCode(err)}), func(d jobspec.Diagnostic) string { return asText(d, r.files) })
+		wrong := report.Refused(r.facts(view.Result{ExitCode: exit.Code(err)}), func(d jobspec.Diagnostic) string { return asText(d, r.files) })
 		suites = append(wrong, suites...)
 	}
 	title := fmt.Sprintf("%s: %d passed, %d failed", r.command, v.passed, v.failed)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/cluster"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/record"
 	"taskrun/cmd/report/page"
 	"taskrun/cmd/report/trace"
@@ -103,7 +104,7 @@ func runTrace(ctx context.Context, a *app, name string, opts traceOptions) error
 	ctx, stop := a.stoppable(ctx)
 	defer stop()
 	if opts.format == traceHTML && opts.to == "" && a.streams.OutTerm {
-		return usageError("cannot show a page on a terminal").withHint("write it to a file: taskrun trace --format html --to trace.html")
+		return exit.Usage("cannot show a page on a terminal").WithHint("write it to a file: taskrun trace --format html --to trace.html")
 	}
 	t := &tracing{app: a, opts: opts}
 	if remote {
@@ -111,7 +112,7 @@ func runTrace(ctx context.Context, a *app, name string, opts traceOptions) error
 	} else {
 		err = t.here(ctx, name)
 	}
-	return stopped(ctx, err)
+	return exit.Stopped(ctx, err)
 }
 
 // tracing draws the trace of a run.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/cluster"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui/fullscreen"
 	"taskrun/cmd/ui/screen"
@@ -56,11 +57,11 @@ func (a *app) needsTerminal() error {
 	if s.InTerm && s.OutTerm && s.Cursor() {
 		return nil
 	}
-	err := usageError("cannot show a full screen: stdin and stdout must be a terminal")
+	err := exit.Usage("cannot show a full screen: stdin and stdout must be a terminal")
 	if s.InTerm && s.OutTerm {
-		err = usageError("cannot show a full screen on a terminal without cursor control: TERM is %q", s.Env("TERM"))
+		err = exit.Usage("cannot show a full screen on a terminal without cursor control: TERM is %q", s.Env("TERM"))
 	}
-	return err.withHint("use instead: taskrun attach, ps, logs")
+	return err.WithHint("use instead: taskrun attach, ps, logs")
 }
 
 func runUI(ctx context.Context, a *app, job string, at connection) error {
@@ -80,7 +81,7 @@ func runUI(ctx context.Context, a *app, job string, at connection) error {
 	} else {
 		err = s.ofRun(ctx, job)
 	}
-	return stopped(ctx, err)
+	return exit.Stopped(ctx, err)
 }
 
 // ofRun shows a run of this machine.
@@ -138,7 +139,7 @@ func (s *uiSession) show(ctx context.Context, from source.Source, options screen
 	options.Zone = time.Local
 	s.model = screen.New(options)
 	if s.term, err = fullscreen.Open(s.a.streams, s.a.streams.OutStyle(s.a.color).On); err != nil {
-		return (&exitError{code: verdict.Internal, err: err}).withHint("use instead: taskrun attach, ps, logs")
+		return (&exit.Error{Code: verdict.Internal, Err: err}).WithHint("use instead: taskrun attach, ps, logs")
 	}
 	defer s.term.Close()
 	debug.SetGCPercent(uiGarbage)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"taskrun/cmd/exit"
 	"taskrun/cmd/ui"
 )
 
@@ -142,13 +143,13 @@ func runUp(ctx context.Context, a *app, args []string, opts upOptions) error {
 	case err != nil:
 		return err
 	case opts.watch && (remote || opts.agent):
-		return usageError("--watch cannot be combined with --address or --agent: it follows the files of a run on this machine")
+		return exit.Usage("--watch cannot be combined with --address or --agent: it follows the files of a run on this machine")
 	case opts.watch && opts.repeats():
-		return usageError("--watch cannot be combined with --repeat or --until-fail")
+		return exit.Usage("--watch cannot be combined with --repeat or --until-fail")
 	case opts.agent:
 		return upAgent(ctx, a, args, opts, remote)
 	case remote && opts.repeats():
-		return usageError("--repeat and --until-fail cannot be combined with --address: a cluster keeps the job between its runs")
+		return exit.Usage("--repeat and --until-fail cannot be combined with --address: a cluster keeps the job between its runs")
 	case remote:
 		return upCluster(ctx, a, args, opts)
 	case opts.repeats():

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/cluster"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
@@ -50,7 +51,7 @@ func upCluster(ctx context.Context, a *app, args []string, opts upOptions) error
 	}
 	stop()
 	if err != nil {
-		return stopped(asking, r.halfway(err))
+		return exit.Stopped(asking, r.halfway(err))
 	}
 	warnings = append(asDiagnostics(diagnostics), warnings...)
 	if opts.detach {
@@ -72,11 +73,11 @@ func upCluster(ctx context.Context, a *app, args []string, opts upOptions) error
 func upAgent(ctx context.Context, a *app, args []string, opts upOptions, remote bool) error {
 	switch i := slices.IndexFunc(machineFlags, opts.at.flags.Changed); {
 	case remote:
-		return usageError("--agent cannot be combined with --address").withHint("leave out one of them")
+		return exit.Usage("--agent cannot be combined with --address").WithHint("leave out one of them")
 	case opts.repeats():
-		return usageError("--repeat and --until-fail cannot be combined with --agent: an agent keeps the job between its runs")
+		return exit.Usage("--repeat and --until-fail cannot be combined with --agent: an agent keeps the job between its runs")
 	case i >= 0:
-		return usageError("--%s cannot be combined with --agent: the agent decides", machineFlags[i]).withHint("give it to taskrun agent")
+		return exit.Usage("--%s cannot be combined with --agent: the agent decides", machineFlags[i]).WithHint("give it to taskrun agent")
 	}
 	_, found, err := a.needAgent(ctx, opts.dataDir, continueTasks)
 	if err != nil {
@@ -137,12 +138,12 @@ func replaced(e event.Event, j *api.Job) bool {
 
 // halfway adds to an error the jobs that were registered before it.
 func (r *clusterRun) halfway(err error) error {
-	exit, ok := errors.AsType[*exitError](err)
-	if len(r.jobs) == 0 || ok && exit.err == nil {
+	known, ok := errors.AsType[*exit.Error](err)
+	if len(r.jobs) == 0 || ok && known.Err == nil {
 		return err
 	}
-	e := &exitError{code: exitCode(err), err: err}
-	return e.withHint("already registered: %s; stop it with: %s", strings.Join(r.names(), ", "), r.stopWords())
+	e := &exit.Error{Code: exit.Code(err), Err: err}
+	return e.WithHint("already registered: %s; stop it with: %s", strings.Join(r.names(), ", "), r.stopWords())
 }
 
 // detachCluster reports where the jobs run, after waiting until they are ready

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui/screen"
 	"taskrun/cmd/verdict"
@@ -103,14 +104,14 @@ func (r *clusterRun) onScreen(ctx context.Context, past []event.Event, p verdict
 		return err
 	case l.left != nil:
 		r.a.say("%s", r.goesOn())
-		return silent(l.left.Code)
+		return exit.Silent(l.left.Code)
 	case l.failure != nil:
 		hint := strings.TrimPrefix(client.Remedy(l.failure)+"\n"+r.goesOn(), "\n")
-		return (&exitError{code: verdict.Internal, err: l.failure}).withHint("%s", hint)
+		return (&exit.Error{Code: verdict.Internal, Err: l.failure}).WithHint("%s", hint)
 	}
 	if err := r.unplaced(v); err != nil {
 		return err
 	}
 	r.a.say("the run has ended: %s", cmp.Or(v.Cause.Text, strings.Join(r.names(), ", ")+" ended"))
-	return silent(v.Code())
+	return exit.Silent(v.Code())
 }

@@ -10,6 +10,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/cluster"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/verdict"
@@ -118,10 +119,10 @@ func updateJobs(ctx context.Context, a *app, files []jobfile.File, warnings jobs
 		return err
 	}
 	if opts.timeout < 0 {
-		return usageError("cannot use a negative timeout: %v", opts.timeout)
+		return exit.Usage("cannot use a negative timeout: %v", opts.timeout)
 	}
 	if opts.timeout > 0 {
-		late := &exitError{code: verdict.Timeout, err: fmt.Errorf("the timeout of %v has passed; the deployment continues", opts.timeout)}
+		late := &exit.Error{Code: verdict.Timeout, Err: fmt.Errorf("the timeout of %v has passed; the deployment continues", opts.timeout)}
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, opts.timeout, late)
 		defer cancel()

@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"taskrun/cmd/exit"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/rehearse"
 	"taskrun/drivers"
@@ -70,7 +71,7 @@ func upHere(ctx context.Context, a *app, args []string, opts upOptions) error {
 	if err != nil {
 		err = submitError(err, dataDir)
 	} else {
-		err = silent(code)
+		err = exit.Silent(code)
 	}
 	return opts.reports.ended(r.ending(), err)
 }

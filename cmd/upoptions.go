@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"taskrun/cmd/exit"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/preflight"
 	"taskrun/cmd/ui"
@@ -74,17 +75,17 @@ func (o *upOptions) policy(files []jobfile.File) (verdict.Policy, error) {
 		return p, err
 	}
 	if o.timeout < 0 {
-		return p, usageError("cannot use a negative timeout: %v", o.timeout)
+		return p, exit.Usage("cannot use a negative timeout: %v", o.timeout)
 	}
 	if o.until.Healthy {
 		for _, j := range jobfile.Jobs(files) {
 			if g := health.ByHand(j); g != "" {
-				return p, usageError("cannot run job %q until it is healthy: group %q has health_check = \"manual\"", *j.ID, g).
-					withHint("use --until running")
+				return p, exit.Usage("cannot run job %q until it is healthy: group %q has health_check = \"manual\"", *j.ID, g).
+					WithHint("use --until running")
 			}
 			if health.NewDeployment(j, time.Time{}) == nil {
-				return p, usageError("cannot run job %q until it is healthy: it has no deployment, as services with an update block have", *j.ID).
-					withHint("use --until running")
+				return p, exit.Usage("cannot run job %q until it is healthy: it has no deployment, as services with an update block have", *j.ID).
+					WithHint("use --until running")
 			}
 		}
 	}
@@ -97,9 +98,9 @@ func (o *upOptions) policy(files []jobfile.File) (verdict.Policy, error) {
 	case err == nil:
 		p.CodeFrom = from
 	case ok && len(wrong.Matches) == 0:
-		return p, usageError("%w", err).withHint("tasks are: %s", strings.Join(wrong.Tasks, ", "))
+		return p, exit.Usage("%w", err).WithHint("tasks are: %s", strings.Join(wrong.Tasks, ", "))
 	default:
-		return p, usageError("%w", err)
+		return p, exit.Usage("%w", err)
 	}
 	return p, nil
 }
@@ -124,7 +125,7 @@ func (o *upOptions) bindOffline(flags *pflag.FlagSet) {
 // startReports checks the flags for reports, before anything starts.
 func (o *upOptions) startReports(a *app, command string) (err error) {
 	if o.detach && o.report.junit != "" {
-		return usageError("--junit cannot be combined with --detach: the report is written when the run has ended").withHint("leave out --detach")
+		return exit.Usage("--junit cannot be combined with --detach: the report is written when the run has ended").WithHint("leave out --detach")
 	}
 	if o.reports, err = a.newReporter(o.report, command, o.mode); err == nil {
 		o.reports.sections = !o.detach && !o.update
@@ -136,19 +137,19 @@ func (o *upOptions) startReports(a *app, command string) (err error) {
 func (o *upOptions) checkHere() error {
 	switch {
 	case o.watch && o.update:
-		return usageError("--watch cannot be combined with --update").withHint("taskrun up --watch starts a run that follows its files")
+		return exit.Usage("--watch cannot be combined with --update").WithHint("taskrun up --watch starts a run that follows its files")
 	case o.offline && !o.rehearse:
-		return usageError("--offline is for rehearsals: use it with taskrun rehearse")
+		return exit.Usage("--offline is for rehearsals: use it with taskrun rehearse")
 	case o.update && (o.rehearse || o.noRestart || o.http != ""):
-		return usageError("cannot use --rehearse, --no-restart or --http with --update: the job runs already")
+		return exit.Usage("cannot use --rehearse, --no-restart or --http with --update: the job runs already")
 	case o.update && o.report.junit != "":
-		return usageError("--junit cannot be combined with --update: the run continues").withHint("leave out --junit")
+		return exit.Usage("--junit cannot be combined with --update: the run continues").WithHint("leave out --junit")
 	case o.wait && !o.detach:
-		return usageError("--wait requires --detach").withHint("add --detach, or use --until to end the run")
+		return exit.Usage("--wait requires --detach").WithHint("add --detach, or use --until to end the run")
 	case o.detach && o.rehearse:
-		return usageError("cannot rehearse a job in the background").withHint("leave out --detach")
+		return exit.Usage("cannot rehearse a job in the background").WithHint("leave out --detach")
 	case o.detach && o.http != "":
-		return usageError("--http cannot be combined with --detach: the token is shown on the terminal").withHint("use its socket instead: --output json shows it")
+		return exit.Usage("--http cannot be combined with --detach: the token is shown on the terminal").WithHint("use its socket instead: --output json shows it")
 	}
 	return nil
 }
@@ -172,7 +173,7 @@ func (o *upOptions) checkUI() error {
 		{o.mode != ui.Plain, "output"},
 	} {
 		if f.given {
-			return usageError("--%s cannot be combined with --ui", f.name).withHint("leave out --ui, and show the run with: taskrun ui")
+			return exit.Usage("--%s cannot be combined with --ui", f.name).WithHint("leave out --ui, and show the run with: taskrun ui")
 		}
 	}
 	return nil
@@ -182,14 +183,14 @@ func (o *upOptions) checkUI() error {
 func (o *upOptions) checkCluster() error {
 	switch {
 	case o.wait && !o.detach:
-		return usageError("--wait requires --detach").withHint("add --detach, or use --until to end the run")
+		return exit.Usage("--wait requires --detach").WithHint("add --detach, or use --until to end the run")
 	case !o.detach:
 		return nil
 	case o.failFast || o.codeFrom != "":
-		return usageError("--fail-fast and --exit-code-from cannot be combined with --detach: taskrun returns before it could stop the job").withHint("leave out --detach")
+		return exit.Usage("--fail-fast and --exit-code-from cannot be combined with --detach: taskrun returns before it could stop the job").WithHint("leave out --detach")
 	case !o.wait && (o.timeout != 0 || o.until != verdict.Until{}):
-		return usageError("--timeout and --until cannot be combined with --detach in a cluster: taskrun returns before it could stop the job").
-			withHint("add --wait to wait for that")
+		return exit.Usage("--timeout and --until cannot be combined with --detach in a cluster: taskrun returns before it could stop the job").
+			WithHint("add --wait to wait for that")
 	}
 	return nil
 }

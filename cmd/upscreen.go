@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/cmd/exit"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/record"
 	"taskrun/cmd/source"
@@ -137,7 +138,7 @@ func (r *ownRun) result(a *app, d *source.Directory, jobs []*api.Job) error {
 	}
 	a.say("the run has ended: %s", reason)
 	if r.code != 0 && summary.ExitCode != verdict.Failed {
-		return silent(r.code)
+		return exit.Silent(r.code)
 	}
-	return silent(summary.ExitCode)
+	return exit.Silent(summary.ExitCode)
 }

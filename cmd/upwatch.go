@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 	"github.com/spf13/pflag"
 
+	"taskrun/cmd/exit"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
@@ -34,7 +35,7 @@ func bindWatch(flags *pflag.FlagSet, watch *bool) {
 func checkWatchable(files []jobfile.File) error {
 	for _, f := range files {
 		if f.Name == "stdin" || strings.Contains(f.Name, "://") {
-			return usageError("cannot watch %s: --watch requires job files on this machine", f.Name)
+			return exit.Usage("cannot watch %s: --watch requires job files on this machine", f.Name)
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"taskrun/cmd/exit"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/preflight"
 	"taskrun/cmd/ui"
@@ -68,7 +69,7 @@ func runValidate(ctx context.Context, a *app, args []string, opts validateOption
 		return err
 	}
 	if diagnostics.HasErrors() {
-		return silent(verdict.Usage)
+		return exit.Silent(verdict.Usage)
 	}
 	if opts.format == formatPlain {
 		_, err = fmt.Fprintln(a.streams.Out, valid(files, diagnostics))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/cmd/exit"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/report/compare"
 	"taskrun/cmd/ui/answer"
@@ -55,7 +56,7 @@ func (v *verification) run(ctx context.Context, args []string) (err error) {
 		v.a.warn(err)
 	}
 	if err != nil {
-		return stopped(ctx, err)
+		return exit.Stopped(ctx, err)
 	}
 	return v.show(nomad, taskrun, version)
 }
@@ -70,8 +71,8 @@ func (v *verification) read(ctx context.Context, args []string) error {
 	v.a.environ = withoutNomad(v.a.environ)
 	v.files, v.stubs, v.job = files, jobfile.Stubs(files), files[0].Job
 	if v.job.IsPeriodic() || v.job.IsParameterized() {
-		return usageError("cannot verify job %q: it only launches other jobs", *v.job.ID).
-			withHint("verify a copy without its periodic or parameterized block")
+		return exit.Usage("cannot verify job %q: it only launches other jobs", *v.job.ID).
+			WithHint("verify a copy without its periodic or parameterized block")
 	}
 	if v.policy, err = v.opts.policy(files, v.job); err != nil {
 		return err
@@ -180,7 +181,7 @@ func (v *verification) show(nomad, taskrun *verify.Played, version string) error
 		return err
 	}
 	if c.Different() > 0 {
-		return silent(verdict.Failed)
+		return exit.Silent(verdict.Failed)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"taskrun/cmd/exit"
 	"taskrun/cmd/ui"
 )
 
@@ -78,11 +79,11 @@ func runVerify(ctx context.Context, a *app, args []string, opts verifyOptions, g
 		return err
 	}
 	if opts.timeout <= 0 {
-		return usageError("cannot use a timeout of %v: it is not positive", opts.timeout)
+		return exit.Usage("cannot use a timeout of %v: it is not positive", opts.timeout)
 	}
 	if remote {
 		if given {
-			return usageError("--nomad cannot be combined with --address: no agent is started")
+			return exit.Usage("--nomad cannot be combined with --address: no agent is started")
 		}
 	} else if opts.nomad, err = findNomad(opts.nomad); err != nil {
 		return err
@@ -101,6 +102,6 @@ func findNomad(name string) (string, error) {
 	if e, ok := errors.AsType[*exec.Error](err); ok {
 		reason = e.Err
 	}
-	return "", usageError("cannot find Nomad as %q: %w", name, reason).
-		withHint("install it (https://developer.hashicorp.com/nomad/install), name it with --nomad, or use a running agent with --address")
+	return "", exit.Usage("cannot find Nomad as %q: %w", name, reason).
+		WithHint("install it (https://developer.hashicorp.com/nomad/install), name it with --nomad, or use a running agent with --address")
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/view"
@@ -123,8 +124,8 @@ func (v *verification) absent(ctx context.Context, s *client.Server) error {
 	case err != nil:
 		return err
 	}
-	return usageError("%v has a job %q, which verify would replace", s, *v.job.ID).
-		withHint("give the job of the file another name, or purge that one: taskrun stop --purge%s %s", v.opts.at.words(), *v.job.ID)
+	return exit.Usage("%v has a job %q, which verify would replace", s, *v.job.ID).
+		WithHint("give the job of the file another name, or purge that one: taskrun stop --purge%s %s", v.opts.at.words(), *v.job.ID)
 }
 
 // onNomad registers the job, which must be new, and purges it in the end.
@@ -135,7 +136,7 @@ func (v *verification) onNomad(ctx, kill context.Context, s *client.Server) (pla
 	v.a.say("Nomad %s runs job %q", version, *v.job.ID)
 	answer, err := s.RegisterAt(ctx, v.job, v.files[0].Source, 0)
 	if refused, ok := errors.AsType[*client.RefusedError](err); ok && client.Remedy(err) == "" {
-		return nil, "", usageError("Nomad refuses job %q:\n%w", *v.job.ID, refused)
+		return nil, "", exit.Usage("Nomad refuses job %q:\n%w", *v.job.ID, refused)
 	}
 	if err != nil {
 		return nil, "", err
@@ -164,7 +165,7 @@ func (v *verification) play(ctx context.Context, s *client.Server, evaluation, s
 		Say: func(text string) { v.a.say("%s: %s", side, text) },
 	}, v.policy)
 	if unplaced, ok := errors.AsType[*verify.UnplacedError](err); ok {
-		return nil, usageError("Nomad cannot run the job: %w", unplaced)
+		return nil, exit.Usage("Nomad cannot run the job: %w", unplaced)
 	}
 	return played, err
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"taskrun/cmd/bubble"
+	"taskrun/cmd/exit"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/jobtest/play"
 	"taskrun/cmd/verdict"
@@ -31,7 +32,7 @@ func rehearseVirtually(ctx context.Context, a *app, files []jobfile.File, warnin
 	err := bubble.Run(ctx, bubble.Limits{Virtual: p.Timeout + play.VirtualTime}, func(ctx context.Context) error {
 		signals := make(chan os.Signal, 1)
 		defer context.AfterFunc(ctx, func() {
-			if sig := bySignal(ctx); sig != nil {
+			if sig := exit.BySignal(ctx); sig != nil {
 				signals <- sig.Signal
 			}
 		})()
@@ -46,10 +47,10 @@ func rehearseVirtually(ctx context.Context, a *app, files []jobfile.File, warnin
 	})
 	written(ctx)
 	if err != nil {
-		return stopped(ctx, virtualError(err, opts.verbose))
+		return exit.Stopped(ctx, virtualError(err, opts.verbose))
 	}
 	a.streams = outside
-	return opts.reports.ended(end, silent(code))
+	return opts.reports.ended(end, exit.Silent(code))
 }
 
 // virtualError adds the stacks of the goroutines that are to blame for an error of a
@@ -62,5 +63,5 @@ func virtualError(err error, verbose bool) error {
 	case verbose:
 		return fmt.Errorf("%w\n%s", err, stacks)
 	}
-	return (&exitError{code: verdict.Internal, err: err}).withHint("this is a mistake in taskrun: --verbose shows the stacks of its goroutines")
+	return (&exit.Error{Code: verdict.Internal, Err: err}).WithHint("this is a mistake in taskrun: --verbose shows the stacks of its goroutines")
 }
