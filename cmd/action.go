@@ -125,7 +125,7 @@ func listActions(ctx context.Context, a *app, target string, opts execOptions, m
 		fmt.Fprintln(a.streams.Err, "no task that runs has an action")
 		return nil
 	}
-	return answer.WriteActions(answerTo(a, mode), list)
+	return answer.WriteActions(a.answer(mode), list)
 }
 
 // completeAction completes TARGET and then the actions of its tasks.

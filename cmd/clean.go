@@ -116,7 +116,7 @@ func runClean(ctx context.Context, a *app, opts cleanOptions) error {
 		errs = append(errs, allocdir.CleanVolumes(dataDir))
 	}
 	freed := answer.Freed{Bytes: max(0, before-allocdir.Used(dataDir)), Containers: left.removed, Live: live}
-	return errors.Join(append(errs, answer.WriteFreed(answerTo(a, opts.mode), freed))...)
+	return errors.Join(append(errs, answer.WriteFreed(a.answer(opts.mode), freed))...)
 }
 
 // cleanRuns removes the runs that names match.
@@ -148,7 +148,7 @@ func cleanRuns(ctx context.Context, a *app, names []string, opts cleanOptions) e
 		errs = append(errs, err)
 	}
 	freed := answer.Freed{Bytes: max(0, before-allocdir.Used(dataDir)), Containers: left.removed}
-	return errors.Join(append(errs, answer.WriteFreed(answerTo(a, opts.mode), freed))...)
+	return errors.Join(append(errs, answer.WriteFreed(a.answer(opts.mode), freed))...)
 }
 
 // runsToClean returns the runs that names match; of a job all that have ended.

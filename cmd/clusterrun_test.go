@@ -59,7 +59,7 @@ func TestSummaryOfAClusterOnABrokenStdout(t *testing.T) {
 		job.Canonicalize()
 		server := &client.Server{API: c}
 		r := &clusterRun{
-			a:    &app{streams: streams, signals: func() (<-chan os.Signal, func()) { return nil, func() {} }},
+			a:    &app{console: &console{streams: streams, signals: func() (<-chan os.Signal, func()) { return nil, func() {} }}},
 			run:  cluster.New([]cluster.Job{{Job: job, Server: server}}),
 			jobs: []clusterJob{{job: job, server: server}},
 		}

@@ -114,7 +114,7 @@ func runCp(ctx context.Context, a *app, from, to string, opts orderOptions) erro
 	if sourcePath == "-" || destPath == "-" {
 		return nil
 	}
-	return answer.WriteCopied(answerTo(a, opts.mode), answer.Copied{Origin: originOf(c.task), From: from, To: to, Files: c.sum.Files, Bytes: c.sum.Bytes})
+	return answer.WriteCopied(a.answer(opts.mode), answer.Copied{Origin: originOf(c.task), From: from, To: to, Files: c.sum.Files, Bytes: c.sum.Bytes})
 }
 
 // completeCopy completes targets, beside local files.

@@ -150,7 +150,7 @@ func reportDetached(ctx context.Context, a *app, jobs []*api.Job, opts upOptions
 			return err
 		}
 	}
-	return answer.WriteDetached(answerTo(a, opts.mode), runs)
+	return answer.WriteDetached(a.answer(opts.mode), runs)
 }
 
 // portsTime limits how long reportDetached waits until all allocations have

@@ -30,19 +30,19 @@ const (
 
 // showDiagnostics writes diagnostics in a format: plain text to stderr, other
 // formats to stdout.
-func (a *app) showDiagnostics(format diagnosticFormat, files []jobfile.File, diagnostics jobspec.Diagnostics) (err error) {
+func (c *console) showDiagnostics(format diagnosticFormat, files []jobfile.File, diagnostics jobspec.Diagnostics) (err error) {
 	switch format {
 	case formatPlain:
-		a.printDiagnostics(files, diagnostics)
+		c.printDiagnostics(files, diagnostics)
 	case formatJSON:
 		for _, p := range diagnostics {
-			if err = ui.WriteDiagnostic(a.streams.Out, time.Now(), asDiagnostic(p)); err != nil {
+			if err = ui.WriteDiagnostic(c.streams.Out, time.Now(), asDiagnostic(p)); err != nil {
 				return err
 			}
 		}
 	case formatGitHub:
 		for _, p := range diagnostics {
-			if _, err = fmt.Fprintln(a.streams.Out, reports.Annotation(p, a.inWorkspace)); err != nil {
+			if _, err = fmt.Fprintln(c.streams.Out, reports.Annotation(p, c.inWorkspace)); err != nil {
 				return err
 			}
 		}
@@ -53,12 +53,12 @@ func (a *app) showDiagnostics(format diagnosticFormat, files []jobfile.File, dia
 
 // printDiagnostics writes diagnostics as text to stderr, each with its place in
 // the source.
-func (a *app) printDiagnostics(files []jobfile.File, diagnostics jobspec.Diagnostics) {
-	style := diagnosticStyle{a.streams.ErrStyle(a.color), 0}
-	if a.streams.ErrTerm {
-		style.width = a.streams.Width()
+func (c *console) printDiagnostics(files []jobfile.File, diagnostics jobspec.Diagnostics) {
+	style := diagnosticStyle{c.streams.ErrStyle(c.color), 0}
+	if c.streams.ErrTerm {
+		style.width = c.streams.Width()
 	}
-	_ = report.RenderAll(a.streams.Err, diagnostics, shownSources(files), style) // there is nowhere else to report it
+	_ = report.RenderAll(c.streams.Err, diagnostics, shownSources(files), style) // there is nowhere else to report it
 }
 
 // asText returns a diagnostic as text, with its place in the source.
@@ -136,8 +136,8 @@ func countWarnings(diagnostics jobspec.Diagnostics) (n int) {
 
 // inWorkspace returns the path of a file relative to the repository that a
 // workflow of GitHub Actions has checked out.
-func (a *app) inWorkspace(file string) string {
-	return relativeTo(a.streams.Env("GITHUB_WORKSPACE"), file)
+func (c *console) inWorkspace(file string) string {
+	return relativeTo(c.streams.Env("GITHUB_WORKSPACE"), file)
 }
 
 // relativeTo returns the path of a file relative to root or, if the file is not
@@ -155,14 +155,14 @@ func relativeTo(root, file string) string {
 
 // refuse shows diagnostics if there are errors among them, and then returns a
 // silent error.
-func (a *app) refuse(files []jobfile.File, diagnostics jobspec.Diagnostics, mode ui.Mode) error {
+func (c *console) refuse(files []jobfile.File, diagnostics jobspec.Diagnostics, mode ui.Mode) error {
 	if !diagnostics.HasErrors() {
 		return nil
 	}
 	if mode == ui.Quiet {
 		mode = ui.Plain
 	}
-	if err := a.showDiagnostics(diagnosticFormat(mode), files, diagnostics); err != nil {
+	if err := c.showDiagnostics(diagnosticFormat(mode), files, diagnostics); err != nil {
 		return err
 	}
 	return exit.Silent(verdict.Usage)

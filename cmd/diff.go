@@ -88,7 +88,7 @@ func runDiff(ctx context.Context, a *app, args []string, opts diffOptions) error
 		}
 	}
 	c := compareRuns(sides[0], sides[1], o)
-	if err := answer.WriteComparison(answerTo(a, opts.mode), c); err != nil {
+	if err := answer.WriteComparison(a.answer(opts.mode), c); err != nil {
 		return err
 	}
 	if c.Different() > 0 {

@@ -75,7 +75,7 @@ func runDispatch(ctx context.Context, a *app, id string, opts dispatchOptions) e
 	if err != nil {
 		return err
 	}
-	return answer.WriteDispatched(answerTo(a, opts.mode), job.ID, child)
+	return answer.WriteDispatched(a.answer(opts.mode), job.ID, child)
 }
 
 func readPayload(a *app, name string) (payload []byte, err error) {

@@ -112,7 +112,7 @@ func runEnv(ctx context.Context, a *app, target string, opts envOptions) error {
 		a.say("this is the environment of the latest start: %v", failure)
 		e.List = latest
 	}
-	return answer.WriteEnv(answerTo(a, opts.mode), e)
+	return answer.WriteEnv(a.answer(opts.mode), e)
 }
 
 // asFailed returns the error of a target that cannot be used, with exit code 1.

@@ -31,5 +31,5 @@ func listOrphans(a *app, mode ui.Mode) error {
 		fmt.Fprintln(a.streams.Err, "no killed run left a process behind")
 		return nil
 	}
-	return answer.WriteOrphans(answerTo(a, mode), found)
+	return answer.WriteOrphans(a.answer(mode), found)
 }

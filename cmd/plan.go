@@ -102,7 +102,7 @@ func runPlan(ctx context.Context, a *app, args []string, opts planOptions) error
 	for _, line := range cluster.Unplaced(*files[0].Job.ID, plan.FailedTGAllocs) {
 		a.warn(errors.New(line))
 	}
-	if err := answer.WritePlan(answerTo(a, opts.mode), plan, rollout); err != nil {
+	if err := answer.WritePlan(a.answer(opts.mode), plan, rollout); err != nil {
 		return err
 	}
 	if moves(plan.Annotations) {

@@ -67,7 +67,7 @@ func runPort(ctx context.Context, a *app, target, label string, opts orderOption
 	if label != "" && opts.mode == ui.Plain {
 		opts.mode = ui.Quiet
 	}
-	return answer.WritePorts(answerTo(a, opts.mode), list)
+	return answer.WritePorts(a.answer(opts.mode), list)
 }
 
 // findPorts returns the ports of running tasks that a target matches: all of them,

@@ -86,7 +86,7 @@ func runPs(ctx context.Context, a *app, targets []string, opts psOptions) error 
 		if failure == nil && len(runs) > 0 {
 			st := answer.Status{}
 			addEnded(a, &st, kept, among.Of(kept), runs, opts)
-			return answer.WriteStatus(answerTo(a, opts.mode), st)
+			return answer.WriteStatus(a.answer(opts.mode), st)
 		}
 	}
 	if err != nil {
@@ -128,7 +128,7 @@ func runPs(ctx context.Context, a *app, targets []string, opts psOptions) error 
 		fmt.Fprintf(a.streams.Err, "no job runs %s; start one with: taskrun up FILE\n", placeOf(opts.dataDir))
 		return nil
 	}
-	return answer.WriteStatus(answerTo(a, opts.mode), st)
+	return answer.WriteStatus(a.answer(opts.mode), st)
 }
 
 // remembers returns the servers that remember jobs which run nothing any more, for

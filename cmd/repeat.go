@@ -219,7 +219,7 @@ func (s *series) conclude(last *repeat.Run) error {
 			A: repeatedSide(s.tally.Passed), B: repeatedSide(s.tally.Failed), List: list,
 		}
 	}
-	to := answerTo(s.app, s.opts.mode)
+	to := s.app.answer(s.opts.mode)
 	if s.opts.mode != ui.JSON { // stdout is for the output of tasks
 		streams := *s.app.streams
 		streams.Out, streams.OutTerm = streams.Err, streams.ErrTerm

@@ -97,33 +97,6 @@ func (a *app) newReporter(o reportOptions, command string, mode ui.Mode) (*repor
 	return r, nil
 }
 
-// guardStreams sees to it that GitHub's runner finds no commands in the output of
-// tasks.
-func (a *app) guardStreams(mode ui.Mode) {
-	guarded := *a.streams
-	guarded.Out, guarded.Err = guard(guarded.Out, mode == ui.JSON), guard(guarded.Err, false)
-	a.streams = &guarded
-}
-
-// guardInWorkflow is guardStreams for a command that shows output of tasks and makes
-// no reports, in a workflow of GitHub Actions.
-func (a *app) guardInWorkflow(mode ui.Mode) {
-	if a.streams.Env("GITHUB_ACTIONS") == "true" {
-		a.guardStreams(mode)
-	}
-}
-
-// guard returns a stream in which GitHub's runner finds no commands. The runner
-// reads no regular files.
-func guard(to io.Writer, json bool) io.Writer {
-	if f, ok := to.(*os.File); ok {
-		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-			return to
-		}
-	}
-	return &report.Guard{To: to, JSON: json}
-}
-
 // inRepository returns the path of a file as the CI system knows it.
 func (r *reporter) inRepository(file string) string {
 	if r.quality != "" {

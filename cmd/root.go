@@ -23,11 +23,8 @@ func Main() int {
 		return verdict.OK
 	}
 	a := &app{
-		streams: ui.System(),
-		environ: os.Environ(),
+		console: &console{streams: ui.System(), environ: os.Environ(), signals: watchSignals, color: ui.ColorAuto},
 		drivers: sync.OnceValue(catalog.New),
-		signals: watchSignals,
-		color:   ui.ColorAuto,
 	}
 	return a.run(context.Background(), os.Args[1:])
 }
@@ -48,7 +45,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 }
 
 // Commands returns the tree of commands, from which man pages are made.
-func Commands() *cobra.Command { return newRootCommand(&app{color: ui.ColorAuto}) }
+func Commands() *cobra.Command { return newRootCommand(&app{console: &console{color: ui.ColorAuto}}) }
 
 func newRootCommand(a *app) *cobra.Command {
 	root := &cobra.Command{

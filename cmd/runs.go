@@ -72,7 +72,7 @@ func runRuns(ctx context.Context, a *app, job string, opts runsOptions) error {
 	for _, r := range record.NewestFirst(runs) {
 		list = append(list, keptRun(r, now))
 	}
-	if failure := answer.WriteRuns(answerTo(a, opts.mode), list); failure != nil {
+	if failure := answer.WriteRuns(a.answer(opts.mode), list); failure != nil {
 		return failure
 	}
 	return err

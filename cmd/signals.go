@@ -42,10 +42,10 @@ func watchSignals() (signals <-chan os.Signal, stop func()) {
 
 // stoppable returns a context that ends with the first stop signal, and when
 // stdout is closed. It is for commands that leave nothing to clean up.
-func (a *app) stoppable(ctx context.Context) (_ context.Context, stop func()) {
+func (c *console) stoppable(ctx context.Context) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	unwatchOut := a.streams.WatchOut(cancel)
-	ctx, unwatch := a.interruptible(ctx)
+	unwatchOut := c.streams.WatchOut(cancel)
+	ctx, unwatch := c.interruptible(ctx)
 	return ctx, func() {
 		unwatch()
 		unwatchOut()
@@ -55,14 +55,14 @@ func (a *app) stoppable(ctx context.Context) (_ context.Context, stop func()) {
 
 // interruptible returns a context that ends with the first signal to stop, which is
 // its cause.
-func (a *app) interruptible(ctx context.Context) (_ context.Context, stop func()) {
-	return a.interruptibleBy(ctx, func(os.Signal) bool { return true })
+func (c *console) interruptible(ctx context.Context) (_ context.Context, stop func()) {
+	return c.interruptibleBy(ctx, func(os.Signal) bool { return true })
 }
 
 // interruptibleBy is like interruptible, but drops signals that do not count.
-func (a *app) interruptibleBy(ctx context.Context, counts func(os.Signal) bool) (_ context.Context, stop func()) {
+func (c *console) interruptibleBy(ctx context.Context, counts func(os.Signal) bool) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	signals, unwatch := a.signals()
+	signals, unwatch := c.signals()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -105,10 +105,10 @@ func impatient(ctx context.Context, f func() error) error {
 
 // twoSignals returns two contexts: the first signal ends the first one, and is its
 // cause; the second signal ends both.
-func (a *app) twoSignals(ctx context.Context) (first, second context.Context, stop func()) {
+func (c *console) twoSignals(ctx context.Context) (first, second context.Context, stop func()) {
 	second, kill := context.WithCancelCause(ctx)
 	first, cancel := context.WithCancelCause(second)
-	signals, unwatch := a.signals()
+	signals, unwatch := c.signals()
 	ended, over := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)

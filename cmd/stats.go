@@ -70,7 +70,7 @@ func runStats(ctx context.Context, a *app, targets []string, opts orderOptions) 
 			list = append(list, usageOf(t, labels[t], u.ResourceUsage))
 		}
 	}
-	return answer.WriteUsage(answerTo(a, opts.mode), list)
+	return answer.WriteUsage(a.answer(opts.mode), list)
 }
 
 func usageOf(t *client.Task, label string, used *api.ResourceUsage) answer.Usage {

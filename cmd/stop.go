@@ -96,7 +96,7 @@ func (o *stopOptions) done(a *app, jobs ...string) error {
 		namespace, id := event.SplitJobKey(job)
 		done = append(done, answer.Done{Origin: ui.Origin{Job: id, Namespace: unusual(namespace)}, Label: "job " + event.JobName(job)})
 	}
-	return answer.WriteDone(answerTo(a, o.mode), "stopped", done)
+	return answer.WriteDone(a.answer(o.mode), "stopped", done)
 }
 
 func runStop(ctx context.Context, a *app, job string, opts stopOptions) error {

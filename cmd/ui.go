@@ -51,19 +51,6 @@ Exit codes:
 	return cmd
 }
 
-// needsTerminal refuses a full screen without a terminal.
-func (a *app) needsTerminal() error {
-	s := a.streams
-	if s.InTerm && s.OutTerm && s.Cursor() {
-		return nil
-	}
-	err := exit.Usage("cannot show a full screen: stdin and stdout must be a terminal")
-	if s.InTerm && s.OutTerm {
-		err = exit.Usage("cannot show a full screen on a terminal without cursor control: TERM is %q", s.Env("TERM"))
-	}
-	return err.WithHint("use instead: taskrun attach, ps, logs")
-}
-
 func runUI(ctx context.Context, a *app, job string, at connection) error {
 	remote, err := at.remote()
 	if err != nil {

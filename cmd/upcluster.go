@@ -165,5 +165,5 @@ func detachCluster(ctx context.Context, r *clusterRun, warnings []ui.Diagnostic,
 			Name: r.nameOf(j), Flags: r.flagsOf(j),
 		})
 	}
-	return answer.WriteDetached(answerTo(a, opts.mode), runs)
+	return answer.WriteDetached(a.answer(opts.mode), runs)
 }

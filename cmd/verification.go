@@ -177,7 +177,7 @@ func (v *verification) show(nomad, taskrun *verify.Played, version string) error
 	if unread := union(nomad.Unread, taskrun.Unread); len(unread) > 0 {
 		v.a.say("not compared: the environment of %s; no command could run there", strings.Join(unread, ", "))
 	}
-	if err := answer.WriteComparison(answerTo(v.a, v.opts.mode), c); err != nil {
+	if err := answer.WriteComparison(v.a.answer(v.opts.mode), c); err != nil {
 		return err
 	}
 	if c.Different() > 0 {
