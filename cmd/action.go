@@ -96,7 +96,7 @@ func actionNames(actions []client.Action) (names []string) {
 
 // listActions lists the actions of the tasks that target matches.
 func listActions(ctx context.Context, a *app, target string, opts execOptions, mode ui.Mode) error {
-	_, all, err := a.tasks(ctx, opts.connection)
+	_, all, err := a.runs.tasks(ctx, opts.connection)
 	if err != nil {
 		return err
 	}

@@ -57,12 +57,12 @@ func TestValidateMatchesUp(t *testing.T) {
 func refusals(t *testing.T, entry preflight.Entry, name string, strict bool) map[string]bool {
 	t.Helper()
 	none := t.TempDir() // directory of other runs
-	a := &app{console: &console{streams: &ui.Streams{In: new(bytes.Buffer), Env: func(name string) string {
+	a := newApp(&console{streams: &ui.Streams{In: new(bytes.Buffer), Env: func(name string) string {
 		if name == "XDG_RUNTIME_DIR" {
 			return none
 		}
 		return ""
-	}}}, drivers: sync.OnceValue(catalog.New)}
+	}}}, sync.OnceValue(catalog.New))
 	opts := jobOptions{strict: strict, Options: jobfile.Options{Stubbed: true}, maxAllocs: 10_000}
 	_, diagnostics, err := a.readChecked(context.Background(), entry, []string{name}, opts, machineOptions{dataDir: "/data"})
 	if err != nil {

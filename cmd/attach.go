@@ -94,7 +94,7 @@ func runAttach(ctx context.Context, a *app, job string, opts attachOptions) erro
 
 // attachHere shows a run of this machine until it ends, and returns its exit code.
 func attachHere(ctx context.Context, a *app, job string, opts attachOptions) (code int, err error) {
-	d, err := a.findRun(ctx, job, opts.dataDir)
+	d, err := a.runs.findRun(ctx, job, opts.dataDir)
 	if err != nil {
 		return 0, err
 	}

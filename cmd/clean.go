@@ -74,7 +74,7 @@ func runClean(ctx context.Context, a *app, opts cleanOptions) error {
 	if opts.volumes && !opts.all {
 		return exit.Usage("cannot remove volumes alone").WithHint("add --all")
 	}
-	dataDir, err := a.dataDir(opts.dataDir)
+	dataDir, err := a.runs.dataDir(opts.dataDir)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func runClean(ctx context.Context, a *app, opts cleanOptions) error {
 	if err != nil {
 		return err
 	}
-	sockets, err := a.sockets()
+	sockets, err := a.runs.sockets()
 	if err == nil {
 		_, err = httpapi.Find(sockets) // Find also removes the sockets of dead engines
 	}
@@ -124,11 +124,11 @@ func cleanRuns(ctx context.Context, a *app, names []string, opts cleanOptions) e
 	if opts.all || opts.volumes {
 		return exit.Usage("cannot remove everything and single runs at once").WithHint("leave out --all, --volumes or the runs")
 	}
-	dataDir, err := a.dataDir(opts.dataDir)
+	dataDir, err := a.runs.dataDir(opts.dataDir)
 	if err != nil {
 		return err
 	}
-	all, listing := a.allRuns(ctx, dataDir, "")
+	all, listing := a.runs.allRuns(ctx, dataDir, "")
 	chosen, err := runsToClean(all, names)
 	if err != nil {
 		return errors.Join(err, listing)

@@ -24,7 +24,7 @@ func findClusterJob(ctx context.Context, a *app, c connection, id string) (clust
 	if id == "" {
 		return clusterJob{}, exit.Usage("a job name is required with --address").WithHint("see: taskrun ps%s", c.words())
 	}
-	servers, err := a.servers(ctx, c)
+	servers, err := a.runs.servers(ctx, c)
 	if err != nil {
 		return clusterJob{}, err
 	}

@@ -59,7 +59,7 @@ func TestSummaryOfAClusterOnABrokenStdout(t *testing.T) {
 		job.Canonicalize()
 		server := &client.Server{API: c}
 		r := &clusterRun{
-			a:    &app{console: &console{streams: streams, signals: func() (<-chan os.Signal, func()) { return nil, func() {} }}},
+			a:    newApp(&console{streams: streams, signals: func() (<-chan os.Signal, func()) { return nil, func() {} }}, nil),
 			run:  cluster.New([]cluster.Job{{Job: job, Server: server}}),
 			jobs: []clusterJob{{job: job, server: server}},
 		}

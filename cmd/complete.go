@@ -25,7 +25,7 @@ func completeFrom(a *app, c *connection, words candidates) cobra.CompletionFunc 
 		if a.configure(cmd) != nil {
 			return nil, only
 		}
-		servers, err := a.servers(cmd.Context(), *c)
+		servers, err := a.runs.servers(cmd.Context(), *c)
 		if err != nil {
 			return nil, only
 		}

@@ -157,13 +157,13 @@ func (c *connection) serverOf(j *api.Job) (*client.Server, error) {
 }
 
 // servers returns the selected runs of this user, or the cluster.
-func (a *app) servers(ctx context.Context, c connection) ([]*client.Server, error) {
+func (f *runFinder) servers(ctx context.Context, c connection) ([]*client.Server, error) {
 	remote, err := c.remote()
 	switch {
 	case err != nil:
 		return nil, err
 	case !remote:
-		return a.localServers(ctx, c.dataDir)
+		return f.localServers(ctx, c.dataDir)
 	}
 	s, err := client.Remote(c.cluster)
 	if err != nil {
@@ -188,30 +188,30 @@ func placeOf(dataDir string) string {
 // tasks returns the servers of a connection and their tasks, limited to one job
 // if the connection names it. If only some servers answer, tasks warns about
 // the others.
-func (a *app) tasks(ctx context.Context, c connection) ([]*client.Server, []*client.Task, error) {
-	servers, err := a.servers(ctx, c)
+func (f *runFinder) tasks(ctx context.Context, c connection) ([]*client.Server, []*client.Task, error) {
+	servers, err := f.servers(ctx, c)
 	if err != nil || len(servers) == 0 {
 		return nil, nil, err
 	}
 	tasks, failures := client.List(ctx, servers, c.job)
-	return servers, tasks, a.tolerate(servers, failures)
+	return servers, tasks, f.tolerate(servers, failures)
 }
 
 // jobs returns the jobs of all servers. If only some servers answer, it warns
 // about the others.
-func (a *app) jobs(ctx context.Context, servers []*client.Server) ([]client.Job, error) {
+func (f *runFinder) jobs(ctx context.Context, servers []*client.Server) ([]client.Job, error) {
 	jobs, failures := client.ListJobs(ctx, servers)
-	return jobs, a.tolerate(servers, failures)
+	return jobs, f.tolerate(servers, failures)
 }
 
 // tolerate warns about servers that failed. If all of them failed, it returns
 // an error.
-func (a *app) tolerate(servers []*client.Server, failures []error) error {
+func (f *runFinder) tolerate(servers []*client.Server, failures []error) error {
 	if len(failures) > 0 && len(failures) == len(servers) {
 		return failures[0]
 	}
-	for _, f := range failures {
-		a.warn(f)
+	for _, err := range failures {
+		f.warn(err)
 	}
 	return nil
 }
@@ -233,8 +233,8 @@ func targetError(err error, tasks []*client.Task, code int) error {
 }
 
 // runningJob returns the running job with a name.
-func (a *app) runningJob(ctx context.Context, c connection, name string) (*client.Job, error) {
-	running, err := a.runningJobs(ctx, c)
+func (f *runFinder) runningJob(ctx context.Context, c connection, name string) (*client.Job, error) {
+	running, err := f.runningJobs(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -242,23 +242,23 @@ func (a *app) runningJob(ctx context.Context, c connection, name string) (*clien
 }
 
 // runningVersion returns the running job of which a job is another version.
-func (a *app) runningVersion(ctx context.Context, c connection, of *api.Job) (*client.Job, error) {
-	running, err := a.runningJobs(ctx, c)
+func (f *runFinder) runningVersion(ctx context.Context, c connection, of *api.Job) (*client.Job, error) {
+	running, err := f.runningJobs(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	return oneJob(running, event.JobName(event.JobKey(*of.Namespace, *of.ID)), func(j *client.Job) bool { return j.Is(of) })
 }
 
-func (a *app) runningJobs(ctx context.Context, c connection) ([]client.Job, error) {
-	servers, err := a.servers(ctx, c)
+func (f *runFinder) runningJobs(ctx context.Context, c connection) ([]client.Job, error) {
+	servers, err := f.servers(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	if len(servers) == 0 {
 		return nil, noRun(verdict.Failed, c.dataDir)
 	}
-	return a.jobs(ctx, servers)
+	return f.jobs(ctx, servers)
 }
 
 // jobNames returns the names of jobs for users, given their keys.
@@ -299,4 +299,12 @@ func oneJob(jobs []client.Job, name string, wanted func(*client.Job) bool) (*cli
 		return nil, noRun(verdict.Failed, "")
 	}
 	return nil, exit.Failed("no job is called %q", name).WithHint("jobs are: %s", strings.Join(names, ", "))
+}
+
+// asFailed returns the error of a target that cannot be used, with exit code 1.
+func asFailed(err error) error {
+	if _, unknown := errors.AsType[*client.UnknownError](err); unknown {
+		return err
+	}
+	return exit.Failed("%w", err)
 }

@@ -76,7 +76,7 @@ func (c *copying) unpack(read func(io.Writer) error, base, to string) error {
 func (c *copying) upload(ctx context.Context, all []*client.Task, from, target, name string) error {
 	task, err := client.Pick(all, target)
 	if err != nil {
-		if resting, _, failure := c.app.taskAtRest(ctx, all, target, c.opts.connection, err); resting != nil {
+		if resting, _, failure := c.app.runs.taskAtRest(ctx, all, target, c.opts.connection, err); resting != nil {
 			return exit.Failed("%w", failure).WithHint("only a running task can receive files")
 		}
 		return targetError(asFailed(err), all, verdict.Failed)
@@ -188,7 +188,7 @@ func (c *copying) reader(ctx context.Context, all []*client.Task, target, dir, b
 			return err
 		}, nil
 	}
-	task, _, failure = c.app.taskAtRest(ctx, all, target, c.opts.connection, failure)
+	task, _, failure = c.app.runs.taskAtRest(ctx, all, target, c.opts.connection, failure)
 	if task == nil {
 		return nil, targetError(asFailed(failure), all, verdict.Failed)
 	}
@@ -204,7 +204,7 @@ func (c *copying) readAtRest(ctx context.Context, w io.Writer, name, base string
 	}
 	var from tarball.Source = c.task.Files(ctx)
 	if c.opts.cluster.Address == "" {
-		root, err := c.app.openAtRest(ctx, c.task, c.opts.dataDir)
+		root, err := c.app.runs.openAtRest(ctx, c.task, c.opts.dataDir)
 		if err != nil {
 			return err
 		}

@@ -86,7 +86,7 @@ func runCp(ctx context.Context, a *app, from, to string, opts orderOptions) erro
 	}
 	ctx, stop := a.stoppable(ctx)
 	defer stop()
-	_, all, err := a.tasks(ctx, opts.connection)
+	_, all, err := a.runs.tasks(ctx, opts.connection)
 	if err != nil {
 		return exit.Stopped(ctx, err)
 	}

@@ -69,7 +69,7 @@ func detach(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 	if err != nil {
 		return nil, err
 	}
-	sockets, err := a.sockets()
+	sockets, err := a.runs.sockets()
 	if err == nil {
 		err = runtimedir.Make(sockets)
 	}

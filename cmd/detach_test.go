@@ -20,7 +20,7 @@ func TestARunWithoutAnEngineIsNotReady(t *testing.T) {
 		t.Fatal(err)
 	}
 	streams, _, _ := ui.Test()
-	a := &app{console: &console{streams: streams, signals: func() (<-chan os.Signal, func()) { return nil, func() {} }}}
+	a := newApp(&console{streams: streams, signals: func() (<-chan os.Signal, func()) { return nil, func() {} }}, nil)
 	d := source.NewDirectory(server, &client.Self{DataDir: dir, Runs: map[string]string{"web": dir}})
 	if err := waitReady(t.Context(), a, d, upOptions{}); err == nil {
 		t.Error("it is ready")

@@ -52,7 +52,7 @@ warning: beware
 		t.Run(string(format), func(t *testing.T) {
 			t.Parallel()
 			streams, stdout, stderr := ui.Test()
-			a := &app{console: &console{streams: streams, color: ui.ColorAuto}}
+			a := newApp(&console{streams: streams, color: ui.ColorAuto}, nil)
 			files := []jobfile.File{{File: &jobspec.File{Sources: map[string][]byte{"a,b:c.hcl": source}}, Name: "a,b:c.hcl"}}
 			if err := a.showDiagnostics(format, files, faults); err != nil {
 				t.Fatal(err)

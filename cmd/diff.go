@@ -119,7 +119,7 @@ func compareRuns(a, b *comparedRun, o compare.Options) answer.Comparison {
 
 // lastTwo returns the names of the last two runs of a job, the older one first.
 func (a *app) lastTwo(ctx context.Context, job, dataDir string) ([]string, error) {
-	runs, err := a.allRuns(ctx, dataDir, job)
+	runs, err := a.runs.allRuns(ctx, dataDir, job)
 	if len(runs) < 2 {
 		if err != nil {
 			return nil, unreadable(err)
@@ -147,7 +147,7 @@ func (a *app) comparedRun(ctx context.Context, name, dataDir string) (*comparedR
 		}
 		return &comparedRun{answer.Side{Name: name}, r.Run()}, nil
 	}
-	r, err := a.openRun(ctx, name, dataDir)
+	r, err := a.runs.openRun(ctx, name, dataDir)
 	if err != nil {
 		return nil, unreadable(err)
 	}
@@ -156,7 +156,7 @@ func (a *app) comparedRun(ctx context.Context, name, dataDir string) (*comparedR
 		a.warn(fmt.Errorf("run %s has not ended; what it has done so far is compared", r.Name()))
 	}
 	b := compare.NewBuilder(time.Time{})
-	for e, err := range a.eventsOf(r.Run) {
+	for e, err := range a.runs.eventsOf(r.Run) {
 		if err != nil {
 			return nil, unreadable(err)
 		}

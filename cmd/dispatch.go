@@ -67,7 +67,7 @@ func runDispatch(ctx context.Context, a *app, id string, opts dispatchOptions) e
 	if err != nil {
 		return err
 	}
-	job, err := a.runningJob(ctx, opts.connection, id)
+	job, err := a.runs.runningJob(ctx, opts.connection, id)
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func ran(t *testing.T, args ...string) string {
 	streams.Env = func(name string) string { // completion looks for runs
 		return map[string]string{"XDG_RUNTIME_DIR": dir, "HOME": dir}[name]
 	}
-	a := &app{console: &console{streams: streams, color: ui.ColorAuto}}
+	a := newApp(&console{streams: streams, color: ui.ColorAuto}, nil)
 	if code := a.run(t.Context(), args); code != verdict.OK {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}

@@ -21,7 +21,7 @@ func TestEngineArgs(t *testing.T) {
 			[]string{"--driver=docker=mock_driver,java=mock_driver", "--until=running=3s"},
 		},
 	} {
-		a := &app{console: &console{}}
+		a := newApp(&console{}, nil)
 		flags := newUpCommand(a).Flags()
 		if err := flags.Parse(c.given); err != nil {
 			t.Fatal(err)

@@ -74,14 +74,14 @@ Exit codes:
 func runEnv(ctx context.Context, a *app, target string, opts envOptions) error {
 	ctx, stop := a.stoppable(ctx)
 	defer stop()
-	_, all, err := a.tasks(ctx, opts.connection)
+	_, all, err := a.runs.tasks(ctx, opts.connection)
 	if err != nil {
 		return exit.Stopped(ctx, err)
 	}
 	labels := client.Labels(all)
 	t, failure := client.Pick(all, target)
 	if failure != nil {
-		if t, labels, failure = a.taskAtRest(ctx, all, target, opts.connection, failure); t == nil {
+		if t, labels, failure = a.runs.taskAtRest(ctx, all, target, opts.connection, failure); t == nil {
 			return targetError(asFailed(failure), all, verdict.Failed)
 		}
 	}
@@ -113,38 +113,6 @@ func runEnv(ctx context.Context, a *app, target string, opts envOptions) error {
 		e.List = latest
 	}
 	return answer.WriteEnv(a.answer(opts.mode), e)
-}
-
-// asFailed returns the error of a target that cannot be used, with exit code 1.
-func asFailed(err error) error {
-	if _, unknown := errors.AsType[*client.UnknownError](err); unknown {
-		return err
-	}
-	return exit.Failed("%w", err)
-}
-
-// taskAtRest returns the one task that a target matches and that is not running, in a
-// run that is live or in the latest one, with labels and the error that says so. If
-// there is none, the error says why.
-func (a *app) taskAtRest(ctx context.Context, all []*client.Task, target string, c connection, why error) (*client.Task, map[*client.Task]string, error) {
-	found, err := client.Find(all, target)
-	if err != nil && c.cluster.Address == "" {
-		ended, among, _, failure := a.endedTasks(ctx, c.dataDir, c.job, []string{target})
-		if failure == nil {
-			all, found = ended, among.Of(ended)
-		}
-	}
-	if current := slices.DeleteFunc(slices.Clone(found), (*client.Task).Replaced); len(current) > 0 {
-		found = current
-	}
-	labels := client.Labels(all)
-	switch {
-	case len(found) == 0 || slices.ContainsFunc(found, (*client.Task).Running):
-		return nil, nil, why
-	case len(found) > 1:
-		return nil, nil, client.NotRunning(target, found, labels)
-	}
-	return found[0], labels, client.NotRunning(target, found, labels)
 }
 
 // envOf asks a running task for its environment.
@@ -213,7 +181,7 @@ func (a *app) keptEnv(ctx context.Context, t *client.Task, opts envOptions) (env
 	if opts.cluster.Address != "" {
 		return nil, nil
 	}
-	runs, err := a.runsOf(ctx, t, opts.dataDir)
+	runs, err := a.runs.runsOf(ctx, t, opts.dataDir)
 	for _, r := range runs {
 		f, openErr := r.File(kept.File)
 		if openErr != nil {

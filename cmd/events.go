@@ -103,9 +103,9 @@ func eventsHere(ctx context.Context, a *app, name string, opts eventsOptions) er
 		defer r.Close()
 		return showKept(ctx, a, r.Run, opts)
 	}
-	d, missing := a.findRun(ctx, name, opts.dataDir) // with all its jobs
+	d, missing := a.runs.findRun(ctx, name, opts.dataDir) // with all its jobs
 	if missing != nil {
-		r, err := a.openKept(ctx, name, opts.dataDir, missing)
+		r, err := a.runs.openKept(ctx, name, opts.dataDir, missing)
 		if err != nil {
 			return err
 		}
@@ -165,7 +165,7 @@ func showKept(ctx context.Context, a *app, r *record.Run, opts eventsOptions) er
 		}
 	}
 	events := make([]event.Event, 0, shownAtOnce)
-	for e, err := range a.eventsOf(r) {
+	for e, err := range a.runs.eventsOf(r) {
 		if err != nil {
 			return err
 		}

@@ -135,7 +135,7 @@ func (o *execOptions) parse(args []string) (target string, command []string, err
 
 // pickTask finds the task in which to run the command.
 func pickTask(ctx context.Context, a *app, target string, opts execOptions) (*client.Task, error) {
-	servers, tasks, err := a.tasks(ctx, opts.connection)
+	servers, tasks, err := a.runs.tasks(ctx, opts.connection)
 	if err != nil {
 		return nil, err
 	}

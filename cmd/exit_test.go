@@ -55,7 +55,7 @@ func TestExitCodeOfErrors(t *testing.T) {
 				t.Errorf("exit code %d, want %d", got, c.code)
 			}
 			streams, _, stderr := ui.Test()
-			(&app{console: &console{streams: streams, color: ui.ColorAuto}}).printError(c.err)
+			(newApp(&console{streams: streams, color: ui.ColorAuto}, nil)).printError(c.err)
 			if got := stderr.String(); got != c.stderr {
 				t.Errorf("stderr says %q, want %q", got, c.stderr)
 			}
@@ -63,7 +63,7 @@ func TestExitCodeOfErrors(t *testing.T) {
 				return
 			}
 			streams, stdout, _ := ui.Test()
-			(&app{console: &console{streams: streams, jsonErrors: true}}).printError(c.err)
+			(newApp(&console{streams: streams, jsonErrors: true}, nil)).printError(c.err)
 			if got := withoutTime(stdout.String()); got != c.stdout {
 				t.Errorf("stdout says %q, want %q", got, c.stdout)
 			}

@@ -78,7 +78,7 @@ func runExport(ctx context.Context, a *app, name, path string, opts exportOption
 	if _, err := os.Lstat(path); path != "-" && err == nil && !opts.force {
 		return fileExists(path)
 	}
-	r, err := a.openRun(ctx, name, opts.dataDir)
+	r, err := a.runs.openRun(ctx, name, opts.dataDir)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func runExport(ctx context.Context, a *app, name, path string, opts exportOption
 	if err != nil {
 		return err
 	}
-	a.warnOf(r.Run)
+	a.runs.warnOf(r.Run)
 	a.tellExport(r, path, contents, opts)
 	return nil
 }

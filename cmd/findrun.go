@@ -1,10 +1,13 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -19,8 +22,8 @@ import (
 // findRun returns the run of a job or, without one, the only run. It looks at the
 // runs of a data directory or, without one, at all of this user. The name of a job
 // outside of the default namespace may be its ID, if no other job is meant.
-func (a *app) findRun(ctx context.Context, job, dataDir string) (*source.Directory, error) {
-	runs, err := a.liveRuns(ctx, dataDir)
+func (f *runFinder) findRun(ctx context.Context, job, dataDir string) (*source.Directory, error) {
+	runs, err := f.liveRuns(ctx, dataDir)
 	if err != nil {
 		return nil, err
 	}
@@ -59,11 +62,11 @@ func (a *app) findRun(ctx context.Context, job, dataDir string) (*source.Directo
 
 // findLaunched returns the run in which another job has launched the one with a name,
 // and its key; "" if there is none.
-func (a *app) findLaunched(ctx context.Context, name, dataDir string) (*source.Directory, string) {
+func (f *runFinder) findLaunched(ctx context.Context, name, dataDir string) (*source.Directory, string) {
 	if !strings.Contains(name, "/") {
 		return nil, ""
 	}
-	runs, _ := a.liveRuns(ctx, dataDir) // findRun has reported the error
+	runs, _ := f.liveRuns(ctx, dataDir) // findRun has reported the error
 	for _, d := range runs {
 		jobs, _ := client.ListJobs(ctx, []*client.Server{d.Server})
 		for _, j := range jobs {
@@ -92,12 +95,12 @@ func oneOfAgent(d *source.Directory, name string) error {
 
 // allRuns returns the runs of a data directory, or those of a job. The error is
 // about those that cannot be listed, beside those that can.
-func (a *app) allRuns(ctx context.Context, dataDir, job string) ([]*record.Run, error) {
-	dataDir, err := a.dataDir(dataDir)
+func (f *runFinder) allRuns(ctx context.Context, dataDir, job string) ([]*record.Run, error) {
+	dataDir, err := f.dataDir(dataDir)
 	if err != nil {
 		return nil, err
 	}
-	live, err := a.liveRuns(ctx, dataDir)
+	live, err := f.liveRuns(ctx, dataDir)
 	runs, failure := record.List(dataDir, job, live)
 	if err = errors.Join(err, failure); errors.Is(err, fs.ErrPermission) {
 		err = (&exit.Error{Code: verdict.Internal, Err: err}).WithHint("it belongs to another user: choose another data directory with --data-dir")
@@ -108,10 +111,10 @@ func (a *app) allRuns(ctx context.Context, dataDir, job string) ([]*record.Run, 
 // runsOf returns the runs that may have kept something of a task of this machine, the
 // newest first: that of its engine, or those of its job. The error is about those that
 // cannot be listed, beside those that can.
-func (a *app) runsOf(ctx context.Context, t *client.Task, dataDir string) ([]*record.Run, error) {
+func (f *runFinder) runsOf(ctx context.Context, t *client.Task, dataDir string) ([]*record.Run, error) {
 	job := t.JobKey()
 	if t.Server.Socket == "" {
-		runs, err := a.allRuns(ctx, dataDir, job)
+		runs, err := f.allRuns(ctx, dataDir, job)
 		return record.NewestFirst(runs), err
 	}
 	self, err := t.Server.Self(ctx)
@@ -123,16 +126,16 @@ func (a *app) runsOf(ctx context.Context, t *client.Task, dataDir string) ([]*re
 
 // endedRuns returns the latest run of each job that is not running, or of the
 // given job only.
-func (a *app) endedRuns(ctx context.Context, dataDir, job string) ([]*record.Run, error) {
-	runs, err := a.allRuns(ctx, dataDir, job)
+func (f *runFinder) endedRuns(ctx context.Context, dataDir, job string) ([]*record.Run, error) {
+	runs, err := f.allRuns(ctx, dataDir, job)
 	return record.Latest(runs), err
 }
 
 // endedTasks returns the tasks of the newest ended run in which all targets match,
 // or those of all ended runs if there is no such run; the selection that the targets
 // match, and the runs with selected tasks.
-func (a *app) endedTasks(ctx context.Context, dataDir, job string, targets []string) (all []*client.Task, selected *client.Selection, runs []*record.Run, err error) {
-	if runs, err = a.endedRuns(ctx, dataDir, job); err != nil {
+func (f *runFinder) endedTasks(ctx context.Context, dataDir, job string, targets []string) (all []*client.Task, selected *client.Selection, runs []*record.Run, err error) {
+	if runs, err = f.endedRuns(ctx, dataDir, job); err != nil {
 		return nil, nil, nil, err
 	}
 	for _, r := range record.NewestFirst(runs) {
@@ -153,4 +156,43 @@ func (a *app) endedTasks(ctx context.Context, dataDir, job string, targets []str
 		return !slices.ContainsFunc(of, func(t *client.Task) bool { return t.JobKey() == r.Job })
 	})
 	return all, selected, runs, nil
+}
+
+// taskAtRest returns the one task that a target matches and that is not running, in a
+// run that is live or in the latest one, with labels and the error that says so. If
+// there is none, the error says why.
+func (f *runFinder) taskAtRest(ctx context.Context, all []*client.Task, target string, c connection, why error) (*client.Task, map[*client.Task]string, error) {
+	found, err := client.Find(all, target)
+	if err != nil && c.cluster.Address == "" {
+		ended, among, _, failure := f.endedTasks(ctx, c.dataDir, c.job, []string{target})
+		if failure == nil {
+			all, found = ended, among.Of(ended)
+		}
+	}
+	if current := slices.DeleteFunc(slices.Clone(found), (*client.Task).Replaced); len(current) > 0 {
+		found = current
+	}
+	labels := client.Labels(all)
+	switch {
+	case len(found) == 0 || slices.ContainsFunc(found, (*client.Task).Running):
+		return nil, nil, why
+	case len(found) > 1:
+		return nil, nil, client.NotRunning(target, found, labels)
+	}
+	return found[0], labels, client.NotRunning(target, found, labels)
+}
+
+// openAtRest opens the directory of a task's allocation on this machine.
+func (f *runFinder) openAtRest(ctx context.Context, t *client.Task, dataDir string) (*os.Root, error) {
+	runs, err := f.runsOf(ctx, t, dataDir)
+	for _, r := range runs {
+		root, openErr := os.OpenRoot(filepath.Join(r.Dir, "alloc", t.Alloc.ID))
+		if openErr == nil {
+			return root, nil
+		}
+		if !errors.Is(openErr, fs.ErrNotExist) {
+			err = openErr
+		}
+	}
+	return nil, cmp.Or(err, errors.New("the directory of its allocation was removed"))
 }

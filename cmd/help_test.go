@@ -155,7 +155,7 @@ func TestHelpTopics(t *testing.T) {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
 			streams, out, errs := ui.Test()
-			a := &app{console: &console{streams: streams, color: ui.ColorAuto}}
+			a := newApp(&console{streams: streams, color: ui.ColorAuto}, nil)
 			a.run(t.Context(), strings.Fields(args))
 			want := strings.TrimPrefix(want, "# ")
 			if all := out.String() + errs.String(); !strings.Contains(all, want) {
@@ -177,7 +177,7 @@ func TestPager(t *testing.T) {
 		streams, out, _ := ui.Test()
 		streams.OutTerm = true
 		streams.Env = func(name string) string { return map[string]string{"PAGER": pager, "NO_COLOR": "1"}[name] }
-		a := &app{console: &console{streams: streams, color: ui.ColorAuto, environ: os.Environ(), signals: func() (<-chan os.Signal, func()) { return nil, func() {} }}}
+		a := newApp(&console{streams: streams, color: ui.ColorAuto, environ: os.Environ(), signals: func() (<-chan os.Signal, func()) { return nil, func() {} }}, nil)
 		if code := a.run(t.Context(), []string{"help", "ports"}); code != verdict.OK || !strings.HasPrefix(out.String(), want) {
 			t.Errorf("%s: exit code %d and\n%s", pager, code, out)
 		}

@@ -19,7 +19,7 @@ var updatePages = flag.Bool("update", false, "write the golden files")
 // shows it as a user sees it.
 func TestHelpPages(t *testing.T) {
 	t.Parallel()
-	root := newRootCommand(&app{console: &console{color: ui.ColorAuto}})
+	root := newRootCommand(newApp(&console{color: ui.ColorAuto}, nil))
 	pages := map[string]bool{}
 	for _, c := range append([]*cobra.Command{root}, root.Commands()...) {
 		var out bytes.Buffer

@@ -15,8 +15,8 @@ import (
 // engines returns the engines of a data directory or, if that is empty, all of this
 // user. It leaves out those suspended with Ctrl-Z, which would not answer, and those
 // that do not answer; if there are no others, that is an error.
-func (a *app) engines(ctx context.Context, dataDir string) ([]client.Engine, error) {
-	dir, err := a.sockets()
+func (f *runFinder) engines(ctx context.Context, dataDir string) ([]client.Engine, error) {
+	dir, err := f.sockets()
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func (a *app) engines(ctx context.Context, dataDir string) ([]client.Engine, err
 	live, silent := client.Engines(ctx, servers)
 	failures = append(failures, silent...)
 	if dataDir != "" {
-		if dataDir, err = a.dataDir(dataDir); err != nil {
+		if dataDir, err = f.dataDir(dataDir); err != nil {
 			return nil, err
 		}
 		live = slices.DeleteFunc(live, func(e client.Engine) bool { return !e.Self.In(dataDir) })
@@ -44,22 +44,22 @@ func (a *app) engines(ctx context.Context, dataDir string) ([]client.Engine, err
 	if len(live) == 0 {
 		return nil, errors.Join(failures...)
 	}
-	a.warnOnce(failures)
+	f.warnOnce(failures)
 	return live, nil
 }
 
 // warnOnce warns of errors that the user does not know of yet.
-func (a *app) warnOnce(failures []error) {
+func (f *runFinder) warnOnce(failures []error) {
 	for _, err := range failures {
-		if _, told := a.warned.LoadOrStore(err.Error(), true); !told {
-			a.warn(err)
+		if _, told := f.warned.LoadOrStore(err.Error(), true); !told {
+			f.warn(err)
 		}
 	}
 }
 
 // localServers returns the servers of engines.
-func (a *app) localServers(ctx context.Context, dataDir string) (servers []*client.Server, err error) {
-	live, err := a.engines(ctx, dataDir)
+func (f *runFinder) localServers(ctx context.Context, dataDir string) (servers []*client.Server, err error) {
+	live, err := f.engines(ctx, dataDir)
 	for _, e := range live {
 		servers = append(servers, e.Server)
 	}
@@ -67,8 +67,8 @@ func (a *app) localServers(ctx context.Context, dataDir string) (servers []*clie
 }
 
 // findAgent returns the agent of a data directory, or nil.
-func (a *app) findAgent(ctx context.Context, dataDir string) (*client.Engine, error) {
-	live, err := a.engines(ctx, dataDir)
+func (f *runFinder) findAgent(ctx context.Context, dataDir string) (*client.Engine, error) {
+	live, err := f.engines(ctx, dataDir)
 	if i := slices.IndexFunc(live, func(e client.Engine) bool { return e.Self.Agent }); i >= 0 {
 		return &live[i], nil
 	}
@@ -76,8 +76,8 @@ func (a *app) findAgent(ctx context.Context, dataDir string) (*client.Engine, er
 }
 
 // liveRuns returns the runs of engines.
-func (a *app) liveRuns(ctx context.Context, dataDir string) (runs []*source.Directory, err error) {
-	live, err := a.engines(ctx, dataDir)
+func (f *runFinder) liveRuns(ctx context.Context, dataDir string) (runs []*source.Directory, err error) {
+	live, err := f.engines(ctx, dataDir)
 	if err != nil {
 		return nil, err
 	}
@@ -97,6 +97,6 @@ func (a *app) liveRuns(ctx context.Context, dataDir string) (runs []*source.Dire
 		}
 		runs = append(runs, d)
 	}
-	a.warnOnce(failures)
+	f.warnOnce(failures)
 	return runs, nil
 }

@@ -81,21 +81,21 @@ func runLogs(ctx context.Context, a *app, targets []string, opts logsOptions) er
 	if opts.cluster.Address == "" && isPath(first(targets)) {
 		return logsOfRun(ctx, a, targets, opts)
 	}
-	servers, all, err := a.tasks(ctx, opts.connection)
+	servers, all, err := a.runs.tasks(ctx, opts.connection)
 	if err != nil {
 		return err
 	}
 	live := true
 	selected, err := client.Select(all, targets)
 	if (err != nil || len(all) == 0) && opts.cluster.Address == "" {
-		kept, among, runs, failure := a.endedTasks(ctx, opts.dataDir, opts.job, targets)
+		kept, among, runs, failure := a.runs.endedTasks(ctx, opts.dataDir, opts.job, targets)
 		unknown := &client.UnknownError{}
 		switch {
 		case failure == nil && len(runs) > 0:
 			all, selected, live, err = kept, among, false, nil
 		case failure != nil && !errors.As(failure, &unknown):
 			return failure
-		case a.namesRun(ctx, first(targets), opts.dataDir):
+		case a.runs.namesRun(ctx, first(targets), opts.dataDir):
 			return logsOfRun(ctx, a, targets, opts)
 		case len(servers) == 0 && len(targets) > 0:
 			return exit.Failed("no task and no run that is kept matches %q", targets[0]).WithHint("see: taskrun runs")
@@ -115,13 +115,13 @@ func runLogs(ctx context.Context, a *app, targets []string, opts logsOptions) er
 
 // logsOfRun shows the output of tasks of the run that the first argument names.
 func logsOfRun(ctx context.Context, a *app, args []string, opts logsOptions) error {
-	r, err := a.openRun(ctx, args[0], opts.dataDir)
+	r, err := a.runs.openRun(ctx, args[0], opts.dataDir)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
 	all, err := r.Tasks()
-	a.warnOf(r.Run)
+	a.runs.warnOf(r.Run)
 	if err != nil {
 		return err
 	}

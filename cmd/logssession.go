@@ -235,7 +235,7 @@ func (l *logsSession) followServer(ctx context.Context, s *client.Server) error 
 	}
 	self, err := s.Self(ctx)
 	if s.Died(err) { // the run has just ended
-		kept, _, _, err := l.a.endedTasks(ctx, l.opts.dataDir, cmp.Or(l.ofRun, l.opts.job), l.targets)
+		kept, _, _, err := l.a.runs.endedTasks(ctx, l.opts.dataDir, cmp.Or(l.ofRun, l.opts.job), l.targets)
 		if err != nil {
 			return err
 		}

@@ -38,11 +38,11 @@ type openedRun struct {
 // openRun opens the run that an argument names; see runNameHelp. Without a name it is
 // the only one that is live, or else the one that began last. The caller must close
 // it.
-func (a *app) openRun(ctx context.Context, name, dataDir string) (*openedRun, error) {
+func (f *runFinder) openRun(ctx context.Context, name, dataDir string) (*openedRun, error) {
 	if isPath(name) {
 		return openRunFile(name)
 	}
-	live, err := a.findRun(ctx, name, dataDir)
+	live, err := f.findRun(ctx, name, dataDir)
 	switch {
 	case err == nil && name == "" && len(live.IDs) > 1:
 		return nil, exit.Usage("several jobs are running: name one").WithHint("running jobs: %s", strings.Join(jobNames(live.IDs), ", "))
@@ -55,16 +55,16 @@ func (a *app) openRun(ctx context.Context, name, dataDir string) (*openedRun, er
 		r.Live = true
 		return &openedRun{r, live.Narrow(job)}, nil
 	}
-	return a.openKept(ctx, name, dataDir, err)
+	return f.openKept(ctx, name, dataDir, err)
 }
 
 // openKept opens the run that an argument names if it is not that of a running job.
 // Missing is the error of findRun.
-func (a *app) openKept(ctx context.Context, name, dataDir string, missing error) (*openedRun, error) {
+func (f *runFinder) openKept(ctx context.Context, name, dataDir string, missing error) (*openedRun, error) {
 	if code := exit.Code(missing); code == verdict.Usage || code == verdict.Internal { // several runs match, or engines do not answer
 		return nil, missing
 	}
-	all, listing := a.allRuns(ctx, dataDir, "")
+	all, listing := f.allRuns(ctx, dataDir, "")
 	switch {
 	case len(all) == 0 && listing != nil:
 		return nil, listing
@@ -73,24 +73,24 @@ func (a *app) openKept(ctx context.Context, name, dataDir string, missing error)
 	}
 	found, err := pickRun(all, name)
 	if err == nil {
-		return a.reopen(ctx, found, dataDir)
+		return f.reopen(ctx, found, dataDir)
 	}
 	if _, statErr := os.Stat(name); statErr == nil && name != "" {
 		return openRunFile(name)
 	}
 	if listing != nil {
-		a.warn(listing)
+		f.warn(listing)
 	}
 	return nil, err
 }
 
 // reopen opens a run that was listed.
-func (a *app) reopen(ctx context.Context, r *record.Run, dataDir string) (*openedRun, error) {
+func (f *runFinder) reopen(ctx context.Context, r *record.Run, dataDir string) (*openedRun, error) {
 	opened := &openedRun{Run: r}
 	if !r.Live {
 		return opened, nil
 	}
-	runs, err := a.liveRuns(ctx, dataDir)
+	runs, err := f.liveRuns(ctx, dataDir)
 	if i := slices.IndexFunc(runs, func(d *source.Directory) bool { return d.Self.Runs[r.Job] == r.Dir }); i >= 0 {
 		opened.Engine = runs[i].Narrow(r.Job)
 		return opened, nil
@@ -125,11 +125,11 @@ func pickRun(all []*record.Run, name string) (*record.Run, error) {
 
 // namesRun reports whether a name is that of a kept run, or of a file, and not of a
 // job.
-func (a *app) namesRun(ctx context.Context, name, dataDir string) bool {
+func (f *runFinder) namesRun(ctx context.Context, name, dataDir string) bool {
 	if name == "" {
 		return false
 	}
-	all, _ := a.allRuns(ctx, dataDir, "") // which names it is an error elsewhere
+	all, _ := f.allRuns(ctx, dataDir, "") // which names it is an error elsewhere
 	r, err := pickRun(all, name)
 	if _, statErr := os.Stat(name); err != nil && statErr == nil {
 		return true
@@ -170,20 +170,20 @@ func (r *openedRun) spec(ctx context.Context) (*api.Job, error) {
 }
 
 // eventsOf returns the past events of a run, and warns of what is damaged.
-func (a *app) eventsOf(r *record.Run) iter.Seq2[event.Event, error] {
+func (f *runFinder) eventsOf(r *record.Run) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		for e, err := range r.Events() {
 			if !yield(e, err) {
 				return
 			}
 		}
-		a.warnOf(r)
+		f.warnOf(r)
 	}
 }
 
 // warnOf warns of what was damaged in the events of a run that were read last.
-func (a *app) warnOf(r *record.Run) {
+func (f *runFinder) warnOf(r *record.Run) {
 	for _, w := range r.Warnings() {
-		a.warn(fmt.Errorf("run %s: %s", r.Name(), w))
+		f.warn(fmt.Errorf("run %s: %s", r.Name(), w))
 	}
 }

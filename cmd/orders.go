@@ -57,7 +57,7 @@ func newOrder(ctx context.Context, a *app, targets []string, opts orderOptions) 
 func newOrderFor(ctx context.Context, a *app, targets []string, opts orderOptions, applies func(*client.Task) bool,
 	refuse func(target string, found []*client.Task, labels map[*client.Task]string) error,
 ) (*taskOrder, error) {
-	servers, all, err := a.tasks(ctx, opts.connection)
+	servers, all, err := a.runs.tasks(ctx, opts.connection)
 	if err != nil {
 		return nil, err
 	}

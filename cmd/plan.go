@@ -117,11 +117,11 @@ func serverFor(ctx context.Context, a *app, f jobfile.File, opts planOptions, re
 	if remote {
 		return opts.serverOf(f.Job)
 	}
-	servers, err := a.localServers(ctx, opts.dataDir)
+	servers, err := a.runs.localServers(ctx, opts.dataDir)
 	if err != nil {
 		return nil, err
 	}
-	running, err := a.jobs(ctx, servers)
+	running, err := a.runs.jobs(ctx, servers)
 	if err != nil {
 		return nil, err
 	}

@@ -74,7 +74,7 @@ func runPort(ctx context.Context, a *app, target, label string, opts orderOption
 // or those with a label. Empty, the target matches all tasks, and there may be no
 // port.
 func findPorts(ctx context.Context, a *app, target, label string, c connection) ([]client.Port, map[*client.Task]string, error) {
-	_, all, err := a.tasks(ctx, c)
+	_, all, err := a.runs.tasks(ctx, c)
 	if err != nil {
 		return nil, nil, err
 	}

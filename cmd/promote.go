@@ -31,7 +31,7 @@ canaries of these groups. The command waits for the end of the deployment.` + fm
 }
 
 func runPromote(ctx context.Context, a *app, id string, groups []string, opts changeOptions) error {
-	job, err := a.runningJob(ctx, opts.connection, id)
+	job, err := a.runs.runningJob(ctx, opts.connection, id)
 	if err != nil {
 		return err
 	}

@@ -76,13 +76,13 @@ Exit codes:
 }
 
 func runPs(ctx context.Context, a *app, targets []string, opts psOptions) error {
-	servers, all, err := a.tasks(ctx, opts.connection)
+	servers, all, err := a.runs.tasks(ctx, opts.connection)
 	if err != nil {
 		return err
 	}
 	selected, err := client.Select(all, targets)
 	if opts.cluster.Address == "" && (err != nil || len(all) == 0 && opts.job != "") {
-		kept, among, runs, failure := a.endedTasks(ctx, opts.dataDir, opts.job, targets)
+		kept, among, runs, failure := a.runs.endedTasks(ctx, opts.dataDir, opts.job, targets)
 		if failure == nil && len(runs) > 0 {
 			st := answer.Status{}
 			addEnded(a, &st, kept, among.Of(kept), runs, opts)
@@ -112,7 +112,7 @@ func runPs(ctx context.Context, a *app, targets []string, opts psOptions) error 
 	st.Namespaces = slices.ContainsFunc(servers, func(s *client.Server) bool { return s.Namespace() == api.AllNamespacesNamespace })
 	st.Services = services(ctx, servers, st.Allocs)
 	if opts.all && opts.cluster.Address == "" && len(targets) == 0 {
-		runs, err := a.endedRuns(ctx, opts.dataDir, opts.job)
+		runs, err := a.runs.endedRuns(ctx, opts.dataDir, opts.job)
 		if err != nil {
 			return err
 		}

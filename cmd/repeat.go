@@ -63,7 +63,7 @@ func upRepeatedly(ctx context.Context, a *app, args []string, opts upOptions) er
 		streams.In = bytes.NewReader(text)
 		a.streams = &streams
 	}
-	dataDir, err := a.dataDir(opts.dataDir)
+	dataDir, err := a.runs.dataDir(opts.dataDir)
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func runRevert(ctx context.Context, a *app, args []string, opts changeOptions) e
 		}
 		number = &n
 	}
-	job, err := a.runningJob(ctx, opts.connection, args[0])
+	job, err := a.runs.runningJob(ctx, opts.connection, args[0])
 	if err != nil {
 		return err
 	}

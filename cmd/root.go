@@ -22,10 +22,8 @@ func Main() int {
 	if keeper.Main(cleanUp) {
 		return verdict.OK
 	}
-	a := &app{
-		console: &console{streams: ui.System(), environ: os.Environ(), signals: watchSignals, color: ui.ColorAuto},
-		drivers: sync.OnceValue(catalog.New),
-	}
+	c := &console{streams: ui.System(), environ: os.Environ(), signals: watchSignals, color: ui.ColorAuto}
+	a := newApp(c, sync.OnceValue(catalog.New))
 	return a.run(context.Background(), os.Args[1:])
 }
 
@@ -45,7 +43,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 }
 
 // Commands returns the tree of commands, from which man pages are made.
-func Commands() *cobra.Command { return newRootCommand(&app{console: &console{color: ui.ColorAuto}}) }
+func Commands() *cobra.Command { return newRootCommand(newApp(&console{color: ui.ColorAuto}, nil)) }
 
 func newRootCommand(a *app) *cobra.Command {
 	root := &cobra.Command{

@@ -127,7 +127,7 @@ var samples = map[string][3]string{
 // possible ways. A new flag needs a row in samples.
 func TestEveryOptionMayComeFromEverywhere(t *testing.T) {
 	t.Parallel()
-	root := newRootCommand((&app{console: &console{color: ui.ColorAuto}}))
+	root := newRootCommand((newApp(&console{color: ui.ColorAuto}, nil)))
 	for _, c := range slices.Concat(root.Commands(), subcommands(root)) {
 		for _, name := range config.Options(allFlags(c)) {
 			sample, ok := samples[name]
@@ -198,7 +198,7 @@ func resolved(t *testing.T, command []string, flag string, env, args []string) s
 		}
 		return ""
 	}
-	a := &app{console: &console{streams: streams, color: ui.ColorAuto}}
+	a := newApp(&console{streams: streams, color: ui.ColorAuto}, nil)
 	root := newRootCommand(a)
 	c, _, err := root.Find(command)
 	if err != nil {

@@ -44,7 +44,7 @@ func runScale(ctx context.Context, a *app, id, group, text string, opts changeOp
 	if err != nil {
 		return exit.Usage("cannot scale to %q: it is not a count", text)
 	}
-	job, err := a.runningJob(ctx, opts.connection, id)
+	job, err := a.runs.runningJob(ctx, opts.connection, id)
 	if err != nil {
 		return err
 	}

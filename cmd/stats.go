@@ -43,7 +43,7 @@ Exit codes:
 }
 
 func runStats(ctx context.Context, a *app, targets []string, opts orderOptions) error {
-	_, all, err := a.tasks(ctx, opts.connection)
+	_, all, err := a.runs.tasks(ctx, opts.connection)
 	if err != nil {
 		return err
 	}

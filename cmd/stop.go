@@ -115,10 +115,10 @@ func runStop(ctx context.Context, a *app, job string, opts stopOptions) error {
 			return stopInAgent(ctx, a, job, opts, name)
 		}
 	}
-	d, err := a.findRun(ctx, job, opts.dataDir)
+	d, err := a.runs.findRun(ctx, job, opts.dataDir)
 	launched := ""
 	if err != nil {
-		if d, launched = a.findLaunched(ctx, job, opts.dataDir); launched == "" {
+		if d, launched = a.runs.findLaunched(ctx, job, opts.dataDir); launched == "" {
 			return err
 		}
 	}
@@ -197,11 +197,11 @@ func agentJobEnded(ctx context.Context, d *source.Directory, job string) error {
 // stopInAgent stops a job of the agent of the data directory in the way that a flag
 // wants, which agents have in common with clusters.
 func stopInAgent(ctx context.Context, a *app, job string, opts stopOptions, flag string) error {
-	dataDir, err := a.dataDir(opts.dataDir)
+	dataDir, err := a.runs.dataDir(opts.dataDir)
 	if err != nil {
 		return err
 	}
-	found, err := a.findAgent(ctx, dataDir)
+	found, err := a.runs.findAgent(ctx, dataDir)
 	switch {
 	case err != nil:
 		return err
@@ -212,7 +212,7 @@ func stopInAgent(ctx context.Context, a *app, job string, opts stopOptions, flag
 	}
 	opts.cluster.Address = "unix://" + found.Server.Socket
 	if job != "" {
-		jobs, err := a.jobs(ctx, []*client.Server{found.Server})
+		jobs, err := a.runs.jobs(ctx, []*client.Server{found.Server})
 		if err != nil {
 			return err
 		}

@@ -16,7 +16,7 @@ import (
 // of tasks count: stopping a group because a word happens to be its name, or the
 // beginning of an ID, would be a surprise.
 func (a *app) namesTask(ctx context.Context, c connection, name string) bool {
-	servers, err := a.servers(ctx, c)
+	servers, err := a.runs.servers(ctx, c)
 	if err != nil {
 		return false // stopping a job reports it
 	}

@@ -35,9 +35,9 @@ func sweepDead(a *app, cmd *cobra.Command) {
 	say := func(format string, args ...any) {
 		a.report(a.streams.ErrStyle(a.color).Bad("taskrun:"), fmt.Sprintf(format, args...))
 	}
-	sockets, err := a.sockets()
-	if a.runtime.warning != "" {
-		a.warn(errors.New(a.runtime.warning))
+	sockets, err := a.runs.sockets()
+	if warning := a.runs.warning(); warning != "" {
+		a.warn(errors.New(warning))
 	}
 	if err != nil {
 		return // commands that need the directory report it

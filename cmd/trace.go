@@ -124,7 +124,7 @@ type tracing struct {
 
 // here draws a run of this machine.
 func (t *tracing) here(ctx context.Context, name string) error {
-	r, err := t.openRun(ctx, name, t.opts.dataDir)
+	r, err := t.runs.openRun(ctx, name, t.opts.dataDir)
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (t *tracing) here(ctx context.Context, name string) error {
 		}
 		return cmp.Or(err, t.write(record.At(r.Dir, r.Job), time.Time{}))
 	}
-	for e, err := range t.eventsOf(r.Run) {
+	for e, err := range t.runs.eventsOf(r.Run) {
 		if err != nil {
 			return err
 		}

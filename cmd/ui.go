@@ -73,7 +73,7 @@ func runUI(ctx context.Context, a *app, job string, at connection) error {
 
 // ofRun shows a run of this machine.
 func (s *uiSession) ofRun(ctx context.Context, job string) error {
-	d, err := s.a.findRun(ctx, job, s.at.dataDir)
+	d, err := s.a.runs.findRun(ctx, job, s.at.dataDir)
 	if err != nil {
 		return err
 	}

@@ -65,7 +65,7 @@ stubs file that it was started with.` + fmt.Sprintf(changeHelp, "updated") + `
 // updateHere registers the jobs of files as new versions of jobs that run on
 // this machine, and waits for their deployments.
 func updateHere(ctx context.Context, a *app, args []string, opts upOptions) error {
-	dataDir, err := a.dataDir(opts.dataDir)
+	dataDir, err := a.runs.dataDir(opts.dataDir)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func updateHere(ctx context.Context, a *app, args []string, opts upOptions) erro
 	}
 	return updateJobs(ctx, a, files, warnings, opts, func(ctx context.Context) (registered []registration, err error) {
 		for _, f := range files {
-			job, err := a.runningVersion(ctx, opts.at, f.Job)
+			job, err := a.runs.runningVersion(ctx, opts.at, f.Job)
 			if err != nil {
 				return nil, err
 			}

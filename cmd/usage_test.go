@@ -15,7 +15,7 @@ import (
 // defines.
 func TestHelpFitsTheTerminal(t *testing.T) {
 	t.Parallel()
-	root := newRootCommand((&app{console: &console{color: ui.ColorAuto}}))
+	root := newRootCommand((newApp(&console{color: ui.ColorAuto}, nil)))
 	for _, c := range append([]*cobra.Command{root}, root.Commands()...) {
 		var out bytes.Buffer
 		c.SetOut(&out)
@@ -35,7 +35,7 @@ func TestHelpFitsTheTerminal(t *testing.T) {
 
 func TestHelpGroupsFlags(t *testing.T) {
 	t.Parallel()
-	root := newRootCommand((&app{console: &console{color: ui.ColorAuto}}))
+	root := newRootCommand((newApp(&console{color: ui.ColorAuto}, nil)))
 	up, _, err := root.Find([]string{"up"})
 	if err != nil {
 		t.Fatal(err)

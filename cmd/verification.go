@@ -39,7 +39,7 @@ func (v *verification) run(ctx context.Context, args []string) (err error) {
 	if err := v.read(ctx, args); err != nil {
 		return err
 	}
-	sockets, err := v.a.sockets()
+	sockets, err := v.a.runs.sockets()
 	if err == nil {
 		err = runtimedir.Make(sockets)
 	}
