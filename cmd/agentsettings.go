@@ -14,8 +14,6 @@ import (
 	"taskrun/cmd/config"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/verdict"
-	"taskrun/jobspec"
-	"taskrun/jobspec/report"
 )
 
 // maxSettings limits the size of a configuration file, in bytes.
@@ -43,7 +41,11 @@ func (a *app) agentSettings(opts agentOptions, tell bool) (settings.Settings, er
 	}
 	set, unheeded, diagnostics := settings.Read(files, names)
 	if len(diagnostics) > 0 {
-		a.printSettings(files, diagnostics)
+		sources := map[string][]byte{}
+		for _, f := range files {
+			sources[f.Name] = f.Text
+		}
+		a.printIn(sources, diagnostics)
 	}
 	if diagnostics.HasErrors() {
 		return set, exit.Silent(verdict.Usage)
@@ -113,19 +115,6 @@ func readLimited(path string) ([]byte, error) {
 		err = &fs.PathError{Op: "read", Path: path, Err: errors.New("the file is too large")}
 	}
 	return text, err
-}
-
-// printSettings writes diagnostics of configuration files, each with its place.
-func (a *app) printSettings(files []settings.File, diagnostics jobspec.Diagnostics) {
-	sources := map[string][]byte{}
-	for _, f := range files {
-		sources[f.Name] = f.Text
-	}
-	style := diagnosticStyle{a.streams.ErrStyle(a.color), 0}
-	if a.streams.ErrTerm {
-		style.width = a.streams.Width()
-	}
-	_ = report.RenderAll(a.streams.Err, diagnostics, sources, style) // there is nowhere else to report it
 }
 
 // tellUnheeded lists the settings that have no effect.

@@ -54,18 +54,30 @@ func (c *console) showDiagnostics(format diagnosticFormat, files []jobfile.File,
 // printDiagnostics writes diagnostics as text to stderr, each with its place in
 // the source.
 func (c *console) printDiagnostics(files []jobfile.File, diagnostics jobspec.Diagnostics) {
+	c.printIn(shownSources(files), diagnostics)
+}
+
+// printIn writes diagnostics as text to stderr, each with its place in one of the
+// sources.
+func (c *console) printIn(sources map[string][]byte, diagnostics jobspec.Diagnostics) {
 	style := diagnosticStyle{c.streams.ErrStyle(c.color), 0}
 	if c.streams.ErrTerm {
 		style.width = c.streams.Width()
 	}
-	_ = report.RenderAll(c.streams.Err, diagnostics, shownSources(files), style) // there is nowhere else to report it
+	_ = report.RenderAll(c.streams.Err, diagnostics, sources, style) // there is nowhere else to report it
 }
 
 // asText returns a diagnostic as text, with its place in the source.
 func asText(d jobspec.Diagnostic, files []jobfile.File) string {
+	return strings.TrimSuffix(textIn(shownSources(files), d, ui.NewStyle(false), 0), "\n")
+}
+
+// textIn returns a diagnostic as lines of at most a width, with its place in one of the
+// sources. A width of 0 has no limit.
+func textIn(sources map[string][]byte, d jobspec.Diagnostic, style *ui.Style, width int) string {
 	var text strings.Builder
-	_ = report.Render(&text, d, shownSources(files), diagnosticStyle{ui.NewStyle(false), 0}) // memory does not fail
-	return strings.TrimSuffix(text.String(), "\n")
+	_ = report.Render(&text, d, sources, diagnosticStyle{style, width}) // memory does not fail
+	return text.String()
 }
 
 // shownSources returns the texts that diagnostics may show.

@@ -12,7 +12,6 @@ import (
 	"taskrun/cmd/jobtest/worker"
 	"taskrun/cmd/report"
 	"taskrun/cmd/ui"
-	reports "taskrun/jobspec/report"
 	"taskrun/jobspec/visible"
 )
 
@@ -24,6 +23,11 @@ type plannedRun struct {
 
 // name is what --filter looks at.
 func (p plannedRun) name() string { return p.file.Path + "/" + p.run.Name }
+
+// source returns the text that diagnostics of the run point into.
+func (p plannedRun) source() map[string][]byte {
+	return map[string][]byte{p.file.Path: p.file.Text}
+}
 
 // testView shows the results of job tests in the order of their files, whatever the
 // order in which they come.
@@ -147,10 +151,8 @@ func (v *testView) writeFailure(out *strings.Builder, p plannedRun, f worker.Fai
 	if v.opts.format == formatGitHub {
 		fmt.Fprintln(out, report.Annotation(f.Diagnostic, v.inWorkspace))
 	} else {
-		style := diagnosticStyle{v.streams.OutStyle(v.color), v.streams.Width() - 2}
-		var text strings.Builder
-		_ = reports.Render(&text, f.Diagnostic, map[string][]byte{p.file.Path: p.file.Text}, style) // memory does not fail
-		for line := range strings.Lines(text.String()) {
+		text := textIn(p.source(), f.Diagnostic, v.streams.OutStyle(v.color), v.streams.Width()-2)
+		for line := range strings.Lines(text) {
 			out.WriteString("  " + line)
 		}
 	}
@@ -344,8 +346,7 @@ func (v *testView) testCase(i int) report.Case {
 func junitFailures(p plannedRun, r *worker.Result) (list []report.Failed) {
 	for i, f := range r.Failures {
 		var body strings.Builder
-		_ = reports.Render(&body, f.Diagnostic, map[string][]byte{p.file.Path: p.file.Text}, diagnosticStyle{ui.NewStyle(false), 0})
-		body.WriteString(f.Diff + f.Stack)
+		body.WriteString(textIn(p.source(), f.Diagnostic, ui.NewStyle(false), 0) + f.Diff + f.Stack)
 		if i == len(r.Failures)-1 {
 			targets, last := lastEvents(r)
 			if len(last) > 0 {
