@@ -54,6 +54,7 @@ var floors = []floor{
 	{"cmd/rehearse", "cmd/jobfile cmd/preflight drivers drivers/catalog drivers/rehearsal engine/fold engine/leaf/event jobspec", "", "gives tasks their scripts for a rehearsal, and starts nothing"},
 	{"cmd/repeat", "cmd/report/compare cmd/report/scrub engine/leaf/event", "", "runs in processes of their own, and how they ended; starts nothing else"},
 	{"cmd/bubble", "", "", "virtual time; knows no runs"},
+	{"cmd/console", "cmd/client cmd/exit cmd/jobfile cmd/report cmd/source cmd/ui cmd/ui/answer cmd/verdict jobspec jobspec/report", "", "what commands say to their user, and how a user stops them; knows no runs"},
 	{"cmd/exit", "cmd/verdict", "", "errors that know an exit code"},
 	{"cmd/verdict", "engine/fold engine/health engine/leaf/event", "", "pure: events, signals and the time in, decisions out"},
 	{"cmd/outcome", "cmd/ui engine/fold jobspec/visible", "engine/leaf/event", "pure: the state of a run in, words out, which views and reports share"},

@@ -122,10 +122,10 @@ func listActions(ctx context.Context, a *app, target string, opts execOptions, m
 		})
 	}
 	if len(list) == 0 && mode == ui.Plain {
-		fmt.Fprintln(a.streams.Err, "no task that runs has an action")
+		fmt.Fprintln(a.Streams.Err, "no task that runs has an action")
 		return nil
 	}
-	return answer.WriteActions(a.answer(mode), list)
+	return answer.WriteActions(a.Answer(mode), list)
 }
 
 // completeAction completes TARGET and then the actions of its tasks.

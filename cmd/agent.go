@@ -171,6 +171,6 @@ func printUnit(a *app, opts agentOptions) error {
 		return err
 	}
 	u := unit.Unit{Program: path, Args: flagWords(opts.flags, "unit", "detach"), Log: agentLogPath(dataDir)}
-	_, err = fmt.Fprint(a.streams.Out, u.Text(opts.unit))
+	_, err = fmt.Fprint(a.Streams.Out, u.Text(opts.unit))
 	return err
 }

@@ -45,7 +45,7 @@ func detachAgent(ctx context.Context, a *app, opts agentOptions, dataDir string)
 	if err != nil {
 		return err // nobody could use the agent
 	}
-	d := keeper.Detached{Args: append([]string{"agent"}, flagWords(opts.flags, "detach")...), Env: a.environ, Dir: dir, RecordDir: sockets}
+	d := keeper.Detached{Args: append([]string{"agent"}, flagWords(opts.flags, "detach")...), Env: a.Environ, Dir: dir, RecordDir: sockets}
 	waiting, err := waitingKeeper(dataDir)
 	if err != nil {
 		return err

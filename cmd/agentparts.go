@@ -91,7 +91,7 @@ func (r *resident) join(opts agentOptions, set settings.Settings) error {
 			Drivers: a.drivers(), DataDir: r.dataDir, HostVolume: folders.orRegistered(running, r.dataDir), Stubs: current, Services: services,
 			Keys: keys, TaskAPI: taskAPI, Elsewhere: others.Instances, Environment: true,
 		}),
-		Node: node, HostEnv: a.environ, PortDir: portDir(r.sockets), Ports: port.Rules{First: set.Client.MinPort, Last: set.Client.MaxPort, Reserved: set.Client.ReservedPorts}, Services: services, Variables: variables,
+		Node: node, HostEnv: a.Environ, PortDir: portDir(r.sockets), Ports: port.Rules{First: set.Client.MinPort, Last: set.Client.MaxPort, Reserved: set.Client.ReservedPorts}, Services: services, Variables: variables,
 		MaxAllocs: int(opts.maxAllocs), MaxKillTimeout: set.Client.MaxKillTimeout, OnRun: r.watch.Keep,
 	})
 	for name, d := range a.drivers() {
@@ -107,7 +107,7 @@ func (r *resident) join(opts agentOptions, set settings.Settings) error {
 		Facts: map[string]string{"agent": "true", "detached": strconv.FormatBool(r.watch.Detached())},
 		Seen:  func() { r.asked.Store(time.Now().UnixNano()) },
 		Preflight: apiPreflight(a, preflight.Case{
-			Drivers: a.drivers(), Instead: instead, Services: hooks.Known(services, others.Instances), Environ: a.environ,
+			Drivers: a.drivers(), Instead: instead, Services: hooks.Known(services, others.Instances), Environ: a.Environ,
 			DataDir: r.dataDir, MaxAllocs: int(opts.maxAllocs), HostPaths: opts.hostPaths, MemoryMax: opts.memoryMax,
 			HostVolume: folders.known(running),
 		}, current),
@@ -177,7 +177,7 @@ func scratchData(a *app, watch *keeper.Watch) (dir string, remove func(), err er
 	watch.Scratch(dir)
 	return dir, func() {
 		if err := allocdir.RemoveScratch(dir); err != nil {
-			a.report("", fmt.Sprintf("cannot remove the data directory of the agent: %v", err))
+			a.Report("", fmt.Sprintf("cannot remove the data directory of the agent: %v", err))
 		}
 	}, nil
 }

@@ -96,7 +96,7 @@ func newResident(a *app, opts agentOptions, set settings.Settings, dataDir strin
 	if set.LogLevel != "" && !opts.flags.Changed("log-level") {
 		level = logLevel(set.LogLevel)
 	}
-	r.log = newAgentLog(a.streams.Err, level)
+	r.log = newAgentLog(a.Streams.Err, level)
 	if watch.Detached() {
 		file, err := logfile.Open(agentLogPath(dataDir), logSize, logFiles)
 		if err != nil {
@@ -236,7 +236,7 @@ func (r *resident) abandon(ctx context.Context) error {
 
 // serve waits until the agent is told to end, and ends it.
 func (r *resident) serve(ctx context.Context) error {
-	signals, unwatch := r.a.signals()
+	signals, unwatch := r.a.Signals()
 	defer unwatch()
 	orders := make(chan os.Signal, 2)
 	signal.Notify(orders, leaveSignal, killSignal)

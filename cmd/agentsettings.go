@@ -45,7 +45,7 @@ func (a *app) agentSettings(opts agentOptions, tell bool) (settings.Settings, er
 		for _, f := range files {
 			sources[f.Name] = f.Text
 		}
-		a.printIn(sources, diagnostics)
+		a.PrintIn(sources, diagnostics)
 	}
 	if diagnostics.HasErrors() {
 		return set, exit.Silent(verdict.Usage)
@@ -131,5 +131,5 @@ func (a *app) tellUnheeded(list []settings.Unheeded) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	a.report("", "These settings have no effect here:\n  "+strings.Join(names, "\n  "))
+	a.Report("", "These settings have no effect here:\n  "+strings.Join(names, "\n  "))
 }

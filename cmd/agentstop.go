@@ -80,11 +80,11 @@ func runAgentStatus(ctx context.Context, a *app, opts agentStatusOptions) error 
 	}
 	switch opts.mode {
 	case ui.JSON:
-		return json.NewEncoder(a.streams.Out).Encode(s)
+		return json.NewEncoder(a.Streams.Out).Encode(s)
 	case ui.Quiet:
-		_, err = fmt.Fprintln(a.streams.Out, s.PID)
+		_, err = fmt.Fprintln(a.Streams.Out, s.PID)
 	default:
-		_, err = fmt.Fprintf(a.streams.Out, "agent    process %d, taskrun %s\n%sjobs     %d, of which %d run\n", s.PID, s.Version, w.places(), s.Jobs, s.Running)
+		_, err = fmt.Fprintf(a.Streams.Out, "agent    process %d, taskrun %s\n%sjobs     %d, of which %d run\n", s.PID, s.Version, w.places(), s.Jobs, s.Running)
 	}
 	return err
 }
@@ -176,7 +176,7 @@ func runAgentStop(ctx context.Context, a *app, opts agentStopOptions) error {
 
 // awaitEnd waits until the process of an agent has ended.
 func (a *app) awaitEnd(ctx context.Context, found *client.Engine, agent process.ID) error {
-	ctx, stop := a.stoppable(ctx)
+	ctx, stop := a.Stoppable(ctx)
 	defer stop()
 	tell := a.sayWaiting(ctx, found.Server, "", ui.Plain)
 	defer tell()
@@ -188,7 +188,7 @@ func (a *app) awaitEnd(ctx context.Context, found *client.Engine, agent process.
 		}
 		select {
 		case <-ctx.Done():
-			a.say("the agent is stopping; not waiting for its end")
+			a.Say("the agent is stopping; not waiting for its end")
 			return exit.Stopped(ctx, context.Cause(ctx))
 		case <-ended:
 			return nil
@@ -255,12 +255,12 @@ func (w *agentWords) write() {
 	export := "export NOMAD_ADDR=" + addr
 	switch {
 	case w.token == "":
-	case w.a.streams.ErrTerm:
+	case w.a.Streams.ErrTerm:
 		export += " NOMAD_TOKEN=" + w.token
 	default:
 		export += fmt.Sprintf(" NOMAD_TOKEN=$(cat %s)", shellWord(w.tokenFile()))
 	}
-	fmt.Fprintf(w.a.streams.Err, "%sFor Nomad's tools:\n  %s\n", w.places(), export)
+	fmt.Fprintf(w.a.Streams.Err, "%sFor Nomad's tools:\n  %s\n", w.places(), export)
 }
 
 // tellAgent says where clients find an agent that has just started in the
@@ -274,7 +274,7 @@ func tellAgent(ctx context.Context, a *app, dataDir string) error {
 		return exit.Failed("the agent has ended").WithHint("see %s", agentLogPath(dataDir))
 	}
 	w := wordsOf(a, dataDir, found)
-	a.say("the agent runs in the background: process %d; stop it with: taskrun agent stop", found.Self.PID)
+	a.Say("the agent runs in the background: process %d; stop it with: taskrun agent stop", found.Self.PID)
 	w.write()
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"taskrun/cmd/console"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/preflight"
 	"taskrun/cmd/ui"
@@ -57,7 +58,7 @@ func TestValidateMatchesUp(t *testing.T) {
 func refusals(t *testing.T, entry preflight.Entry, name string, strict bool) map[string]bool {
 	t.Helper()
 	none := t.TempDir() // directory of other runs
-	a := newApp(&console{streams: &ui.Streams{In: new(bytes.Buffer), Env: func(name string) string {
+	a := newApp(&console.Console{Streams: &ui.Streams{In: new(bytes.Buffer), Env: func(name string) string {
 		if name == "XDG_RUNTIME_DIR" {
 			return none
 		}

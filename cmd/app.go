@@ -1,13 +1,14 @@
 package cmd
 
 import (
+	"taskrun/cmd/console"
 	"taskrun/cmd/preflight"
 	"taskrun/drivers"
 )
 
 // app holds everything that commands share.
 type app struct {
-	*console
+	*console.Console
 
 	runs       *runFinder
 	drivers    func() map[string]drivers.Driver
@@ -19,8 +20,8 @@ type app struct {
 	understood bool // the command line and the config are in order
 }
 
-func newApp(c *console, drivers func() map[string]drivers.Driver) *app {
-	return &app{console: c, runs: newFinder(c), drivers: drivers}
+func newApp(c *console.Console, drivers func() map[string]drivers.Driver) *app {
+	return &app{Console: c, runs: newFinder(c), drivers: drivers}
 }
 
 // health returns the health of the drivers. It asks each driver only once.

@@ -75,7 +75,7 @@ Exit codes:
 }
 
 func runAttach(ctx context.Context, a *app, job string, opts attachOptions) error {
-	a.guardInWorkflow(opts.mode)
+	a.GuardInWorkflow(opts.mode)
 	remote, err := opts.remote()
 	switch {
 	case err != nil:
@@ -83,7 +83,7 @@ func runAttach(ctx context.Context, a *app, job string, opts attachOptions) erro
 	case remote:
 		return attachCluster(ctx, a, job, opts)
 	}
-	ctx, stop := a.stoppable(ctx)
+	ctx, stop := a.Stoppable(ctx)
 	defer stop()
 	code, err := attachHere(ctx, a, job, opts)
 	if err != nil {
@@ -117,7 +117,7 @@ func attachHere(ctx context.Context, a *app, job string, opts attachOptions) (co
 		began = submitted
 	}
 	options := view.Options{
-		Mode: opts.mode, Color: a.color, Time: opts.time, Verbose: opts.verbose, Jobs: jobs, Begin: began,
+		Mode: opts.mode, Color: a.Color, Time: opts.time, Verbose: opts.verbose, Jobs: jobs, Begin: began,
 		Version: d.Self.Version, DataDir: d.Self.DataDir, Socket: d.Server.Socket, PID: d.Self.PID,
 		Prefix: opts.shown.prefix, Shows: opts.shown.filter(jobs),
 	}
@@ -127,7 +127,7 @@ func attachHere(ctx context.Context, a *app, job string, opts attachOptions) (co
 		}
 		options.Said = soFar(options.Past, jobs, time.Since(began))
 	}
-	display := view.New(a.streams, options)
+	display := view.New(a.Streams, options)
 	loop := outside(d, display, true)
 	v := verdict.New(verdict.Policy{Outlives: true}, jobs, options.Past...)
 	loop.Decider = v
@@ -149,13 +149,13 @@ func attachHere(ctx context.Context, a *app, job string, opts attachOptions) (co
 
 // attachCluster shows a job of a cluster until the job has ended.
 func attachCluster(ctx context.Context, a *app, id string, opts attachOptions) error {
-	asking, stop := a.stoppable(ctx)
+	asking, stop := a.Stoppable(ctx)
 	t, err := findClusterJob(asking, a, opts.connection, id)
 	if err == nil && !t.runs() {
 		err = exit.Failed("job %q is not running in %v", id, t.server).WithHint("see what it did with: taskrun events%s %s", opts.words(), id)
 	}
 	r := &clusterRun{a: a, at: opts.connection, alone: true, jobs: []clusterJob{t}}
-	options := view.Options{Mode: opts.mode, Color: a.color, Time: opts.time, Verbose: opts.verbose, Prefix: opts.shown.prefix}
+	options := view.Options{Mode: opts.mode, Color: a.Color, Time: opts.time, Verbose: opts.verbose, Prefix: opts.shown.prefix}
 	if err == nil {
 		err = opts.shown.check(r.apiJobs())
 	}

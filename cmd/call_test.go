@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"taskrun/cmd/console"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/verdict"
@@ -52,7 +53,7 @@ func TestWrongCalls(t *testing.T) {
 			streams.Env = func(name string) string {
 				return map[string]string{"XDG_RUNTIME_DIR": dir, "XDG_STATE_HOME": dir}[name]
 			}
-			a := newApp(&console{streams: streams, color: ui.ColorAuto}, func() map[string]drivers.Driver { return nil })
+			a := newApp(&console.Console{Streams: streams, Color: ui.ColorAuto}, func() map[string]drivers.Driver { return nil })
 			code := a.run(t.Context(), strings.Fields(call))
 			if got := errs.String(); !strings.Contains(got, want) || !strings.HasPrefix(got, "taskrun: ") || strings.Contains(got, "strconv") {
 				t.Errorf("it says %q, want %q", got, want)
@@ -72,7 +73,7 @@ func TestCleanAsksBeforeItRemovesVolumes(t *testing.T) {
 		streams.In, streams.InTerm, streams.ErrTerm = strings.NewReader(answer), true, true
 		dir := t.TempDir()
 		streams.Env = func(string) string { return dir }
-		a := newApp(&console{streams: streams, color: ui.ColorNever}, func() map[string]drivers.Driver { return nil })
+		a := newApp(&console.Console{Streams: streams, Color: ui.ColorNever}, func() map[string]drivers.Driver { return nil })
 		err := runClean(t.Context(), a, cleanOptions{mode: ui.Plain, all: true, volumes: true, dataDir: dir})
 		if exit.Code(err) != want || !strings.Contains(errs.String(), "remove the volumes in "+dir) {
 			t.Errorf("%q: %v, after %q", answer, err, errs)

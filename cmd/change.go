@@ -55,12 +55,12 @@ func bindNoWait(flags *pflag.FlagSet, detach *bool) {
 func followChange(ctx context.Context, a *app, rollout *cluster.Rollout, what string, mode ui.Mode, detach bool) error {
 	job := rollout.Job
 	done := []answer.Done{{Origin: ui.Origin{Job: job.ID}, Label: "job " + job.Name()}}
-	if err := answer.WriteDone(a.answer(mode), what, done); err != nil || detach || rollout.Evaluation == "" && rollout.Deployment == "" {
+	if err := answer.WriteDone(a.Answer(mode), what, done); err != nil || detach || rollout.Evaluation == "" && rollout.Deployment == "" {
 		return err
 	}
-	ctx, stop := a.stoppable(ctx)
+	ctx, stop := a.Stoppable(ctx)
 	defer stop()
-	screen := &rolloutScreen{notices: func(text string) { a.say("%s", text) }, show: answer.Rollout{To: a.answer(mode)}, broken: make(chan error, 1)}
+	screen := &rolloutScreen{notices: func(text string) { a.Say("%s", text) }, show: answer.Rollout{To: a.Answer(mode)}, broken: make(chan error, 1)}
 	v := verdict.New(verdict.Policy{Outlives: true}, nil)
 	if err := follow(ctx, &source.Loop{Source: rollout, Decider: v, Screen: screen}); err != nil {
 		return exit.Stopped(ctx, err)

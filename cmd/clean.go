@@ -116,7 +116,7 @@ func runClean(ctx context.Context, a *app, opts cleanOptions) error {
 		errs = append(errs, allocdir.CleanVolumes(dataDir))
 	}
 	freed := answer.Freed{Bytes: max(0, before-allocdir.Used(dataDir)), Containers: left.removed, Live: live}
-	return errors.Join(append(errs, answer.WriteFreed(a.answer(opts.mode), freed))...)
+	return errors.Join(append(errs, answer.WriteFreed(a.Answer(opts.mode), freed))...)
 }
 
 // cleanRuns removes the runs that names match.
@@ -148,7 +148,7 @@ func cleanRuns(ctx context.Context, a *app, names []string, opts cleanOptions) e
 		errs = append(errs, err)
 	}
 	freed := answer.Freed{Bytes: max(0, before-allocdir.Used(dataDir)), Containers: left.removed}
-	return errors.Join(append(errs, answer.WriteFreed(a.answer(opts.mode), freed))...)
+	return errors.Join(append(errs, answer.WriteFreed(a.Answer(opts.mode), freed))...)
 }
 
 // runsToClean returns the runs that names match; of a job all that have ended.
@@ -188,11 +188,11 @@ func ended(runs []*record.Run) []string {
 // confirm asks the user a question on the terminal, and returns an error unless
 // the answer is yes. Without a terminal, only the flag confirms.
 func confirm(a *app, question, flag string) error {
-	if !a.streams.InTerm || !a.streams.ErrTerm {
+	if !a.Streams.InTerm || !a.Streams.ErrTerm {
 		return exit.Usage("cannot ask whether to %s", strings.TrimSuffix(question, "?")).WithHint("to answer yes add %s", flag)
 	}
-	fmt.Fprintf(a.streams.Err, "%s (yes/no) ", visible.String(question))
-	answer, err := a.streams.ReadLine()
+	fmt.Fprintf(a.Streams.Err, "%s (yes/no) ", visible.String(question))
+	answer, err := a.Streams.ReadLine()
 	if err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("cannot read the answer: %w", err)
 	}

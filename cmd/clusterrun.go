@@ -12,6 +12,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/cluster"
+	"taskrun/cmd/console"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
@@ -91,10 +92,10 @@ func (r *clusterRun) goesOn() string {
 // farewell tells a user who leaves that the jobs go on.
 func (r *clusterRun) farewell(mode ui.Mode) {
 	if mode == ui.JSON {
-		_ = ui.WriteDiagnostic(r.a.streams.Out, time.Now(), ui.Diagnostic{Severity: "warning", Summary: r.goesOn()}) // there is nowhere else to report it
+		_ = ui.WriteDiagnostic(r.a.Streams.Out, time.Now(), ui.Diagnostic{Severity: "warning", Summary: r.goesOn()}) // there is nowhere else to report it
 		return
 	}
-	r.a.say("%s", r.goesOn())
+	r.a.Say("%s", r.goesOn())
 }
 
 // show shows events after the past ones until everything has ended or the user
@@ -102,12 +103,12 @@ func (r *clusterRun) farewell(mode ui.Mode) {
 func (r *clusterRun) show(ctx context.Context, past []event.Event, p verdict.Policy, options view.Options) error {
 	options.Jobs, options.Past, options.Version = r.apiJobs(), past, currentVersion().Version
 	options.Address = r.jobs[0].server.Address
-	streams := r.a.streams
-	signals, unwatch := r.a.signals()
+	streams := r.a.Streams
+	signals, unwatch := r.a.Signals()
 	defer unwatch()
 	p.Outlives = true
 	display := view.New(streams, options)
-	loop := &source.Loop{Source: r.run, Screen: display, Output: true, Signals: signals, Codes: stopSignals}
+	loop := &source.Loop{Source: r.run, Screen: display, Output: true, Signals: signals, Codes: console.StopSignals}
 	if !r.alone && streams.InTerm && streams.ErrTerm {
 		p.First, loop.Question = verdict.Ask, &stopQuestion{streams: streams, display: display, run: r.run, jobs: r.names(), where: r.where()}
 	}
@@ -169,7 +170,7 @@ func (r *clusterRun) unplaced(v *verdict.Verdict) error {
 
 // waitReady waits until the jobs are ready. It never stops them.
 func (r *clusterRun) waitReady(ctx context.Context, past []event.Event, opts upOptions) error {
-	ctx, stop := r.a.stoppable(ctx)
+	ctx, stop := r.a.Stoppable(ctx)
 	defer stop()
 	if opts.timeout > 0 {
 		overdue := &exit.Error{Code: verdict.Timeout, Err: fmt.Errorf("the timeout of %v has passed", opts.timeout)}
@@ -185,7 +186,7 @@ func (r *clusterRun) waitReady(ctx context.Context, past []event.Event, opts upO
 	ready := verdict.NewReady(r.apiJobs(), opts.until, since, past...)
 	loop := &source.Loop{Source: r.run, Decider: ready}
 	if opts.mode == ui.Plain {
-		loop.Screen = notices(func(text string) { r.a.say("%s", text) })
+		loop.Screen = notices(func(text string) { r.a.Say("%s", text) })
 	}
 	err := follow(ctx, loop)
 	failure, decided := ready.Decided()

@@ -13,6 +13,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/cluster"
+	"taskrun/cmd/console"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/view"
@@ -59,7 +60,7 @@ func TestSummaryOfAClusterOnABrokenStdout(t *testing.T) {
 		job.Canonicalize()
 		server := &client.Server{API: c}
 		r := &clusterRun{
-			a:    newApp(&console{streams: streams, signals: func() (<-chan os.Signal, func()) { return nil, func() {} }}, nil),
+			a:    newApp(&console.Console{Streams: streams, Signals: func() (<-chan os.Signal, func()) { return nil, func() {} }}, nil),
 			run:  cluster.New([]cluster.Job{{Job: job, Server: server}}),
 			jobs: []clusterJob{{job: job, server: server}},
 		}

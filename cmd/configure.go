@@ -16,16 +16,16 @@ import (
 func (a *app) configure(cmd *cobra.Command) error {
 	path := a.configFile
 	if path == "" {
-		path = a.streams.Env(config.EnvName("config"))
+		path = a.Streams.Env(config.EnvName("config"))
 	}
 	if path == "" {
 		var err error
-		if path, err = config.Find(a.streams.Env); err != nil {
+		if path, err = config.Find(a.Streams.Env); err != nil {
 			return err
 		}
 	}
 	plugins, err := config.Apply(cmd.Flags(), config.Sources{
-		Env: a.streams.Env, File: path, Keys: func() []string { return optionNames(cmd.Root()) }, Drivers: a.driverOptions,
+		Env: a.Streams.Env, File: path, Keys: func() []string { return optionNames(cmd.Root()) }, Drivers: a.driverOptions,
 	})
 	if err != nil {
 		return err

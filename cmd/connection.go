@@ -211,7 +211,7 @@ func (f *runFinder) tolerate(servers []*client.Server, failures []error) error {
 		return failures[0]
 	}
 	for _, err := range failures {
-		f.warn(err)
+		f.Warn(err)
 	}
 	return nil
 }

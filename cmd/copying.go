@@ -41,7 +41,7 @@ func (c *copying) download(ctx context.Context, all []*client.Task, target, name
 		return err
 	}
 	if to == "-" {
-		err = read(c.app.streams.Out)
+		err = read(c.app.Streams.Out)
 	} else {
 		err = c.unpack(read, base, to)
 	}
@@ -101,7 +101,7 @@ func (c *copying) put(ctx context.Context, from, name string) error {
 		if place != client.Directory {
 			return errors.New("a tar stream can be unpacked only in a directory that exists")
 		}
-		return c.task.WriteTar(ctx, c.app.streams.In, name)
+		return c.task.WriteTar(ctx, c.app.Streams.In, name)
 	}
 	info, err := os.Lstat(from)
 	if err == nil && strings.HasSuffix(from, "/") || err == nil && strings.HasSuffix(from, "/.") {

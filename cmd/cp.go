@@ -79,12 +79,12 @@ func runCp(ctx context.Context, a *app, from, to string, opts orderOptions) erro
 		return exit.Usage("cannot copy from a task to a task").WithHint("use a pipe: taskrun cp %s - | taskrun cp - %s", from, to)
 	case !out && !in:
 		return exit.Usage("neither %q nor %q is in a task", from, to).WithHint("write TARGET:PATH, such as web:local/app.log")
-	case destPath == "-" && a.streams.OutTerm:
+	case destPath == "-" && a.Streams.OutTerm:
 		return exit.Usage("cannot write a tar stream to a terminal").WithHint("write it to a file or a pipe: taskrun cp %s - | tar -t", from)
 	case sourcePath == "" || destPath == "":
 		return exit.Usage("the path is missing").WithHint("write TARGET:PATH, such as web:local/app.log")
 	}
-	ctx, stop := a.stoppable(ctx)
+	ctx, stop := a.Stoppable(ctx)
 	defer stop()
 	_, all, err := a.runs.tasks(ctx, opts.connection)
 	if err != nil {
@@ -103,18 +103,18 @@ func runCp(ctx context.Context, a *app, from, to string, opts orderOptions) erro
 		return err
 	}
 	for _, name := range slices.Concat(c.unsent.Skipped, c.sum.Skipped) {
-		a.warn(fmt.Errorf("left out %s: it is no file, directory or symbolic link", name))
+		a.Warn(fmt.Errorf("left out %s: it is no file, directory or symbolic link", name))
 	}
 	if more := c.unsent.More + c.sum.More; more > 0 {
-		a.warn(fmt.Errorf("left out %d more", more))
+		a.Warn(fmt.Errorf("left out %d more", more))
 	}
 	if links := c.unsent.Links; len(links) > 0 {
-		a.warn(fmt.Errorf("left out %s: %s does not show where symbolic links lead", client.Listed(links), c.task.Server))
+		a.Warn(fmt.Errorf("left out %s: %s does not show where symbolic links lead", client.Listed(links), c.task.Server))
 	}
 	if sourcePath == "-" || destPath == "-" {
 		return nil
 	}
-	return answer.WriteCopied(a.answer(opts.mode), answer.Copied{Origin: originOf(c.task), From: from, To: to, Files: c.sum.Files, Bytes: c.sum.Bytes})
+	return answer.WriteCopied(a.Answer(opts.mode), answer.Copied{Origin: originOf(c.task), From: from, To: to, Files: c.sum.Files, Bytes: c.sum.Bytes})
 }
 
 // completeCopy completes targets, beside local files.

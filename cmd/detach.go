@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/console"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/record"
@@ -44,7 +45,7 @@ func runDetach(ctx context.Context, a *app, files []jobfile.File, warnings jobsp
 // detach starts a run in the background. It reports every error that keeps the jobs
 // from running.
 func detach(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upOptions, dataDir string) (*source.Directory, error) {
-	if err := a.showDiagnostics(diagnosticFormat(opts.mode), files, warnings); err != nil {
+	if err := a.ShowDiagnostics(console.Format(opts.mode), files, warnings); err != nil {
 		return nil, err
 	}
 	log, err := allocdir.NewLog(dataDir)
@@ -77,7 +78,7 @@ func detach(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 		return nil, err // nothing could stop a run without a socket
 	}
 	words, err := keeper.Detach(keeper.Detached{
-		Args: engineArgs(a, path, opts.flags), Env: a.environ, Dir: dir, Log: log, RecordDir: sockets,
+		Args: engineArgs(a, path, opts.flags), Env: a.Environ, Dir: dir, Log: log, RecordDir: sockets,
 	})
 	if err != nil {
 		return nil, notStarted(err, log.Name())
@@ -150,7 +151,7 @@ func reportDetached(ctx context.Context, a *app, jobs []*api.Job, opts upOptions
 			return err
 		}
 	}
-	return answer.WriteDetached(a.answer(opts.mode), runs)
+	return answer.WriteDetached(a.Answer(opts.mode), runs)
 }
 
 // portsTime limits how long reportDetached waits until all allocations have
@@ -197,7 +198,7 @@ func portsOf(ctx context.Context, s *client.Server, jobs []*api.Job) map[string]
 // waitReady waits until a run in the background is ready or has ended
 // successfully.
 func waitReady(ctx context.Context, a *app, d *source.Directory, opts upOptions) error {
-	ctx, stop := a.stoppable(ctx)
+	ctx, stop := a.Stoppable(ctx)
 	defer stop()
 	defer d.Close()
 	d.Server.Patient = true // it is starting

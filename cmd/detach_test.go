@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/console"
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
 )
@@ -20,7 +21,7 @@ func TestARunWithoutAnEngineIsNotReady(t *testing.T) {
 		t.Fatal(err)
 	}
 	streams, _, _ := ui.Test()
-	a := newApp(&console{streams: streams, signals: func() (<-chan os.Signal, func()) { return nil, func() {} }}, nil)
+	a := newApp(&console.Console{Streams: streams, Signals: func() (<-chan os.Signal, func()) { return nil, func() {} }}, nil)
 	d := source.NewDirectory(server, &client.Self{DataDir: dir, Runs: map[string]string{"web": dir}})
 	if err := waitReady(t.Context(), a, d, upOptions{}); err == nil {
 		t.Error("it is ready")

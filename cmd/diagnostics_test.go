@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"taskrun/cmd/console"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/ui"
 	"taskrun/jobspec"
@@ -30,8 +31,8 @@ var faults = jobspec.Diagnostics{
 func TestDiagnosticsInEachFormat(t *testing.T) {
 	t.Parallel()
 	source := []byte("job x\n  bad {\n")
-	for format, want := range map[diagnosticFormat][2]string{
-		formatPlain: {"", `error: it is 100% wrong
+	for format, want := range map[console.Format][2]string{
+		console.FormatPlain: {"", `error: it is 100% wrong
   a,b:c.hcl:2:3
   2 |   bad {
     |   ^^^^
@@ -41,24 +42,24 @@ func TestDiagnosticsInEachFormat(t *testing.T) {
 
 warning: beware
 `},
-		formatGitHub: {`::error file=a%2Cb%3Ac.hcl,line=2,col=3,endLine=2,endColumn=7::it is 100%25 wrong%0Abecause,%0Aof: this%0Awrite something else
+		console.FormatGitHub: {`::error file=a%2Cb%3Ac.hcl,line=2,col=3,endLine=2,endColumn=7::it is 100%25 wrong%0Abecause,%0Aof: this%0Awrite something else
 ::warning::beware
 `, ""},
-		formatJSON: {`"severity":"error","summary":"it is 100% wrong","detail":"because,\nof: this; write something else","file":"a,b:c.hcl","line":2,"column":3}
+		console.FormatJSON: {`"severity":"error","summary":"it is 100% wrong","detail":"because,\nof: this; write something else","file":"a,b:c.hcl","line":2,"column":3}
 "severity":"warning","summary":"beware","detail":"","file":"","line":0,"column":0}
 `, ""},
-		formatQuiet: {"", ""},
+		console.FormatQuiet: {"", ""},
 	} {
 		t.Run(string(format), func(t *testing.T) {
 			t.Parallel()
 			streams, stdout, stderr := ui.Test()
-			a := newApp(&console{streams: streams, color: ui.ColorAuto}, nil)
+			a := newApp(&console.Console{Streams: streams, Color: ui.ColorAuto}, nil)
 			files := []jobfile.File{{File: &jobspec.File{Sources: map[string][]byte{"a,b:c.hcl": source}}, Name: "a,b:c.hcl"}}
-			if err := a.showDiagnostics(format, files, faults); err != nil {
+			if err := a.ShowDiagnostics(format, files, faults); err != nil {
 				t.Fatal(err)
 			}
 			got := stdout.String()
-			if format == formatJSON {
+			if format == console.FormatJSON {
 				var lines strings.Builder
 				for line := range strings.Lines(got) {
 					lines.WriteString(withoutTime(line))

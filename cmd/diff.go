@@ -88,7 +88,7 @@ func runDiff(ctx context.Context, a *app, args []string, opts diffOptions) error
 		}
 	}
 	c := compareRuns(sides[0], sides[1], o)
-	if err := answer.WriteComparison(a.answer(opts.mode), c); err != nil {
+	if err := answer.WriteComparison(a.Answer(opts.mode), c); err != nil {
 		return err
 	}
 	if c.Different() > 0 {
@@ -153,7 +153,7 @@ func (a *app) comparedRun(ctx context.Context, name, dataDir string) (*comparedR
 	}
 	defer r.Close()
 	if r.Live {
-		a.warn(fmt.Errorf("run %s has not ended; what it has done so far is compared", r.Name()))
+		a.Warn(fmt.Errorf("run %s has not ended; what it has done so far is compared", r.Name()))
 	}
 	b := compare.NewBuilder(time.Time{})
 	for e, err := range a.runs.eventsOf(r.Run) {
@@ -164,10 +164,10 @@ func (a *app) comparedRun(ctx context.Context, name, dataDir string) (*comparedR
 	}
 	spec, err := r.spec(ctx)
 	if err != nil {
-		a.warn(err)
+		a.Warn(err)
 	}
 	if err := addEnvironments(r.Run, b); err != nil {
-		a.warn(err)
+		a.Warn(err)
 	}
 	addTemplates(r.Run, spec, b)
 	run := b.Run()

@@ -75,7 +75,7 @@ func runDispatch(ctx context.Context, a *app, id string, opts dispatchOptions) e
 	if err != nil {
 		return err
 	}
-	return answer.WriteDispatched(a.answer(opts.mode), job.ID, child)
+	return answer.WriteDispatched(a.Answer(opts.mode), job.ID, child)
 }
 
 func readPayload(a *app, name string) (payload []byte, err error) {
@@ -83,7 +83,7 @@ func readPayload(a *app, name string) (payload []byte, err error) {
 	case "":
 		return nil, nil
 	case "-":
-		payload, err = io.ReadAll(a.streams.In)
+		payload, err = io.ReadAll(a.Streams.In)
 	default:
 		payload, err = os.ReadFile(name)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"taskrun/cmd/console"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/verdict"
 )
@@ -43,7 +44,7 @@ func ran(t *testing.T, args ...string) string {
 	streams.Env = func(name string) string { // completion looks for runs
 		return map[string]string{"XDG_RUNTIME_DIR": dir, "HOME": dir}[name]
 	}
-	a := newApp(&console{streams: streams, color: ui.ColorAuto}, nil)
+	a := newApp(&console.Console{Streams: streams, Color: ui.ColorAuto}, nil)
 	if code := a.run(t.Context(), args); code != verdict.OK {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}

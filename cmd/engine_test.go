@@ -3,6 +3,8 @@ package cmd
 import (
 	"slices"
 	"testing"
+
+	"taskrun/cmd/console"
 )
 
 // Flags of the command line win over the environment of a run's engine, even
@@ -21,7 +23,7 @@ func TestEngineArgs(t *testing.T) {
 			[]string{"--driver=docker=mock_driver,java=mock_driver", "--until=running=3s"},
 		},
 	} {
-		a := newApp(&console{}, nil)
+		a := newApp(&console.Console{}, nil)
 		flags := newUpCommand(a).Flags()
 		if err := flags.Parse(c.given); err != nil {
 			t.Fatal(err)

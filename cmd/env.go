@@ -72,7 +72,7 @@ Exit codes:
 }
 
 func runEnv(ctx context.Context, a *app, target string, opts envOptions) error {
-	ctx, stop := a.stoppable(ctx)
+	ctx, stop := a.Stoppable(ctx)
 	defer stop()
 	_, all, err := a.runs.tasks(ctx, opts.connection)
 	if err != nil {
@@ -101,7 +101,7 @@ func runEnv(ctx context.Context, a *app, target string, opts envOptions) error {
 		return exit.Stopped(ctx, failure)
 	case latest == nil || opts.showSecrets:
 		if unread != nil {
-			a.warn(unread)
+			a.Warn(unread)
 		}
 		err := exit.Failed("cannot show the environment of task %q: %w", labels[t], failure)
 		if latest != nil {
@@ -109,10 +109,10 @@ func runEnv(ctx context.Context, a *app, target string, opts envOptions) error {
 		}
 		return err
 	default:
-		a.say("this is the environment of the latest start: %v", failure)
+		a.Say("this is the environment of the latest start: %v", failure)
 		e.List = latest
 	}
-	return answer.WriteEnv(a.answer(opts.mode), e)
+	return answer.WriteEnv(a.Answer(opts.mode), e)
 }
 
 // envOf asks a running task for its environment.

@@ -84,7 +84,7 @@ func runEvents(ctx context.Context, a *app, job string, opts eventsOptions) erro
 	if err != nil {
 		return err
 	}
-	ctx, stop := a.stoppable(ctx)
+	ctx, stop := a.Stoppable(ctx)
 	defer stop()
 	find := eventsHere
 	if remote {
@@ -202,9 +202,9 @@ func showEvents(ctx context.Context, a *app, s source.Source, jobs []*api.Job, b
 
 // eventsView shows events on stdout.
 func eventsView(a *app, jobs []*api.Job, begin time.Time, opts eventsOptions) *view.Display {
-	streams := *a.streams
+	streams := *a.Streams
 	streams.Err, streams.ErrTerm = streams.Out, streams.OutTerm // for this command they are the answer
 	return view.New(&streams, view.Options{
-		Mode: opts.mode, Color: a.color, Time: opts.time, Begin: begin, Jobs: jobs, Bare: true, Verbose: true,
+		Mode: opts.mode, Color: a.Color, Time: opts.time, Begin: begin, Jobs: jobs, Bare: true, Verbose: true,
 	})
 }

@@ -107,7 +107,7 @@ func runExec(ctx context.Context, a *app, args []string, opts execOptions) error
 func newSession(a *app, task *client.Task, opts execOptions, what client.Session) *execSession {
 	return &execSession{
 		a: a, task: task, what: what, escape: byte(opts.escape),
-		tty: opts.tty.or(a.streams.InTerm && a.streams.OutTerm), stdin: opts.stdin.or(true),
+		tty: opts.tty.or(a.Streams.InTerm && a.Streams.OutTerm), stdin: opts.stdin.or(true),
 	}
 }
 
@@ -194,12 +194,12 @@ var errLeft = errors.New("disconnected")
 
 // run runs the command and returns its exit code as a silent error.
 func (s *execSession) run(ctx context.Context) error {
-	ctx, stop := s.a.stoppable(ctx)
+	ctx, stop := s.a.Stoppable(ctx)
 	defer stop()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 
-	streams := s.a.streams
+	streams := s.a.Streams
 	session := s.what
 	session.Tty, session.Term = s.tty, streams.Env("TERM")
 	session.Stdin = strings.NewReader("")
@@ -238,7 +238,7 @@ func (s *execSession) result(code int, err error) error {
 	case signaled:
 		return exit.Silent(sig.Code)
 	case errors.Is(err, errLeft):
-		fmt.Fprintln(s.a.streams.Err, "disconnected")
+		fmt.Fprintln(s.a.Streams.Err, "disconnected")
 		return exit.Silent(verdict.Interrupt)
 	case errors.Is(err, syscall.EPIPE):
 		return err

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"taskrun/cmd/console"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/verdict"
@@ -55,7 +56,7 @@ func TestExitCodeOfErrors(t *testing.T) {
 				t.Errorf("exit code %d, want %d", got, c.code)
 			}
 			streams, _, stderr := ui.Test()
-			(newApp(&console{streams: streams, color: ui.ColorAuto}, nil)).printError(c.err)
+			(newApp(&console.Console{Streams: streams, Color: ui.ColorAuto}, nil)).PrintError(c.err)
 			if got := stderr.String(); got != c.stderr {
 				t.Errorf("stderr says %q, want %q", got, c.stderr)
 			}
@@ -63,7 +64,7 @@ func TestExitCodeOfErrors(t *testing.T) {
 				return
 			}
 			streams, stdout, _ := ui.Test()
-			(newApp(&console{streams: streams, jsonErrors: true}, nil)).printError(c.err)
+			(newApp(&console.Console{Streams: streams, JSONErrors: true}, nil)).PrintError(c.err)
 			if got := withoutTime(stdout.String()); got != c.stdout {
 				t.Errorf("stdout says %q, want %q", got, c.stdout)
 			}

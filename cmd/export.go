@@ -72,7 +72,7 @@ Exit codes:
 }
 
 func runExport(ctx context.Context, a *app, name, path string, opts exportOptions) error {
-	if path == "-" && a.streams.OutTerm {
+	if path == "-" && a.Streams.OutTerm {
 		return exit.Usage("cannot write a zip to a terminal").WithHint("name a file, or redirect stdout")
 	}
 	if _, err := os.Lstat(path); path != "-" && err == nil && !opts.force {
@@ -97,7 +97,7 @@ func runExport(ctx context.Context, a *app, name, path string, opts exportOption
 		return err
 	}
 	if path == "-" {
-		err = write(a.streams.Out)
+		err = write(a.Streams.Out)
 	} else {
 		err = writeWhole(path, opts.force, write)
 	}
@@ -124,12 +124,12 @@ func (a *app) tellExport(r *openedRun, path string, c record.Contents, opts expo
 	if path == "-" {
 		path = "stdout"
 	}
-	a.say("exported run %s to %s: %s", r.Name(), path, strings.Join(parts, ", "))
+	a.Say("exported run %s to %s: %s", r.Name(), path, strings.Join(parts, ", "))
 	if c.Outputs > 0 {
-		a.say("output is what tasks printed, with any secrets in it; leave it out with --no-output")
+		a.Say("output is what tasks printed, with any secrets in it; leave it out with --no-output")
 	}
 	if r.Engine == nil && r.Summary == nil && !r.Live {
-		a.say("the run was killed: how it ended is not known")
+		a.Say("the run was killed: how it ended is not known")
 	}
 }
 

@@ -5,19 +5,20 @@ import (
 	"path/filepath"
 	"sync"
 
+	"taskrun/cmd/console"
 	"taskrun/engine/leaf/allocdir"
 	"taskrun/engine/leaf/runtimedir"
 )
 
 // runFinder finds the engines, runs and tasks of a user.
 type runFinder struct {
-	*console
+	*console.Console
 
 	runtime runtimeDir
 	warned  sync.Map // errors of engines that the user was told about
 }
 
-func newFinder(c *console) *runFinder { return &runFinder{console: c} }
+func newFinder(c *console.Console) *runFinder { return &runFinder{Console: c} }
 
 // runtimeDir is the directory with the sockets of a user's runs.
 type runtimeDir struct {
@@ -32,7 +33,7 @@ func (f *runFinder) sockets() (string, error) {
 	r := &f.runtime
 	r.once.Do(func() {
 		euid := os.Geteuid()
-		r.dir, r.warning, r.err = runtimedir.Find(f.streams.Env, euid, allocdir.DefaultDataDir(f.streams.Env, euid))
+		r.dir, r.warning, r.err = runtimedir.Find(f.Streams.Env, euid, allocdir.DefaultDataDir(f.Streams.Env, euid))
 	})
 	return r.dir, r.err
 }
@@ -40,7 +41,7 @@ func (f *runFinder) sockets() (string, error) {
 // dataDir returns the absolute path of the data directory.
 func (f *runFinder) dataDir(given string) (string, error) {
 	if given == "" {
-		given = allocdir.DefaultDataDir(f.streams.Env, os.Geteuid())
+		given = allocdir.DefaultDataDir(f.Streams.Env, os.Geteuid())
 	}
 	return filepath.Abs(given)
 }

@@ -57,7 +57,7 @@ func runFmt(ctx context.Context, a *app, args []string, opts fmtOptions) error {
 	default:
 		f.files(ctx, args)
 	}
-	f.printDiagnostics(f.faulty, f.diagnostics)
+	f.PrintDiagnostics(f.faulty, f.diagnostics)
 	switch {
 	case f.err != nil:
 		return f.err
@@ -81,13 +81,13 @@ type formatter struct {
 }
 
 func (f *formatter) stdin() {
-	text, err := io.ReadAll(io.LimitReader(f.streams.In, textfile.MaxSize))
+	text, err := io.ReadAll(io.LimitReader(f.Streams.In, textfile.MaxSize))
 	if err != nil {
 		f.err = fmt.Errorf("cannot read stdin: %w", err)
 		return
 	}
 	f.text("stdin", text, func(formatted []byte) error {
-		_, err := f.streams.Data().Write(formatted)
+		_, err := f.Streams.Data().Write(formatted)
 		return err
 	})
 }
@@ -147,13 +147,13 @@ func (f *formatter) text(name string, text []byte, write func(formatted []byte) 
 
 // list prints the name of a text on stdout.
 func (f *formatter) list(name string) error {
-	_, err := fmt.Fprintln(f.streams.Out, visible.String(name))
+	_, err := fmt.Fprintln(f.Streams.Out, visible.String(name))
 	return err
 }
 
 // showDiff writes a unified diff to stdout.
 func (f *formatter) showDiff(unified []byte) error {
-	_, err := io.WriteString(f.streams.Out, paintDiff(f.streams.OutStyle(f.color), string(unified)))
+	_, err := io.WriteString(f.Streams.Out, paintDiff(f.Streams.OutStyle(f.Color), string(unified)))
 	return err
 }
 

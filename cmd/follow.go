@@ -39,7 +39,7 @@ func follow(ctx context.Context, loop *source.Loop) error {
 // goesOn tells a user whose signal ended ctx that the run goes on.
 func (a *app) goesOn(ctx context.Context, d *source.Directory) {
 	if exit.BySignal(ctx) != nil {
-		a.say("the run continues; stop it with: taskrun stop %s", event.JobName(d.IDs[0]))
+		a.Say("the run continues; stop it with: taskrun stop %s", event.JobName(d.IDs[0]))
 	}
 }
 

@@ -44,7 +44,7 @@ func runHelp(a *app, cmd *cobra.Command, args []string) error {
 		return root.Help()
 	}
 	if t, ok := help.Find(args[0]); ok && len(args) == 1 {
-		return showPage(cmd.Context(), a, t.Text(a.streams.OutStyle(a.color).Strong))
+		return showPage(cmd.Context(), a, t.Text(a.Streams.OutStyle(a.Color).Strong))
 	}
 	if found, rest, err := root.Find(args); err == nil && found != root && len(rest) == 0 {
 		return found.Help()
@@ -80,20 +80,20 @@ func helpNames(root *cobra.Command) []string {
 // showPage shows a text on stdout. On a terminal it uses $PAGER or, if that is
 // not set, less; without a pager it prints the text.
 func showPage(ctx context.Context, a *app, text string) error {
-	show := func() error { _, err := io.WriteString(a.streams.Out, text); return err }
-	pager := a.streams.Env("PAGER")
+	show := func() error { _, err := io.WriteString(a.Streams.Out, text); return err }
+	pager := a.Streams.Env("PAGER")
 	if pager == "" {
 		pager = "if command -v less >/dev/null; then less -R; else cat; fi"
 	}
-	if !a.streams.OutTerm || pager == "cat" {
+	if !a.Streams.OutTerm || pager == "cat" {
 		return show()
 	}
-	_, stop := a.signals() // Ctrl-C belongs to the pager
+	_, stop := a.Signals() // Ctrl-C belongs to the pager
 	defer stop()
 	cmd := exec.CommandContext(ctx, "sh", "-c", pager)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(text), a.streams.Out, a.streams.Err
-	if a.streams.Env("LESS") == "" {
-		cmd.Env = append(slices.Clone(a.environ), "LESS=FR") // do not page what fits on the screen
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(text), a.Streams.Out, a.Streams.Err
+	if a.Streams.Env("LESS") == "" {
+		cmd.Env = append(slices.Clone(a.Environ), "LESS=FR") // do not page what fits on the screen
 	}
 	err := cmd.Run()
 	var exit *exec.ExitError

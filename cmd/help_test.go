@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"taskrun/cmd/console"
 	"taskrun/cmd/help"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/verdict"
@@ -155,7 +156,7 @@ func TestHelpTopics(t *testing.T) {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
 			streams, out, errs := ui.Test()
-			a := newApp(&console{streams: streams, color: ui.ColorAuto}, nil)
+			a := newApp(&console.Console{Streams: streams, Color: ui.ColorAuto}, nil)
 			a.run(t.Context(), strings.Fields(args))
 			want := strings.TrimPrefix(want, "# ")
 			if all := out.String() + errs.String(); !strings.Contains(all, want) {
@@ -177,7 +178,7 @@ func TestPager(t *testing.T) {
 		streams, out, _ := ui.Test()
 		streams.OutTerm = true
 		streams.Env = func(name string) string { return map[string]string{"PAGER": pager, "NO_COLOR": "1"}[name] }
-		a := newApp(&console{streams: streams, color: ui.ColorAuto, environ: os.Environ(), signals: func() (<-chan os.Signal, func()) { return nil, func() {} }}, nil)
+		a := newApp(&console.Console{Streams: streams, Color: ui.ColorAuto, Environ: os.Environ(), Signals: func() (<-chan os.Signal, func()) { return nil, func() {} }}, nil)
 		if code := a.run(t.Context(), []string{"help", "ports"}); code != verdict.OK || !strings.HasPrefix(out.String(), want) {
 			t.Errorf("%s: exit code %d and\n%s", pager, code, out)
 		}

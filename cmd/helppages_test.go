@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
+	"taskrun/cmd/console"
 	"taskrun/cmd/ui"
 )
 
@@ -19,7 +20,7 @@ var updatePages = flag.Bool("update", false, "write the golden files")
 // shows it as a user sees it.
 func TestHelpPages(t *testing.T) {
 	t.Parallel()
-	root := newRootCommand(newApp(&console{color: ui.ColorAuto}, nil))
+	root := newRootCommand(newApp(&console.Console{Color: ui.ColorAuto}, nil))
 	pages := map[string]bool{}
 	for _, c := range append([]*cobra.Command{root}, root.Commands()...) {
 		var out bytes.Buffer

@@ -46,14 +46,14 @@ func runInspect(ctx context.Context, a *app, args []string, opts inspectOptions)
 	if job != nil {
 		diagnostics = append(diagnostics, files[0].Stubs.Apply(job, files[0].Positions).Diagnostics...)
 	}
-	a.printDiagnostics(files, diagnostics)
+	a.PrintDiagnostics(files, diagnostics)
 	if diagnostics.HasErrors() {
 		return exit.Silent(verdict.Usage)
 	}
 	if opts.canonical {
 		job.Canonicalize()
 	}
-	if err := jobspec.WriteJSON(a.streams.Out, job); err != nil {
+	if err := jobspec.WriteJSON(a.Streams.Out, job); err != nil {
 		return fmt.Errorf("cannot write the job: %w", err)
 	}
 	return nil

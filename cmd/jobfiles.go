@@ -95,7 +95,7 @@ func (o *jobOptions) wanted(diagnostics jobspec.Diagnostics) jobspec.Diagnostics
 // diagnostics are those of all files; a file with errors has no job.
 func (a *app) read(ctx context.Context, names []string, opts jobOptions) ([]jobfile.File, jobspec.Diagnostics, error) {
 	opts.Stubs, opts.SecretVars = opts.stubsFile(), opts.secretVars()
-	files, diagnostics, err := jobfile.Read(ctx, names, a.streams.In, a.environ, opts.Options)
+	files, diagnostics, err := jobfile.Read(ctx, names, a.Streams.In, a.Environ, opts.Options)
 	if call, ok := errors.AsType[*jobfile.CallError](err); ok {
 		err = exit.Usage("%w", err).WithHint("%s", call.Hint)
 	}
@@ -220,7 +220,7 @@ func (a *app) preflight(entry preflight.Entry, files []jobfile.File, opts jobOpt
 	return &preflight.Case{
 		Entry: entry, Files: preflightFiles(files), Stubs: jobfile.Stubs(files), StubsBroken: jobfile.StubsUnknown(files),
 		Drivers: a.drivers(), Instead: instead, Health: a.health(), Unheeded: a.unheeded,
-		Services: hooks.Known(&service.Catalog{}, elsewhere), Environ: a.environ,
+		Services: hooks.Known(&service.Catalog{}, elsewhere), Environ: a.Environ,
 		DataDir: machine.dataDir, MaxAllocs: int(opts.maxAllocs),
 		HostPaths: machine.hostPaths, MemoryMax: machine.memoryMax,
 	}, done, nil

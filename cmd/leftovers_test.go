@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"taskrun/cmd/console"
 	"taskrun/cmd/ui"
 	"taskrun/drivers"
 	"taskrun/drivers/mock"
@@ -86,7 +87,7 @@ func TestCleanRemovesLeftovers(t *testing.T) {
 	clean := func(f *finder) (string, error) {
 		f.Driver = mock.New()
 		var out bytes.Buffer
-		a := newApp(&console{streams: &ui.Streams{Out: &out, Env: func(string) string { return sockets }}}, func() map[string]drivers.Driver { return map[string]drivers.Driver{"finder": f} })
+		a := newApp(&console.Console{Streams: &ui.Streams{Out: &out, Env: func(string) string { return sockets }}}, func() map[string]drivers.Driver { return map[string]drivers.Driver{"finder": f} })
 		err := runClean(t.Context(), a, cleanOptions{mode: ui.Plain, all: true, dataDir: dataDir})
 		return out.String(), err
 	}

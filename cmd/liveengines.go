@@ -52,7 +52,7 @@ func (f *runFinder) engines(ctx context.Context, dataDir string) ([]client.Engin
 func (f *runFinder) warnOnce(failures []error) {
 	for _, err := range failures {
 		if _, told := f.warned.LoadOrStore(err.Error(), true); !told {
-			f.warn(err)
+			f.Warn(err)
 		}
 	}
 }

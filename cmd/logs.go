@@ -77,7 +77,7 @@ func runLogs(ctx context.Context, a *app, targets []string, opts logsOptions) er
 	if err := opts.checkTimes(); err != nil {
 		return err
 	}
-	a.guardInWorkflow(opts.mode)
+	a.GuardInWorkflow(opts.mode)
 	if opts.cluster.Address == "" && isPath(first(targets)) {
 		return logsOfRun(ctx, a, targets, opts)
 	}

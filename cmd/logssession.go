@@ -12,6 +12,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/cluster"
+	"taskrun/cmd/console"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
@@ -71,7 +72,7 @@ type logsSession struct {
 // run shows the output of those of all tasks that are selected; of the live runs of
 // servers also what is to come, if that is wanted.
 func (l *logsSession) run(ctx context.Context, servers []*client.Server, all []*client.Task) error {
-	ctx, stop := l.a.stoppable(ctx)
+	ctx, stop := l.a.Stoppable(ctx)
 	defer stop()
 	tasks := l.of(all)
 	if err := l.checkShown(all); err != nil {
@@ -84,8 +85,8 @@ func (l *logsSession) run(ctx context.Context, servers []*client.Server, all []*
 	if l.opts.timestamps {
 		format = ui.TimeISO
 	}
-	l.view = view.NewLogs(l.a.streams, l.opts.mode, l.a.color, format, l.opts.shown.prefix, l.labels(all, tasks))
-	err := impatient(ctx, func() (err error) {
+	l.view = view.NewLogs(l.a.Streams, l.opts.mode, l.a.Color, format, l.opts.shown.prefix, l.labels(all, tasks))
+	err := console.Impatient(ctx, func() (err error) {
 		if l.opts.follow && servers != nil {
 			err = l.follow(ctx, servers)
 		} else {
@@ -272,7 +273,7 @@ func (s *logsScreen) Run(ctx context.Context, events *event.Subscription) {
 			open[taskKey{e.Alloc.ID, e.Task}] = e.Alloc
 			err = s.write(e, body)
 		case event.Gap:
-			s.session.a.warn(fmt.Errorf("%d bytes of %s of task %q were left out here: the reader was too slow", body.Bytes, body.Stream, e.Task))
+			s.session.a.Warn(fmt.Errorf("%d bytes of %s of task %q were left out here: the reader was too slow", body.Bytes, body.Stream, e.Task))
 		case event.TaskState: // nothing more comes
 			delete(open, taskKey{e.Alloc.ID, e.Task})
 			err = s.session.view.Ended(e.Alloc, e.Task)
@@ -309,7 +310,7 @@ func (s *logsScreen) fail(err error) {
 }
 
 // Say warns of something.
-func (s *logsScreen) Say(text string) { s.session.a.warn(errors.New(text)) }
+func (s *logsScreen) Say(text string) { s.session.a.Warn(errors.New(text)) }
 
 // SayAfter warns of something at once.
 func (s *logsScreen) SayAfter(_ uint64, text string) { s.Say(text) }

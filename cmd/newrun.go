@@ -11,6 +11,7 @@ import (
 	hooks "taskrun/hooks/catalog"
 	hookstubs "taskrun/hooks/stubs"
 
+	"taskrun/cmd/console"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/neighbors"
 	"taskrun/cmd/preflight"
@@ -94,7 +95,7 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 			Environment: !opts.rehearse && b.virtual == nil, Given: append(jobfile.Given(files), b.given...),
 		}),
 		Node:         node,
-		HostEnv:      a.environ,
+		HostEnv:      a.Environ,
 		PortDir:      portDir(dir),
 		Services:     services,
 		Variables:    variables,
@@ -123,7 +124,7 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 		server, r.socket, warning, r.serve, unserve = serveRun(a, r.engine, httpapi.SocketName(*jobfile.Jobs(files)[0].ID, pid), b.port, httpapi.Config{
 			Node: node, Version: currentVersion().Version, DataDir: b.dataDir, Keys: keys, StopRun: r.takeOrder, Linger: linger, Sources: jobfile.Sources(files),
 			Preflight: apiPreflight(a, preflight.Case{
-				Drivers: a.drivers(), Instead: instead, Services: hooks.Known(services, elsewhere), Environ: a.environ,
+				Drivers: a.drivers(), Instead: instead, Services: hooks.Known(services, elsewhere), Environ: a.Environ,
 				DataDir: b.dataDir, MaxAllocs: int(opts.maxAllocs), HostPaths: opts.hostPaths, MemoryMax: opts.memoryMax,
 				HostVolume: folders.known(running),
 			}, stubs),
@@ -132,7 +133,7 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 	if warning != "" {
 		warnings = append(warnings, jobspec.Diagnostic{Severity: jobspec.Warning, Summary: warning})
 	}
-	r.warnings = countWarnings(warnings)
+	r.warnings = console.CountWarnings(warnings)
 	switch {
 	case b.detached:
 		r.display = newRunLog()
@@ -140,10 +141,10 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 	case b.screen != nil:
 		r.display = b.screen
 	default:
-		r.display = view.New(a.streams, view.Options{
-			Mode: opts.mode, Color: a.color, Time: opts.time, Verbose: opts.verbose,
+		r.display = view.New(a.Streams, view.Options{
+			Mode: opts.mode, Color: a.Color, Time: opts.time, Verbose: opts.verbose,
 			Prefix: opts.shown.prefix, Shows: opts.shown.filter(jobfile.Jobs(files)),
-			Jobs: jobfile.Jobs(files), Warnings: asDiagnostics(warnings), Untested: asDiagnostics(opts.untested),
+			Jobs: jobfile.Jobs(files), Warnings: console.AsDiagnostics(warnings), Untested: console.AsDiagnostics(opts.untested),
 			Begin: b.began, Version: currentVersion().Version, DataDir: b.dataDir, Socket: r.socket, Virtual: b.virtual != nil,
 		})
 	}
@@ -154,7 +155,7 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 		if !b.shared {
 			b.watch.Begin(recordDir(r.socket), r.display.Say)
 		}
-		r.signals, unwatch = a.signals()
+		r.signals, unwatch = a.Signals()
 	}
 	if r.socket != "" {
 		b.watch.Socket(r.socket)

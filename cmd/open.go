@@ -59,10 +59,10 @@ func runOpen(ctx context.Context, a *app, target string, at connection) error {
 		return exit.Failed("%q has %d ports", target, len(ports)).WithHint("open one of: %s", strings.Join(names, ", "))
 	}
 	url := urlOf(ports[0])
-	fmt.Fprintln(a.streams.Out, url)
-	browser := browserOf(a.streams.Env("BROWSER"), runtime.GOOS)
+	fmt.Fprintln(a.Streams.Out, url)
+	browser := browserOf(a.Streams.Env("BROWSER"), runtime.GOOS)
 	c := exec.CommandContext(ctx, browser[0], append(browser[1:], url)...)
-	c.Stdin, c.Stdout, c.Stderr, c.Env = a.streams.In, a.streams.Err, a.streams.Err, a.environ
+	c.Stdin, c.Stdout, c.Stderr, c.Env = a.Streams.In, a.Streams.Err, a.Streams.Err, a.Environ
 	if err := c.Run(); err != nil {
 		return exit.Failed("cannot open a browser: %w", err).WithHint("set $BROWSER, or open the address by hand")
 	}

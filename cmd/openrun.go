@@ -79,7 +79,7 @@ func (f *runFinder) openKept(ctx context.Context, name, dataDir string, missing 
 		return openRunFile(name)
 	}
 	if listing != nil {
-		f.warn(listing)
+		f.Warn(listing)
 	}
 	return nil, err
 }
@@ -184,6 +184,6 @@ func (f *runFinder) eventsOf(r *record.Run) iter.Seq2[event.Event, error] {
 // warnOf warns of what was damaged in the events of a run that were read last.
 func (f *runFinder) warnOf(r *record.Run) {
 	for _, w := range r.Warnings() {
-		f.warn(fmt.Errorf("run %s: %s", r.Name(), w))
+		f.Warn(fmt.Errorf("run %s: %s", r.Name(), w))
 	}
 }

@@ -94,7 +94,7 @@ func (o *taskOrder) carryOut(what, signal string, act func(*client.Task) error) 
 		if d.Label == d.Alloc {
 			d.Task = "" // it was the whole allocation
 		}
-		if err := answer.WriteDone(o.a.answer(o.mode), what, []answer.Done{d}); err != nil {
+		if err := answer.WriteDone(o.a.Answer(o.mode), what, []answer.Done{d}); err != nil {
 			return err
 		}
 	}

@@ -28,8 +28,8 @@ func listOrphans(a *app, mode ui.Mode) error {
 		}
 	}
 	if len(found) == 0 && mode == ui.Plain {
-		fmt.Fprintln(a.streams.Err, "no killed run left a process behind")
+		fmt.Fprintln(a.Streams.Err, "no killed run left a process behind")
 		return nil
 	}
-	return answer.WriteOrphans(a.answer(mode), found)
+	return answer.WriteOrphans(a.Answer(mode), found)
 }

@@ -84,7 +84,7 @@ func runPlan(ctx context.Context, a *app, args []string, opts planOptions) error
 	if err != nil {
 		return err
 	}
-	if err := a.refuse(files, diagnostics, opts.mode); err != nil {
+	if err := a.Refuse(files, diagnostics, opts.mode); err != nil {
 		return err
 	}
 	server, err := serverFor(ctx, a, files[0], opts, remote)
@@ -100,9 +100,9 @@ func runPlan(ctx context.Context, a *app, args []string, opts planOptions) error
 		return err
 	}
 	for _, line := range cluster.Unplaced(*files[0].Job.ID, plan.FailedTGAllocs) {
-		a.warn(errors.New(line))
+		a.Warn(errors.New(line))
 	}
-	if err := answer.WritePlan(a.answer(opts.mode), plan, rollout); err != nil {
+	if err := answer.WritePlan(a.Answer(opts.mode), plan, rollout); err != nil {
 		return err
 	}
 	if moves(plan.Annotations) {

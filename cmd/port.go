@@ -57,7 +57,7 @@ func runPort(ctx context.Context, a *app, target, label string, opts orderOption
 		return err
 	}
 	if len(ports) == 0 && opts.mode == ui.Plain {
-		fmt.Fprintln(a.streams.Err, "no task that runs has a port")
+		fmt.Fprintln(a.Streams.Err, "no task that runs has a port")
 		return nil
 	}
 	var list []answer.Port
@@ -67,7 +67,7 @@ func runPort(ctx context.Context, a *app, target, label string, opts orderOption
 	if label != "" && opts.mode == ui.Plain {
 		opts.mode = ui.Quiet
 	}
-	return answer.WritePorts(a.answer(opts.mode), list)
+	return answer.WritePorts(a.Answer(opts.mode), list)
 }
 
 // findPorts returns the ports of running tasks that a target matches: all of them,

@@ -86,7 +86,7 @@ func runPs(ctx context.Context, a *app, targets []string, opts psOptions) error 
 		if failure == nil && len(runs) > 0 {
 			st := answer.Status{}
 			addEnded(a, &st, kept, among.Of(kept), runs, opts)
-			return answer.WriteStatus(a.answer(opts.mode), st)
+			return answer.WriteStatus(a.Answer(opts.mode), st)
 		}
 	}
 	if err != nil {
@@ -125,10 +125,10 @@ func runPs(ctx context.Context, a *app, targets []string, opts psOptions) error 
 		}
 	}
 	if len(st.Jobs) == 0 && len(st.Tasks) == 0 && opts.mode == ui.Plain {
-		fmt.Fprintf(a.streams.Err, "no job runs %s; start one with: taskrun up FILE\n", placeOf(opts.dataDir))
+		fmt.Fprintf(a.Streams.Err, "no job runs %s; start one with: taskrun up FILE\n", placeOf(opts.dataDir))
 		return nil
 	}
-	return answer.WriteStatus(a.answer(opts.mode), st)
+	return answer.WriteStatus(a.Answer(opts.mode), st)
 }
 
 // remembers returns the servers that remember jobs which run nothing any more, for
@@ -164,7 +164,7 @@ func addEnded(a *app, st *answer.Status, all, tasks []*client.Task, runs []*reco
 	st.Allocs, st.Tasks = append(st.Allocs, ended.Allocs...), append(st.Tasks, ended.Tasks...)
 	for _, r := range runs {
 		if opts.mode == ui.Plain {
-			a.say("%v", r)
+			a.Say("%v", r)
 		}
 		namespace, id := event.SplitJobKey(r.Job)
 		st.Namespaces = st.Namespaces || id != r.Job

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"taskrun/cmd/console"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/repeat"
 	"taskrun/cmd/report/compare"
@@ -54,14 +55,14 @@ func upRepeatedly(ctx context.Context, a *app, args []string, opts upOptions) er
 	}
 	var stdin []byte
 	if slices.Contains(args, "-") {
-		text, err := io.ReadAll(io.LimitReader(a.streams.In, maxStdin))
+		text, err := io.ReadAll(io.LimitReader(a.Streams.In, maxStdin))
 		if err != nil {
 			return fmt.Errorf("cannot read the job file from stdin: %w", err)
 		}
 		stdin = text
-		streams := *a.streams
+		streams := *a.Streams
 		streams.In = bytes.NewReader(text)
-		a.streams = &streams
+		a.Streams = &streams
 	}
 	dataDir, err := a.runs.dataDir(opts.dataDir)
 	if err != nil {
@@ -75,7 +76,7 @@ func upRepeatedly(ctx context.Context, a *app, args []string, opts upOptions) er
 		return err
 	}
 	if opts.mode == ui.Plain { // the runs have them in their objects
-		if err := a.showDiagnostics(diagnosticFormat(opts.mode), files, warnings); err != nil {
+		if err := a.ShowDiagnostics(console.Format(opts.mode), files, warnings); err != nil {
 			return err
 		}
 	}
@@ -88,7 +89,7 @@ func upRepeatedly(ctx context.Context, a *app, args []string, opts upOptions) er
 	words := slices.Concat([]string{"up", "--output=json", "--repeat=0", "--until-fail=false", "--report=none", "--junit="},
 		flagWords(opts.flags, ownFlags...), []string{"--"}, args)
 	s := newSeries(a, opts)
-	s.Player = &repeat.Player{Path: path, Args: words, Env: a.environ, Stdin: stdin, Object: s.object, Output: s.output}
+	s.Player = &repeat.Player{Path: path, Args: words, Env: a.Environ, Stdin: stdin, Object: s.object, Output: s.output}
 	return s.play(ctx)
 }
 
@@ -103,7 +104,7 @@ type series struct {
 }
 
 func newSeries(a *app, opts upOptions) *series {
-	return &series{app: a, opts: opts, style: a.streams.ErrStyle(a.color)}
+	return &series{app: a, opts: opts, style: a.Streams.ErrStyle(a.Color)}
 }
 
 // play plays runs until there were enough of them, and shows how they ended.
@@ -111,8 +112,8 @@ func (s *series) play(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	s.cut = func(err error) { cancel(err) }
-	defer s.app.streams.WatchOut(cancel)()
-	signals, unwatch := s.app.signals()
+	defer s.app.Streams.WatchOut(cancel)()
+	signals, unwatch := s.app.Signals()
 	defer unwatch()
 	var last *repeat.Run
 	for number := 1; s.opts.repeat == 0 || number <= int(s.opts.repeat); number++ {
@@ -149,7 +150,7 @@ func (s *series) object(object []byte) {
 	if s.opts.mode != ui.JSON {
 		return
 	}
-	if _, err := s.app.streams.Out.Write(append(bytes.Clone(object), '\n')); err != nil {
+	if _, err := s.app.Streams.Out.Write(append(bytes.Clone(object), '\n')); err != nil {
 		s.cut(err)
 	}
 }
@@ -163,7 +164,7 @@ func (s *series) output(l repeat.Line) {
 
 func (s *series) line(l repeat.Line) {
 	label := visible.String(l.Target)
-	if _, err := fmt.Fprintln(s.app.streams.Out, label+" │ "+visible.Text(l.Text)); err != nil {
+	if _, err := fmt.Fprintln(s.app.Streams.Out, label+" │ "+visible.Text(l.Text)); err != nil {
 		s.cut(err)
 	}
 }
@@ -193,18 +194,18 @@ func (s *series) show(r *repeat.Run) {
 			text += ": " + r.Reason
 		}
 	}
-	fmt.Fprintln(s.app.streams.Err, paint(sign+text))
+	fmt.Fprintln(s.app.Streams.Err, paint(sign+text))
 	if !r.Failed() || s.tally.Failed != r {
 		return
 	}
 	if r.Said != "" {
-		fmt.Fprintln(s.app.streams.Err, visible.Text(r.Said))
+		fmt.Fprintln(s.app.Streams.Err, visible.Text(r.Said))
 	}
 	if s.opts.verbose {
 		return // it was shown
 	}
 	if r.Omitted > 0 {
-		fmt.Fprintln(s.app.streams.Err, s.style.Quiet(ui.Count(r.Omitted, "earlier line")+" left out"))
+		fmt.Fprintln(s.app.Streams.Err, s.style.Quiet(ui.Count(r.Omitted, "earlier line")+" left out"))
 	}
 	for _, l := range r.Tail {
 		s.line(l)
@@ -219,9 +220,9 @@ func (s *series) conclude(last *repeat.Run) error {
 			A: repeatedSide(s.tally.Passed), B: repeatedSide(s.tally.Failed), List: list,
 		}
 	}
-	to := s.app.answer(s.opts.mode)
+	to := s.app.Answer(s.opts.mode)
 	if s.opts.mode != ui.JSON { // stdout is for the output of tasks
-		streams := *s.app.streams
+		streams := *s.app.Streams
 		streams.Out, streams.OutTerm = streams.Err, streams.ErrTerm
 		to.Streams = &streams
 	}

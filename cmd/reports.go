@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"taskrun/cmd/console"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/report"
@@ -77,11 +78,11 @@ type reporter struct {
 // refuses paths that cannot be written to. In a workflow of GitHub Actions it also
 // sees to it that GitHub takes no output of tasks for commands.
 func (a *app) newReporter(o reportOptions, command string, mode ui.Mode) (*reporter, error) {
-	r := &reporter{app: a, command: command, junit: o.junit, began: time.Now(), err: a.streams.Err}
+	r := &reporter{app: a, command: command, junit: o.junit, began: time.Now(), err: a.Streams.Err}
 	kind, file, _ := strings.Cut(string(o.to), "=")
-	r.github = kind == "github" || kind == "" && a.streams.Env("GITHUB_ACTIONS") == "true"
+	r.github = kind == "github" || kind == "" && a.Streams.Env("GITHUB_ACTIONS") == "true"
 	if kind == "gitlab" {
-		r.quality = cmp.Or(file, filepath.Join(a.streams.Env("CI_PROJECT_DIR"), report.CodeQualityFile))
+		r.quality = cmp.Or(file, filepath.Join(a.Streams.Env("CI_PROJECT_DIR"), report.CodeQualityFile))
 	}
 	for _, name := range []string{r.junit, r.quality} {
 		if name == "" {
@@ -92,7 +93,7 @@ func (a *app) newReporter(o reportOptions, command string, mode ui.Mode) (*repor
 		}
 	}
 	if r.github {
-		a.guardStreams(mode)
+		a.GuardStreams(mode)
 	}
 	return r, nil
 }
@@ -101,9 +102,9 @@ func (a *app) newReporter(o reportOptions, command string, mode ui.Mode) (*repor
 func (r *reporter) inRepository(file string) string {
 	if r.quality != "" {
 		dir, _ := os.Getwd() // without one, paths stay as they are
-		return relativeTo(cmp.Or(r.streams.Env("CI_PROJECT_DIR"), dir), file)
+		return console.RelativeTo(cmp.Or(r.Streams.Env("CI_PROJECT_DIR"), dir), file)
 	}
-	return r.inWorkspace(file)
+	return r.InWorkspace(file)
 }
 
 // found reports the diagnostics of files. With errors among them, nothing else will
@@ -125,7 +126,7 @@ func (r *reporter) found(files []jobfile.File, diagnostics jobspec.Diagnostics) 
 	}
 	r.closeSection() // a cluster refuses later than this machine
 	facts := r.facts(view.Result{ExitCode: verdict.Usage})
-	text := func(d jobspec.Diagnostic) string { return asText(d, files) }
+	text := func(d jobspec.Diagnostic) string { return console.AsText(d, files) }
 	r.summarize(func(room int) string { return report.RefusedSummary(facts, text, room) })
 	return r.writeJUnit(report.Refused(facts, text))
 }
@@ -172,12 +173,12 @@ func (r *reporter) save(name string, text []byte) error {
 // summarize adds to the summary of the step of a workflow. Without that the
 // command does not fail.
 func (r *reporter) summarize(text func(room int) string) {
-	name := r.streams.Env("GITHUB_STEP_SUMMARY")
+	name := r.Streams.Env("GITHUB_STEP_SUMMARY")
 	if !r.github || name == "" {
 		return
 	}
 	if err := textfile.Append(name, report.MaxStepSummary, text); err != nil {
-		r.warn(fmt.Errorf("cannot add to the step summary %q: %w", name, err))
+		r.Warn(fmt.Errorf("cannot add to the step summary %q: %w", name, err))
 	}
 }
 
@@ -192,13 +193,13 @@ func (r *reporter) openSection() {
 	for _, j := range jobfile.Jobs(r.files) {
 		jobs = append(jobs, *j.ID)
 	}
-	_, _ = io.WriteString(r.streams.Err, report.SectionStart(time.Now(), r.section, r.command+" "+strings.Join(jobs, ", "), true))
+	_, _ = io.WriteString(r.Streams.Err, report.SectionStart(time.Now(), r.section, r.command+" "+strings.Join(jobs, ", "), true))
 }
 
 // closeSection ends the section, before the closing table.
 func (r *reporter) closeSection() {
 	if r != nil && r.section != "" {
-		_, _ = io.WriteString(r.streams.Err, report.SectionEnd(time.Now(), r.section))
+		_, _ = io.WriteString(r.Streams.Err, report.SectionEnd(time.Now(), r.section))
 		r.section = ""
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"taskrun/cmd/console"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/jobtest"
 	"taskrun/cmd/verdict"
@@ -62,7 +63,7 @@ func bindAgain(flags *pflag.FlagSet, watch *bool) {
 // rerun calls f, and again whenever files have changed that it has named, until a
 // signal. A change interrupts f. A wrong call ends it.
 func (a *app) rerun(ctx context.Context, f func(ctx context.Context, files *watched) error) error {
-	ctx, stop := a.stoppable(ctx)
+	ctx, stop := a.Stoppable(ctx)
 	defer stop()
 	since, files := time.Now(), &watched{}
 	err := f(ctx, files)
@@ -72,8 +73,8 @@ func (a *app) rerun(ctx context.Context, f func(ctx context.Context, files *watc
 	if ctx.Err() != nil {
 		return exit.Stopped(ctx, err)
 	}
-	a.printError(err)
-	say := func(text string) { a.say("%s", text) }
+	a.PrintError(err)
+	say := func(text string) { a.Say("%s", text) }
 	watcher := watch.NewWatcher(say)
 	defer watcher.Close()
 	loop := watch.NewLoop(watcher, say)
@@ -82,19 +83,19 @@ func (a *app) rerun(ctx context.Context, f func(ctx context.Context, files *watc
 		return []watch.Unit{{Key: "all", Files: files.files, Trees: files.trees, Do: do}}
 	}
 	do = func(ctx context.Context, changed string) {
-		a.say("%s has changed", shown(changed))
+		a.Say("%s has changed", console.ShortPath(changed))
 		began, again := time.Now(), &watched{files: files.files, trees: files.trees}
 		err := f(ctx, again)
 		if ctx.Err() != nil {
 			return // there was another change, or the end
 		}
-		a.printError(err)
+		a.PrintError(err)
 		files = again
 		loop.Set(units(), began)
-		a.say("waiting for changes; Ctrl-C ends")
+		a.Say("waiting for changes; Ctrl-C ends")
 	}
 	loop.Set(units(), since)
-	a.say("waiting for changes; Ctrl-C ends")
+	a.Say("waiting for changes; Ctrl-C ends")
 	loop.Run(ctx)
 	return exit.Stopped(ctx, context.Cause(ctx))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"taskrun/cmd/console"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/verdict"
@@ -22,7 +23,7 @@ func Main() int {
 	if keeper.Main(cleanUp) {
 		return verdict.OK
 	}
-	c := &console{streams: ui.System(), environ: os.Environ(), signals: watchSignals, color: ui.ColorAuto}
+	c := &console.Console{Streams: ui.System(), Environ: os.Environ(), Signals: console.WatchSignals, Color: ui.ColorAuto}
 	a := newApp(c, sync.OnceValue(catalog.New))
 	return a.run(context.Background(), os.Args[1:])
 }
@@ -31,19 +32,19 @@ func Main() int {
 func (a *app) run(ctx context.Context, args []string) int {
 	root := newRootCommand(a)
 	root.SetArgs(nomadSpelling(args))
-	root.SetIn(a.streams.In)
-	root.SetOut(visible.Writer{To: a.streams.Out})
-	root.SetErr(visible.Writer{To: a.streams.Err})
+	root.SetIn(a.Streams.In)
+	root.SetOut(visible.Writer{To: a.Streams.Out})
+	root.SetErr(visible.Writer{To: a.Streams.Err})
 	cmd, err := root.ExecuteContextC(ctx)
 	if err != nil && !a.understood {
 		err = wrongCall(cmd, err)
 	}
-	a.printError(err)
+	a.PrintError(err)
 	return exit.Code(err)
 }
 
 // Commands returns the tree of commands, from which man pages are made.
-func Commands() *cobra.Command { return newRootCommand(newApp(&console{color: ui.ColorAuto}, nil)) }
+func Commands() *cobra.Command { return newRootCommand(newApp(&console.Console{Color: ui.ColorAuto}, nil)) }
 
 func newRootCommand(a *app) *cobra.Command {
 	root := &cobra.Command{
@@ -68,7 +69,7 @@ plugin.raw_exec.config.`,
 				return err
 			}
 			output := cmd.Flags().Lookup("output")
-			a.jsonErrors = output != nil && output.Value.String() == string(ui.JSON)
+			a.JSONErrors = output != nil && output.Value.String() == string(ui.JSON)
 			sweepDead(a, cmd)
 			return nil
 		},
@@ -79,7 +80,7 @@ plugin.raw_exec.config.`,
 	root.CompletionOptions.DisableDescriptions = true
 	flags := root.PersistentFlags()
 	bindChoice(root, flags, "color", "use color: auto, always or never",
-		ui.Choice[ui.ColorMode]{To: &a.color, Kind: "when", Values: []ui.ColorMode{ui.ColorAuto, ui.ColorAlways, ui.ColorNever}})
+		ui.Choice[ui.ColorMode]{To: &a.Color, Kind: "when", Values: []ui.ColorMode{ui.ColorAuto, ui.ColorAlways, ui.ColorNever}})
 	flags.StringVar(&a.configFile, "config", "", "config `file` (default: config.hcl, .toml, .yaml or .json in $XDG_CONFIG_HOME/taskrun)")
 	root.SetHelpCommand(newHelpCommand(a))
 	for _, group := range []struct {

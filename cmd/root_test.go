@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"taskrun/cmd/config"
+	"taskrun/cmd/console"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/verdict"
@@ -127,7 +128,7 @@ var samples = map[string][3]string{
 // possible ways. A new flag needs a row in samples.
 func TestEveryOptionMayComeFromEverywhere(t *testing.T) {
 	t.Parallel()
-	root := newRootCommand((newApp(&console{color: ui.ColorAuto}, nil)))
+	root := newRootCommand((newApp(&console.Console{Color: ui.ColorAuto}, nil)))
 	for _, c := range slices.Concat(root.Commands(), subcommands(root)) {
 		for _, name := range config.Options(allFlags(c)) {
 			sample, ok := samples[name]
@@ -198,7 +199,7 @@ func resolved(t *testing.T, command []string, flag string, env, args []string) s
 		}
 		return ""
 	}
-	a := newApp(&console{streams: streams, color: ui.ColorAuto}, nil)
+	a := newApp(&console.Console{Streams: streams, Color: ui.ColorAuto}, nil)
 	root := newRootCommand(a)
 	c, _, err := root.Find(command)
 	if err != nil {

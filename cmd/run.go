@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/bubble"
+	"taskrun/cmd/console"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/record"
 	"taskrun/cmd/source"
@@ -80,7 +81,7 @@ func (r *engineRun) run(ctx context.Context, jobs []*api.Job) (int, error) {
 	defer quiet.Stop()
 	loop := &source.Loop{
 		Source: r.source(), Decider: r.verdict, Screen: r.display, Output: !r.detached,
-		Signals: r.signals, Codes: stopSignals, Orders: r.orders, Decided: r.decided,
+		Signals: r.signals, Codes: console.StopSignals, Orders: r.orders, Decided: r.decided,
 		Seen: func(e event.Event) {
 			if state, ok := e.Body.(event.TaskState); ok && state.State == "running" {
 				quiet.Reset(quietTime)

@@ -64,7 +64,7 @@ func runRuns(ctx context.Context, a *app, job string, opts runsOptions) error {
 	case job != "":
 		return exit.Failed("no run of job %q is kept", job).WithHint("see: taskrun runs")
 	case opts.mode == ui.Plain:
-		fmt.Fprintln(a.streams.Err, "no run is kept here; start one with: taskrun up FILE")
+		fmt.Fprintln(a.Streams.Err, "no run is kept here; start one with: taskrun up FILE")
 		return nil
 	}
 	now := time.Now()
@@ -72,7 +72,7 @@ func runRuns(ctx context.Context, a *app, job string, opts runsOptions) error {
 	for _, r := range record.NewestFirst(runs) {
 		list = append(list, keptRun(r, now))
 	}
-	if failure := answer.WriteRuns(a.answer(opts.mode), list); failure != nil {
+	if failure := answer.WriteRuns(a.Answer(opts.mode), list); failure != nil {
 		return failure
 	}
 	return err

@@ -78,7 +78,7 @@ func listenHTTP(a *app, addr string) (net.Listener, error) {
 	if err != nil {
 		return nil, exit.Usage("--http: %w", err)
 	}
-	fmt.Fprintf(a.streams.Err, "Nomad's tools can talk to this run:\n  export NOMAD_ADDR=http://%s NOMAD_TOKEN=%s\n", l.Addr(), token)
+	fmt.Fprintf(a.Streams.Err, "Nomad's tools can talk to this run:\n  export NOMAD_ADDR=http://%s NOMAD_TOKEN=%s\n", l.Addr(), token)
 	return l, nil
 }
 

@@ -53,7 +53,7 @@ func runStats(ctx context.Context, a *app, targets []string, opts orderOptions) 
 	}
 	tasks := slices.DeleteFunc(selected.Of(all), func(t *client.Task) bool { return !t.Running() })
 	if len(tasks) == 0 && opts.mode == ui.Plain {
-		fmt.Fprintln(a.streams.Err, "no task runs")
+		fmt.Fprintln(a.Streams.Err, "no task runs")
 		return nil
 	}
 	used, failures := client.Stats(ctx, tasks)
@@ -61,7 +61,7 @@ func runStats(ctx context.Context, a *app, targets []string, opts orderOptions) 
 		return failures[0]
 	}
 	for _, f := range failures {
-		a.warn(f)
+		a.Warn(f)
 	}
 	labels := client.Labels(all)
 	var list []answer.Usage
@@ -70,7 +70,7 @@ func runStats(ctx context.Context, a *app, targets []string, opts orderOptions) 
 			list = append(list, usageOf(t, labels[t], u.ResourceUsage))
 		}
 	}
-	return answer.WriteUsage(a.answer(opts.mode), list)
+	return answer.WriteUsage(a.Answer(opts.mode), list)
 }
 
 func usageOf(t *client.Task, label string, used *api.ResourceUsage) answer.Usage {

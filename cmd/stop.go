@@ -13,6 +13,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/cluster"
+	"taskrun/cmd/console"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/record"
 	"taskrun/cmd/source"
@@ -96,7 +97,7 @@ func (o *stopOptions) done(a *app, jobs ...string) error {
 		namespace, id := event.SplitJobKey(job)
 		done = append(done, answer.Done{Origin: ui.Origin{Job: id, Namespace: unusual(namespace)}, Label: "job " + event.JobName(job)})
 	}
-	return answer.WriteDone(a.answer(o.mode), "stopped", done)
+	return answer.WriteDone(a.Answer(o.mode), "stopped", done)
 }
 
 func runStop(ctx context.Context, a *app, job string, opts stopOptions) error {
@@ -138,14 +139,14 @@ func runStop(ctx context.Context, a *app, job string, opts stopOptions) error {
 	if !opts.kill && d.Only == nil {
 		policy.First = verdict.Kill
 	}
-	signals, unwatch := a.signals()
+	signals, unwatch := a.Signals()
 	defer unwatch()
 	if err := d.Stop(ctx, opts.kill); err != nil {
 		return err
 	}
 	loop := &source.Loop{
-		Source: d, Decider: verdict.New(policy, nil), Signals: signals, Codes: stopSignals,
-		Say: func(text string) { a.say("%s", text) },
+		Source: d, Decider: verdict.New(policy, nil), Signals: signals, Codes: console.StopSignals,
+		Say: func(text string) { a.Say("%s", text) },
 	}
 	tell := a.sayWaiting(ctx, d.Server, job, opts.mode)
 	err = loop.Run(ctx)
@@ -245,7 +246,7 @@ func (a *app) sayWaiting(ctx context.Context, s *client.Server, job string, mode
 		}
 		tasks, _, err := s.Tasks(ctx, job, 0)
 		if running := client.Running(tasks); err == nil && running != "" {
-			a.say("waiting for the end of %s", running)
+			a.Say("waiting for the end of %s", running)
 		}
 	})
 	return func() {
@@ -262,7 +263,7 @@ func stopCluster(ctx context.Context, a *app, id string, opts stopOptions) error
 
 // stopNamed is stopCluster for a job that has another key for users.
 func stopNamed(ctx context.Context, a *app, id, key string, opts stopOptions) error {
-	ctx, stop := a.stoppable(ctx)
+	ctx, stop := a.Stoppable(ctx)
 	defer stop()
 	t, err := findClusterJob(ctx, a, opts.connection, id)
 	if err != nil {
@@ -287,7 +288,7 @@ func stopNamed(ctx context.Context, a *app, id, key string, opts stopOptions) er
 	tell()
 	switch {
 	case err != nil && ctx.Err() != nil:
-		a.say("the run is stopping; not waiting for its end")
+		a.Say("the run is stopping; not waiting for its end")
 		return exit.Stopped(ctx, err)
 	case err != nil:
 		return err

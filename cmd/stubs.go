@@ -80,7 +80,7 @@ func runStubs(ctx context.Context, a *app, args []string, opts stubsOptions) err
 	if err != nil {
 		return err
 	}
-	if a.printDiagnostics(files, onlyErrors(diagnostics)); diagnostics.HasErrors() {
+	if a.PrintDiagnostics(files, onlyErrors(diagnostics)); diagnostics.HasErrors() {
 		return exit.Silent(verdict.Usage)
 	}
 	file := files[0]
@@ -97,11 +97,11 @@ func runStubs(ctx context.Context, a *app, args []string, opts stubsOptions) err
 		return exit.Usage("cannot read the stubs file %q: %w", target, err)
 	}
 	merged, added, diagnostics := outlined(a, file, target, text)
-	if a.printDiagnostics(files, onlyErrors(diagnostics)); diagnostics.HasErrors() {
+	if a.PrintDiagnostics(files, onlyErrors(diagnostics)); diagnostics.HasErrors() {
 		return exit.Silent(verdict.Usage)
 	}
 	if !opts.merge {
-		_, err := a.streams.Data().Write(merged)
+		_, err := a.Streams.Data().Write(merged)
 		return err
 	}
 	return saveStubs(a, target, text, merged, added)
@@ -119,15 +119,15 @@ func folderOf(name string) string {
 // saveStubs writes a changed stubs file, and says what was added.
 func saveStubs(a *app, target string, before, after []byte, added []string) error {
 	if bytes.Equal(before, after) {
-		a.report("", target+" has everything already")
+		a.Report("", target+" has everything already")
 		return nil
 	}
 	if err := textfile.Save(target, after); err != nil {
 		return fmt.Errorf("cannot write the stubs file %q: %w", target, err)
 	}
-	a.report("", fmt.Sprintf("added %s to %s", ui.Count(len(added), "stub"), target))
+	a.Report("", fmt.Sprintf("added %s to %s", ui.Count(len(added), "stub"), target))
 	for _, line := range added {
-		a.report(" ", line)
+		a.Report(" ", line)
 	}
 	return nil
 }
@@ -153,7 +153,7 @@ func caseOf(a *app, f jobfile.File) *preflight.Case {
 	}
 	c := &preflight.Case{
 		Entry: preflight.Outline, Files: preflightFiles([]jobfile.File{f}), Stubs: stubs, Drivers: known,
-		Health: preflight.NewHealth(known), Environ: a.environ,
+		Health: preflight.NewHealth(known), Environ: a.Environ,
 	}
 	c.Prepare()
 	return c

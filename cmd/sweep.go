@@ -33,11 +33,11 @@ func sweepDead(a *app, cmd *cobra.Command) {
 		return
 	}
 	say := func(format string, args ...any) {
-		a.report(a.streams.ErrStyle(a.color).Bad("taskrun:"), fmt.Sprintf(format, args...))
+		a.Report(a.Streams.ErrStyle(a.Color).Bad("taskrun:"), fmt.Sprintf(format, args...))
 	}
 	sockets, err := a.runs.sockets()
 	if warning := a.runs.warning(); warning != "" {
-		a.warn(errors.New(warning))
+		a.Warn(errors.New(warning))
 	}
 	if err != nil {
 		return // commands that need the directory report it

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"taskrun/cmd/console"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/jobtest"
 	"taskrun/cmd/jobtest/snapshot"
@@ -19,7 +20,7 @@ import (
 )
 
 func newTestCommand(a *app) *cobra.Command {
-	opts := testOptions{format: formatPlain, seed: usualSeed}
+	opts := testOptions{format: console.FormatPlain, seed: usualSeed}
 	watches := false
 	cmd := &cobra.Command{
 		Use:   "test [PATH...]",
@@ -69,7 +70,7 @@ Exit codes:
 	opts.report.bind(cmd)
 	flags.StringVar(&opts.init, "init", "", "write a first test file for a `job` file, and run nothing")
 	bindChoice(cmd, flags, "output", "plain, json, github (workflow annotations), or quiet: only the exit code",
-		ui.Choice[diagnosticFormat]{To: &opts.format, Kind: "format", Values: []diagnosticFormat{formatPlain, formatJSON, formatGitHub, formatQuiet}})
+		ui.Choice[console.Format]{To: &opts.format, Kind: "format", Values: []console.Format{console.FormatPlain, console.FormatJSON, console.FormatGitHub, console.FormatQuiet}})
 	flags.BoolVar(&opts.verbose, "verbose", false, "show all events with their virtual times")
 	return cmd
 }
@@ -81,7 +82,7 @@ func runTest(ctx context.Context, a *app, args []string, opts testOptions) error
 		}
 		return initTest(ctx, a, opts)
 	}
-	ctx, stop := a.stoppable(ctx)
+	ctx, stop := a.Stoppable(ctx)
 	defer stop()
 	reports, err := a.testReporter(opts)
 	if err != nil {
@@ -96,7 +97,7 @@ func runTest(ctx context.Context, a *app, args []string, opts testOptions) error
 	if err != nil {
 		return exit.Stopped(ctx, err)
 	}
-	if err := a.showDiagnostics(opts.format, sourcesOf(files), diagnostics); err != nil {
+	if err := a.ShowDiagnostics(opts.format, sourcesOf(files), diagnostics); err != nil {
 		return err
 	}
 	runs, err := chosen(files, opts.filter)
@@ -163,7 +164,7 @@ func (a *app) nameStale(files []*testFile) {
 			names = append(names, r.Snapshot)
 		}
 		for _, path := range snapshot.Stale(f.Path, names) {
-			a.warn(fmt.Errorf("no run of %q has the snapshot %q: remove it", f.Path, path))
+			a.Warn(fmt.Errorf("no run of %q has the snapshot %q: remove it", f.Path, path))
 		}
 	}
 }

@@ -25,12 +25,12 @@ func makeTestDirs(a *app) (dirs testDirs, remove func(), err error) {
 	remove = func() {
 		for _, dir := range []string{dirs.virtual, dirs.real} {
 			if err := allocdir.Remove(dir); dir != "" && err != nil {
-				a.report("", fmt.Sprintf("cannot remove the folder of the job tests: %v", err))
+				a.Report("", fmt.Sprintf("cannot remove the folder of the job tests: %v", err))
 			}
 		}
 	}
 	const pattern = "taskrun-test-"
-	if a.streams.Env("TMPDIR") == "" {
+	if a.Streams.Env("TMPDIR") == "" {
 		dirs.virtual = makeInMemory(pattern)
 	}
 	if dirs.virtual == "" {

@@ -58,7 +58,7 @@ func (a *app) readTests(ctx context.Context, paths []string, opts testOptions, d
 func (a *app) player(opts jobfile.Options, dir string) *play.Player {
 	records, _ := a.runs.sockets() // without the directory nothing is found there
 	return play.New(play.Options{
-		Drivers: a.drivers, Environ: a.environ, Dir: dir, Records: records, PortDir: portDir(records),
+		Drivers: a.drivers, Environ: a.Environ, Dir: dir, Records: records, PortDir: portDir(records),
 		Vars: opts.Vars, VarFiles: opts.VarFiles, SecretVars: opts.SecretVars,
 	})
 }

@@ -38,7 +38,7 @@ func initTest(ctx context.Context, a *app, opts testOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := a.showDiagnostics(opts.format, sourcesOf([]*testFile{{File: &jobtest.File{Job: name}}}), onlyErrors(diagnostics)); err != nil {
+	if err := a.ShowDiagnostics(opts.format, sourcesOf([]*testFile{{File: &jobtest.File{Job: name}}}), onlyErrors(diagnostics)); err != nil {
 		return err
 	}
 	if job == nil {
@@ -48,7 +48,7 @@ func initTest(ctx context.Context, a *app, opts testOptions) error {
 	if err := writeNew(path, text); err != nil {
 		return fmt.Errorf("cannot write %q: %w", path, err)
 	}
-	_, err = fmt.Fprintf(a.streams.Out, "%s has %d runs: taskrun test %s\n", visible.String(path), strings.Count(string(text), "\nrun "), visible.String(shellWord(path)))
+	_, err = fmt.Fprintf(a.Streams.Out, "%s has %d runs: taskrun test %s\n", visible.String(path), strings.Count(string(text), "\nrun "), visible.String(shellWord(path)))
 	return err
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+
+	"taskrun/cmd/console"
 )
 
 // testOptions are the flags of test.
@@ -14,7 +16,7 @@ type testOptions struct {
 	seed     seed
 	update   bool // snapshots
 	verbose  bool
-	format   diagnosticFormat
+	format   console.Format
 	report   reportOptions
 	watched  *watched // learns which files were read; may be nil
 	init     string   // job file to write a test file for

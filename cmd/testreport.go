@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"taskrun/cmd/console"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/report"
 	"taskrun/cmd/ui"
@@ -15,7 +16,7 @@ import (
 // testReporter returns the reporter of taskrun test. What --output github
 // annotates is annotated once.
 func (a *app) testReporter(opts testOptions) (*reporter, error) {
-	if opts.format == formatGitHub && opts.report.to == "" {
+	if opts.format == console.FormatGitHub && opts.report.to == "" {
 		opts.report.to = "none"
 	}
 	return a.newReporter(opts.report, "taskrun test", ui.Mode(opts.format))
@@ -37,7 +38,7 @@ func (r *reporter) tested(v *testView, files []*testFile, diagnostics jobspec.Di
 	suites := v.suites()
 	if diagnostics.HasErrors() {
 		r.diagnostics = diagnostics
-		wrong := report.Refused(r.facts(view.Result{ExitCode: exit.Code(err)}), func(d jobspec.Diagnostic) string { return asText(d, r.files) })
+		wrong := report.Refused(r.facts(view.Result{ExitCode: exit.Code(err)}), func(d jobspec.Diagnostic) string { return console.AsText(d, r.files) })
 		suites = append(wrong, suites...)
 	}
 	title := fmt.Sprintf("%s: %d passed, %d failed", r.command, v.passed, v.failed)

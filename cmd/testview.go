@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"taskrun/cmd/console"
 	"taskrun/cmd/jobtest"
 	"taskrun/cmd/jobtest/timeline"
 	"taskrun/cmd/jobtest/worker"
@@ -72,19 +73,19 @@ func (v *testView) show(i int) {
 	}
 	var out strings.Builder
 	switch v.opts.format {
-	case formatQuiet:
-	case formatJSON:
+	case console.FormatQuiet:
+	case console.FormatJSON:
 		v.writeJSON(&out, i)
 	default:
 		v.writePlain(&out, i)
 	}
 	if v.err == nil {
-		_, v.err = io.WriteString(v.streams.Out, out.String())
+		_, v.err = io.WriteString(v.Streams.Out, out.String())
 	}
 }
 
 func (v *testView) writePlain(out *strings.Builder, i int) {
-	p, r, style := v.runs[i], v.results[i], v.streams.OutStyle(v.color)
+	p, r, style := v.runs[i], v.results[i], v.Streams.OutStyle(v.Color)
 	if len(v.files()) > 1 && (i == 0 || v.runs[i-1].file != p.file) {
 		fmt.Fprintln(out, style.Strong(p.file.Path))
 	}
@@ -141,17 +142,17 @@ func lastEvents(r *worker.Result) (title string, last []timeline.Event) {
 }
 
 func (v *testView) writeEvents(out io.Writer, events []timeline.Event) {
-	style := v.streams.OutStyle(v.color)
+	style := v.Streams.OutStyle(v.Color)
 	for _, e := range events {
 		fmt.Fprintln(out, "  "+style.Quiet(e.String()))
 	}
 }
 
 func (v *testView) writeFailure(out *strings.Builder, p plannedRun, f worker.Failure) {
-	if v.opts.format == formatGitHub {
-		fmt.Fprintln(out, report.Annotation(f.Diagnostic, v.inWorkspace))
+	if v.opts.format == console.FormatGitHub {
+		fmt.Fprintln(out, report.Annotation(f.Diagnostic, v.InWorkspace))
 	} else {
-		text := textIn(p.source(), f.Diagnostic, v.streams.OutStyle(v.color), v.streams.Width()-2)
+		text := console.TextIn(p.source(), f.Diagnostic, v.Streams.OutStyle(v.Color), v.Streams.Width()-2)
 		for line := range strings.Lines(text) {
 			out.WriteString("  " + line)
 		}
@@ -175,7 +176,7 @@ func (v *testView) writeDiff(out *strings.Builder, diff string) {
 	if !v.opts.verbose && len(lines) > shownDiff {
 		lines, more = lines[:shownDiff], len(lines)-shownDiff
 	}
-	for line := range strings.Lines(paintDiff(v.streams.OutStyle(v.color), strings.Join(lines, ""))) {
+	for line := range strings.Lines(paintDiff(v.Streams.OutStyle(v.Color), strings.Join(lines, ""))) {
 		out.WriteString("  " + line)
 	}
 	if more > 0 {
@@ -256,7 +257,7 @@ func (v *testView) writeJSON(out io.Writer, i int) {
 	for _, f := range r.Failures {
 		o.Status = "failed"
 		o.Failures = append(o.Failures, testFailure{
-			Diagnostic: asDiagnostic(f.Diagnostic), Diff: f.Diff, Stack: f.Stack,
+			Diagnostic: console.AsDiagnostic(f.Diagnostic), Diff: f.Diff, Stack: f.Stack,
 			Events: testEvents(timeline.About(r.Events, f.Targets, shownEvents)),
 		})
 	}
@@ -275,12 +276,12 @@ func (v *testView) close(code int) error {
 	notRun := len(v.runs) - v.passed - v.failed
 	took := time.Since(v.began)
 	switch {
-	case v.err != nil || v.opts.format == formatQuiet:
+	case v.err != nil || v.opts.format == console.FormatQuiet:
 		return v.err
-	case v.opts.format == formatJSON:
-		return ui.WriteObject(v.streams.Out, "test_summary", time.Now(), testSummary{v.passed, v.failed, notRun, code, took.Milliseconds()})
+	case v.opts.format == console.FormatJSON:
+		return ui.WriteObject(v.Streams.Out, "test_summary", time.Now(), testSummary{v.passed, v.failed, notRun, code, took.Milliseconds()})
 	}
-	style := v.streams.OutStyle(v.color)
+	style := v.Streams.OutStyle(v.Color)
 	text := fmt.Sprintf("%d passed", v.passed)
 	if v.failed > 0 {
 		text += fmt.Sprintf(", %d failed", v.failed)
@@ -292,7 +293,7 @@ func (v *testView) close(code int) error {
 	if v.failed > 0 || notRun > 0 {
 		paint = style.Bad
 	}
-	_, err := fmt.Fprintf(v.streams.Out, "%s %s\n", paint(text), style.Quiet(fmt.Sprintf("in %s (%s on the clocks of the runs)", ui.Duration(took), ui.Brief(v.virtual))))
+	_, err := fmt.Fprintf(v.Streams.Out, "%s %s\n", paint(text), style.Quiet(fmt.Sprintf("in %s (%s on the clocks of the runs)", ui.Duration(took), ui.Brief(v.virtual))))
 	return err
 }
 
@@ -346,7 +347,7 @@ func (v *testView) testCase(i int) report.Case {
 func junitFailures(p plannedRun, r *worker.Result) (list []report.Failed) {
 	for i, f := range r.Failures {
 		var body strings.Builder
-		body.WriteString(textIn(p.source(), f.Diagnostic, ui.NewStyle(false), 0) + f.Diff + f.Stack)
+		body.WriteString(console.TextIn(p.source(), f.Diagnostic, ui.NewStyle(false), 0) + f.Diff + f.Stack)
 		if i == len(r.Failures)-1 {
 			targets, last := lastEvents(r)
 			if len(last) > 0 {

@@ -49,7 +49,7 @@ func playTests(ctx context.Context, a *app, v *testView, dirs testDirs) error {
 	}
 	pool := worker.Pool{
 		Size: runtime.GOMAXPROCS(0), Grace: workerGrace,
-		New: func() *exec.Cmd { return &exec.Cmd{Path: program, Args: args, Env: a.environ} },
+		New: func() *exec.Cmd { return &exec.Cmd{Path: program, Args: args, Env: a.Environ} },
 	}
 	return pool.Play(ctx, orders, func(i int, r worker.Result) bool {
 		p := v.runs[i]
@@ -97,7 +97,7 @@ func newTestWorkerCommand(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			collectRarely()
 			w := &testWorker{app: a}
-			return worker.Serve(cmd.Context(), a.streams.In, a.streams.Out, w.play)
+			return worker.Serve(cmd.Context(), a.Streams.In, a.Streams.Out, w.play)
 		},
 	}
 }

@@ -101,9 +101,9 @@ func runTrace(ctx context.Context, a *app, name string, opts traceOptions) error
 	if err != nil {
 		return err
 	}
-	ctx, stop := a.stoppable(ctx)
+	ctx, stop := a.Stoppable(ctx)
 	defer stop()
-	if opts.format == traceHTML && opts.to == "" && a.streams.OutTerm {
+	if opts.format == traceHTML && opts.to == "" && a.Streams.OutTerm {
 		return exit.Usage("cannot show a page on a terminal").WithHint("write it to a file: taskrun trace --format html --to trace.html")
 	}
 	t := &tracing{app: a, opts: opts}
@@ -131,7 +131,7 @@ func (t *tracing) here(ctx context.Context, name string) error {
 	defer r.Close()
 	spec, err := r.spec(ctx)
 	if err != nil {
-		t.warn(err) // it is known less well then
+		t.Warn(err) // it is known less well then
 	}
 	var jobs []*api.Job
 	if spec != nil {
@@ -199,10 +199,10 @@ func (t *tracing) write(r *record.Run, now time.Time) error {
 		tr.Status = r.Summary.Status
 	}
 	if t.opts.to == "" {
-		return t.render(t.streams.Out, tr, r, t.picture(t.streams.Width()))
+		return t.render(t.Streams.Out, tr, r, t.picture(t.Streams.Width()))
 	}
 	var text bytes.Buffer
-	options := t.picture(t.streams.Width())
+	options := t.picture(t.Streams.Width())
 	options.Style = ui.NewStyle(false)
 	err := t.render(&text, tr, r, options)
 	if err == nil {
@@ -237,16 +237,16 @@ func (t *tracing) render(w io.Writer, tr *trace.Trace, r *record.Run, options wa
 // picture returns the options of a picture for stdout.
 func (t *tracing) picture(width int) waterfall.Options {
 	return waterfall.Options{
-		Width: width, Style: t.streams.OutStyle(t.color), ASCII: !t.streams.UTF8(), Zone: time.Local,
+		Width: width, Style: t.Streams.OutStyle(t.Color), ASCII: !t.Streams.UTF8(), Zone: time.Local,
 	}
 }
 
 // follow takes in the events of a job until its run ends. On a terminal it draws them
 // meanwhile, and removes the picture at the end of the run.
 func (t *tracing) follow(ctx context.Context, s source.Source, job string) error {
-	screen := &traceScreen{say: t.say, builder: t.builder, picture: t.picture, job: job, broken: make(chan error, 1)}
-	if t.opts.format == traceText && t.opts.to == "" && t.streams.OutTerm && t.streams.Cursor() {
-		screen.still = t.streams.Still()
+	screen := &traceScreen{say: t.Say, builder: t.builder, picture: t.picture, job: job, broken: make(chan error, 1)}
+	if t.opts.format == traceText && t.opts.to == "" && t.Streams.OutTerm && t.Streams.Cursor() {
+		screen.still = t.Streams.Still()
 	}
 	err := follow(ctx, outside(s, screen, false))
 	if screen.still != nil && ctx.Err() == nil {

@@ -56,12 +56,12 @@ func runUI(ctx context.Context, a *app, job string, at connection) error {
 	if err != nil {
 		return err
 	}
-	if err := a.needsTerminal(); err != nil {
+	if err := a.NeedsTerminal(); err != nil {
 		return err
 	}
 	s := &uiSession{a: a, at: at}
 	// Ctrl-C in an action is for the action; on the screen it is a key.
-	ctx, stop := a.interruptibleBy(ctx, func(sig os.Signal) bool { return sig != os.Interrupt || !s.away.Load() })
+	ctx, stop := a.InterruptibleBy(ctx, func(sig os.Signal) bool { return sig != os.Interrupt || !s.away.Load() })
 	defer stop()
 	if remote {
 		err = s.ofCluster(ctx, job)
@@ -125,7 +125,7 @@ func (s *uiSession) show(ctx context.Context, from source.Source, options screen
 	}
 	options.Zone = time.Local
 	s.model = screen.New(options)
-	if s.term, err = fullscreen.Open(s.a.streams, s.a.streams.OutStyle(s.a.color).On); err != nil {
+	if s.term, err = fullscreen.Open(s.a.Streams, s.a.Streams.OutStyle(s.a.Color).On); err != nil {
 		return (&exit.Error{Code: verdict.Internal, Err: err}).WithHint("use instead: taskrun attach, ps, logs")
 	}
 	defer s.term.Close()

@@ -75,14 +75,14 @@ func (s *uiSession) handOver(o screen.Order, command string, words ...string) (e
 	s.away.Store(true)
 	defer s.away.Store(false)
 	err = s.term.Release(func() {
-		fmt.Fprintf(s.a.streams.Out, "%s in %s\n", ui.OneLine(command+" "+o.Text), ui.OneLine(o.Label))
+		fmt.Fprintf(s.a.Streams.Out, "%s in %s\n", ui.OneLine(command+" "+o.Text), ui.OneLine(o.Label))
 		c := exec.Command(self, args...) //nolint:noctx // it ends with its terminal
 		c.Args[0] = os.Args[0]
-		c.Stdin, c.Stdout, c.Stderr, c.Env = s.a.streams.In, s.a.streams.Out, s.a.streams.Err, s.environ()
+		c.Stdin, c.Stdout, c.Stderr, c.Env = s.a.Streams.In, s.a.Streams.Out, s.a.Streams.Err, s.environ()
 		failure = c.Run()
 		if command == "action" || failure != nil {
-			fmt.Fprintf(s.a.streams.Out, "%s: press Enter ", endOf(failure))
-			_, _ = s.a.streams.ReadLine()
+			fmt.Fprintf(s.a.Streams.Out, "%s: press Enter ", endOf(failure))
+			_, _ = s.a.Streams.ReadLine()
 		}
 	})
 	return err
@@ -119,7 +119,7 @@ func (s *uiSession) connectionArgs() []string {
 
 // environ returns the environment of another command, with the secrets of the cluster.
 func (s *uiSession) environ() []string {
-	env := slices.Clone(s.a.environ)
+	env := slices.Clone(s.a.Environ)
 	for name, value := range map[string]string{"TASKRUN_TOKEN": s.at.cluster.Token, "TASKRUN_HTTP_AUTH": s.at.cluster.HTTPAuth} {
 		if value != "" {
 			env = append(env, name+"="+value)
@@ -247,9 +247,9 @@ func (s *uiSession) browse(ctx context.Context, tasks []*client.Task, o screen.O
 		return "", fmt.Errorf("%s has no port", o.Label)
 	}
 	url := urlOf(ports[0])
-	browser := browserOf(s.a.streams.Env("BROWSER"), runtime.GOOS)
+	browser := browserOf(s.a.Streams.Env("BROWSER"), runtime.GOOS)
 	c := exec.CommandContext(ctx, browser[0], append(browser[1:], url)...)
-	c.Env = s.a.environ
+	c.Env = s.a.Environ
 	if err := c.Run(); err != nil {
 		return "", fmt.Errorf("cannot open %s in a browser: %w", url, err)
 	}

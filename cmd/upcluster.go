@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/cluster"
+	"taskrun/cmd/console"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/ui"
@@ -24,7 +25,7 @@ func upCluster(ctx context.Context, a *app, args []string, opts upOptions) error
 		return err
 	}
 	if opts.ui {
-		if err := a.needsTerminal(); err != nil {
+		if err := a.NeedsTerminal(); err != nil {
 			return err
 		}
 	}
@@ -42,7 +43,7 @@ func upCluster(ctx context.Context, a *app, args []string, opts upOptions) error
 		p.Since = began
 	}
 	r := &clusterRun{a: a, at: opts.at, agent: opts.agent, reports: opts.reports}
-	asking, stop := a.stoppable(ctx)
+	asking, stop := a.Stoppable(ctx)
 	var past []event.Event
 	var warnings []ui.Diagnostic
 	jobs, err := lookUpAll(asking, a, files, opts)
@@ -53,18 +54,18 @@ func upCluster(ctx context.Context, a *app, args []string, opts upOptions) error
 	if err != nil {
 		return exit.Stopped(asking, r.halfway(err))
 	}
-	warnings = append(asDiagnostics(diagnostics), warnings...)
+	warnings = append(console.AsDiagnostics(diagnostics), warnings...)
 	if opts.detach {
 		return detachCluster(ctx, r, warnings, past, opts)
 	}
 	if opts.ui {
-		if err := ui.WriteWarnings(a.streams, opts.mode, a.color, warnings); err != nil {
+		if err := ui.WriteWarnings(a.Streams, opts.mode, a.Color, warnings); err != nil {
 			return err
 		}
 		return r.onScreen(ctx, past, p, began)
 	}
 	return r.show(ctx, past, p, view.Options{
-		Mode: opts.mode, Color: a.color, Time: opts.time, Verbose: opts.verbose, Warnings: warnings, Begin: began,
+		Mode: opts.mode, Color: a.Color, Time: opts.time, Verbose: opts.verbose, Warnings: warnings, Begin: began,
 		Prefix: opts.shown.prefix, Shows: opts.shown.filter(jobfile.Jobs(files)),
 	})
 }
@@ -150,7 +151,7 @@ func (r *clusterRun) halfway(err error) error {
 // if the options say so.
 func detachCluster(ctx context.Context, r *clusterRun, warnings []ui.Diagnostic, past []event.Event, opts upOptions) error {
 	a := r.a
-	if err := ui.WriteWarnings(a.streams, opts.mode, a.color, warnings); err != nil {
+	if err := ui.WriteWarnings(a.Streams, opts.mode, a.Color, warnings); err != nil {
 		return err
 	}
 	if opts.wait {
@@ -165,5 +166,5 @@ func detachCluster(ctx context.Context, r *clusterRun, warnings []ui.Diagnostic,
 			Name: r.nameOf(j), Flags: r.flagsOf(j),
 		})
 	}
-	return answer.WriteDetached(a.answer(opts.mode), runs)
+	return answer.WriteDetached(a.Answer(opts.mode), runs)
 }

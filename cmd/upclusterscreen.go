@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/console"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui/screen"
@@ -77,7 +78,7 @@ func (l *leaving) over(err error) bool {
 // onScreen shows jobs that were registered on the full screen, until they have ended or
 // the user leaves. It decides what the plain view decides.
 func (r *clusterRun) onScreen(ctx context.Context, past []event.Event, p verdict.Policy, began time.Time) error {
-	signals, unwatch := r.a.signals()
+	signals, unwatch := r.a.Signals()
 	defer unwatch()
 	p.Outlives, p.First = true, verdict.Ask
 	v := verdict.New(p, r.apiJobs(), past...)
@@ -88,7 +89,7 @@ func (r *clusterRun) onScreen(ctx context.Context, past []event.Event, p verdict
 		job = "" // the screen selects tasks of all
 	}
 	s := &uiSession{a: r.a, at: r.at, server: server, outputs: clusterOutputs(server, job), inspect: r.run.Inspect, own: &ownRun{caught: signals, remote: l}}
-	s.loop = &source.Loop{Source: r.run, Screen: s, Decider: v, Signals: l.signals, Codes: stopSignals, Question: l}
+	s.loop = &source.Loop{Source: r.run, Screen: s, Decider: v, Signals: l.signals, Codes: console.StopSignals, Question: l}
 	if p.Timeout > 0 {
 		s.loop.Timeout = max(1, p.Timeout-time.Since(began))
 	}
@@ -103,7 +104,7 @@ func (r *clusterRun) onScreen(ctx context.Context, past []event.Event, p verdict
 	case err != nil:
 		return err
 	case l.left != nil:
-		r.a.say("%s", r.goesOn())
+		r.a.Say("%s", r.goesOn())
 		return exit.Silent(l.left.Code)
 	case l.failure != nil:
 		hint := strings.TrimPrefix(client.Remedy(l.failure)+"\n"+r.goesOn(), "\n")
@@ -112,6 +113,6 @@ func (r *clusterRun) onScreen(ctx context.Context, past []event.Event, p verdict
 	if err := r.unplaced(v); err != nil {
 		return err
 	}
-	r.a.say("the run has ended: %s", cmp.Or(v.Cause.Text, strings.Join(r.names(), ", ")+" ended"))
+	r.a.Say("the run has ended: %s", cmp.Or(v.Cause.Text, strings.Join(r.names(), ", ")+" ended"))
 	return exit.Silent(v.Code())
 }

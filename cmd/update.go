@@ -10,6 +10,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/cluster"
+	"taskrun/cmd/console"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/ui"
@@ -115,7 +116,7 @@ type registration struct {
 // updateJobs registers the jobs of files and waits for their deployments. It
 // looks all of them up before it changes the first.
 func updateJobs(ctx context.Context, a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upOptions, find func(context.Context) ([]registration, error)) error {
-	if err := a.showDiagnostics(diagnosticFormat(opts.mode), files, warnings); err != nil {
+	if err := a.ShowDiagnostics(console.Format(opts.mode), files, warnings); err != nil {
 		return err
 	}
 	if opts.timeout < 0 {
@@ -137,7 +138,7 @@ func updateJobs(ctx context.Context, a *app, files []jobfile.File, warnings jobs
 			return err
 		}
 		for _, line := range warnings {
-			a.warn(errors.New(line))
+			a.Warn(errors.New(line))
 		}
 		if err := followChange(ctx, a, &cluster.Rollout{Job: r.job, Evaluation: evaluation}, "updated", opts.mode, opts.detach); err != nil {
 			return err

@@ -78,7 +78,7 @@ func (a *app) takenPort(ctx context.Context, files []jobfile.File, dataDir strin
 // refuse shows and reports diagnostics. It returns a silent error if there are
 // errors among them.
 func (o *upOptions) refuse(a *app, files []jobfile.File, diagnostics jobspec.Diagnostics) error {
-	refusal := a.refuse(files, diagnostics, o.mode)
+	refusal := a.Refuse(files, diagnostics, o.mode)
 	return cmp.Or(refusal, o.reports.found(files, diagnostics))
 }
 

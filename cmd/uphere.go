@@ -88,7 +88,7 @@ func dataDirFor(a *app, opts upOptions) (dir string, remove func(), err error) {
 	}
 	return dir, func() {
 		if err := allocdir.Remove(dir); err != nil {
-			a.report("", fmt.Sprintf("cannot remove the data directory of the rehearsal: %v", err))
+			a.Report("", fmt.Sprintf("cannot remove the data directory of the rehearsal: %v", err))
 		}
 	}, nil
 }

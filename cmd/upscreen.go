@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/cmd/console"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/record"
@@ -55,7 +56,7 @@ func (r *ownRun) signaled(ctx context.Context, s *uiSession, sig os.Signal) {
 		return
 	}
 	if r.code == 0 {
-		r.code = stopSignals[sig]
+		r.code = console.StopSignals[sig]
 		r.cause = cmp.Or(r.cause, sig.String())
 	}
 	r.stop(ctx, s, r.stopping)
@@ -106,7 +107,7 @@ func (s *uiSession) leaves(ctx context.Context, choice string) bool {
 // upOnScreen runs jobs in the background, and shows them on the full screen until the
 // user has stopped the run, or leaves it.
 func upOnScreen(ctx context.Context, a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upOptions, dataDir string) error {
-	if err := a.needsTerminal(); err != nil {
+	if err := a.NeedsTerminal(); err != nil {
 		return err
 	}
 	d, err := detach(a, files, warnings, opts, dataDir)
@@ -114,7 +115,7 @@ func upOnScreen(ctx context.Context, a *app, files []jobfile.File, warnings jobs
 		return err
 	}
 	defer d.Close()
-	signals, unwatch := a.signals()
+	signals, unwatch := a.Signals()
 	defer unwatch()
 	s := &uiSession{a: a, at: opts.at, own: &ownRun{from: d, caught: signals}}
 	if err := s.ofDirectory(ctx, d, jobfile.Jobs(files)); err != nil {
@@ -136,7 +137,7 @@ func (r *ownRun) result(a *app, d *source.Directory, jobs []*api.Job) error {
 	if reason == verdict.ByClient { // which this process was
 		reason = cmp.Or(r.cause, reason)
 	}
-	a.say("the run has ended: %s", reason)
+	a.Say("the run has ended: %s", reason)
 	if r.code != 0 && summary.ExitCode != verdict.Failed {
 		return exit.Silent(r.code)
 	}

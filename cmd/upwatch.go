@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 	"github.com/spf13/pflag"
 
+	"taskrun/cmd/console"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/source"
@@ -83,7 +84,7 @@ func watchFiles(ctx context.Context, a *app, r *engineRun, names []string, files
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	w := &watchedRun{a: a, names: names, opts: opts, engine: r.engine, files: files, began: time.Now()}
-	builds := watch.NewBuilds(a.environ)
+	builds := watch.NewBuilds(a.Environ)
 	w.blocks = &watch.Blocks{Engine: r.engine, Builds: builds, Say: w.say}
 	watcher := watch.NewWatcher(w.say)
 	defer watcher.Close()
@@ -160,7 +161,7 @@ func (w *watchedRun) apply(ctx context.Context, changed string) {
 	if ctx.Err() != nil {
 		return // there was another change
 	}
-	name := shown(changed)
+	name := console.ShortPath(changed)
 	if err != nil {
 		w.say(fmt.Sprintf("%s has changed: %v", name, err))
 		return
@@ -170,9 +171,9 @@ func (w *watchedRun) apply(ctx context.Context, changed string) {
 	if len(errs) > 0 {
 		lines := []string{fmt.Sprintf("%s has changed: %s; the run continues as it was", name, ui.Count(len(errs), "error"))}
 		for _, d := range errs {
-			lines = append(lines, asText(d, files))
+			lines = append(lines, console.AsText(d, files))
 		}
-		in := shown(cmp.Or(errs[0].Range.File, changed))
+		in := console.ShortPath(cmp.Or(errs[0].Range.File, changed))
 		w.notify(event.Notice{Text: strings.Join(lines, "\n"), Unfixed: ui.Count(len(errs), "error") + " in " + in})
 		return
 	}

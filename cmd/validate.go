@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"taskrun/cmd/console"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/preflight"
@@ -18,11 +19,11 @@ import (
 type validateOptions struct {
 	jobOptions
 	machineOptions
-	format diagnosticFormat
+	format console.Format
 }
 
 func newValidateCommand(a *app) *cobra.Command {
-	opts := validateOptions{format: formatPlain}
+	opts := validateOptions{format: console.FormatPlain}
 	cmd := &cobra.Command{
 		Use:   "validate [FILE...]",
 		Short: "Check job files and report everything that is wrong",
@@ -46,7 +47,7 @@ advice are shown too; hints are never errors.
 	cmd.Flags().BoolVar(&opts.hints, "hints", false, "show advice as well, such as deprecated forms")
 	opts.bindMaxAllocs(cmd.Flags())
 	bindChoice(cmd, cmd.Flags(), "output", "plain, json, github (workflow annotations), or quiet: only the exit code",
-		ui.Choice[diagnosticFormat]{To: &opts.format, Kind: "format", Values: []diagnosticFormat{formatPlain, formatJSON, formatGitHub, formatQuiet}})
+		ui.Choice[console.Format]{To: &opts.format, Kind: "format", Values: []console.Format{console.FormatPlain, console.FormatJSON, console.FormatGitHub, console.FormatQuiet}})
 	return cmd
 }
 
@@ -65,14 +66,14 @@ func runValidate(ctx context.Context, a *app, args []string, opts validateOption
 	if err != nil {
 		return err
 	}
-	if err := a.showDiagnostics(opts.format, files, diagnostics); err != nil {
+	if err := a.ShowDiagnostics(opts.format, files, diagnostics); err != nil {
 		return err
 	}
 	if diagnostics.HasErrors() {
 		return exit.Silent(verdict.Usage)
 	}
-	if opts.format == formatPlain {
-		_, err = fmt.Fprintln(a.streams.Out, valid(files, diagnostics))
+	if opts.format == console.FormatPlain {
+		_, err = fmt.Fprintln(a.Streams.Out, valid(files, diagnostics))
 	}
 	return err
 }

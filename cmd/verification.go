@@ -13,6 +13,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/cmd/console"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/report/compare"
@@ -47,13 +48,13 @@ func (v *verification) run(ctx context.Context, args []string) (err error) {
 		return err // nothing could talk to the run
 	}
 	v.watch = keeper.New()
-	v.watch.Begin(sockets, func(text string) { v.a.say("%s", text) })
+	v.watch.Begin(sockets, func(text string) { v.a.Say("%s", text) })
 	v.watch.Scratch(v.scratch)
-	ctx, kill, stop := v.a.twoSignals(ctx)
+	ctx, kill, stop := v.a.TwoSignals(ctx)
 	defer stop()
 	nomad, taskrun, version, err := v.both(ctx, kill)
 	if err := errors.Join(allocdir.RemoveScratch(v.scratch), v.watch.Close(true)); err != nil {
-		v.a.warn(err)
+		v.a.Warn(err)
 	}
 	if err != nil {
 		return exit.Stopped(ctx, err)
@@ -68,7 +69,7 @@ func (v *verification) read(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	v.a.environ = withoutNomad(v.a.environ)
+	v.a.Environ = withoutNomad(v.a.Environ)
 	v.files, v.stubs, v.job = files, jobfile.Stubs(files), files[0].Job
 	if v.job.IsPeriodic() || v.job.IsParameterized() {
 		return exit.Usage("cannot verify job %q: it only launches other jobs", *v.job.ID).
@@ -81,7 +82,7 @@ func (v *verification) read(ctx context.Context, args []string) error {
 	for _, line := range v.lacks() {
 		warnings = append(warnings, jobspec.Diagnostic{Severity: jobspec.Warning, Summary: line})
 	}
-	return v.a.showDiagnostics(diagnosticFormat(v.opts.mode), files, warnings)
+	return v.a.ShowDiagnostics(console.Format(v.opts.mode), files, warnings)
 }
 
 // lacks returns what a Nomad agent of this user lacks for the job.
@@ -138,7 +139,7 @@ func (v *verification) both(ctx, kill context.Context) (nomad, taskrun *verify.P
 	var starting sync.WaitGroup
 	starting.Go(func() {
 		agent, failure = verify.StartAgent(first, verify.Start{
-			Nomad: v.opts.nomad, Env: v.a.environ, Dir: v.scratch, Wait: min(verify.StartTime, v.opts.timeout), Node: node,
+			Nomad: v.opts.nomad, Env: v.a.Environ, Dir: v.scratch, Wait: min(verify.StartTime, v.opts.timeout), Node: node,
 		})
 		if failure != nil {
 			cancel(failure)
@@ -175,9 +176,9 @@ func (v *verification) show(nomad, taskrun *verify.Played, version string) error
 		}
 	}
 	if unread := union(nomad.Unread, taskrun.Unread); len(unread) > 0 {
-		v.a.say("not compared: the environment of %s; no command could run there", strings.Join(unread, ", "))
+		v.a.Say("not compared: the environment of %s; no command could run there", strings.Join(unread, ", "))
 	}
-	if err := answer.WriteComparison(v.a.answer(v.opts.mode), c); err != nil {
+	if err := answer.WriteComparison(v.a.Answer(v.opts.mode), c); err != nil {
 		return err
 	}
 	if c.Different() > 0 {

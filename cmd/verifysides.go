@@ -52,7 +52,7 @@ func (v *verification) onTaskrun(ctx context.Context) (*verify.Played, error) {
 	up := upOptions{jobOptions: v.opts.jobOptions, machineOptions: v.opts.machineOptions}
 	r, stop := newRun(v.a, v.files, nil, up, verdict.Policy{}, surroundings{
 		dataDir: filepath.Join(v.scratch, "taskrun"), watch: v.watch, shared: true, began: time.Now(),
-		screen: quietScreen{notices(func(text string) { v.a.say("taskrun: %s", text) })},
+		screen: quietScreen{notices(func(text string) { v.a.Say("taskrun: %s", text) })},
 	})
 	defer stop()
 	if r.socket == "" {
@@ -68,7 +68,7 @@ func (v *verification) onTaskrun(ctx context.Context) (*verify.Played, error) {
 		serve()
 		close(serving)
 	}
-	v.a.say("taskrun runs job %q", *v.job.ID)
+	v.a.Say("taskrun runs job %q", *v.job.ID)
 	go func() {
 		_, err := r.run(ctx, jobfile.Jobs(v.files))
 		ended <- err
@@ -133,7 +133,7 @@ func (v *verification) onNomad(ctx, kill context.Context, s *client.Server) (pla
 	if version, err = verify.Version(ctx, s); err != nil {
 		return nil, "", err
 	}
-	v.a.say("Nomad %s runs job %q", version, *v.job.ID)
+	v.a.Say("Nomad %s runs job %q", version, *v.job.ID)
 	answer, err := s.RegisterAt(ctx, v.job, v.files[0].Source, 0)
 	if refused, ok := errors.AsType[*client.RefusedError](err); ok && client.Remedy(err) == "" {
 		return nil, "", exit.Usage("Nomad refuses job %q:\n%w", *v.job.ID, refused)
@@ -142,7 +142,7 @@ func (v *verification) onNomad(ctx, kill context.Context, s *client.Server) (pla
 		return nil, "", err
 	}
 	if answer.Warnings != "" {
-		v.a.say("Nomad: %s", strings.TrimSpace(answer.Warnings))
+		v.a.Say("Nomad: %s", strings.TrimSpace(answer.Warnings))
 	}
 	defer func() {
 		if _, ended := errors.AsType[*verify.AgentError](err); !ended {
@@ -162,7 +162,7 @@ func (v *verification) play(ctx context.Context, s *client.Server, evaluation, s
 	job.Canonicalize()
 	played, err := verify.Play(ctx, verify.Side{
 		Server: s, Job: job, EvalID: evaluation, Hide: v.hide, Alone: evaluation != "" && !v.remote,
-		Say: func(text string) { v.a.say("%s: %s", side, text) },
+		Say: func(text string) { v.a.Say("%s: %s", side, text) },
 	}, v.policy)
 	if unplaced, ok := errors.AsType[*verify.UnplacedError](err); ok {
 		return nil, exit.Usage("Nomad cannot run the job: %w", unplaced)

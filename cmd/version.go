@@ -43,7 +43,7 @@ type versionInfo struct {
 
 func runVersion(a *app, opts versionOptions) error {
 	info := currentVersion()
-	out := a.streams.Out
+	out := a.Streams.Out
 	var err error
 	switch opts.mode {
 	case ui.JSON:

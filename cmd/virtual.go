@@ -18,12 +18,12 @@ import (
 // rehearseVirtually rehearses jobs in virtual time. Whatever waits for the outside
 // stays there: signals, and a reader of the output that takes its time.
 func rehearseVirtually(ctx context.Context, a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upOptions, p verdict.Policy, dataDir string) error {
-	ctx, stop := a.interruptible(ctx)
+	ctx, stop := a.Interruptible(ctx)
 	defer stop()
-	outside := a.streams
+	outside := a.Streams
 	streams, written := outside.Behind()
-	a.streams = streams
-	defer func() { a.streams = outside }()
+	a.Streams = streams
+	defer func() { a.Streams = outside }()
 	if p.Events = play.MaxEvents; p.Timeout == 0 {
 		p.Timeout = play.VirtualTime
 	}
@@ -49,7 +49,7 @@ func rehearseVirtually(ctx context.Context, a *app, files []jobfile.File, warnin
 	if err != nil {
 		return exit.Stopped(ctx, virtualError(err, opts.verbose))
 	}
-	a.streams = outside
+	a.Streams = outside
 	return opts.reports.ended(end, exit.Silent(code))
 }
 

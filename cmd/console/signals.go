@@ -1,4 +1,4 @@
-package cmd
+package console
 
 import (
 	"context"
@@ -12,22 +12,22 @@ import (
 	"taskrun/cmd/verdict"
 )
 
-// stopSignals maps the signals that end a run to their exit codes. The first
+// StopSignals maps the signals that end a run to their exit codes. The first
 // one stops the run gracefully, the second one at once.
-var stopSignals = map[os.Signal]int{
+var StopSignals = map[os.Signal]int{
 	syscall.SIGINT:  verdict.Interrupt,
 	syscall.SIGTERM: verdict.Terminate,
 	syscall.SIGHUP:  verdict.Hangup,
 }
 
-// watchSignals sends the stop signals until stop is called.
+// WatchSignals sends the stop signals until stop is called.
 //
 // A SIGHUP that was ignored (nohup) stays ignored. SIGPIPE is caught and
 // dropped: a closed stdout becomes an error of the write, and tasks can still
 // be stopped. It is not ignored, because tasks would inherit that.
-func watchSignals() (signals <-chan os.Signal, stop func()) {
+func WatchSignals() (signals <-chan os.Signal, stop func()) {
 	stops, pipe := make(chan os.Signal, 2), make(chan os.Signal, 1)
-	for sig := range stopSignals {
+	for sig := range StopSignals {
 		if sig == syscall.SIGHUP && signal.Ignored(sig) {
 			continue
 		}
@@ -40,12 +40,12 @@ func watchSignals() (signals <-chan os.Signal, stop func()) {
 	}
 }
 
-// stoppable returns a context that ends with the first stop signal, and when
+// Stoppable returns a context that ends with the first stop signal, and when
 // stdout is closed. It is for commands that leave nothing to clean up.
-func (c *console) stoppable(ctx context.Context) (_ context.Context, stop func()) {
+func (c *Console) Stoppable(ctx context.Context) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	unwatchOut := c.streams.WatchOut(cancel)
-	ctx, unwatch := c.interruptible(ctx)
+	unwatchOut := c.Streams.WatchOut(cancel)
+	ctx, unwatch := c.Interruptible(ctx)
 	return ctx, func() {
 		unwatch()
 		unwatchOut()
@@ -53,16 +53,16 @@ func (c *console) stoppable(ctx context.Context) (_ context.Context, stop func()
 	}
 }
 
-// interruptible returns a context that ends with the first signal to stop, which is
+// Interruptible returns a context that ends with the first signal to stop, which is
 // its cause.
-func (c *console) interruptible(ctx context.Context) (_ context.Context, stop func()) {
-	return c.interruptibleBy(ctx, func(os.Signal) bool { return true })
+func (c *Console) Interruptible(ctx context.Context) (_ context.Context, stop func()) {
+	return c.InterruptibleBy(ctx, func(os.Signal) bool { return true })
 }
 
-// interruptibleBy is like interruptible, but drops signals that do not count.
-func (c *console) interruptibleBy(ctx context.Context, counts func(os.Signal) bool) (_ context.Context, stop func()) {
+// InterruptibleBy is like interruptible, but drops signals that do not count.
+func (c *Console) InterruptibleBy(ctx context.Context, counts func(os.Signal) bool) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	signals, unwatch := c.signals()
+	signals, unwatch := c.Signals()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -72,7 +72,7 @@ func (c *console) interruptibleBy(ctx context.Context, counts func(os.Signal) bo
 				if !counts(sig) {
 					continue
 				}
-				cancel(&exit.SignalError{Signal: sig, Code: stopSignals[sig]})
+				cancel(&exit.SignalError{Signal: sig, Code: StopSignals[sig]})
 			case <-ctx.Done():
 			}
 			return
@@ -85,9 +85,9 @@ func (c *console) interruptibleBy(ctx context.Context, counts func(os.Signal) bo
 	}
 }
 
-// impatient calls f, which should end with ctx. If a slow reader of stdout
+// Impatient calls f, which should end with ctx. If a slow reader of stdout
 // keeps f from that, impatient returns without it.
-func impatient(ctx context.Context, f func() error) error {
+func Impatient(ctx context.Context, f func() error) error {
 	ended := make(chan error, 1)
 	go func() { ended <- f() }()
 	select {
@@ -103,19 +103,19 @@ func impatient(ctx context.Context, f func() error) error {
 	}
 }
 
-// twoSignals returns two contexts: the first signal ends the first one, and is its
+// TwoSignals returns two contexts: the first signal ends the first one, and is its
 // cause; the second signal ends both.
-func (c *console) twoSignals(ctx context.Context) (first, second context.Context, stop func()) {
+func (c *Console) TwoSignals(ctx context.Context) (first, second context.Context, stop func()) {
 	second, kill := context.WithCancelCause(ctx)
 	first, cancel := context.WithCancelCause(second)
-	signals, unwatch := c.signals()
+	signals, unwatch := c.Signals()
 	ended, over := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
 		for _, end := range []context.CancelCauseFunc{cancel, kill} {
 			select {
 			case sig := <-signals:
-				end(&exit.SignalError{Signal: sig, Code: stopSignals[sig]})
+				end(&exit.SignalError{Signal: sig, Code: StopSignals[sig]})
 			case <-over:
 				return
 			}

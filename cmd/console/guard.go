@@ -1,4 +1,4 @@
-package cmd
+package console
 
 import (
 	"io"
@@ -8,19 +8,19 @@ import (
 	"taskrun/cmd/ui"
 )
 
-// guardStreams sees to it that GitHub's runner finds no commands in the output of
+// GuardStreams sees to it that GitHub's runner finds no commands in the output of
 // tasks.
-func (c *console) guardStreams(mode ui.Mode) {
-	guarded := *c.streams
+func (c *Console) GuardStreams(mode ui.Mode) {
+	guarded := *c.Streams
 	guarded.Out, guarded.Err = guard(guarded.Out, mode == ui.JSON), guard(guarded.Err, false)
-	c.streams = &guarded
+	c.Streams = &guarded
 }
 
-// guardInWorkflow is guardStreams for a command that shows output of tasks and makes
+// GuardInWorkflow is guardStreams for a command that shows output of tasks and makes
 // no reports, in a workflow of GitHub Actions.
-func (c *console) guardInWorkflow(mode ui.Mode) {
-	if c.streams.Env("GITHUB_ACTIONS") == "true" {
-		c.guardStreams(mode)
+func (c *Console) GuardInWorkflow(mode ui.Mode) {
+	if c.Streams.Env("GITHUB_ACTIONS") == "true" {
+		c.GuardStreams(mode)
 	}
 }
 
