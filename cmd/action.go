@@ -10,6 +10,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/exit"
+	"taskrun/cmd/lookup"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
 	"taskrun/cmd/verdict"
@@ -25,7 +26,7 @@ func newActionCommand(a *app) *cobra.Command {
 task. It runs in the running task, as with "taskrun exec". Without ACTION, list
 the actions of the tasks that TARGET matches, or of all tasks.
 
-` + targetHelp + `
+` + lookup.TargetHelp + `
 With --job, TARGET may be left out if exactly one task of the job is running.
 
 Output of the list:
@@ -43,7 +44,7 @@ Exit codes are those of "taskrun exec". Those of the list are:
 		ValidArgsFunction: completeAction(a, &opts),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			target, action := "", ""
-			if len(args) > 0 && opts.job == "" {
+			if len(args) > 0 && opts.Job == "" {
 				target, args = args[0], args[1:]
 			}
 			if len(args) > 0 {
@@ -61,8 +62,8 @@ Exit codes are those of "taskrun exec". Those of the list are:
 	flags := cmd.Flags()
 	opts.bindSession(flags)
 	bindOutput(cmd, &mode, "of the list: plain, json or quiet")
-	completeJobs(a, cmd, &opts.connection)
-	completeTasks(a, cmd, &opts.connection)
+	completeJobs(a, cmd, &opts.Connection)
+	completeTasks(a, cmd, &opts.Connection)
 	return cmd
 }
 
@@ -96,7 +97,7 @@ func actionNames(actions []client.Action) (names []string) {
 
 // listActions lists the actions of the tasks that target matches.
 func listActions(ctx context.Context, a *app, target string, opts execOptions, mode ui.Mode) error {
-	_, all, err := a.runs.tasks(ctx, opts.connection)
+	_, all, err := a.runs.Tasks(ctx, opts.Connection)
 	if err != nil {
 		return err
 	}
@@ -130,12 +131,12 @@ func listActions(ctx context.Context, a *app, target string, opts execOptions, m
 
 // completeAction completes TARGET and then the actions of its tasks.
 func completeAction(a *app, opts *execOptions) cobra.CompletionFunc {
-	targets := completeTargets(a, &opts.connection)
+	targets := completeTargets(a, &opts.Connection)
 	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-		if len(args) == 0 && opts.job == "" {
+		if len(args) == 0 && opts.Job == "" {
 			return targets(cmd, args, prefix)
 		}
-		return completeFrom(a, &opts.connection, tasksBy(&opts.connection, func(tasks []*client.Task, _ string) []string {
+		return completeFrom(a, &opts.Connection, tasksBy(&opts.Connection, func(tasks []*client.Task, _ string) []string {
 			if len(args) > 0 {
 				tasks, _ = client.Find(tasks, args[0])
 			}

@@ -154,7 +154,7 @@ func (o *agentOptions) agentData(a *app, set settings.Settings, watch *keeper.Wa
 		given = set.DataDir
 	}
 	if given != "" || !o.dev {
-		dir, err = a.runs.dataDir(given)
+		dir, err = a.runs.DataDir(given)
 		return dir, func() {}, err
 	}
 	return scratchData(a, watch)
@@ -166,7 +166,7 @@ func printUnit(a *app, opts agentOptions) error {
 	if err != nil {
 		return fmt.Errorf("cannot find this program: %w", err)
 	}
-	dataDir, err := a.runs.dataDir(opts.dataDir)
+	dataDir, err := a.runs.DataDir(opts.dataDir)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func detachAgent(ctx context.Context, a *app, opts agentOptions, dataDir string)
 	if err != nil {
 		return err
 	}
-	sockets, err := a.runs.sockets()
+	sockets, err := a.runs.Sockets()
 	if err == nil {
 		err = runtimedir.Make(sockets)
 	}
@@ -149,7 +149,7 @@ func wakeAgent(ctx context.Context, a *app, dataDir string, id process.ID, d kee
 	ctx, cancel := context.WithTimeout(ctx, agentTime)
 	defer cancel()
 	for {
-		found, err := a.runs.findAgent(ctx, dataDir)
+		found, err := a.runs.FindAgent(ctx, dataDir)
 		if err == nil && found != nil {
 			return nil
 		}

@@ -80,7 +80,7 @@ func newResident(a *app, opts agentOptions, set settings.Settings, dataDir strin
 	if watch.Detached() {
 		r.pid = os.Getppid() // the keeper's, which stays
 	}
-	if r.sockets, err = a.runs.sockets(); err != nil {
+	if r.sockets, err = a.runs.Sockets(); err != nil {
 		return nil, err // nobody could use the agent
 	}
 	if r.dir, err = allocdir.OpenAgent(dataDir, lock); err != nil {

@@ -64,7 +64,7 @@ func runAgentStatus(ctx context.Context, a *app, opts agentStatusOptions) error 
 	if err != nil {
 		return err
 	}
-	jobs, err := a.runs.jobs(ctx, []*client.Server{found.Server})
+	jobs, err := a.runs.Jobs(ctx, []*client.Server{found.Server})
 	if err != nil {
 		return err
 	}
@@ -95,10 +95,10 @@ const continueTasks = "continue them with: taskrun agent --detach"
 // needAgent returns the agent of the data directory that a flag names, or an error if
 // there is none. The hint says what to do if there are only its tasks.
 func (a *app) needAgent(ctx context.Context, flag, hint string) (dataDir string, found *client.Engine, err error) {
-	if dataDir, err = a.runs.dataDir(flag); err != nil {
+	if dataDir, err = a.runs.DataDir(flag); err != nil {
 		return "", nil, err
 	}
-	if found, err = a.runs.findAgent(ctx, dataDir); found != nil || err != nil {
+	if found, err = a.runs.FindAgent(ctx, dataDir); found != nil || err != nil {
 		return dataDir, found, err
 	}
 	if waiting, err := waitingKeeper(dataDir); waiting != nil && err == nil {
@@ -266,7 +266,7 @@ func (w *agentWords) write() {
 // tellAgent says where clients find an agent that has just started in the
 // background.
 func tellAgent(ctx context.Context, a *app, dataDir string) error {
-	found, err := a.runs.findAgent(ctx, dataDir)
+	found, err := a.runs.FindAgent(ctx, dataDir)
 	switch {
 	case err != nil:
 		return err

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"taskrun/cmd/console"
+	"taskrun/cmd/lookup"
 	"taskrun/cmd/preflight"
 	"taskrun/drivers"
 )
@@ -10,7 +11,7 @@ import (
 type app struct {
 	*console.Console
 
-	runs       *runFinder
+	runs       *lookup.Finder
 	drivers    func() map[string]drivers.Driver
 	configFile string // a flag of every command
 
@@ -21,7 +22,7 @@ type app struct {
 }
 
 func newApp(c *console.Console, drivers func() map[string]drivers.Driver) *app {
-	return &app{Console: c, runs: newFinder(c), drivers: drivers}
+	return &app{Console: c, runs: lookup.NewFinder(c), drivers: drivers}
 }
 
 // health returns the health of the drivers. It asks each driver only once.

@@ -10,6 +10,7 @@ import (
 
 	"taskrun/cmd/cluster"
 	"taskrun/cmd/exit"
+	"taskrun/cmd/lookup"
 	"taskrun/cmd/record"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/view"
@@ -19,7 +20,7 @@ import (
 )
 
 type attachOptions struct {
-	connection
+	lookup.Connection
 	mode    ui.Mode
 	time    ui.TimeFormat
 	verbose bool
@@ -57,26 +58,26 @@ Exit codes:
 		Example: `  taskrun attach
   taskrun attach --history --output json web`,
 		Args:              arguments(0, 1),
-		ValidArgsFunction: completeRuns(a, &opts.connection),
+		ValidArgsFunction: completeRuns(a, &opts.Connection),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runAttach(cmd.Context(), a, first(args), opts)
 		},
 	}
 	flags := cmd.Flags()
-	opts.bindRuns(flags)
+	opts.BindRuns(flags)
 	bindOutput(cmd, &opts.mode, "plain, json or quiet")
 	bindTime(cmd, &opts.time)
 	bindVerbose(flags, &opts.verbose)
 	flags.BoolVar(&opts.history, "history", false, "show everything since the run began")
 	opts.shown.bind(cmd)
-	completeTasks(a, cmd, &opts.connection)
-	completeTaskGroups(a, cmd, &opts.connection)
+	completeTasks(a, cmd, &opts.Connection)
+	completeTaskGroups(a, cmd, &opts.Connection)
 	return cmd
 }
 
 func runAttach(ctx context.Context, a *app, job string, opts attachOptions) error {
 	a.GuardInWorkflow(opts.mode)
-	remote, err := opts.remote()
+	remote, err := opts.Remote()
 	switch {
 	case err != nil:
 		return err
@@ -94,12 +95,12 @@ func runAttach(ctx context.Context, a *app, job string, opts attachOptions) erro
 
 // attachHere shows a run of this machine until it ends, and returns its exit code.
 func attachHere(ctx context.Context, a *app, job string, opts attachOptions) (code int, err error) {
-	d, err := a.runs.findRun(ctx, job, opts.dataDir)
+	d, err := a.runs.FindRun(ctx, job, opts.DataDir)
 	if err != nil {
 		return 0, err
 	}
 	defer d.Close()
-	if err := oneOfAgent(d, job); err != nil {
+	if err := lookup.OneOfAgent(d, job); err != nil {
 		return 0, err
 	}
 	jobs, err := d.Jobs(ctx)
@@ -150,11 +151,11 @@ func attachHere(ctx context.Context, a *app, job string, opts attachOptions) (co
 // attachCluster shows a job of a cluster until the job has ended.
 func attachCluster(ctx context.Context, a *app, id string, opts attachOptions) error {
 	asking, stop := a.Stoppable(ctx)
-	t, err := findClusterJob(asking, a, opts.connection, id)
+	t, err := findClusterJob(asking, a, opts.Connection, id)
 	if err == nil && !t.runs() {
-		err = exit.Failed("job %q is not running in %v", id, t.server).WithHint("see what it did with: taskrun events%s %s", opts.words(), id)
+		err = exit.Failed("job %q is not running in %v", id, t.server).WithHint("see what it did with: taskrun events%s %s", opts.Words(), id)
 	}
-	r := &clusterRun{a: a, at: opts.connection, alone: true, jobs: []clusterJob{t}}
+	r := &clusterRun{a: a, at: opts.Connection, alone: true, jobs: []clusterJob{t}}
 	options := view.Options{Mode: opts.mode, Color: a.Color, Time: opts.time, Verbose: opts.verbose, Prefix: opts.shown.prefix}
 	if err == nil {
 		err = opts.shown.check(r.apiJobs())

@@ -11,6 +11,7 @@ import (
 
 	"taskrun/cmd/config"
 	"taskrun/cmd/exit"
+	"taskrun/cmd/lookup"
 	"taskrun/jobspec/diagnostic"
 )
 
@@ -111,7 +112,7 @@ func wrongCall(cmd *cobra.Command, err error) error {
 // singleDash lists the flags that Nomad users write with one dash.
 var singleDash = append([]string{
 	"var", "var-file", "check", "recursive", "task", "job", "tail", "stderr", "stdout", "address", "meta", "purge", "detach", "no-shutdown-delay", "http-auth", "config", "dev", "no-token", "data-dir", "log-level",
-}, clusterFlags...)
+}, lookup.ClusterFlags...)
 
 // nomadSpelling accepts Nomad's single-dash spelling of flags. It leaves the
 // words of a command to execute alone: everything after "--" and, for exec,

@@ -8,6 +8,7 @@ import (
 
 	"taskrun/cmd/cluster"
 	"taskrun/cmd/exit"
+	"taskrun/cmd/lookup"
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
@@ -18,7 +19,7 @@ import (
 
 // changeOptions are the options of commands that change a running job.
 type changeOptions struct {
-	connection
+	lookup.Connection
 	mode   ui.Mode
 	detach bool
 }
@@ -41,7 +42,7 @@ Exit codes:
 
 func bindChange(a *app, cmd *cobra.Command, opts *changeOptions) {
 	flags := cmd.Flags()
-	opts.bindRuns(flags)
+	opts.BindRuns(flags)
 	bindOutput(cmd, &opts.mode, "plain, json or quiet")
 	bindNoWait(flags, &opts.detach)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/exit"
+	"taskrun/cmd/lookup"
 	"taskrun/cmd/record"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
@@ -74,7 +75,7 @@ func runClean(ctx context.Context, a *app, opts cleanOptions) error {
 	if opts.volumes && !opts.all {
 		return exit.Usage("cannot remove volumes alone").WithHint("add --all")
 	}
-	dataDir, err := a.runs.dataDir(opts.dataDir)
+	dataDir, err := a.runs.DataDir(opts.dataDir)
 	if err != nil {
 		return err
 	}
@@ -87,7 +88,7 @@ func runClean(ctx context.Context, a *app, opts cleanOptions) error {
 	if err != nil {
 		return err
 	}
-	sockets, err := a.runs.sockets()
+	sockets, err := a.runs.Sockets()
 	if err == nil {
 		_, err = httpapi.Find(sockets) // Find also removes the sockets of dead engines
 	}
@@ -124,11 +125,11 @@ func cleanRuns(ctx context.Context, a *app, names []string, opts cleanOptions) e
 	if opts.all || opts.volumes {
 		return exit.Usage("cannot remove everything and single runs at once").WithHint("leave out --all, --volumes or the runs")
 	}
-	dataDir, err := a.runs.dataDir(opts.dataDir)
+	dataDir, err := a.runs.DataDir(opts.dataDir)
 	if err != nil {
 		return err
 	}
-	all, listing := a.runs.allRuns(ctx, dataDir, "")
+	all, listing := a.runs.AllRuns(ctx, dataDir, "")
 	chosen, err := runsToClean(all, names)
 	if err != nil {
 		return errors.Join(err, listing)
@@ -159,7 +160,7 @@ func runsToClean(all []*record.Run, names []string) (chosen []*record.Run, err e
 		}
 	}
 	for _, name := range names {
-		r, err := pickRun(all, name)
+		r, err := lookup.PickRun(all, name)
 		if err != nil {
 			return nil, err
 		}

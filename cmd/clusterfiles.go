@@ -47,7 +47,7 @@ func lookUpAll(ctx context.Context, a *app, files []jobfile.File, opts upOptions
 func lookUp(ctx context.Context, a *app, f jobfile.File, opts upOptions) (clusterJob, error) {
 	j := clusterJob{job: f.Job, source: f.Source}
 	var err error
-	if j.server, err = opts.at.serverOf(f.Job); err != nil {
+	if j.server, err = opts.at.ServerOf(f.Job); err != nil {
 		return j, err
 	}
 	refused, err := j.server.Validate(ctx, f.Job)
@@ -61,7 +61,7 @@ func lookUp(ctx context.Context, a *app, f jobfile.File, opts upOptions) (cluste
 		}
 		return j, opts.refuse(a, []jobfile.File{f}, diagnostics)
 	}
-	words, name := opts.at.words(), event.JobName(event.JobKey(*f.Job.Namespace, *f.Job.ID))
+	words, name := opts.at.Words(), event.JobName(event.JobKey(*f.Job.Namespace, *f.Job.ID))
 	j.before, _, err = j.server.Info(ctx, *f.Job.ID, 0)
 	switch {
 	case client.Missing(err) && opts.update:

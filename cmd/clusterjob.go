@@ -9,6 +9,7 @@ import (
 	"taskrun/cmd/client"
 	"taskrun/cmd/cluster"
 	"taskrun/cmd/exit"
+	"taskrun/cmd/lookup"
 )
 
 // clusterJob is a job and the cluster that runs it, or will run it.
@@ -20,11 +21,11 @@ type clusterJob struct {
 }
 
 // findClusterJob returns a job of a cluster. The ID must not be empty.
-func findClusterJob(ctx context.Context, a *app, c connection, id string) (clusterJob, error) {
+func findClusterJob(ctx context.Context, a *app, c lookup.Connection, id string) (clusterJob, error) {
 	if id == "" {
-		return clusterJob{}, exit.Usage("a job name is required with --address").WithHint("see: taskrun ps%s", c.words())
+		return clusterJob{}, exit.Usage("a job name is required with --address").WithHint("see: taskrun ps%s", c.Words())
 	}
-	servers, err := a.runs.servers(ctx, c)
+	servers, err := a.runs.Servers(ctx, c)
 	if err != nil {
 		return clusterJob{}, err
 	}
@@ -35,7 +36,7 @@ func findClusterJob(ctx context.Context, a *app, c connection, id string) (clust
 	j, _, err := s.Info(ctx, id, 0)
 	switch {
 	case client.Missing(err):
-		return clusterJob{}, exit.Failed("no job is called %q in %v", id, s).WithHint("see: taskrun ps%s --all", c.words())
+		return clusterJob{}, exit.Failed("no job is called %q in %v", id, s).WithHint("see: taskrun ps%s --all", c.Words())
 	case err != nil:
 		return clusterJob{}, err
 	}

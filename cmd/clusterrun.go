@@ -14,6 +14,7 @@ import (
 	"taskrun/cmd/cluster"
 	"taskrun/cmd/console"
 	"taskrun/cmd/exit"
+	"taskrun/cmd/lookup"
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/view"
@@ -29,7 +30,7 @@ type clusterRun struct {
 	a       *app
 	run     *cluster.Run
 	jobs    []clusterJob
-	at      connection
+	at      lookup.Connection
 	agent   bool // the cluster is an agent of this machine
 	alone   bool // only show the jobs, never stop them
 	reports *reporter
@@ -47,9 +48,9 @@ func (r *clusterRun) nameOf(j clusterJob) string {
 func (r *clusterRun) flagsOf(j clusterJob) string {
 	switch {
 	case !r.agent:
-		return r.at.wordsFor(j.job)
-	case r.at.flags.Changed("data-dir"):
-		return " --data-dir=" + shellWord(r.at.flags.Lookup("data-dir").Value.String())
+		return r.at.WordsFor(j.job)
+	case r.at.Flags.Changed("data-dir"):
+		return " --data-dir=" + shellWord(r.at.Flags.Lookup("data-dir").Value.String())
 	}
 	return ""
 }

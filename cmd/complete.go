@@ -10,6 +10,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/jobfile"
+	"taskrun/cmd/lookup"
 	"taskrun/cmd/verdict"
 )
 
@@ -19,13 +20,13 @@ type candidates func(ctx context.Context, servers []*client.Server, args []strin
 
 // completeFrom completes words from the jobs and tasks that a connection
 // reaches.
-func completeFrom(a *app, c *connection, words candidates) cobra.CompletionFunc {
+func completeFrom(a *app, c *lookup.Connection, words candidates) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		const only = cobra.ShellCompDirectiveNoFileComp
 		if a.configure(cmd) != nil {
 			return nil, only
 		}
-		servers, err := a.runs.servers(cmd.Context(), *c)
+		servers, err := a.runs.Servers(cmd.Context(), *c)
 		if err != nil {
 			return nil, only
 		}
@@ -35,36 +36,36 @@ func completeFrom(a *app, c *connection, words candidates) cobra.CompletionFunc 
 
 // tasksBy returns candidates that are names of tasks, chosen by a function such
 // as client.Targets.
-func tasksBy(c *connection, names func(tasks []*client.Task, prefix string) []string) candidates {
+func tasksBy(c *lookup.Connection, names func(tasks []*client.Task, prefix string) []string) candidates {
 	return func(ctx context.Context, servers []*client.Server, _ []string, prefix string) []string {
-		tasks, _ := client.List(ctx, servers, c.job)
+		tasks, _ := client.List(ctx, servers, c.Job)
 		return names(tasks, prefix)
 	}
 }
 
 // completeTargets completes tasks, groups and jobs.
-func completeTargets(a *app, c *connection) cobra.CompletionFunc {
+func completeTargets(a *app, c *lookup.Connection) cobra.CompletionFunc {
 	return completeFrom(a, c, tasksBy(c, client.Targets))
 }
 
 // completeJobs completes the values of --job.
-func completeJobs(a *app, cmd *cobra.Command, c *connection) {
+func completeJobs(a *app, cmd *cobra.Command, c *lookup.Connection) {
 	completeFlag(cmd, "job", completeFrom(a, c, tasksBy(c, client.Jobs)))
 }
 
 // completeTasks completes the values of --task.
-func completeTasks(a *app, cmd *cobra.Command, c *connection) {
+func completeTasks(a *app, cmd *cobra.Command, c *lookup.Connection) {
 	completeFlag(cmd, "task", completeFrom(a, c, tasksBy(c, client.TaskNames)))
 }
 
 // completeTaskGroups completes the values of --group.
-func completeTaskGroups(a *app, cmd *cobra.Command, c *connection) {
+func completeTaskGroups(a *app, cmd *cobra.Command, c *lookup.Connection) {
 	completeFlag(cmd, "group", completeFrom(a, c, tasksBy(c, client.GroupNames)))
 }
 
 // completeJob completes the only argument of a command with the jobs that
 // wanted accepts.
-func completeJob(a *app, c *connection, wanted func(client.Job) bool) cobra.CompletionFunc {
+func completeJob(a *app, c *lookup.Connection, wanted func(client.Job) bool) cobra.CompletionFunc {
 	return completeFrom(a, c, func(ctx context.Context, servers []*client.Server, args []string, _ string) (names []string) {
 		if len(args) > 0 {
 			return nil
@@ -80,16 +81,16 @@ func completeJob(a *app, c *connection, wanted func(client.Job) bool) cobra.Comp
 }
 
 // completeRuns completes the running jobs, or those of a cluster.
-func completeRuns(a *app, c *connection) cobra.CompletionFunc {
+func completeRuns(a *app, c *lookup.Connection) cobra.CompletionFunc {
 	return completeJob(a, c, func(j client.Job) bool { return j.ParentID == "" })
 }
 
 // completeGroups completes a job, then one of its groups.
-func completeGroups(a *app, c *connection) cobra.CompletionFunc {
+func completeGroups(a *app, c *lookup.Connection) cobra.CompletionFunc {
 	jobs := completeJob(a, c, anyJob)
 	groups := completeFrom(a, c, func(ctx context.Context, servers []*client.Server, args []string, _ string) []string {
 		jobs, _ := client.ListJobs(ctx, servers)
-		job, err := findJob(jobs, args[0])
+		job, err := lookup.FindJob(jobs, args[0])
 		if err != nil {
 			return nil
 		}

@@ -15,6 +15,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/exit"
+	"taskrun/cmd/lookup"
 	"taskrun/cmd/tarball"
 	"taskrun/cmd/verdict"
 )
@@ -76,10 +77,10 @@ func (c *copying) unpack(read func(io.Writer) error, base, to string) error {
 func (c *copying) upload(ctx context.Context, all []*client.Task, from, target, name string) error {
 	task, err := client.Pick(all, target)
 	if err != nil {
-		if resting, _, failure := c.app.runs.taskAtRest(ctx, all, target, c.opts.connection, err); resting != nil {
+		if resting, _, failure := c.app.runs.TaskAtRest(ctx, all, target, c.opts.Connection, err); resting != nil {
 			return exit.Failed("%w", failure).WithHint("only a running task can receive files")
 		}
-		return targetError(asFailed(err), all, verdict.Failed)
+		return lookup.TargetError(lookup.AsFailed(err), all, verdict.Failed)
 	}
 	c.task = task
 	if err := c.put(ctx, from, name); err != nil {
@@ -188,9 +189,9 @@ func (c *copying) reader(ctx context.Context, all []*client.Task, target, dir, b
 			return err
 		}, nil
 	}
-	task, _, failure = c.app.runs.taskAtRest(ctx, all, target, c.opts.connection, failure)
+	task, _, failure = c.app.runs.TaskAtRest(ctx, all, target, c.opts.Connection, failure)
 	if task == nil {
-		return nil, targetError(asFailed(failure), all, verdict.Failed)
+		return nil, lookup.TargetError(lookup.AsFailed(failure), all, verdict.Failed)
 	}
 	c.task = task
 	return func(w io.Writer) error { return c.readAtRest(ctx, w, path.Join(dir, base), base) }, nil
@@ -203,8 +204,8 @@ func (c *copying) readAtRest(ctx context.Context, w io.Writer, name, base string
 		return err
 	}
 	var from tarball.Source = c.task.Files(ctx)
-	if c.opts.cluster.Address == "" {
-		root, err := c.app.runs.openAtRest(ctx, c.task, c.opts.dataDir)
+	if c.opts.Cluster.Address == "" {
+		root, err := c.app.runs.OpenAtRest(ctx, c.task, c.opts.DataDir)
 		if err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/exit"
+	"taskrun/cmd/lookup"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
 )
@@ -34,7 +35,7 @@ that is not running, or has no tar, the files in local/ and alloc/ can be read.
 In a cluster, that works until Nomad removes the allocation from its node, needs
 a token with read-fs, and leaves out symbolic links.
 
-` + targetHelp + `
+` + lookup.TargetHelp + `
 
 Output:
   plain  one line; with "-", nothing
@@ -51,7 +52,7 @@ Exit codes:
   taskrun cp assets/. 'app[1]/web:/srv/assets'
   taskrun cp web:local/data - | tar -t`,
 		Args:              arguments(2, 2),
-		ValidArgsFunction: completeCopy(a, &opts.connection),
+		ValidArgsFunction: completeCopy(a, &opts.Connection),
 		RunE:              func(cmd *cobra.Command, args []string) error { return runCp(cmd.Context(), a, args[0], args[1], opts) },
 	}
 	bindOrder(a, cmd, &opts)
@@ -86,7 +87,7 @@ func runCp(ctx context.Context, a *app, from, to string, opts orderOptions) erro
 	}
 	ctx, stop := a.Stoppable(ctx)
 	defer stop()
-	_, all, err := a.runs.tasks(ctx, opts.connection)
+	_, all, err := a.runs.Tasks(ctx, opts.Connection)
 	if err != nil {
 		return exit.Stopped(ctx, err)
 	}
@@ -118,7 +119,7 @@ func runCp(ctx context.Context, a *app, from, to string, opts orderOptions) erro
 }
 
 // completeCopy completes targets, beside local files.
-func completeCopy(a *app, c *connection) cobra.CompletionFunc {
+func completeCopy(a *app, c *lookup.Connection) cobra.CompletionFunc {
 	targets := completeFrom(a, c, tasksBy(c, client.Targets))
 	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 1 || strings.ContainsAny(prefix, ":") {

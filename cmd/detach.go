@@ -70,7 +70,7 @@ func detach(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 	if err != nil {
 		return nil, err
 	}
-	sockets, err := a.runs.sockets()
+	sockets, err := a.runs.Sockets()
 	if err == nil {
 		err = runtimedir.Make(sockets)
 	}

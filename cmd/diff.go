@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"taskrun/cmd/exit"
+	"taskrun/cmd/lookup"
 	"taskrun/cmd/record"
 	"taskrun/cmd/report/compare"
 	"taskrun/cmd/report/recording"
@@ -38,7 +39,7 @@ codes, events and their messages, deployments, services, checks, durations, the
 environment of tasks and their templates. With one RUN, which must be a job,
 compare the last two runs of the job.
 
-` + runNameHelp + `
+` + lookup.RunNameHelp + `
 It may also be a recording of a real Nomad, a file that ends in .json.
 
 taskrun ignores what differs in any two runs: IDs, ports, times, directories,
@@ -119,7 +120,7 @@ func compareRuns(a, b *comparedRun, o compare.Options) answer.Comparison {
 
 // lastTwo returns the names of the last two runs of a job, the older one first.
 func (a *app) lastTwo(ctx context.Context, job, dataDir string) ([]string, error) {
-	runs, err := a.runs.allRuns(ctx, dataDir, job)
+	runs, err := a.runs.AllRuns(ctx, dataDir, job)
 	if len(runs) < 2 {
 		if err != nil {
 			return nil, unreadable(err)
@@ -147,7 +148,7 @@ func (a *app) comparedRun(ctx context.Context, name, dataDir string) (*comparedR
 		}
 		return &comparedRun{answer.Side{Name: name}, r.Run()}, nil
 	}
-	r, err := a.runs.openRun(ctx, name, dataDir)
+	r, err := a.runs.OpenRun(ctx, name, dataDir)
 	if err != nil {
 		return nil, unreadable(err)
 	}
@@ -156,13 +157,13 @@ func (a *app) comparedRun(ctx context.Context, name, dataDir string) (*comparedR
 		a.Warn(fmt.Errorf("run %s has not ended; what it has done so far is compared", r.Name()))
 	}
 	b := compare.NewBuilder(time.Time{})
-	for e, err := range a.runs.eventsOf(r.Run) {
+	for e, err := range a.runs.EventsOf(r.Run) {
 		if err != nil {
 			return nil, unreadable(err)
 		}
 		b.Add(e)
 	}
-	spec, err := r.spec(ctx)
+	spec, err := r.KnownJob(ctx)
 	if err != nil {
 		a.Warn(err)
 	}

@@ -10,12 +10,13 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/exit"
+	"taskrun/cmd/lookup"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
 )
 
 type dispatchOptions struct {
-	connection
+	lookup.Connection
 	mode    ui.Mode
 	meta    []string
 	payload string
@@ -43,11 +44,11 @@ Exit codes:
 		Example: `  taskrun dispatch import --meta day=2024-05-01 --payload data.json
   date | taskrun dispatch import --payload -`,
 		Args:              arguments(1, 1),
-		ValidArgsFunction: completeJob(a, &opts.connection, func(j client.Job) bool { return j.ParameterizedJob }),
+		ValidArgsFunction: completeJob(a, &opts.Connection, func(j client.Job) bool { return j.ParameterizedJob }),
 		RunE:              func(cmd *cobra.Command, args []string) error { return runDispatch(cmd.Context(), a, args[0], opts) },
 	}
 	flags := cmd.Flags()
-	opts.bindRuns(flags)
+	opts.BindRuns(flags)
 	flags.StringArrayVar(&opts.meta, "meta", nil, "`key=value` for the job's meta (may be repeated)")
 	flags.StringVar(&opts.payload, "payload", "", "`file` with the payload, - for stdin")
 	bindOutput(cmd, &opts.mode, "plain, json or quiet")
@@ -67,7 +68,7 @@ func runDispatch(ctx context.Context, a *app, id string, opts dispatchOptions) e
 	if err != nil {
 		return err
 	}
-	job, err := a.runs.runningJob(ctx, opts.connection, id)
+	job, err := a.runs.RunningJob(ctx, opts.Connection, id)
 	if err != nil {
 		return err
 	}

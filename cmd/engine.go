@@ -22,7 +22,7 @@ func newEngineCommand(a *app) *cobra.Command {
 			if !watch.Detached() {
 				return exit.Usage("cannot run an engine without its keeper").WithHint("start both with: taskrun up --detach FILE")
 			}
-			dataDir, err := a.runs.dataDir(opts.dataDir)
+			dataDir, err := a.runs.DataDir(opts.dataDir)
 			if err != nil {
 				return err
 			}

@@ -15,6 +15,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/exit"
+	"taskrun/cmd/lookup"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
 	"taskrun/cmd/verdict"
@@ -48,7 +49,7 @@ DB_PASSWORD, tokens, and credentials in URLs. In a cluster only variables of
 Nomad, of the env block and such as PATH are shown. --show-secrets shows all of
 them. Control characters are escaped; use --output json for exact values.
 
-` + targetHelp + `
+` + lookup.TargetHelp + `
 
 Output:
   plain  a line for each variable
@@ -63,7 +64,7 @@ Exit codes:
 		Example: `  taskrun env web
   taskrun env --show-secrets --output json web | jq -r .env.DATABASE_URL`,
 		Args:              arguments(1, 1),
-		ValidArgsFunction: completeTargets(a, &opts.connection),
+		ValidArgsFunction: completeTargets(a, &opts.Connection),
 		RunE:              func(cmd *cobra.Command, args []string) error { return runEnv(cmd.Context(), a, args[0], opts) },
 	}
 	bindOrder(a, cmd, &opts.orderOptions)
@@ -74,15 +75,15 @@ Exit codes:
 func runEnv(ctx context.Context, a *app, target string, opts envOptions) error {
 	ctx, stop := a.Stoppable(ctx)
 	defer stop()
-	_, all, err := a.runs.tasks(ctx, opts.connection)
+	_, all, err := a.runs.Tasks(ctx, opts.Connection)
 	if err != nil {
 		return exit.Stopped(ctx, err)
 	}
 	labels := client.Labels(all)
 	t, failure := client.Pick(all, target)
 	if failure != nil {
-		if t, labels, failure = a.runs.taskAtRest(ctx, all, target, opts.connection, failure); t == nil {
-			return targetError(asFailed(failure), all, verdict.Failed)
+		if t, labels, failure = a.runs.TaskAtRest(ctx, all, target, opts.Connection, failure); t == nil {
+			return lookup.TargetError(lookup.AsFailed(failure), all, verdict.Failed)
 		}
 	}
 	e := answer.Env{Origin: originOf(t), Label: labels[t]}
@@ -178,10 +179,10 @@ func envBlock(ctx context.Context, t *client.Task) map[string]string {
 // keptEnv returns what was kept of the environment of a task, without secrets. It is nil
 // if there is nothing.
 func (a *app) keptEnv(ctx context.Context, t *client.Task, opts envOptions) (env []string, err error) {
-	if opts.cluster.Address != "" {
+	if opts.Cluster.Address != "" {
 		return nil, nil
 	}
-	runs, err := a.runs.runsOf(ctx, t, opts.dataDir)
+	runs, err := a.runs.RunsOf(ctx, t, opts.DataDir)
 	for _, r := range runs {
 		f, openErr := r.File(kept.File)
 		if openErr != nil {

@@ -9,6 +9,7 @@ import (
 
 	"taskrun/cmd/cluster"
 	"taskrun/cmd/exit"
+	"taskrun/cmd/lookup"
 	"taskrun/cmd/record"
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
@@ -17,7 +18,7 @@ import (
 )
 
 type eventsOptions struct {
-	connection
+	lookup.Connection
 	mode   ui.Mode
 	time   ui.TimeFormat
 	follow bool
@@ -32,7 +33,7 @@ func newEventsCommand(a *app) *cobra.Command {
 output of tasks. Without RUN, show the only run that has not ended, or else the
 latest one.
 
-` + runNameHelp + `
+` + lookup.RunNameHelp + `
 
 With --address, show what a Nomad cluster still knows about a job: the last ten
 events of each task. RUN is the job then, and required.
@@ -57,7 +58,7 @@ Exit codes:
 		},
 	}
 	flags := cmd.Flags()
-	opts.bindRuns(flags)
+	opts.BindRuns(flags)
 	bindOutput(cmd, &opts.mode, "plain or json")
 	bindTime(cmd, &opts.time)
 	flags.BoolVarP(&opts.follow, "follow", "f", false, "continue with new events until the run ends")
@@ -66,10 +67,10 @@ Exit codes:
 
 // completeEvents completes a run of this machine, or a job of a cluster.
 func completeEvents(a *app, opts *eventsOptions) cobra.CompletionFunc {
-	jobs, runs := completeRuns(a, &opts.connection), completeRunNames(a, &opts.dataDir, 1)
+	jobs, runs := completeRuns(a, &opts.Connection), completeRunNames(a, &opts.DataDir, 1)
 	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		names, files := runs(cmd, args, prefix)
-		if opts.cluster.Address != "" {
+		if opts.Cluster.Address != "" {
 			return jobs(cmd, args, prefix)
 		}
 		return names, files
@@ -80,7 +81,7 @@ func runEvents(ctx context.Context, a *app, job string, opts eventsOptions) erro
 	if opts.mode == ui.Quiet {
 		return exit.Usage("cannot show events quietly").WithHint("use --output plain or json")
 	}
-	remote, err := opts.remote()
+	remote, err := opts.Remote()
 	if err != nil {
 		return err
 	}
@@ -95,17 +96,17 @@ func runEvents(ctx context.Context, a *app, job string, opts eventsOptions) erro
 
 // eventsHere shows the events of a run on this machine.
 func eventsHere(ctx context.Context, a *app, name string, opts eventsOptions) error {
-	if isPath(name) {
-		r, err := openRunFile(name)
+	if lookup.IsPath(name) {
+		r, err := lookup.OpenRunFile(name)
 		if err != nil {
 			return err
 		}
 		defer r.Close()
 		return showKept(ctx, a, r.Run, opts)
 	}
-	d, missing := a.runs.findRun(ctx, name, opts.dataDir) // with all its jobs
+	d, missing := a.runs.FindRun(ctx, name, opts.DataDir) // with all its jobs
 	if missing != nil {
-		r, err := a.runs.openKept(ctx, name, opts.dataDir, missing)
+		r, err := a.runs.OpenKept(ctx, name, opts.DataDir, missing)
 		if err != nil {
 			return err
 		}
@@ -115,7 +116,7 @@ func eventsHere(ctx context.Context, a *app, name string, opts eventsOptions) er
 		}
 	}
 	defer d.Close()
-	if err := oneOfAgent(d, name); err != nil {
+	if err := lookup.OneOfAgent(d, name); err != nil {
 		return err
 	}
 	d.Detail = source.Events
@@ -132,7 +133,7 @@ func eventsHere(ctx context.Context, a *app, name string, opts eventsOptions) er
 
 // eventsOfCluster shows the events of a job that a cluster still knows.
 func eventsOfCluster(ctx context.Context, a *app, id string, opts eventsOptions) error {
-	t, err := findClusterJob(ctx, a, opts.connection, id)
+	t, err := findClusterJob(ctx, a, opts.Connection, id)
 	if err != nil {
 		return err
 	}
@@ -165,7 +166,7 @@ func showKept(ctx context.Context, a *app, r *record.Run, opts eventsOptions) er
 		}
 	}
 	events := make([]event.Event, 0, shownAtOnce)
-	for e, err := range a.runs.eventsOf(r) {
+	for e, err := range a.runs.EventsOf(r) {
 		if err != nil {
 			return err
 		}

@@ -14,12 +14,13 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/exit"
+	"taskrun/cmd/lookup"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/verdict"
 )
 
 type execOptions struct {
-	connection
+	lookup.Connection
 	task   string
 	index  int // of the allocation; negative: any
 	stdin  auto
@@ -35,7 +36,7 @@ func newExecCommand(a *app) *cobra.Command {
 		Long: `Run a command in a running task, with the environment, directory and user of the
 task. When taskrun exec ends, the command is killed.
 
-` + targetHelp + `
+` + lookup.TargetHelp + `
 With --job, TARGET may be left out if exactly one task of the job is running.
 
 If stdin and stdout are terminals, the command gets a terminal too: keys such as
@@ -62,14 +63,14 @@ Exit codes:
 	flags := cmd.Flags()
 	flags.SetInterspersed(false) // words after TARGET belong to the command
 	opts.bindSession(flags)
-	completeJobs(a, cmd, &opts.connection)
-	completeTasks(a, cmd, &opts.connection)
+	completeJobs(a, cmd, &opts.Connection)
+	completeTasks(a, cmd, &opts.Connection)
 	return cmd
 }
 
 // bindSession adds the flags of commands that open a session in a task.
 func (o *execOptions) bindSession(flags *pflag.FlagSet) {
-	o.bind(flags)
+	o.Bind(flags)
 	flags.StringVar(&o.task, "task", "", "run it in this `task` of TARGET")
 	flags.IntVar(&o.index, "index", -1, "run it in the allocation with this `index`, as in 'GROUP[INDEX]'; negative: any")
 	flags.VarP(&o.stdin, "interactive", "i", "pass stdin to the command; otherwise its stdin is empty (default: yes)")
@@ -81,9 +82,9 @@ func (o *execOptions) bindSession(flags *pflag.FlagSet) {
 
 // completeExec completes TARGET, and leaves the words after it to the shell.
 func completeExec(a *app, opts *execOptions) cobra.CompletionFunc {
-	targets := completeTargets(a, &opts.connection)
+	targets := completeTargets(a, &opts.Connection)
 	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 || opts.job != "" {
+		if len(args) > 0 || opts.Job != "" {
 			return nil, cobra.ShellCompDirectiveDefault
 		}
 		return targets(cmd, args, prefix)
@@ -114,7 +115,7 @@ func newSession(a *app, task *client.Task, opts execOptions, what client.Session
 // parse splits the arguments into the target and the command.
 func (o *execOptions) parse(args []string) (target string, command []string, err error) {
 	switch {
-	case o.job != "": // no TARGET
+	case o.Job != "": // no TARGET
 	case len(args) == 0 || args[0] == "--":
 		return "", nil, exit.Usage("cannot run a command: TARGET is missing").WithHint("for example: taskrun exec web -- sh; taskrun ps lists the tasks")
 	default:
@@ -126,26 +127,26 @@ func (o *execOptions) parse(args []string) (target string, command []string, err
 	if len(args) == 0 {
 		name := target
 		if name == "" {
-			name = "--job " + o.job
+			name = "--job " + o.Job
 		}
-		return "", nil, exit.Usage("cannot run a command in %q: the command is missing", target+o.job).WithHint("for example: taskrun exec %s -- sh", name)
+		return "", nil, exit.Usage("cannot run a command in %q: the command is missing", target+o.Job).WithHint("for example: taskrun exec %s -- sh", name)
 	}
 	return target, args, nil
 }
 
 // pickTask finds the task in which to run the command.
 func pickTask(ctx context.Context, a *app, target string, opts execOptions) (*client.Task, error) {
-	servers, tasks, err := a.runs.tasks(ctx, opts.connection)
+	servers, tasks, err := a.runs.Tasks(ctx, opts.Connection)
 	if err != nil {
 		return nil, err
 	}
 	if len(servers) == 0 {
-		return nil, noRun(verdict.Internal, opts.dataDir)
+		return nil, lookup.NoRun(verdict.Internal, opts.DataDir)
 	}
 	// Each step narrows what TARGET may match.
 	found := opts.indexed(tasks)
 	if target == "" {
-		target = opts.job
+		target = opts.Job
 	}
 	if opts.task != "" {
 		if found, err = client.Find(found, target); err != nil {
@@ -174,7 +175,7 @@ func (o *execOptions) targetError(err error, tasks []*client.Task, code int) err
 	if _, unknown := errors.AsType[*client.UnknownError](err); unknown && o.index >= 0 {
 		err = fmt.Errorf("%w in an allocation with index %d", err, o.index)
 	}
-	return targetError(err, tasks, code)
+	return lookup.TargetError(err, tasks, code)
 }
 
 // execSession is a command in a task, connected to the user's streams.

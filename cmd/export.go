@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/exit"
+	"taskrun/cmd/lookup"
 	"taskrun/cmd/record"
 	"taskrun/cmd/ui"
 	"taskrun/engine/leaf/event"
@@ -35,7 +36,7 @@ func newExportCommand(a *app) *cobra.Command {
 and "diff". FILE is a zip, which should end in .zip; "-" is stdout. A run that
 goes on is packed as far as it is.
 
-` + runNameHelp + `
+` + lookup.RunNameHelp + `
 
 The file contains
   - how the run ended, and all its events;
@@ -78,12 +79,12 @@ func runExport(ctx context.Context, a *app, name, path string, opts exportOption
 	if _, err := os.Lstat(path); path != "-" && err == nil && !opts.force {
 		return fileExists(path)
 	}
-	r, err := a.runs.openRun(ctx, name, opts.dataDir)
+	r, err := a.runs.OpenRun(ctx, name, opts.dataDir)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	secrets, err := r.secrets(ctx)
+	secrets, err := secretsOf(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -104,13 +105,13 @@ func runExport(ctx context.Context, a *app, name, path string, opts exportOption
 	if err != nil {
 		return err
 	}
-	a.runs.warnOf(r.Run)
+	a.runs.WarnOf(r.Run)
 	a.tellExport(r, path, contents, opts)
 	return nil
 }
 
 // tellExport says what is in a file.
-func (a *app) tellExport(r *openedRun, path string, c record.Contents, opts exportOptions) {
+func (a *app) tellExport(r *lookup.Opened, path string, c record.Contents, opts exportOptions) {
 	parts := []string{ui.Count(c.Events, "event")}
 	if c.Job {
 		parts = append(parts, "the job without secrets")
@@ -133,8 +134,8 @@ func (a *app) tellExport(r *openedRun, path string, c record.Contents, opts expo
 	}
 }
 
-// secrets returns the secret values that the engine of a live run knows.
-func (r *openedRun) secrets(ctx context.Context) (secrets []string, err error) {
+// secretsOf returns the secret values that the engine of a live run knows.
+func secretsOf(ctx context.Context, r *lookup.Opened) (secrets []string, err error) {
 	if r.Engine == nil {
 		return nil, nil
 	}

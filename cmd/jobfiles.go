@@ -209,11 +209,11 @@ func (a *app) preflight(entry preflight.Entry, files []jobfile.File, opts jobOpt
 	var elsewhere func() []*service.Instance
 	done = func() {}
 	if entry&(preflight.Strict|preflight.Up|preflight.Update) != 0 { // the other entry points do not depend on other runs
-		dataDir, err := a.runs.dataDir(machine.dataDir)
+		dataDir, err := a.runs.DataDir(machine.dataDir)
 		if err != nil {
 			return nil, nil, err
 		}
-		dir, _ := a.runs.sockets() // without the directory there are no other runs
+		dir, _ := a.runs.Sockets() // without the directory there are no other runs
 		others := neighbors.New(neighbors.Run{Sockets: dir, DataDir: dataDir, Scope: machine.neighbors}, func() {})
 		elsewhere, done = others.Instances, others.Close
 	}

@@ -8,6 +8,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/exit"
+	"taskrun/cmd/lookup"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/verdict"
 )
@@ -24,7 +25,7 @@ before its stderr, unless --follow shows both as they come. For a job that is
 not running, show its latest run. With RUN, show only its tasks: it is a run as
 "taskrun runs" lists it, or a file that "taskrun export" wrote.
 
-` + targetHelp + `
+` + lookup.TargetHelp + `
 
 --task and --group select tasks among the TARGETs. They may be repeated and
 combined. With --prefix none, lines of several tasks have no prefix either; with
@@ -53,11 +54,11 @@ Exit codes:
   taskrun logs -t --since 5m web
   taskrun logs --stderr 'app[1]/web' | grep ERROR
   taskrun logs web.zip db`,
-		ValidArgsFunction: completeTargets(a, &opts.connection),
+		ValidArgsFunction: completeTargets(a, &opts.Connection),
 		RunE:              func(cmd *cobra.Command, args []string) error { return runLogs(cmd.Context(), a, args, opts) },
 	}
 	flags := cmd.Flags()
-	opts.bind(flags)
+	opts.Bind(flags)
 	flags.BoolVarP(&opts.follow, "follow", "f", false, "continue with new output until the run ends")
 	flags.IntVarP(&opts.tail, "tail", "n", -1, "show the last `lines` of each stream; negative: all")
 	flags.Var(pastTime{&opts.since}, "since", "show lines since a `time`: 5m ago, or RFC 3339")
@@ -66,10 +67,10 @@ Exit codes:
 	flags.BoolVarP(&opts.all, "all", "a", false, "in a cluster: also show allocations that were replaced")
 	flags.BoolVar(&opts.stdout, "stdout", false, "show only stdout")
 	flags.BoolVar(&opts.stderr, "stderr", false, "show only stderr")
-	completeJobs(a, cmd, &opts.connection)
+	completeJobs(a, cmd, &opts.Connection)
 	opts.shown.bind(cmd)
-	completeTasks(a, cmd, &opts.connection)
-	completeTaskGroups(a, cmd, &opts.connection)
+	completeTasks(a, cmd, &opts.Connection)
+	completeTaskGroups(a, cmd, &opts.Connection)
 	return cmd
 }
 
@@ -78,33 +79,33 @@ func runLogs(ctx context.Context, a *app, targets []string, opts logsOptions) er
 		return err
 	}
 	a.GuardInWorkflow(opts.mode)
-	if opts.cluster.Address == "" && isPath(first(targets)) {
+	if opts.Cluster.Address == "" && lookup.IsPath(first(targets)) {
 		return logsOfRun(ctx, a, targets, opts)
 	}
-	servers, all, err := a.runs.tasks(ctx, opts.connection)
+	servers, all, err := a.runs.Tasks(ctx, opts.Connection)
 	if err != nil {
 		return err
 	}
 	live := true
 	selected, err := client.Select(all, targets)
-	if (err != nil || len(all) == 0) && opts.cluster.Address == "" {
-		kept, among, runs, failure := a.runs.endedTasks(ctx, opts.dataDir, opts.job, targets)
+	if (err != nil || len(all) == 0) && opts.Cluster.Address == "" {
+		kept, among, runs, failure := a.runs.EndedTasks(ctx, opts.DataDir, opts.Job, targets)
 		unknown := &client.UnknownError{}
 		switch {
 		case failure == nil && len(runs) > 0:
 			all, selected, live, err = kept, among, false, nil
 		case failure != nil && !errors.As(failure, &unknown):
 			return failure
-		case a.runs.namesRun(ctx, first(targets), opts.dataDir):
+		case a.runs.NamesRun(ctx, first(targets), opts.DataDir):
 			return logsOfRun(ctx, a, targets, opts)
 		case len(servers) == 0 && len(targets) > 0:
 			return exit.Failed("no task and no run that is kept matches %q", targets[0]).WithHint("see: taskrun runs")
 		case len(servers) == 0:
-			return noRun(verdict.Failed, opts.dataDir)
+			return lookup.NoRun(verdict.Failed, opts.DataDir)
 		}
 	}
 	if err != nil {
-		return targetError(err, all, verdict.Failed)
+		return lookup.TargetError(err, all, verdict.Failed)
 	}
 	if !live {
 		servers = nil
@@ -115,19 +116,19 @@ func runLogs(ctx context.Context, a *app, targets []string, opts logsOptions) er
 
 // logsOfRun shows the output of tasks of the run that the first argument names.
 func logsOfRun(ctx context.Context, a *app, args []string, opts logsOptions) error {
-	r, err := a.runs.openRun(ctx, args[0], opts.dataDir)
+	r, err := a.runs.OpenRun(ctx, args[0], opts.DataDir)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
 	all, err := r.Tasks()
-	a.runs.warnOf(r.Run)
+	a.runs.WarnOf(r.Run)
 	if err != nil {
 		return err
 	}
 	selected, err := client.Select(all, args[1:])
 	if err != nil {
-		return targetError(err, all, verdict.Failed)
+		return lookup.TargetError(err, all, verdict.Failed)
 	}
 	var servers []*client.Server
 	if r.Engine != nil {

@@ -14,6 +14,7 @@ import (
 	"taskrun/cmd/cluster"
 	"taskrun/cmd/console"
 	"taskrun/cmd/exit"
+	"taskrun/cmd/lookup"
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/view"
@@ -23,7 +24,7 @@ import (
 
 // logsOptions are the flags of logs.
 type logsOptions struct {
-	connection
+	lookup.Connection
 	shown          shownTasks
 	follow         bool
 	tail           int
@@ -37,7 +38,7 @@ type logsOptions struct {
 // checkTimes refuses to show times that a cluster does not keep.
 func (o *logsOptions) checkTimes() error {
 	switch {
-	case o.cluster.Address == "":
+	case o.Cluster.Address == "":
 		return nil
 	case !o.since.IsZero():
 		return exit.Usage("cannot use --since in a cluster: Nomad does not keep the times of output").WithHint("to show the last lines: --tail 100")
@@ -78,8 +79,8 @@ func (l *logsSession) run(ctx context.Context, servers []*client.Server, all []*
 	if err := l.checkShown(all); err != nil {
 		return err
 	}
-	if len(tasks) == 0 && l.opts.job != "" {
-		return targetError(&client.UnknownError{Target: l.opts.job}, all, verdict.Failed)
+	if len(tasks) == 0 && l.opts.Job != "" {
+		return lookup.TargetError(&client.UnknownError{Target: l.opts.Job}, all, verdict.Failed)
 	}
 	format := ui.TimeNone
 	if l.opts.timestamps {
@@ -164,7 +165,7 @@ func (l *logsSession) follow(ctx context.Context, servers []*client.Server) erro
 
 // wants reports whether an output is to be shown.
 func (l *logsSession) wants(t *client.Task, stream event.Stream) bool {
-	ofJob := l.opts.job == "" || t.OfJob(l.opts.job)
+	ofJob := l.opts.Job == "" || t.OfJob(l.opts.Job)
 	ofRun := l.ofRun == "" || t.OfRun(l.ofRun)
 	return ofJob && ofRun && slices.Contains(l.opts.streams(), stream) && len(l.of([]*client.Task{t})) > 0
 }
@@ -231,12 +232,12 @@ func (l *logsSession) followServer(ctx context.Context, s *client.Server) error 
 	screen := &logsScreen{session: l, broken: make(chan error, 1)}
 	if s.Socket == "" {
 		logs := cluster.NewLogs(s)
-		logs.Job, logs.Tail, logs.Streams, logs.Want = l.opts.job, l.opts.tail, l.opts.streams(), l.of
+		logs.Job, logs.Tail, logs.Streams, logs.Want = l.opts.Job, l.opts.tail, l.opts.streams(), l.of
 		return follow(ctx, outside(logs, screen, true))
 	}
 	self, err := s.Self(ctx)
 	if s.Died(err) { // the run has just ended
-		kept, _, _, err := l.a.runs.endedTasks(ctx, l.opts.dataDir, cmp.Or(l.ofRun, l.opts.job), l.targets)
+		kept, _, _, err := l.a.runs.EndedTasks(ctx, l.opts.DataDir, cmp.Or(l.ofRun, l.opts.Job), l.targets)
 		if err != nil {
 			return err
 		}

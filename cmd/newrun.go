@@ -65,7 +65,7 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 		pid = os.Getppid() // the keeper's, which stays
 	}
 	services := &service.Catalog{}
-	dir, _ := a.runs.sockets() // without one there are no other runs
+	dir, _ := a.runs.Sockets() // without one there are no other runs
 	others := neighbors.New(neighbors.Run{Sockets: dir, PID: pid, DataDir: b.dataDir, Scope: opts.neighbors}, services.Wake)
 	elsewhere := others.Instances
 	if opts.rehearse { // which depends on no other run

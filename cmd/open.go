@@ -11,10 +11,11 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/exit"
+	"taskrun/cmd/lookup"
 )
 
 func newOpenCommand(a *app) *cobra.Command {
-	var at connection
+	var at lookup.Connection
 	cmd := &cobra.Command{
 		Use:   "open TARGET[:LABEL]",
 		Short: "Open the address of a task in a browser",
@@ -23,7 +24,7 @@ the desktop. The address is printed, too. LABEL may be left out if the task has
 only one port. The scheme is https for port 443 and for a port that is labeled
 https, otherwise http.
 
-` + targetHelp + `
+` + lookup.TargetHelp + `
 
 Exit codes:
   0    success
@@ -37,12 +38,12 @@ Exit codes:
 		ValidArgsFunction: completeTargets(a, &at),
 		RunE:              func(cmd *cobra.Command, args []string) error { return runOpen(cmd.Context(), a, args[0], at) },
 	}
-	at.bind(cmd.Flags())
+	at.Bind(cmd.Flags())
 	completeJobs(a, cmd, &at)
 	return cmd
 }
 
-func runOpen(ctx context.Context, a *app, target string, at connection) error {
+func runOpen(ctx context.Context, a *app, target string, at lookup.Connection) error {
 	label := ""
 	if i := strings.LastIndexByte(target, ':'); i >= 0 {
 		target, label = target[:i], target[i+1:]

@@ -8,6 +8,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/exit"
+	"taskrun/cmd/lookup"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
 	"taskrun/cmd/verdict"
@@ -15,7 +16,7 @@ import (
 
 // orderOptions are the options of commands that act on tasks or measure them.
 type orderOptions struct {
-	connection
+	lookup.Connection
 	mode ui.Mode
 }
 
@@ -34,9 +35,9 @@ Exit codes:
 
 // bindOrder adds the flags of commands that act on tasks.
 func bindOrder(a *app, cmd *cobra.Command, opts *orderOptions) {
-	opts.bind(cmd.Flags())
+	opts.Bind(cmd.Flags())
 	bindOutput(cmd, &opts.mode, "plain, json or quiet")
-	completeJobs(a, cmd, &opts.connection)
+	completeJobs(a, cmd, &opts.Connection)
 }
 
 // taskOrder acts on tasks, and reports for which ones that worked.
@@ -57,18 +58,18 @@ func newOrder(ctx context.Context, a *app, targets []string, opts orderOptions) 
 func newOrderFor(ctx context.Context, a *app, targets []string, opts orderOptions, applies func(*client.Task) bool,
 	refuse func(target string, found []*client.Task, labels map[*client.Task]string) error,
 ) (*taskOrder, error) {
-	servers, all, err := a.runs.tasks(ctx, opts.connection)
+	servers, all, err := a.runs.Tasks(ctx, opts.Connection)
 	if err != nil {
 		return nil, err
 	}
 	if len(servers) == 0 {
-		return nil, noRun(verdict.Failed, opts.dataDir)
+		return nil, lookup.NoRun(verdict.Failed, opts.DataDir)
 	}
 	o := &taskOrder{a: a, mode: opts.mode, labels: client.Labels(all)}
 	for _, target := range targets {
 		found, err := client.Find(all, target)
 		if err != nil {
-			return nil, targetError(err, all, verdict.Failed)
+			return nil, lookup.TargetError(err, all, verdict.Failed)
 		}
 		wanted := slices.DeleteFunc(slices.Clone(found), func(t *client.Task) bool { return !applies(t) })
 		if len(wanted) == 0 {

@@ -10,7 +10,7 @@ import (
 
 // listOrphans shows what dead runs left behind, and changes nothing.
 func listOrphans(a *app, mode ui.Mode) error {
-	sockets, err := a.runs.sockets()
+	sockets, err := a.runs.Sockets()
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"taskrun/cmd/cluster"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/jobfile"
+	"taskrun/cmd/lookup"
 	"taskrun/cmd/preflight"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
@@ -21,7 +22,7 @@ import (
 )
 
 type planOptions struct {
-	connection
+	lookup.Connection
 	jobOptions
 	mode ui.Mode
 }
@@ -62,7 +63,7 @@ Exit codes, as those of "nomad job plan":
 		RunE: func(cmd *cobra.Command, args []string) error { return runPlan(cmd.Context(), a, args, opts) },
 	}
 	flags := cmd.Flags()
-	opts.bindRuns(flags)
+	opts.BindRuns(flags)
 	opts.jobOptions.bind(flags)
 	opts.bindStubs(flags)
 	opts.bindMaxAllocs(flags)
@@ -72,7 +73,7 @@ Exit codes, as those of "nomad job plan":
 
 func runPlan(ctx context.Context, a *app, args []string, opts planOptions) error {
 	entry := preflight.Plan
-	remote, err := opts.remote("max-allocs", "stubs", "local")
+	remote, err := opts.Remote("max-allocs", "stubs", "local")
 	if err != nil {
 		return err
 	}
@@ -115,23 +116,23 @@ func runPlan(ctx context.Context, a *app, args []string, opts planOptions) error
 // know the job yet.
 func serverFor(ctx context.Context, a *app, f jobfile.File, opts planOptions, remote bool) (*client.Server, error) {
 	if remote {
-		return opts.serverOf(f.Job)
+		return opts.ServerOf(f.Job)
 	}
-	servers, err := a.runs.localServers(ctx, opts.dataDir)
+	servers, err := a.runs.LocalServers(ctx, opts.DataDir)
 	if err != nil {
 		return nil, err
 	}
-	running, err := a.runs.jobs(ctx, servers)
+	running, err := a.runs.Jobs(ctx, servers)
 	if err != nil {
 		return nil, err
 	}
 	name := event.JobName(event.JobKey(*f.Job.Namespace, *f.Job.ID))
-	job, err := oneJob(running, name, func(j *client.Job) bool { return j.Is(f.Job) })
+	job, err := lookup.OneJob(running, name, func(j *client.Job) bool { return j.Is(f.Job) })
 	switch {
 	case err != nil && exists(running, f.Job):
 		return nil, err // several runs match
 	case err != nil:
-		return nil, (&exit.Error{Code: verdict.Internal, Err: fmt.Errorf("job %q is not running %s", name, placeOf(opts.dataDir))}).
+		return nil, (&exit.Error{Code: verdict.Internal, Err: fmt.Errorf("job %q is not running %s", name, lookup.PlaceOf(opts.DataDir))}).
 			WithHint("start it with: taskrun up %s", f.Name)
 	}
 	s, _ := job.Server.Of(job.Key())

@@ -11,6 +11,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/exit"
+	"taskrun/cmd/lookup"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
 	"taskrun/cmd/verdict"
@@ -26,7 +27,7 @@ func newPortCommand(a *app) *cobra.Command {
 Without TARGET, show those of all tasks. With LABEL, print only the address of
 that port, for scripts.
 
-` + targetHelp + `
+` + lookup.TargetHelp + `
 
 Output:
   plain  a table; with LABEL, only addresses
@@ -42,7 +43,7 @@ Exit codes:
 		Example: `  taskrun port
   curl "http://$(taskrun port web http)/"`,
 		Args:              arguments(0, 2),
-		ValidArgsFunction: completePorts(a, &opts.connection),
+		ValidArgsFunction: completePorts(a, &opts.Connection),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runPort(cmd.Context(), a, append(args, "", "")[0], append(args, "", "")[1], opts)
 		},
@@ -52,7 +53,7 @@ Exit codes:
 }
 
 func runPort(ctx context.Context, a *app, target, label string, opts orderOptions) error {
-	ports, labels, err := findPorts(ctx, a, target, label, opts.connection)
+	ports, labels, err := findPorts(ctx, a, target, label, opts.Connection)
 	if err != nil {
 		return err
 	}
@@ -73,15 +74,15 @@ func runPort(ctx context.Context, a *app, target, label string, opts orderOption
 // findPorts returns the ports of running tasks that a target matches: all of them,
 // or those with a label. Empty, the target matches all tasks, and there may be no
 // port.
-func findPorts(ctx context.Context, a *app, target, label string, c connection) ([]client.Port, map[*client.Task]string, error) {
-	_, all, err := a.runs.tasks(ctx, c)
+func findPorts(ctx context.Context, a *app, target, label string, c lookup.Connection) ([]client.Port, map[*client.Task]string, error) {
+	_, all, err := a.runs.Tasks(ctx, c)
 	if err != nil {
 		return nil, nil, err
 	}
 	labels, tasks := client.Labels(all), all
 	if target != "" {
 		if tasks, err = client.Find(all, target); err != nil {
-			return nil, nil, targetError(err, all, verdict.Failed)
+			return nil, nil, lookup.TargetError(err, all, verdict.Failed)
 		}
 	}
 	running := slices.DeleteFunc(slices.Clone(tasks), func(t *client.Task) bool { return !t.Running() })
@@ -114,7 +115,7 @@ func portLabels(ports []client.Port) (labels []string) {
 }
 
 // completePorts completes TARGET and then the labels of its ports.
-func completePorts(a *app, c *connection) cobra.CompletionFunc {
+func completePorts(a *app, c *lookup.Connection) cobra.CompletionFunc {
 	targets := completeTargets(a, c)
 	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {

@@ -21,7 +21,7 @@ allocations are replaced as the update block says. With GROUP, promote only the
 canaries of these groups. The command waits for the end of the deployment.` + fmt.Sprintf(changeHelp, "promoted"),
 		Example:           `  taskrun promote web`,
 		Args:              arguments(1, anyNumber),
-		ValidArgsFunction: completeGroups(a, &opts.connection),
+		ValidArgsFunction: completeGroups(a, &opts.Connection),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runPromote(cmd.Context(), a, args[0], args[1:], opts)
 		},
@@ -31,7 +31,7 @@ canaries of these groups. The command waits for the end of the deployment.` + fm
 }
 
 func runPromote(ctx context.Context, a *app, id string, groups []string, opts changeOptions) error {
-	job, err := a.runs.runningJob(ctx, opts.connection, id)
+	job, err := a.runs.RunningJob(ctx, opts.Connection, id)
 	if err != nil {
 		return err
 	}

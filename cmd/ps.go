@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/lookup"
 	"taskrun/cmd/record"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
@@ -20,7 +21,7 @@ import (
 )
 
 type psOptions struct {
-	connection
+	lookup.Connection
 	mode ui.Mode
 	all  bool
 
@@ -40,7 +41,7 @@ running, show its latest run and how that ended; with --all, for all such jobs.
 With --orphans show the processes that runs of this user left behind when both
 taskrun and its keeper were killed. Any other command kills them and says so.
 
-` + targetHelp + `
+` + lookup.TargetHelp + `
 
 Output:
   plain  a table
@@ -55,10 +56,10 @@ Exit codes:
   2  the call is wrong`,
 		Example: `  taskrun ps
   taskrun ps --output json | jq -r 'select(.failed).target'`,
-		ValidArgsFunction: completeTargets(a, &opts.connection),
+		ValidArgsFunction: completeTargets(a, &opts.Connection),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if opts.orphans {
-				if _, err := opts.remote(orphansFlag); err != nil {
+				if _, err := opts.Remote(orphansFlag); err != nil {
 					return err
 				}
 				return listOrphans(a, opts.mode)
@@ -67,22 +68,22 @@ Exit codes:
 		},
 	}
 	flags := cmd.Flags()
-	opts.bind(flags)
+	opts.Bind(flags)
 	bindOutput(cmd, &opts.mode, "plain, json or quiet")
 	flags.BoolVarP(&opts.all, "all", "a", false, "also show replaced allocations and the latest runs that have ended; in a cluster, jobs that have ended")
 	flags.BoolVar(&opts.orphans, orphansFlag, false, "show what killed runs left behind, and do not remove it")
-	completeJobs(a, cmd, &opts.connection)
+	completeJobs(a, cmd, &opts.Connection)
 	return cmd
 }
 
 func runPs(ctx context.Context, a *app, targets []string, opts psOptions) error {
-	servers, all, err := a.runs.tasks(ctx, opts.connection)
+	servers, all, err := a.runs.Tasks(ctx, opts.Connection)
 	if err != nil {
 		return err
 	}
 	selected, err := client.Select(all, targets)
-	if opts.cluster.Address == "" && (err != nil || len(all) == 0 && opts.job != "") {
-		kept, among, runs, failure := a.runs.endedTasks(ctx, opts.dataDir, opts.job, targets)
+	if opts.Cluster.Address == "" && (err != nil || len(all) == 0 && opts.Job != "") {
+		kept, among, runs, failure := a.runs.EndedTasks(ctx, opts.DataDir, opts.Job, targets)
 		if failure == nil && len(runs) > 0 {
 			st := answer.Status{}
 			addEnded(a, &st, kept, among.Of(kept), runs, opts)
@@ -90,19 +91,19 @@ func runPs(ctx context.Context, a *app, targets []string, opts psOptions) error 
 		}
 	}
 	if err != nil {
-		return targetError(err, all, verdict.Failed)
+		return lookup.TargetError(err, all, verdict.Failed)
 	}
 	tasks := selected.Of(all)
 	if !opts.all {
 		tasks = slices.DeleteFunc(tasks, (*client.Task).Replaced)
 	}
 	known, _ := client.ListJobs(ctx, servers) // listing the tasks has reported servers that do not answer
-	if !opts.all && opts.job == "" && len(targets) == 0 {
+	if !opts.all && opts.Job == "" && len(targets) == 0 {
 		tasks, known = current(tasks, known, a.remembers(ctx, servers))
 	}
 	st := statusOf(tasks, client.Labels(all), time.Now())
 	for _, j := range known {
-		asked := opts.job == "" && len(targets) == 0 || event.NamesJob(opts.job, j.Key())
+		asked := opts.Job == "" && len(targets) == 0 || event.NamesJob(opts.Job, j.Key())
 		if asked || slices.ContainsFunc(tasks, func(t *client.Task) bool { return t.Server == j.Server && t.JobKey() == j.Key() }) {
 			st.Jobs = append(st.Jobs, answer.JobStatus{
 				Job: j.ID, Namespace: unusual(j.Namespace), Status: j.Status, PID: httpapi.PID(j.Server.Socket), Socket: j.Server.Socket, Address: j.Server.Address,
@@ -111,8 +112,8 @@ func runPs(ctx context.Context, a *app, targets []string, opts psOptions) error 
 	}
 	st.Namespaces = slices.ContainsFunc(servers, func(s *client.Server) bool { return s.Namespace() == api.AllNamespacesNamespace })
 	st.Services = services(ctx, servers, st.Allocs)
-	if opts.all && opts.cluster.Address == "" && len(targets) == 0 {
-		runs, err := a.runs.endedRuns(ctx, opts.dataDir, opts.job)
+	if opts.all && opts.Cluster.Address == "" && len(targets) == 0 {
+		runs, err := a.runs.EndedRuns(ctx, opts.DataDir, opts.Job)
 		if err != nil {
 			return err
 		}
@@ -125,7 +126,7 @@ func runPs(ctx context.Context, a *app, targets []string, opts psOptions) error 
 		}
 	}
 	if len(st.Jobs) == 0 && len(st.Tasks) == 0 && opts.mode == ui.Plain {
-		fmt.Fprintf(a.Streams.Err, "no job runs %s; start one with: taskrun up FILE\n", placeOf(opts.dataDir))
+		fmt.Fprintf(a.Streams.Err, "no job runs %s; start one with: taskrun up FILE\n", lookup.PlaceOf(opts.DataDir))
 		return nil
 	}
 	return answer.WriteStatus(a.Answer(opts.mode), st)

@@ -64,7 +64,7 @@ func upRepeatedly(ctx context.Context, a *app, args []string, opts upOptions) er
 		streams.In = bytes.NewReader(text)
 		a.Streams = &streams
 	}
-	dataDir, err := a.runs.dataDir(opts.dataDir)
+	dataDir, err := a.runs.DataDir(opts.dataDir)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/lookup"
 	"taskrun/cmd/ui"
 )
 
@@ -23,11 +24,11 @@ func newRestartCommand(a *app) *cobra.Command {
 start. A restart is not a failure and does not count for the restart policy. The
 command returns when the old processes have ended.
 
-` + targetHelp + orderHelp,
+` + lookup.TargetHelp + orderHelp,
 		Example: `  taskrun restart web
   taskrun restart --all-tasks 'app[1]'`,
 		Args:              arguments(1, anyNumber),
-		ValidArgsFunction: completeTargets(a, &opts.connection),
+		ValidArgsFunction: completeTargets(a, &opts.Connection),
 		RunE:              func(cmd *cobra.Command, args []string) error { return runRestart(cmd.Context(), a, args, opts) },
 	}
 	flags := cmd.Flags()

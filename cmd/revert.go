@@ -24,7 +24,7 @@ end of the deployment.` + fmt.Sprintf(changeHelp, "reverted"),
 		Example: `  taskrun revert web
   taskrun revert web 3`,
 		Args:              arguments(1, 2),
-		ValidArgsFunction: completeJob(a, &opts.connection, anyJob),
+		ValidArgsFunction: completeJob(a, &opts.Connection, anyJob),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runRevert(cmd.Context(), a, args, opts)
 		},
@@ -42,7 +42,7 @@ func runRevert(ctx context.Context, a *app, args []string, opts changeOptions) e
 		}
 		number = &n
 	}
-	job, err := a.runs.runningJob(ctx, opts.connection, args[0])
+	job, err := a.runs.RunningJob(ctx, opts.Connection, args[0])
 	if err != nil {
 		return err
 	}

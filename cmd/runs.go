@@ -56,7 +56,7 @@ Exit codes:
 }
 
 func runRuns(ctx context.Context, a *app, job string, opts runsOptions) error {
-	runs, err := a.runs.allRuns(ctx, opts.dataDir, job)
+	runs, err := a.runs.AllRuns(ctx, opts.dataDir, job)
 	switch {
 	case len(runs) > 0:
 	case err != nil:
@@ -105,7 +105,7 @@ func completeKept(a *app, dataDir *string, words func(runs []*record.Run, args [
 		if a.configure(cmd) != nil {
 			return nil, only
 		}
-		runs, _ := a.runs.allRuns(cmd.Context(), *dataDir, "") // completion reports no errors
+		runs, _ := a.runs.AllRuns(cmd.Context(), *dataDir, "") // completion reports no errors
 		return startingWith(words(record.NewestFirst(runs), args), prefix), only
 	}
 }

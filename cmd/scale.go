@@ -26,7 +26,7 @@ when the job has one group.` + fmt.Sprintf(changeHelp, "scaled"),
 		Example: `  taskrun scale web 3
   taskrun scale shop workers 0`,
 		Args:              arguments(2, 3),
-		ValidArgsFunction: completeGroups(a, &opts.connection),
+		ValidArgsFunction: completeGroups(a, &opts.Connection),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			group := ""
 			if len(args) == 3 {
@@ -44,7 +44,7 @@ func runScale(ctx context.Context, a *app, id, group, text string, opts changeOp
 	if err != nil {
 		return exit.Usage("cannot scale to %q: it is not a count", text)
 	}
-	job, err := a.runs.runningJob(ctx, opts.connection, id)
+	job, err := a.runs.RunningJob(ctx, opts.Connection, id)
 	if err != nil {
 		return err
 	}

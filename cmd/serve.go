@@ -27,7 +27,7 @@ const lingerTime = 30 * time.Second
 // warning says why. The caller must call end once the engine is closed.
 func serveRun(a *app, e *engine.Engine, name string, port net.Listener, cfg httpapi.Config) (server *httpapi.Server, socket, warning string, begin, end func()) {
 	var listener net.Listener
-	dir, err := a.runs.sockets()
+	dir, err := a.runs.Sockets()
 	if err == nil {
 		listener, socket, err = httpapi.Listen(dir, name)
 	}

@@ -8,20 +8,21 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/exit"
+	"taskrun/cmd/lookup"
 	"taskrun/cmd/ui"
 	"taskrun/drivers"
 )
 
 func newSignalCommand(a *app) *cobra.Command {
 	opts := orderOptions{mode: ui.Plain}
-	targets := completeTargets(a, &opts.connection)
+	targets := completeTargets(a, &opts.Connection)
 	cmd := &cobra.Command{
 		Use:   "signal TARGET SIGNAL",
 		Short: "Send a signal to tasks",
 		Long: `Send a signal to every running task that TARGET matches. SIGNAL is a name such
 as SIGHUP, hup or USR1.
 
-` + targetHelp + orderHelp,
+` + lookup.TargetHelp + orderHelp,
 		Example: `  taskrun signal web SIGHUP
   taskrun signal 'app[1]/web' usr1`,
 		Args: arguments(2, 2),

@@ -12,6 +12,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/exit"
+	"taskrun/cmd/lookup"
 	"taskrun/cmd/ui"
 )
 
@@ -23,11 +24,11 @@ func newStartCommand(a *app) *cobra.Command {
 		Long: `Start every task that TARGET matches and that "taskrun stop TASK" has stopped.
 The command does not wait until they run. To run a job file, use "taskrun up".
 
-` + targetHelp + strings.Replace(orderHelp, "none of the matches is running", "none of the matches was stopped", 1),
+` + lookup.TargetHelp + strings.Replace(orderHelp, "none of the matches is running", "none of the matches was stopped", 1),
 		Example: `  taskrun start web/server
   taskrun start 'app[1]'`,
 		Args:              arguments(1, anyNumber),
-		ValidArgsFunction: completeFrom(a, &opts.connection, tasksBy(&opts.connection, haltedTasks)),
+		ValidArgsFunction: completeFrom(a, &opts.Connection, tasksBy(&opts.Connection, haltedTasks)),
 		RunE:              func(cmd *cobra.Command, args []string) error { return runStart(cmd.Context(), a, args, opts) },
 	}
 	bindOrder(a, cmd, &opts)

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/lookup"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
 	"taskrun/cmd/verdict"
@@ -22,7 +23,7 @@ func newStatsCommand(a *app) *cobra.Command {
 		Long: `Show the resources that running tasks use now, each including the processes that
 it has started: CPU in percent of one core and in MHz, and memory.
 
-` + targetHelp + `
+` + lookup.TargetHelp + `
 
 Output:
   plain  a table
@@ -35,7 +36,7 @@ Exit codes:
   125  taskrun itself failed, or the run refused`,
 		Example: `  taskrun stats
   taskrun stats --output json web | jq .memory_bytes`,
-		ValidArgsFunction: completeTargets(a, &opts.connection),
+		ValidArgsFunction: completeTargets(a, &opts.Connection),
 		RunE:              func(cmd *cobra.Command, args []string) error { return runStats(cmd.Context(), a, args, opts) },
 	}
 	bindOrder(a, cmd, &opts)
@@ -43,13 +44,13 @@ Exit codes:
 }
 
 func runStats(ctx context.Context, a *app, targets []string, opts orderOptions) error {
-	_, all, err := a.runs.tasks(ctx, opts.connection)
+	_, all, err := a.runs.Tasks(ctx, opts.Connection)
 	if err != nil {
 		return err
 	}
 	selected, err := client.Select(all, targets)
 	if err != nil {
-		return targetError(err, all, verdict.Failed)
+		return lookup.TargetError(err, all, verdict.Failed)
 	}
 	tasks := slices.DeleteFunc(selected.Of(all), func(t *client.Task) bool { return !t.Running() })
 	if len(tasks) == 0 && opts.mode == ui.Plain {

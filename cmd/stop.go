@@ -15,6 +15,7 @@ import (
 	"taskrun/cmd/cluster"
 	"taskrun/cmd/console"
 	"taskrun/cmd/exit"
+	"taskrun/cmd/lookup"
 	"taskrun/cmd/record"
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
@@ -25,7 +26,7 @@ import (
 )
 
 type stopOptions struct {
-	connection
+	lookup.Connection
 	mode    ui.Mode
 	kill    bool
 	purge   bool
@@ -72,16 +73,16 @@ Exit codes:
   taskrun stop web/server
   taskrun stop --address https://nomad.example.com:4646 --purge web`,
 		Args:              arguments(0, 1),
-		ValidArgsFunction: completeStop(a, &opts.connection),
+		ValidArgsFunction: completeStop(a, &opts.Connection),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 && a.namesTask(cmd.Context(), opts.connection, args[0]) {
-				return runStopTask(cmd.Context(), a, args[0], orderOptions{opts.connection, opts.mode})
+			if len(args) > 0 && a.namesTask(cmd.Context(), opts.Connection, args[0]) {
+				return runStopTask(cmd.Context(), a, args[0], orderOptions{opts.Connection, opts.mode})
 			}
 			return runStop(cmd.Context(), a, first(args), opts)
 		},
 	}
 	flags := cmd.Flags()
-	opts.bindRuns(flags)
+	opts.BindRuns(flags)
 	bindOutput(cmd, &opts.mode, "plain, json or quiet")
 	flags.BoolVar(&opts.kill, "kill", false, "kill the tasks at once, without grace")
 	flags.BoolVar(&opts.purge, "purge", false, "in a cluster or an agent: forget the job when it has ended")
@@ -101,7 +102,7 @@ func (o *stopOptions) done(a *app, jobs ...string) error {
 }
 
 func runStop(ctx context.Context, a *app, job string, opts stopOptions) error {
-	remote, err := opts.remote("kill")
+	remote, err := opts.Remote("kill")
 	switch {
 	case err != nil:
 		return err
@@ -112,14 +113,14 @@ func runStop(ctx context.Context, a *app, job string, opts stopOptions) error {
 		return exit.Usage("--kill cannot be combined with --no-shutdown-delay").WithHint("leave out --no-shutdown-delay: --kill waits for nothing")
 	}
 	for _, name := range []string{"purge", "detach"} {
-		if opts.flags.Changed(name) {
+		if opts.Flags.Changed(name) {
 			return stopInAgent(ctx, a, job, opts, name)
 		}
 	}
-	d, err := a.runs.findRun(ctx, job, opts.dataDir)
+	d, err := a.runs.FindRun(ctx, job, opts.DataDir)
 	launched := ""
 	if err != nil {
-		if d, launched = a.runs.findLaunched(ctx, job, opts.dataDir); launched == "" {
+		if d, launched = a.runs.FindLaunched(ctx, job, opts.DataDir); launched == "" {
 			return err
 		}
 	}
@@ -198,11 +199,11 @@ func agentJobEnded(ctx context.Context, d *source.Directory, job string) error {
 // stopInAgent stops a job of the agent of the data directory in the way that a flag
 // wants, which agents have in common with clusters.
 func stopInAgent(ctx context.Context, a *app, job string, opts stopOptions, flag string) error {
-	dataDir, err := a.runs.dataDir(opts.dataDir)
+	dataDir, err := a.runs.DataDir(opts.DataDir)
 	if err != nil {
 		return err
 	}
-	found, err := a.runs.findAgent(ctx, dataDir)
+	found, err := a.runs.FindAgent(ctx, dataDir)
 	switch {
 	case err != nil:
 		return err
@@ -211,19 +212,19 @@ func stopInAgent(ctx context.Context, a *app, job string, opts stopOptions, flag
 	case opts.kill:
 		return exit.Usage("--kill cannot be combined with --%s", flag)
 	}
-	opts.cluster.Address = "unix://" + found.Server.Socket
+	opts.Cluster.Address = "unix://" + found.Server.Socket
 	if job != "" {
-		jobs, err := a.runs.jobs(ctx, []*client.Server{found.Server})
+		jobs, err := a.runs.Jobs(ctx, []*client.Server{found.Server})
 		if err != nil {
 			return err
 		}
-		j, err := findJob(jobs, job)
+		j, err := lookup.FindJob(jobs, job)
 		if err != nil {
 			return err
 		}
-		job, opts.cluster.Namespace = j.ID, j.Namespace
+		job, opts.Cluster.Namespace = j.ID, j.Namespace
 	}
-	return stopNamed(ctx, a, job, event.JobKey(opts.cluster.Namespace, job), opts)
+	return stopNamed(ctx, a, job, event.JobKey(opts.Cluster.Namespace, job), opts)
 }
 
 // waitTime is how long a command waits for tasks before it says so.
@@ -265,7 +266,7 @@ func stopCluster(ctx context.Context, a *app, id string, opts stopOptions) error
 func stopNamed(ctx context.Context, a *app, id, key string, opts stopOptions) error {
 	ctx, stop := a.Stoppable(ctx)
 	defer stop()
-	t, err := findClusterJob(ctx, a, opts.connection, id)
+	t, err := findClusterJob(ctx, a, opts.Connection, id)
 	if err != nil {
 		return exit.Stopped(ctx, err)
 	}

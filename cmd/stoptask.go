@@ -10,13 +10,14 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/exit"
+	"taskrun/cmd/lookup"
 )
 
 // namesTask reports whether the argument of stop names tasks, and no job. Only names
 // of tasks count: stopping a group because a word happens to be its name, or the
 // beginning of an ID, would be a surprise.
-func (a *app) namesTask(ctx context.Context, c connection, name string) bool {
-	servers, err := a.runs.servers(ctx, c)
+func (a *app) namesTask(ctx context.Context, c lookup.Connection, name string) bool {
+	servers, err := a.runs.Servers(ctx, c)
 	if err != nil {
 		return false // stopping a job reports it
 	}
@@ -32,7 +33,7 @@ func (a *app) namesTask(ctx context.Context, c connection, name string) bool {
 // runStopTask stops tasks, each alone.
 func runStopTask(ctx context.Context, a *app, target string, opts orderOptions) error {
 	for _, name := range []string{"kill", "purge", "detach", "no-shutdown-delay"} {
-		if opts.flags.Changed(name) {
+		if opts.Flags.Changed(name) {
 			return exit.Usage("cannot use --%s: %q is a task, and the flag is for jobs", name, target)
 		}
 	}
@@ -53,7 +54,7 @@ func notStoppable(target string, found []*client.Task, labels map[*client.Task]s
 }
 
 // completeStop completes the jobs and, after them, the tasks that run.
-func completeStop(a *app, c *connection) cobra.CompletionFunc {
+func completeStop(a *app, c *lookup.Connection) cobra.CompletionFunc {
 	runs, targets := completeRuns(a, c), completeFrom(a, c, tasksBy(c, runningTasks))
 	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		names, directive := runs(cmd, args, prefix)

@@ -35,8 +35,8 @@ func sweepDead(a *app, cmd *cobra.Command) {
 	say := func(format string, args ...any) {
 		a.Report(a.Streams.ErrStyle(a.Color).Bad("taskrun:"), fmt.Sprintf(format, args...))
 	}
-	sockets, err := a.runs.sockets()
-	if warning := a.runs.warning(); warning != "" {
+	sockets, err := a.runs.Sockets()
+	if warning := a.runs.Warning(); warning != "" {
 		a.Warn(errors.New(warning))
 	}
 	if err != nil {

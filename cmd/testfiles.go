@@ -56,7 +56,7 @@ func (a *app) readTests(ctx context.Context, paths []string, opts testOptions, d
 
 // player returns what carries out runs.
 func (a *app) player(opts jobfile.Options, dir string) *play.Player {
-	records, _ := a.runs.sockets() // without the directory nothing is found there
+	records, _ := a.runs.Sockets() // without the directory nothing is found there
 	return play.New(play.Options{
 		Drivers: a.drivers, Environ: a.Environ, Dir: dir, Records: records, PortDir: portDir(records),
 		Vars: opts.Vars, VarFiles: opts.VarFiles, SecretVars: opts.SecretVars,

@@ -13,6 +13,7 @@ import (
 
 	"taskrun/cmd/cluster"
 	"taskrun/cmd/exit"
+	"taskrun/cmd/lookup"
 	"taskrun/cmd/record"
 	"taskrun/cmd/report/page"
 	"taskrun/cmd/report/trace"
@@ -36,7 +37,7 @@ const (
 )
 
 type traceOptions struct {
-	connection
+	lookup.Connection
 	format traceFormat
 	to     string // path of the file; empty: stdout
 	follow bool
@@ -55,7 +56,7 @@ was stopped, the path ends when its last allocation became healthy.
 
 Without RUN, draw the only run that has not ended, or else the latest one.
 
-` + runNameHelp + `
+` + lookup.RunNameHelp + `
 
 With --follow, draw until the run ends: again and again on a terminal, and else
 once at the end. Ctrl-C detaches; the run continues.
@@ -81,13 +82,13 @@ Exit codes:
   taskrun trace -f
   taskrun trace --format html --to web.html web.zip`,
 		Args:              arguments(0, 1),
-		ValidArgsFunction: completeRunNames(a, &opts.dataDir, 1),
+		ValidArgsFunction: completeRunNames(a, &opts.DataDir, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runTrace(cmd.Context(), a, first(args), opts)
 		},
 	}
 	flags := cmd.Flags()
-	opts.bindRuns(flags)
+	opts.BindRuns(flags)
 	bindChoice(cmd, flags, "format", "text, html, svg, mermaid, perfetto or json", ui.Choice[traceFormat]{
 		To: &opts.format, Kind: "format", Values: []traceFormat{traceText, traceHTML, traceSVG, traceMermaid, tracePerfetto, traceJSON},
 	})
@@ -97,7 +98,7 @@ Exit codes:
 }
 
 func runTrace(ctx context.Context, a *app, name string, opts traceOptions) error {
-	remote, err := opts.remote()
+	remote, err := opts.Remote()
 	if err != nil {
 		return err
 	}
@@ -124,12 +125,12 @@ type tracing struct {
 
 // here draws a run of this machine.
 func (t *tracing) here(ctx context.Context, name string) error {
-	r, err := t.runs.openRun(ctx, name, t.opts.dataDir)
+	r, err := t.runs.OpenRun(ctx, name, t.opts.DataDir)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	spec, err := r.spec(ctx)
+	spec, err := r.KnownJob(ctx)
 	if err != nil {
 		t.Warn(err) // it is known less well then
 	}
@@ -148,7 +149,7 @@ func (t *tracing) here(ctx context.Context, name string) error {
 		}
 		return cmp.Or(err, t.write(record.At(r.Dir, r.Job), time.Time{}))
 	}
-	for e, err := range t.runs.eventsOf(r.Run) {
+	for e, err := range t.runs.EventsOf(r.Run) {
 		if err != nil {
 			return err
 		}
@@ -163,7 +164,7 @@ func (t *tracing) here(ctx context.Context, name string) error {
 
 // ofCluster draws what a cluster still knows of a job.
 func (t *tracing) ofCluster(ctx context.Context, id string) error {
-	j, err := findClusterJob(ctx, t.app, t.opts.connection, id)
+	j, err := findClusterJob(ctx, t.app, t.opts.Connection, id)
 	if err != nil {
 		return err
 	}

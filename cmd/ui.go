@@ -13,6 +13,7 @@ import (
 
 	"taskrun/cmd/cluster"
 	"taskrun/cmd/exit"
+	"taskrun/cmd/lookup"
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui/fullscreen"
 	"taskrun/cmd/ui/screen"
@@ -21,7 +22,7 @@ import (
 )
 
 func newUICommand(a *app) *cobra.Command {
-	var at connection
+	var at lookup.Connection
 	cmd := &cobra.Command{
 		Use:   "ui [JOB]",
 		Short: "Work with a run on the full screen",
@@ -47,12 +48,12 @@ Exit codes:
 		ValidArgsFunction: completeRuns(a, &at),
 		RunE:              func(cmd *cobra.Command, args []string) error { return runUI(cmd.Context(), a, first(args), at) },
 	}
-	at.bindRuns(cmd.Flags())
+	at.BindRuns(cmd.Flags())
 	return cmd
 }
 
-func runUI(ctx context.Context, a *app, job string, at connection) error {
-	remote, err := at.remote()
+func runUI(ctx context.Context, a *app, job string, at lookup.Connection) error {
+	remote, err := at.Remote()
 	if err != nil {
 		return err
 	}
@@ -73,7 +74,7 @@ func runUI(ctx context.Context, a *app, job string, at connection) error {
 
 // ofRun shows a run of this machine.
 func (s *uiSession) ofRun(ctx context.Context, job string) error {
-	d, err := s.a.runs.findRun(ctx, job, s.at.dataDir)
+	d, err := s.a.runs.FindRun(ctx, job, s.at.DataDir)
 	if err != nil {
 		return err
 	}
@@ -96,7 +97,7 @@ func (s *uiSession) ofDirectory(ctx context.Context, d *source.Directory, jobs [
 		return err
 	}
 	s.server, s.outputs = d.Server, directoryOutputs(d)
-	return s.show(ctx, d, screen.Options{Jobs: jobs, Past: past, Title: strings.Join(jobNames(d.IDs), ", ")})
+	return s.show(ctx, d, screen.Options{Jobs: jobs, Past: past, Title: strings.Join(lookup.JobNames(d.IDs), ", ")})
 }
 
 // ofCluster shows a job of a cluster.

@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/lookup"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/screen"
 	"taskrun/drivers/process/keeper"
@@ -102,16 +103,16 @@ func endOf(err error) string {
 // connectionArgs returns the flags with which another command finds the same tasks.
 // Secrets are in its environment.
 func (s *uiSession) connectionArgs() []string {
-	args := []string{"--address=" + s.at.cluster.Address}
+	args := []string{"--address=" + s.at.Cluster.Address}
 	if s.a.configFile != "" {
 		args = append(args, "--config="+s.a.configFile)
 	}
-	if s.at.cluster.Address == "" {
+	if s.at.Cluster.Address == "" {
 		return args
 	}
-	for _, name := range clusterFlags {
-		if name != "token" && name != "http-auth" && s.at.flags.Changed(name) {
-			args = append(args, "--"+name+"="+s.at.flags.Lookup(name).Value.String())
+	for _, name := range lookup.ClusterFlags {
+		if name != "token" && name != "http-auth" && s.at.Flags.Changed(name) {
+			args = append(args, "--"+name+"="+s.at.Flags.Lookup(name).Value.String())
 		}
 	}
 	return args
@@ -120,7 +121,7 @@ func (s *uiSession) connectionArgs() []string {
 // environ returns the environment of another command, with the secrets of the cluster.
 func (s *uiSession) environ() []string {
 	env := slices.Clone(s.a.Environ)
-	for name, value := range map[string]string{"TASKRUN_TOKEN": s.at.cluster.Token, "TASKRUN_HTTP_AUTH": s.at.cluster.HTTPAuth} {
+	for name, value := range map[string]string{"TASKRUN_TOKEN": s.at.Cluster.Token, "TASKRUN_HTTP_AUTH": s.at.Cluster.HTTPAuth} {
 		if value != "" {
 			env = append(env, name+"="+value)
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/lookup"
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui/fullscreen"
 	"taskrun/cmd/ui/screen"
@@ -28,7 +29,7 @@ const (
 // others hand it functions to call.
 type uiSession struct {
 	a      *app
-	at     connection
+	at     lookup.Connection
 	server *client.Server
 	own    *ownRun      // nil: leaving the screen leaves the run alone
 	loop   *source.Loop // follows the run; nil: one that decides nothing

@@ -104,7 +104,7 @@ completed does not count as failed.`,
 	opts.bindEngine(flags)
 	opts.bindStubs(flags)
 	opts.bindStrict(flags)
-	opts.at.bindCluster(flags)
+	opts.at.BindCluster(flags)
 	bindOutput(cmd, &opts.mode, "plain, json or quiet")
 	bindTime(cmd, &opts.time)
 	bindVerbose(flags, &opts.verbose)
@@ -135,7 +135,7 @@ func runUp(ctx context.Context, a *app, args []string, opts upOptions) error {
 	if err := opts.startReports(a, "taskrun up"); err != nil {
 		return err
 	}
-	remote, err := opts.at.remote(machineFlags...)
+	remote, err := opts.at.Remote(machineFlags...)
 	if err == nil {
 		err = opts.checkUI()
 	}

@@ -72,7 +72,7 @@ func upCluster(ctx context.Context, a *app, args []string, opts upOptions) error
 
 // upAgent runs jobs in the agent of the data directory, as in a cluster.
 func upAgent(ctx context.Context, a *app, args []string, opts upOptions, remote bool) error {
-	switch i := slices.IndexFunc(machineFlags, opts.at.flags.Changed); {
+	switch i := slices.IndexFunc(machineFlags, opts.at.Flags.Changed); {
 	case remote:
 		return exit.Usage("--agent cannot be combined with --address").WithHint("leave out one of them")
 	case opts.repeats():
@@ -84,7 +84,7 @@ func upAgent(ctx context.Context, a *app, args []string, opts upOptions, remote 
 	if err != nil {
 		return err
 	}
-	opts.at.cluster.Address = "unix://" + found.Server.Socket
+	opts.at.Cluster.Address = "unix://" + found.Server.Socket
 	return upCluster(ctx, a, args, opts)
 }
 

@@ -38,7 +38,7 @@ stubs file that it was started with.` + fmt.Sprintf(changeHelp, "updated") + `
 			if err := opts.startReports(a, "taskrun update"); err != nil {
 				return err
 			}
-			remote, err := opts.at.remote(machineFlags...)
+			remote, err := opts.at.Remote(machineFlags...)
 			switch {
 			case err != nil:
 				return err
@@ -56,7 +56,7 @@ stubs file that it was started with.` + fmt.Sprintf(changeHelp, "updated") + `
 	opts.machineOptions.bind(flags)
 	opts.bindNeighbors(flags)
 	opts.bindTimeout(flags)
-	opts.at.bindCluster(flags)
+	opts.at.BindCluster(flags)
 	bindOutput(cmd, &opts.mode, "plain, json or quiet")
 	bindNoWait(flags, &opts.detach)
 	opts.report.bindReport(cmd)
@@ -66,18 +66,18 @@ stubs file that it was started with.` + fmt.Sprintf(changeHelp, "updated") + `
 // updateHere registers the jobs of files as new versions of jobs that run on
 // this machine, and waits for their deployments.
 func updateHere(ctx context.Context, a *app, args []string, opts upOptions) error {
-	dataDir, err := a.runs.dataDir(opts.dataDir)
+	dataDir, err := a.runs.DataDir(opts.dataDir)
 	if err != nil {
 		return err
 	}
-	opts.at.dataDir = opts.dataDir // empty: all
+	opts.at.DataDir = opts.dataDir // empty: all
 	files, warnings, err := readToRun(ctx, a, args, &opts, dataDir, nil)
 	if err != nil {
 		return err
 	}
 	return updateJobs(ctx, a, files, warnings, opts, func(ctx context.Context) (registered []registration, err error) {
 		for _, f := range files {
-			job, err := a.runs.runningVersion(ctx, opts.at, f.Job)
+			job, err := a.runs.RunningVersion(ctx, opts.at, f.Job)
 			if err != nil {
 				return nil, err
 			}

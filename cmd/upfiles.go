@@ -57,14 +57,14 @@ func readToRun(ctx context.Context, a *app, args []string, opts *upOptions, data
 // takenPort returns an error that says who uses a port of this machine, unless
 // that may be one of the jobs itself: running it a second time is another error.
 func (a *app) takenPort(ctx context.Context, files []jobfile.File, dataDir string, number int) error {
-	dir, _ := a.runs.sockets() // without the directory, there are no other runs
+	dir, _ := a.runs.Sockets() // without the directory, there are no other runs
 	claims := port.NewClaims(portDir(dir))
 	err := claims.Static(number, "taskrun")
 	if err == nil {
 		claims.Release(number)
 		return nil
 	}
-	live, _ := a.runs.liveRuns(ctx, dataDir)
+	live, _ := a.runs.LiveRuns(ctx, dataDir)
 	for _, r := range live {
 		for _, j := range jobfile.Jobs(files) {
 			if r.Key(*j.ID) != "" {

@@ -80,7 +80,7 @@ func upHere(ctx context.Context, a *app, args []string, opts upOptions) error {
 // the end.
 func dataDirFor(a *app, opts upOptions) (dir string, remove func(), err error) {
 	if !opts.ownData {
-		dir, err = a.runs.dataDir(opts.dataDir)
+		dir, err = a.runs.DataDir(opts.dataDir)
 		return dir, func() {}, err
 	}
 	if dir, err = os.MkdirTemp("", "taskrun-rehearsal-"); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"taskrun/cmd/exit"
 	"taskrun/cmd/jobfile"
+	"taskrun/cmd/lookup"
 	"taskrun/cmd/preflight"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/verdict"
@@ -19,7 +20,7 @@ import (
 type upOptions struct {
 	jobOptions
 	machineOptions
-	at       connection
+	at       lookup.Connection
 	mode     ui.Mode
 	time     ui.TimeFormat
 	verbose  bool

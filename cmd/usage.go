@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"taskrun/cmd/lookup"
 )
 
 // helpWidth is the maximum width of help, in columns.
@@ -28,7 +30,7 @@ var flagGroups = []flagGroup{
 	{"Job", []string{"var", "var-file", "stubs", "strict", "driver", "agent", "no-restart", "now"}},
 	{"Output", []string{"output", "time", "verbose", "report", "junit", "color", "help"}},
 	{"Ending", []string{"timeout", "until", "fail-fast", "exit-code-from", "repeat", "until-fail", "detach", "ui", "wait", "watch"}},
-	{"Cluster", append([]string{"address"}, clusterFlags...)},
+	{"Cluster", append([]string{"address"}, lookup.ClusterFlags...)},
 	{"Expert", []string{"data-dir", "neighbors", "http", "enforce-memory", "memory-oversubscription", "host-paths", "max-allocs", "config"}},
 }
 

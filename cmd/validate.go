@@ -55,7 +55,7 @@ func runValidate(ctx context.Context, a *app, args []string, opts validateOption
 	collectRarely()
 	opts.Placeholders = true
 	var err error
-	if opts.dataDir, err = a.runs.dataDir(opts.dataDir); err != nil {
+	if opts.dataDir, err = a.runs.DataDir(opts.dataDir); err != nil {
 		return err
 	}
 	entry := preflight.Validate

@@ -40,7 +40,7 @@ func (v *verification) run(ctx context.Context, args []string) (err error) {
 	if err := v.read(ctx, args); err != nil {
 		return err
 	}
-	sockets, err := v.a.runs.sockets()
+	sockets, err := v.a.runs.Sockets()
 	if err == nil {
 		err = runtimedir.Make(sockets)
 	}
@@ -116,7 +116,7 @@ func (v *verification) lacks() (lines []string) {
 // same ports. The agent starts while taskrun runs the job.
 func (v *verification) both(ctx, kill context.Context) (nomad, taskrun *verify.Played, version string, err error) {
 	if v.remote {
-		server, err := v.opts.at.serverOf(v.job)
+		server, err := v.opts.at.ServerOf(v.job)
 		if err != nil {
 			return nil, nil, "", err
 		}

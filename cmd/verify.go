@@ -64,7 +64,7 @@ Exit codes:
 	opts.bindStubs(flags)
 	opts.bindMaxAllocs(flags)
 	opts.bindDrivers(flags)
-	opts.at.bindCluster(flags)
+	opts.at.BindCluster(flags)
 	bindOutput(cmd, &opts.mode, "plain, json or quiet")
 	flags.StringVar(&opts.nomad, "nomad", "nomad", "`path` of the nomad command")
 	flags.DurationVar(&opts.timeout, "timeout", verifyTime, "stop the job after this time, e.g. 10m")
@@ -74,7 +74,7 @@ Exit codes:
 }
 
 func runVerify(ctx context.Context, a *app, args []string, opts verifyOptions, given bool) error {
-	remote, err := opts.at.remote()
+	remote, err := opts.at.Remote()
 	if err != nil {
 		return err
 	}

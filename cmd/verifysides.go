@@ -12,6 +12,7 @@ import (
 	"taskrun/cmd/client"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/jobfile"
+	"taskrun/cmd/lookup"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/view"
 	"taskrun/cmd/verdict"
@@ -25,7 +26,7 @@ import (
 type verifyOptions struct {
 	jobOptions
 	machineOptions
-	at      connection
+	at      lookup.Connection
 	mode    ui.Mode
 	nomad   string
 	timeout time.Duration
@@ -125,7 +126,7 @@ func (v *verification) absent(ctx context.Context, s *client.Server) error {
 		return err
 	}
 	return exit.Usage("%v has a job %q, which verify would replace", s, *v.job.ID).
-		WithHint("give the job of the file another name, or purge that one: taskrun stop --purge%s %s", v.opts.at.words(), *v.job.ID)
+		WithHint("give the job of the file another name, or purge that one: taskrun stop --purge%s %s", v.opts.at.Words(), *v.job.ID)
 }
 
 // onNomad registers the job, which must be new, and purges it in the end.

@@ -1,4 +1,4 @@
-package cmd
+package lookup
 
 import (
 	"context"
@@ -23,29 +23,29 @@ import (
 // exportSuffix is how the name of a file that export writes should end.
 const exportSuffix = ".zip"
 
-// runNameHelp explains the argument RUN of commands.
-const runNameHelp = `RUN is a job, for its run or, if it is not running, its latest run; a run as
+// RunNameHelp explains the argument RUN of commands.
+const RunNameHelp = `RUN is a job, for its run or, if it is not running, its latest run; a run as
 "taskrun runs" lists it: JOB/ID, or the start or the last part of its ID; or a
 file that "taskrun export" wrote.`
 
-// openedRun is a run that a command reads.
-type openedRun struct {
+// Opened is a run that a command reads.
+type Opened struct {
 	*record.Run
 	// Engine is the run as its engine serves it, if it has not ended.
 	Engine *source.Directory
 }
 
-// openRun opens the run that an argument names; see runNameHelp. Without a name it is
+// OpenRun opens the run that an argument names; see RunNameHelp. Without a name it is
 // the only one that is live, or else the one that began last. The caller must close
 // it.
-func (f *runFinder) openRun(ctx context.Context, name, dataDir string) (*openedRun, error) {
-	if isPath(name) {
-		return openRunFile(name)
+func (f *Finder) OpenRun(ctx context.Context, name, dataDir string) (*Opened, error) {
+	if IsPath(name) {
+		return OpenRunFile(name)
 	}
-	live, err := f.findRun(ctx, name, dataDir)
+	live, err := f.FindRun(ctx, name, dataDir)
 	switch {
 	case err == nil && name == "" && len(live.IDs) > 1:
-		return nil, exit.Usage("several jobs are running: name one").WithHint("running jobs: %s", strings.Join(jobNames(live.IDs), ", "))
+		return nil, exit.Usage("several jobs are running: name one").WithHint("running jobs: %s", strings.Join(JobNames(live.IDs), ", "))
 	case err == nil:
 		job := live.IDs[0]
 		if name != "" {
@@ -53,30 +53,30 @@ func (f *runFinder) openRun(ctx context.Context, name, dataDir string) (*openedR
 		}
 		r := record.At(live.Self.Runs[job], job)
 		r.Live = true
-		return &openedRun{r, live.Narrow(job)}, nil
+		return &Opened{r, live.Narrow(job)}, nil
 	}
-	return f.openKept(ctx, name, dataDir, err)
+	return f.OpenKept(ctx, name, dataDir, err)
 }
 
-// openKept opens the run that an argument names if it is not that of a running job.
-// Missing is the error of findRun.
-func (f *runFinder) openKept(ctx context.Context, name, dataDir string, missing error) (*openedRun, error) {
+// OpenKept opens the run that an argument names if it is not that of a running job.
+// Missing is the error of FindRun.
+func (f *Finder) OpenKept(ctx context.Context, name, dataDir string, missing error) (*Opened, error) {
 	if code := exit.Code(missing); code == verdict.Usage || code == verdict.Internal { // several runs match, or engines do not answer
 		return nil, missing
 	}
-	all, listing := f.allRuns(ctx, dataDir, "")
+	all, listing := f.AllRuns(ctx, dataDir, "")
 	switch {
 	case len(all) == 0 && listing != nil:
 		return nil, listing
 	case len(all) == 0 && name == "":
 		return nil, missing
 	}
-	found, err := pickRun(all, name)
+	found, err := PickRun(all, name)
 	if err == nil {
 		return f.reopen(ctx, found, dataDir)
 	}
 	if _, statErr := os.Stat(name); statErr == nil && name != "" {
-		return openRunFile(name)
+		return OpenRunFile(name)
 	}
 	if listing != nil {
 		f.Warn(listing)
@@ -85,12 +85,12 @@ func (f *runFinder) openKept(ctx context.Context, name, dataDir string, missing 
 }
 
 // reopen opens a run that was listed.
-func (f *runFinder) reopen(ctx context.Context, r *record.Run, dataDir string) (*openedRun, error) {
-	opened := &openedRun{Run: r}
+func (f *Finder) reopen(ctx context.Context, r *record.Run, dataDir string) (*Opened, error) {
+	opened := &Opened{Run: r}
 	if !r.Live {
 		return opened, nil
 	}
-	runs, err := f.liveRuns(ctx, dataDir)
+	runs, err := f.LiveRuns(ctx, dataDir)
 	if i := slices.IndexFunc(runs, func(d *source.Directory) bool { return d.Self.Runs[r.Job] == r.Dir }); i >= 0 {
 		opened.Engine = runs[i].Narrow(r.Job)
 		return opened, nil
@@ -98,9 +98,9 @@ func (f *runFinder) reopen(ctx context.Context, r *record.Run, dataDir string) (
 	return opened, err
 }
 
-// pickRun returns the only run that a name matches, or the newest run of the job
+// PickRun returns the only run that a name matches, or the newest run of the job
 // with that name.
-func pickRun(all []*record.Run, name string) (*record.Run, error) {
+func PickRun(all []*record.Run, name string) (*record.Run, error) {
 	var found []*record.Run
 	for _, r := range record.NewestFirst(all) {
 		if name == "" || event.JobName(r.Job) == name || r.Name() == name {
@@ -123,28 +123,28 @@ func pickRun(all []*record.Run, name string) (*record.Run, error) {
 	return nil, exit.Failed("no run matches %q", name).WithHint("see: taskrun runs")
 }
 
-// namesRun reports whether a name is that of a kept run, or of a file, and not of a
+// NamesRun reports whether a name is that of a kept run, or of a file, and not of a
 // job.
-func (f *runFinder) namesRun(ctx context.Context, name, dataDir string) bool {
+func (f *Finder) NamesRun(ctx context.Context, name, dataDir string) bool {
 	if name == "" {
 		return false
 	}
-	all, _ := f.allRuns(ctx, dataDir, "") // which names it is an error elsewhere
-	r, err := pickRun(all, name)
+	all, _ := f.AllRuns(ctx, dataDir, "") // which names it is an error elsewhere
+	r, err := PickRun(all, name)
 	if _, statErr := os.Stat(name); err != nil && statErr == nil {
 		return true
 	}
 	return err == nil && event.JobName(r.Job) != name || exit.Code(err) == verdict.Usage
 }
 
-// isPath reports whether an argument can only be the name of a file.
-func isPath(name string) bool {
+// IsPath reports whether an argument can only be the name of a file.
+func IsPath(name string) bool {
 	return strings.HasSuffix(name, exportSuffix) || filepath.IsAbs(name) ||
 		slices.ContainsFunc([]string{"./", "../"}, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
-// openRunFile opens an exported run, or the directory of one.
-func openRunFile(path string) (*openedRun, error) {
+// OpenRunFile opens an exported run, or the directory of one.
+func OpenRunFile(path string) (*Opened, error) {
 	r, err := record.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, exit.Failed("%w", err).WithHint("see: taskrun runs")
@@ -155,11 +155,11 @@ func openRunFile(path string) (*openedRun, error) {
 	if err != nil {
 		return nil, exit.Failed("%w", err)
 	}
-	return &openedRun{Run: r}, nil
+	return &Opened{Run: r}, nil
 }
 
-// spec returns the job of the run as it is known now, or nil if that is not known.
-func (r *openedRun) spec(ctx context.Context) (*api.Job, error) {
+// KnownJob returns the job of the run as it is known now, or nil if that is not known.
+func (r *Opened) KnownJob(ctx context.Context) (*api.Job, error) {
 	if r.Engine != nil {
 		s, id := r.Engine.Server.Of(r.Job)
 		if j, _, err := s.Info(ctx, id, 0); err == nil {
@@ -169,20 +169,20 @@ func (r *openedRun) spec(ctx context.Context) (*api.Job, error) {
 	return r.Spec()
 }
 
-// eventsOf returns the past events of a run, and warns of what is damaged.
-func (f *runFinder) eventsOf(r *record.Run) iter.Seq2[event.Event, error] {
+// EventsOf returns the past events of a run, and warns of what is damaged.
+func (f *Finder) EventsOf(r *record.Run) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		for e, err := range r.Events() {
 			if !yield(e, err) {
 				return
 			}
 		}
-		f.warnOf(r)
+		f.WarnOf(r)
 	}
 }
 
-// warnOf warns of what was damaged in the events of a run that were read last.
-func (f *runFinder) warnOf(r *record.Run) {
+// WarnOf warns of what was damaged in the events of a run that were read last.
+func (f *Finder) WarnOf(r *record.Run) {
 	for _, w := range r.Warnings() {
 		f.Warn(fmt.Errorf("run %s: %s", r.Name(), w))
 	}

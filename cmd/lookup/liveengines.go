@@ -1,4 +1,4 @@
-package cmd
+package lookup
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 // engines returns the engines of a data directory or, if that is empty, all of this
 // user. It leaves out those suspended with Ctrl-Z, which would not answer, and those
 // that do not answer; if there are no others, that is an error.
-func (f *runFinder) engines(ctx context.Context, dataDir string) ([]client.Engine, error) {
-	dir, err := f.sockets()
+func (f *Finder) engines(ctx context.Context, dataDir string) ([]client.Engine, error) {
+	dir, err := f.Sockets()
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func (f *runFinder) engines(ctx context.Context, dataDir string) ([]client.Engin
 	live, silent := client.Engines(ctx, servers)
 	failures = append(failures, silent...)
 	if dataDir != "" {
-		if dataDir, err = f.dataDir(dataDir); err != nil {
+		if dataDir, err = f.DataDir(dataDir); err != nil {
 			return nil, err
 		}
 		live = slices.DeleteFunc(live, func(e client.Engine) bool { return !e.Self.In(dataDir) })
@@ -49,7 +49,7 @@ func (f *runFinder) engines(ctx context.Context, dataDir string) ([]client.Engin
 }
 
 // warnOnce warns of errors that the user does not know of yet.
-func (f *runFinder) warnOnce(failures []error) {
+func (f *Finder) warnOnce(failures []error) {
 	for _, err := range failures {
 		if _, told := f.warned.LoadOrStore(err.Error(), true); !told {
 			f.Warn(err)
@@ -57,8 +57,8 @@ func (f *runFinder) warnOnce(failures []error) {
 	}
 }
 
-// localServers returns the servers of engines.
-func (f *runFinder) localServers(ctx context.Context, dataDir string) (servers []*client.Server, err error) {
+// LocalServers returns the servers of engines.
+func (f *Finder) LocalServers(ctx context.Context, dataDir string) (servers []*client.Server, err error) {
 	live, err := f.engines(ctx, dataDir)
 	for _, e := range live {
 		servers = append(servers, e.Server)
@@ -66,8 +66,8 @@ func (f *runFinder) localServers(ctx context.Context, dataDir string) (servers [
 	return servers, err
 }
 
-// findAgent returns the agent of a data directory, or nil.
-func (f *runFinder) findAgent(ctx context.Context, dataDir string) (*client.Engine, error) {
+// FindAgent returns the agent of a data directory, or nil.
+func (f *Finder) FindAgent(ctx context.Context, dataDir string) (*client.Engine, error) {
 	live, err := f.engines(ctx, dataDir)
 	if i := slices.IndexFunc(live, func(e client.Engine) bool { return e.Self.Agent }); i >= 0 {
 		return &live[i], nil
@@ -75,8 +75,8 @@ func (f *runFinder) findAgent(ctx context.Context, dataDir string) (*client.Engi
 	return nil, err
 }
 
-// liveRuns returns the runs of engines.
-func (f *runFinder) liveRuns(ctx context.Context, dataDir string) (runs []*source.Directory, err error) {
+// LiveRuns returns the runs of engines.
+func (f *Finder) LiveRuns(ctx context.Context, dataDir string) (runs []*source.Directory, err error) {
 	live, err := f.engines(ctx, dataDir)
 	if err != nil {
 		return nil, err

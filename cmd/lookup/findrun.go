@@ -1,4 +1,4 @@
-package cmd
+package lookup
 
 import (
 	"cmp"
@@ -19,11 +19,11 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// findRun returns the run of a job or, without one, the only run. It looks at the
+// FindRun returns the run of a job or, without one, the only run. It looks at the
 // runs of a data directory or, without one, at all of this user. The name of a job
 // outside of the default namespace may be its ID, if no other job is meant.
-func (f *runFinder) findRun(ctx context.Context, job, dataDir string) (*source.Directory, error) {
-	runs, err := f.liveRuns(ctx, dataDir)
+func (f *Finder) FindRun(ctx context.Context, job, dataDir string) (*source.Directory, error) {
+	runs, err := f.LiveRuns(ctx, dataDir)
 	if err != nil {
 		return nil, err
 	}
@@ -31,8 +31,8 @@ func (f *runFinder) findRun(ctx context.Context, job, dataDir string) (*source.D
 	var names, ended []string
 	var found []*source.Directory
 	for _, r := range runs {
-		names = append(names, jobNames(r.IDs)...)
-		ended = append(ended, jobNames(slices.Sorted(maps.Keys(r.EndedJobs)))...)
+		names = append(names, JobNames(r.IDs)...)
+		ended = append(ended, JobNames(slices.Sorted(maps.Keys(r.EndedJobs)))...)
 		if job == "" || r.Key(job) != "" {
 			found = append(found, r)
 		}
@@ -49,9 +49,9 @@ func (f *runFinder) findRun(ctx context.Context, job, dataDir string) (*source.D
 	}
 	switch {
 	case len(runs) == 0:
-		return nil, noRun(verdict.Failed, dataDir)
+		return nil, NoRun(verdict.Failed, dataDir)
 	case len(found) == 0:
-		return nil, exit.Failed("job %q is not running %s", job, placeOf(dataDir)).WithHint("%s", running)
+		return nil, exit.Failed("job %q is not running %s", job, PlaceOf(dataDir)).WithHint("%s", running)
 	case len(found) > 1 && job == "":
 		return nil, exit.Usage("several runs match: name a job").WithHint("%s", running)
 	case len(found) > 1:
@@ -60,13 +60,13 @@ func (f *runFinder) findRun(ctx context.Context, job, dataDir string) (*source.D
 	return found[0], nil
 }
 
-// findLaunched returns the run in which another job has launched the one with a name,
+// FindLaunched returns the run in which another job has launched the one with a name,
 // and its key; "" if there is none.
-func (f *runFinder) findLaunched(ctx context.Context, name, dataDir string) (*source.Directory, string) {
+func (f *Finder) FindLaunched(ctx context.Context, name, dataDir string) (*source.Directory, string) {
 	if !strings.Contains(name, "/") {
 		return nil, ""
 	}
-	runs, _ := f.liveRuns(ctx, dataDir) // findRun has reported the error
+	runs, _ := f.LiveRuns(ctx, dataDir) // FindRun has reported the error
 	for _, d := range runs {
 		jobs, _ := client.ListJobs(ctx, []*client.Server{d.Server})
 		for _, j := range jobs {
@@ -78,29 +78,29 @@ func (f *runFinder) findLaunched(ctx context.Context, name, dataDir string) (*so
 	return nil, ""
 }
 
-// oneOfAgent limits the run of an agent to the job that a user names: the jobs of an
+// OneOfAgent limits the run of an agent to the job that a user names: the jobs of an
 // agent have nothing to do with each other.
-func oneOfAgent(d *source.Directory, name string) error {
+func OneOfAgent(d *source.Directory, name string) error {
 	switch {
 	case !d.Self.Agent:
 	case name != "":
 		d.Narrow(d.Key(name))
 	case len(d.IDs) > 1:
-		return exit.Usage("several jobs are running: name one").WithHint("running jobs: %s", strings.Join(jobNames(d.IDs), ", "))
+		return exit.Usage("several jobs are running: name one").WithHint("running jobs: %s", strings.Join(JobNames(d.IDs), ", "))
 	default:
 		d.Narrow(d.IDs[0])
 	}
 	return nil
 }
 
-// allRuns returns the runs of a data directory, or those of a job. The error is
+// AllRuns returns the runs of a data directory, or those of a job. The error is
 // about those that cannot be listed, beside those that can.
-func (f *runFinder) allRuns(ctx context.Context, dataDir, job string) ([]*record.Run, error) {
-	dataDir, err := f.dataDir(dataDir)
+func (f *Finder) AllRuns(ctx context.Context, dataDir, job string) ([]*record.Run, error) {
+	dataDir, err := f.DataDir(dataDir)
 	if err != nil {
 		return nil, err
 	}
-	live, err := f.liveRuns(ctx, dataDir)
+	live, err := f.LiveRuns(ctx, dataDir)
 	runs, failure := record.List(dataDir, job, live)
 	if err = errors.Join(err, failure); errors.Is(err, fs.ErrPermission) {
 		err = (&exit.Error{Code: verdict.Internal, Err: err}).WithHint("it belongs to another user: choose another data directory with --data-dir")
@@ -108,13 +108,13 @@ func (f *runFinder) allRuns(ctx context.Context, dataDir, job string) ([]*record
 	return runs, err
 }
 
-// runsOf returns the runs that may have kept something of a task of this machine, the
+// RunsOf returns the runs that may have kept something of a task of this machine, the
 // newest first: that of its engine, or those of its job. The error is about those that
 // cannot be listed, beside those that can.
-func (f *runFinder) runsOf(ctx context.Context, t *client.Task, dataDir string) ([]*record.Run, error) {
+func (f *Finder) RunsOf(ctx context.Context, t *client.Task, dataDir string) ([]*record.Run, error) {
 	job := t.JobKey()
 	if t.Server.Socket == "" {
-		runs, err := f.allRuns(ctx, dataDir, job)
+		runs, err := f.AllRuns(ctx, dataDir, job)
 		return record.NewestFirst(runs), err
 	}
 	self, err := t.Server.Self(ctx)
@@ -124,18 +124,18 @@ func (f *runFinder) runsOf(ctx context.Context, t *client.Task, dataDir string) 
 	return []*record.Run{record.At(self.Runs[job], job)}, nil
 }
 
-// endedRuns returns the latest run of each job that is not running, or of the
+// EndedRuns returns the latest run of each job that is not running, or of the
 // given job only.
-func (f *runFinder) endedRuns(ctx context.Context, dataDir, job string) ([]*record.Run, error) {
-	runs, err := f.allRuns(ctx, dataDir, job)
+func (f *Finder) EndedRuns(ctx context.Context, dataDir, job string) ([]*record.Run, error) {
+	runs, err := f.AllRuns(ctx, dataDir, job)
 	return record.Latest(runs), err
 }
 
-// endedTasks returns the tasks of the newest ended run in which all targets match,
+// EndedTasks returns the tasks of the newest ended run in which all targets match,
 // or those of all ended runs if there is no such run; the selection that the targets
 // match, and the runs with selected tasks.
-func (f *runFinder) endedTasks(ctx context.Context, dataDir, job string, targets []string) (all []*client.Task, selected *client.Selection, runs []*record.Run, err error) {
-	if runs, err = f.endedRuns(ctx, dataDir, job); err != nil {
+func (f *Finder) EndedTasks(ctx context.Context, dataDir, job string, targets []string) (all []*client.Task, selected *client.Selection, runs []*record.Run, err error) {
+	if runs, err = f.EndedRuns(ctx, dataDir, job); err != nil {
 		return nil, nil, nil, err
 	}
 	for _, r := range record.NewestFirst(runs) {
@@ -158,13 +158,13 @@ func (f *runFinder) endedTasks(ctx context.Context, dataDir, job string, targets
 	return all, selected, runs, nil
 }
 
-// taskAtRest returns the one task that a target matches and that is not running, in a
+// TaskAtRest returns the one task that a target matches and that is not running, in a
 // run that is live or in the latest one, with labels and the error that says so. If
 // there is none, the error says why.
-func (f *runFinder) taskAtRest(ctx context.Context, all []*client.Task, target string, c connection, why error) (*client.Task, map[*client.Task]string, error) {
+func (f *Finder) TaskAtRest(ctx context.Context, all []*client.Task, target string, c Connection, why error) (*client.Task, map[*client.Task]string, error) {
 	found, err := client.Find(all, target)
-	if err != nil && c.cluster.Address == "" {
-		ended, among, _, failure := f.endedTasks(ctx, c.dataDir, c.job, []string{target})
+	if err != nil && c.Cluster.Address == "" {
+		ended, among, _, failure := f.EndedTasks(ctx, c.DataDir, c.Job, []string{target})
 		if failure == nil {
 			all, found = ended, among.Of(ended)
 		}
@@ -182,9 +182,9 @@ func (f *runFinder) taskAtRest(ctx context.Context, all []*client.Task, target s
 	return found[0], labels, client.NotRunning(target, found, labels)
 }
 
-// openAtRest opens the directory of a task's allocation on this machine.
-func (f *runFinder) openAtRest(ctx context.Context, t *client.Task, dataDir string) (*os.Root, error) {
-	runs, err := f.runsOf(ctx, t, dataDir)
+// OpenAtRest opens the directory of a task's allocation on this machine.
+func (f *Finder) OpenAtRest(ctx context.Context, t *client.Task, dataDir string) (*os.Root, error) {
+	runs, err := f.RunsOf(ctx, t, dataDir)
 	for _, r := range runs {
 		root, openErr := os.OpenRoot(filepath.Join(r.Dir, "alloc", t.Alloc.ID))
 		if openErr == nil {

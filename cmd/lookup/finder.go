@@ -1,4 +1,6 @@
-package cmd
+// Package lookup finds what a command is about: the engines, runs and tasks of a user,
+// or those of a cluster.
+package lookup
 
 import (
 	"os"
@@ -10,15 +12,16 @@ import (
 	"taskrun/engine/leaf/runtimedir"
 )
 
-// runFinder finds the engines, runs and tasks of a user.
-type runFinder struct {
+// Finder finds the engines, runs and tasks of a user.
+type Finder struct {
 	*console.Console
 
 	runtime runtimeDir
 	warned  sync.Map // errors of engines that the user was told about
 }
 
-func newFinder(c *console.Console) *runFinder { return &runFinder{Console: c} }
+// NewFinder returns a finder that warns on a console.
+func NewFinder(c *console.Console) *Finder { return &Finder{Console: c} }
 
 // runtimeDir is the directory with the sockets of a user's runs.
 type runtimeDir struct {
@@ -27,9 +30,9 @@ type runtimeDir struct {
 	err          error
 }
 
-// sockets returns the directory for the sockets of this user's runs. The
+// Sockets returns the directory for the sockets of this user's runs. The
 // directory need not exist.
-func (f *runFinder) sockets() (string, error) {
+func (f *Finder) Sockets() (string, error) {
 	r := &f.runtime
 	r.once.Do(func() {
 		euid := os.Geteuid()
@@ -38,14 +41,14 @@ func (f *runFinder) sockets() (string, error) {
 	return r.dir, r.err
 }
 
-// dataDir returns the absolute path of the data directory.
-func (f *runFinder) dataDir(given string) (string, error) {
+// DataDir returns the absolute path of the data directory.
+func (f *Finder) DataDir(given string) (string, error) {
 	if given == "" {
 		given = allocdir.DefaultDataDir(f.Streams.Env, os.Geteuid())
 	}
 	return filepath.Abs(given)
 }
 
-// warning says what is wrong with the directory for sockets, after sockets; "" for
+// Warning says what is wrong with the directory for sockets, after sockets; "" for
 // nothing.
-func (f *runFinder) warning() string { return f.runtime.warning }
+func (f *Finder) Warning() string { return f.runtime.warning }
