@@ -83,16 +83,9 @@ func runAction(ctx context.Context, a *app, target, name string, opts execOption
 		if len(known) == 0 {
 			return unknown.WithHint("see: taskrun action")
 		}
-		return unknown.WithHint("it has: %s", strings.Join(actionNames(known), ", "))
+		return unknown.WithHint("it has: %s", strings.Join(client.ActionNames(known), ", "))
 	}
 	return newSession(a, task, opts, client.Session{Action: name}).run(ctx)
-}
-
-func actionNames(actions []client.Action) (names []string) {
-	for _, a := range actions {
-		names = append(names, a.Name)
-	}
-	return names
 }
 
 // listActions lists the actions of the tasks that target matches.
@@ -141,7 +134,7 @@ func completeAction(a *app, opts *execOptions) cobra.CompletionFunc {
 				tasks, _ = client.Find(tasks, args[0])
 			}
 			known, _ := client.Actions(cmd.Context(), tasks)
-			names := actionNames(known)
+			names := client.ActionNames(known)
 			slices.Sort(names)
 			return slices.Compact(names)
 		}))(cmd, args, prefix)

@@ -190,8 +190,8 @@ type execSession struct {
 	modes    ui.Modes
 }
 
-// errLeft ends a session when the user leaves it.
-var errLeft = errors.New("disconnected")
+// errDisconnected ends a session when the user leaves it.
+var errDisconnected = errors.New("disconnected")
 
 // run runs the command and returns its exit code as a silent error.
 func (s *execSession) run(ctx context.Context) error {
@@ -218,7 +218,7 @@ func (s *execSession) run(ctx context.Context) error {
 			defer release()
 			session.Sizes = s.terminal.Sizes()
 			if s.stdin {
-				session.Stdin = &client.Keys{Reader: session.Stdin, Escape: s.escape, Leave: func() { cancel(errLeft) }}
+				session.Stdin = &client.Keys{Reader: session.Stdin, Escape: s.escape, Leave: func() { cancel(errDisconnected) }}
 			}
 		}
 	}
@@ -238,7 +238,7 @@ func (s *execSession) result(code int, err error) error {
 		return exit.Silent(code)
 	case signaled:
 		return exit.Silent(sig.Code)
-	case errors.Is(err, errLeft):
+	case errors.Is(err, errDisconnected):
 		fmt.Fprintln(s.a.Streams.Err, "disconnected")
 		return exit.Silent(verdict.Interrupt)
 	case errors.Is(err, syscall.EPIPE):

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"taskrun/cmd/client"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/lookup"
 )
@@ -68,24 +67,4 @@ func runOpen(ctx context.Context, a *app, target string, at lookup.Connection) e
 		return exit.Failed("cannot open a browser: %w", err).WithHint("set $BROWSER, or open the address by hand")
 	}
 	return nil
-}
-
-func urlOf(p client.Port) string {
-	scheme := "http"
-	if p.Label == "https" || p.Port == 443 {
-		scheme = "https"
-	}
-	return scheme + "://" + p.Address() + "/"
-}
-
-// browserOf returns the command that opens an address: that of $BROWSER, or of the
-// desktop of a system.
-func browserOf(variable, system string) []string {
-	if words := strings.Fields(variable); len(words) > 0 {
-		return words
-	}
-	if system == "darwin" {
-		return []string{"open"}
-	}
-	return []string{"xdg-open"}
 }

@@ -2,12 +2,10 @@ package cmd
 
 import (
 	"context"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/client"
-	"taskrun/cmd/exit"
 	"taskrun/cmd/lookup"
 	"taskrun/cmd/ui"
 	"taskrun/drivers"
@@ -41,7 +39,7 @@ as SIGHUP, hup or USR1.
 }
 
 func runSignal(ctx context.Context, a *app, target, name string, opts orderOptions) error {
-	signal, err := signalName(name)
+	signal, err := lookup.Signal(name)
 	if err != nil {
 		return err
 	}
@@ -50,16 +48,4 @@ func runSignal(ctx context.Context, a *app, target, name string, opts orderOptio
 		return err
 	}
 	return o.carryOut("signalled", signal, func(t *client.Task) error { return t.Signal(ctx, signal) })
-}
-
-// signalName returns Nomad's name of a signal.
-func signalName(name string) (string, error) {
-	signal := strings.ToUpper(name)
-	if !strings.HasPrefix(signal, "SIG") {
-		signal = "SIG" + signal
-	}
-	if _, err := drivers.ParseSignal(signal); err != nil {
-		return "", exit.Usage("unknown signal %q", name).WithHint("signals are: %s", strings.Join(drivers.SignalNames(), ", "))
-	}
-	return signal, nil
 }

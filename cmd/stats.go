@@ -75,17 +75,9 @@ func runStats(ctx context.Context, a *app, targets []string, opts orderOptions) 
 }
 
 func usageOf(t *client.Task, label string, used *api.ResourceUsage) answer.Usage {
-	u := answer.Usage{Origin: originOf(t), Label: label, Memory: memoryOf(used)}
+	u := answer.Usage{Origin: originOf(t), Label: label, Memory: client.MemoryOf(used)}
 	if cpu := used.CpuStats; cpu != nil {
 		u.CPUPercent, u.CPUMHz = cpu.Percent, cpu.TotalTicks
 	}
 	return u
-}
-
-// memoryOf returns the used memory: drivers report one of two numbers.
-func memoryOf(used *api.ResourceUsage) uint64 {
-	if memory := used.MemoryStats; memory != nil {
-		return max(memory.RSS, memory.Usage)
-	}
-	return 0
 }

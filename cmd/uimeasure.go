@@ -1,13 +1,12 @@
 package cmd
 
 import (
-	"context"
 	"time"
-
-	"taskrun/cmd/client"
-	"taskrun/cmd/ui/screen"
-	"taskrun/engine/leaf/event"
 )
+
+// settleTime is how long the selection has to rest before the output of other tasks is
+// read, and they are measured: the cursor passes many.
+const settleTime = 60 * time.Millisecond
 
 // The visible tasks are measured often while the user is there or something changes,
 // and ever more rarely while nothing happens: to measure the 50 tasks of a large screen
@@ -15,8 +14,7 @@ import (
 const (
 	measureOften  = 2 * time.Second
 	measureRarely = 5 * time.Minute
-	measureSlower = 4           // times the pause before
-	measureLimit  = time.Minute // for the answers
+	measureSlower = 4 // times the pause before
 
 	// A cluster tells nobody that a check fails.
 	measureChecks = 15 * time.Second
@@ -50,37 +48,6 @@ func (m *measuring) rouse() {
 	}
 }
 
-// startMeasuring measures the visible tasks, and asks for the ports of allocations that
-// have become visible.
-func (s *uiSession) startMeasuring(ctx context.Context) {
-	if s.measure.busy {
-		return
-	}
-	tasks, placed := s.tasks(s.model.Visible()), s.tasks(s.model.Placed())
-	var checked []*event.Alloc
-	if s.inspect != nil {
-		checked = s.model.Checked()
-	}
-	if len(tasks)+len(placed)+len(checked) == 0 {
-		s.measure.wait(false)
-		return
-	}
-	s.measure.busy = true
-	s.start(func() {
-		usage, ports := s.ask(ctx, tasks, placed)
-		polls := len(checked) > 0 && s.inspected(ctx, checked)
-		s.do(ctx, func() {
-			s.measure.polls = polls
-			changed := s.model.Measured(usage)
-			for alloc, of := range ports {
-				s.model.SetPorts(alloc, of)
-			}
-			s.measure.busy = false
-			s.measure.wait(changed)
-		})
-	})
-}
-
 // wait sets the time of the next measurement.
 func (m *measuring) wait(changed bool) {
 	switch {
@@ -97,50 +64,4 @@ func (m *measuring) wait(changed bool) {
 		}
 	}
 	m.due.Reset(m.pause)
-}
-
-// ask asks for the usage of tasks, and for the ports of allocations. What cannot be had
-// is not shown.
-func (s *uiSession) ask(ctx context.Context, tasks, placed []*client.Task) (map[screen.Target]screen.Usage, map[string][]screen.Port) {
-	ctx, cancel := context.WithTimeout(ctx, measureLimit)
-	defer cancel()
-	usage, ports := map[screen.Target]screen.Usage{}, map[string][]screen.Port{}
-	used, _ := client.Stats(ctx, tasks)
-	for t, u := range used {
-		of := screen.Usage{Memory: memoryOf(u.ResourceUsage)}
-		if cpu := u.ResourceUsage.CpuStats; cpu != nil {
-			of.CPU = cpu.Percent
-		}
-		usage[screen.Target{Alloc: t.Alloc.ID, Task: t.Name}] = of
-	}
-	for _, t := range placed {
-		list, err := client.Ports(ctx, []*client.Task{t})
-		if err != nil {
-			continue
-		}
-		of := []screen.Port{}
-		for _, p := range list {
-			of = append(of, screen.Port{Label: p.Label, Address: p.Address()})
-		}
-		ports[t.Alloc.ID] = of
-	}
-	return usage, ports
-}
-
-// inspected publishes news about the services and checks of allocations, and reports
-// whether they have any.
-func (s *uiSession) inspected(ctx context.Context, allocs []*event.Alloc) bool {
-	ctx, cancel := context.WithTimeout(ctx, measureLimit)
-	defer cancel()
-	return s.inspect(ctx, s.server, allocs)
-}
-
-// tasks returns tasks of the run, for requests.
-func (s *uiSession) tasks(targets []screen.Target) (tasks []*client.Task) {
-	for _, t := range targets {
-		if alloc := s.model.Alloc(t.Alloc); alloc != nil {
-			tasks = append(tasks, s.server.Task(alloc, t.Task))
-		}
-	}
-	return tasks
 }

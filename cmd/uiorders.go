@@ -76,14 +76,14 @@ func (s *uiSession) handOver(o screen.Order, command string, words ...string) (e
 	s.away.Store(true)
 	defer s.away.Store(false)
 	err = s.term.Release(func() {
-		fmt.Fprintf(s.a.Streams.Out, "%s in %s\n", ui.OneLine(command+" "+o.Text), ui.OneLine(o.Label))
+		fmt.Fprintf(s.console.Streams.Out, "%s in %s\n", ui.OneLine(command+" "+o.Text), ui.OneLine(o.Label))
 		c := exec.Command(self, args...) //nolint:noctx // it ends with its terminal
 		c.Args[0] = os.Args[0]
-		c.Stdin, c.Stdout, c.Stderr, c.Env = s.a.Streams.In, s.a.Streams.Out, s.a.Streams.Err, s.environ()
+		c.Stdin, c.Stdout, c.Stderr, c.Env = s.console.Streams.In, s.console.Streams.Out, s.console.Streams.Err, s.environ()
 		failure = c.Run()
 		if command == "action" || failure != nil {
-			fmt.Fprintf(s.a.Streams.Out, "%s: press Enter ", endOf(failure))
-			_, _ = s.a.Streams.ReadLine()
+			fmt.Fprintf(s.console.Streams.Out, "%s: press Enter ", endOf(failure))
+			_, _ = s.console.Streams.ReadLine()
 		}
 	})
 	return err
@@ -104,8 +104,8 @@ func endOf(err error) string {
 // Secrets are in its environment.
 func (s *uiSession) connectionArgs() []string {
 	args := []string{"--address=" + s.at.Cluster.Address}
-	if s.a.configFile != "" {
-		args = append(args, "--config="+s.a.configFile)
+	if s.configFile != "" {
+		args = append(args, "--config="+s.configFile)
 	}
 	if s.at.Cluster.Address == "" {
 		return args
@@ -120,7 +120,7 @@ func (s *uiSession) connectionArgs() []string {
 
 // environ returns the environment of another command, with the secrets of the cluster.
 func (s *uiSession) environ() []string {
-	env := slices.Clone(s.a.Environ)
+	env := slices.Clone(s.console.Environ)
 	for name, value := range map[string]string{"TASKRUN_TOKEN": s.at.Cluster.Token, "TASKRUN_HTTP_AUTH": s.at.Cluster.HTTPAuth} {
 		if value != "" {
 			env = append(env, name+"="+value)
@@ -151,7 +151,7 @@ func (s *uiSession) give(ctx context.Context, o screen.Order, tasks []*client.Ta
 	case screen.Restart:
 		return "restarted " + o.Label, toEach(tasks, func(t *client.Task) error { return t.Restart(ctx) })
 	case screen.Signal:
-		name, err := signalName(o.Text)
+		name, err := lookup.Signal(o.Text)
 		if err != nil {
 			return "", err
 		}
@@ -182,7 +182,7 @@ func (s *uiSession) give(ctx context.Context, o screen.Order, tasks []*client.Ta
 	case screen.AskActions:
 		actions, err := client.Actions(ctx, tasks)
 		if err == nil {
-			s.do(ctx, func() { s.model.ChooseAction(o, actionNames(actions)) })
+			s.do(ctx, func() { s.model.ChooseAction(o, client.ActionNames(actions)) })
 		}
 		return "", err
 	case screen.Open:
@@ -248,9 +248,9 @@ func (s *uiSession) browse(ctx context.Context, tasks []*client.Task, o screen.O
 		return "", fmt.Errorf("%s has no port", o.Label)
 	}
 	url := urlOf(ports[0])
-	browser := browserOf(s.a.Streams.Env("BROWSER"), runtime.GOOS)
+	browser := browserOf(s.console.Streams.Env("BROWSER"), runtime.GOOS)
 	c := exec.CommandContext(ctx, browser[0], append(browser[1:], url)...)
-	c.Env = s.a.Environ
+	c.Env = s.console.Environ
 	if err := c.Run(); err != nil {
 		return "", fmt.Errorf("cannot open %s in a browser: %w", url, err)
 	}

@@ -2,12 +2,13 @@ package cmd
 
 import (
 	"context"
-	"slices"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/console"
 	"taskrun/cmd/lookup"
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui/fullscreen"
@@ -20,19 +21,17 @@ const (
 	frameTime = 100 * time.Millisecond
 	// tickTime is the time between two pictures that show how time passes.
 	tickTime = time.Second
-	// settleTime is how long the selection has to rest before the output of other
-	// tasks is read: the cursor passes many.
-	settleTime = 60 * time.Millisecond
 )
 
 // uiSession is a run on the full screen. One goroutine has the model and the terminal;
 // others hand it functions to call.
 type uiSession struct {
-	a      *app
-	at     lookup.Connection
-	server *client.Server
-	own    *ownRun      // nil: leaving the screen leaves the run alone
-	loop   *source.Loop // follows the run; nil: one that decides nothing
+	console    *console.Console
+	configFile string // for other commands
+	at         lookup.Connection
+	server     *client.Server
+	own        *ownRun      // nil: leaving the screen leaves the run alone
+	loop       *source.Loop // follows the run; nil: one that decides nothing
 
 	model   *screen.Model
 	term    *fullscreen.Terminal
@@ -77,115 +76,36 @@ func (s *uiSession) do(ctx context.Context, f func()) {
 	}
 }
 
-// run shows the model until the user leaves it, or ctx ends.
-func (s *uiSession) run(ctx context.Context) error {
-	defer s.term.Recover()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	s.feed.wake = make(chan struct{}, 1)
-	s.measure.due = time.NewTimer(0)
-	defer s.measure.due.Stop()
-	s.model.Resize(s.term.Size())
-	settled, frame, tick := time.NewTimer(0), time.NewTimer(0), time.NewTimer(tickTime)
-	var drawn time.Time // the latest picture
-	changed := true     // since then
-	settling := true
-	later := func() {
-		if !changed {
-			changed = true
-			frame.Reset(time.Until(drawn.Add(frameTime)))
-		}
-	}
-	for {
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case in := <-s.term.Inputs():
-			if in.Err != nil {
-				return in.Err
-			}
-			s.input(in)
-			if left, err := s.carryOut(ctx); left || err != nil {
-				return err
-			}
-			settling = true
-			settled.Reset(settleTime)
-			s.measure.soon()
-			changed = true
-			frame.Reset(0)
-			continue
-		case sig := <-s.term.Signals():
-			if err := s.term.Obey(sig); err != nil {
-				return err
-			}
-		case f := <-s.calls:
-			f()
-			if left, err := s.carryOut(ctx); left || s.left || err != nil {
-				return err
-			}
-			later()
-			if !settling { // events that follow each other must not put it off
-				settling = true
-				settled.Reset(settleTime)
-			}
-		case sig := <-s.own.signals():
-			s.own.signaled(ctx, s, sig)
-			later()
-		case <-s.feed.wake:
-			s.measure.rouse()
-			later()
-		case <-tick.C:
-			later()
-		case <-settled.C:
-			settling = false
-			s.followShown(ctx)
-		case <-s.measure.due.C:
-			s.startMeasuring(ctx)
-		case <-frame.C:
-			if changed {
-				s.feed.take(s.model)
-				s.term.Draw(s.model.Lines(time.Now()))
-				changed, drawn = false, time.Now()
-				tick.Stop()
-				if s.model.Moves() {
-					tick.Reset(tickTime)
-				}
-			}
-		}
-	}
+// followedOutput is a source of output of selected tasks.
+type followedOutput interface {
+	Subscribe(output bool) *event.Subscription
+	Follow(ctx context.Context) error
 }
 
-// input hands what the user did to the model.
-func (s *uiSession) input(in fullscreen.Input) {
-	switch {
-	case in.Resize:
-		s.model.Resize(s.term.Size())
-		s.term.Redraw()
-	case in.Mouse != nil:
-		s.model.Mouse(*in.Mouse)
-	case in.Pasted:
-		s.model.Paste(in.Key)
-	case in.Key != "":
-		s.model.Key(in.Key)
-	}
+// ownRun is the run of "up --ui", which the user may stop by leaving the screen.
+type ownRun struct {
+	from     source.Source
+	caught   <-chan os.Signal
+	stopping bool
+	alone    bool     // the user has left it in the background
+	code     int      // of the first signal; 0: none
+	cause    string   // who has stopped the run first
+	remote   *leaving // decides about jobs in a cluster, with caught and stopping; nil: the run is here
 }
 
-// followShown follows the output of the tasks that the model shows.
-func (s *uiSession) followShown(ctx context.Context) {
-	shown := s.model.Shown()
-	if slices.Equal(shown, s.shown) {
-		return
-	}
-	s.shown = shown
-	if s.unshow != nil {
-		s.unshow()
-	}
-	s.feed.clear()
-	s.model.Clear()
-	if len(shown) == 0 {
-		s.unshow = nil
-		return
-	}
-	ctx, s.unshow = context.WithCancel(ctx)
-	s.start(func() { s.follow(ctx, shown) })
+// leaving passes what the user decides on the screen to the loop that follows the jobs,
+// like Ctrl-C and an answer in the plain view.
+type leaving struct {
+	signals chan os.Signal
+	answers chan string
+	left    *source.LeftError // how the screen was left; nil: it was not
+	failure error             // of the loop, for another reason
+}
+
+// isAway reports whether another command has the terminal.
+func (s *uiSession) isAway() bool { return s.away.Load() }
+
+// newLeaving returns what passes decisions to a loop.
+func newLeaving() *leaving {
+	return &leaving{signals: make(chan os.Signal), answers: make(chan string)}
 }

@@ -43,3 +43,11 @@ func actionsOf(job *api.Job, t *Task) []*api.Action {
 	}
 	return nil
 }
+
+// ActionNames returns the names of actions.
+func ActionNames(actions []Action) (names []string) {
+	for _, a := range actions {
+		names = append(names, a.Name)
+	}
+	return names
+}

@@ -140,3 +140,11 @@ func portsIn(t *Task, alloc *api.Allocation) (ports []Port) {
 	}
 	return ports
 }
+
+// MemoryOf returns the used memory: drivers report one of two numbers.
+func MemoryOf(used *api.ResourceUsage) uint64 {
+	if memory := used.MemoryStats; memory != nil {
+		return max(memory.RSS, memory.Usage)
+	}
+	return 0
+}
