@@ -3,12 +3,11 @@ package cmd
 import (
 	"context"
 	"fmt"
-	"os/exec"
-	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"taskrun/cmd/console"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/lookup"
 )
@@ -58,11 +57,10 @@ func runOpen(ctx context.Context, a *app, target string, at lookup.Connection) e
 		}
 		return exit.Failed("%q has %d ports", target, len(ports)).WithHint("open one of: %s", strings.Join(names, ", "))
 	}
-	url := urlOf(ports[0])
+	url := console.URLOf(ports[0])
 	fmt.Fprintln(a.Streams.Out, url)
-	browser := browserOf(a.Streams.Env("BROWSER"), runtime.GOOS)
-	c := exec.CommandContext(ctx, browser[0], append(browser[1:], url)...)
-	c.Stdin, c.Stdout, c.Stderr, c.Env = a.Streams.In, a.Streams.Err, a.Streams.Err, a.Environ
+	c := a.Browser(ctx, url)
+	c.Stdin, c.Stdout, c.Stderr = a.Streams.In, a.Streams.Err, a.Streams.Err
 	if err := c.Run(); err != nil {
 		return exit.Failed("cannot open a browser: %w", err).WithHint("set $BROWSER, or open the address by hand")
 	}

@@ -11,6 +11,7 @@ import (
 	"taskrun/cmd/cluster"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/lookup"
+	"taskrun/cmd/onscreen"
 	"taskrun/cmd/ui/screen"
 )
 
@@ -53,9 +54,9 @@ func runUI(ctx context.Context, a *app, job string, at lookup.Connection) error 
 	if err := a.NeedsTerminal(); err != nil {
 		return err
 	}
-	s := &uiSession{console: a.Console, configFile: a.configFile, at: at}
+	s := &onscreen.Session{Console: a.Console, ConfigFile: a.configFile, At: at}
 	// Ctrl-C in an action is for the action; on the screen it is a key.
-	ctx, stop := a.InterruptibleBy(ctx, func(sig os.Signal) bool { return sig != os.Interrupt || !s.isAway() })
+	ctx, stop := a.InterruptibleBy(ctx, func(sig os.Signal) bool { return sig != os.Interrupt || !s.IsAway() })
 	defer stop()
 	if remote {
 		err = screenOfCluster(ctx, a, s, job)
@@ -66,8 +67,8 @@ func runUI(ctx context.Context, a *app, job string, at lookup.Connection) error 
 }
 
 // screenOfRun shows a run of this machine.
-func screenOfRun(ctx context.Context, a *app, s *uiSession, job string) error {
-	d, err := a.runs.FindRun(ctx, job, s.at.DataDir)
+func screenOfRun(ctx context.Context, a *app, s *onscreen.Session, job string) error {
+	d, err := a.runs.FindRun(ctx, job, s.At.DataDir)
 	if err != nil {
 		return err
 	}
@@ -79,12 +80,12 @@ func screenOfRun(ctx context.Context, a *app, s *uiSession, job string) error {
 	if err != nil {
 		return err
 	}
-	return s.ofDirectory(ctx, d, jobs)
+	return s.OfDirectory(ctx, d, jobs)
 }
 
 // screenOfCluster shows a job of a cluster.
-func screenOfCluster(ctx context.Context, a *app, s *uiSession, id string) error {
-	t, err := findClusterJob(ctx, a, s.at, id)
+func screenOfCluster(ctx context.Context, a *app, s *onscreen.Session, id string) error {
+	t, err := findClusterJob(ctx, a, s.At, id)
 	if err != nil {
 		return err
 	}
@@ -94,6 +95,6 @@ func screenOfCluster(ctx context.Context, a *app, s *uiSession, id string) error
 	if err != nil {
 		return err
 	}
-	s.server, s.outputs, s.inspect = t.server, clusterOutputs(t.server, id), run.Inspect
-	return s.show(ctx, run, screen.Options{Jobs: []*api.Job{t.job}, Past: past, Title: fmt.Sprintf("%s in %v", id, t.server)})
+	s.Server, s.Outputs, s.Inspect = t.server, onscreen.ClusterOutputs(t.server, id), run.Inspect
+	return s.Show(ctx, run, screen.Options{Jobs: []*api.Job{t.job}, Past: past, Title: fmt.Sprintf("%s in %v", id, t.server)})
 }

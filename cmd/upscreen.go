@@ -8,6 +8,7 @@ import (
 
 	"taskrun/cmd/exit"
 	"taskrun/cmd/jobfile"
+	"taskrun/cmd/onscreen"
 	"taskrun/cmd/record"
 	"taskrun/cmd/source"
 	"taskrun/cmd/verdict"
@@ -27,29 +28,29 @@ func upOnScreen(ctx context.Context, a *app, files []jobfile.File, warnings jobs
 	defer d.Close()
 	signals, unwatch := a.Signals()
 	defer unwatch()
-	s := &uiSession{console: a.Console, configFile: a.configFile, at: opts.at, own: &ownRun{from: d, caught: signals}}
-	if err := s.ofDirectory(ctx, d, jobfile.Jobs(files)); err != nil {
+	s := &onscreen.Session{Console: a.Console, ConfigFile: a.configFile, At: opts.at, Own: &onscreen.OwnRun{From: d, Caught: signals}}
+	if err := s.OfDirectory(ctx, d, jobfile.Jobs(files)); err != nil {
 		return err
 	}
-	if s.own.alone {
+	if s.Own.Alone {
 		return reportDetached(ctx, a, jobfile.Jobs(files), opts, d)
 	}
-	return resultOnScreen(a, s.own, d, jobfile.Jobs(files))
+	return resultOnScreen(a, s.Own, d, jobfile.Jobs(files))
 }
 
 // resultOnScreen returns the exit code of the run, which has ended, as an error.
-func resultOnScreen(a *app, r *ownRun, d *source.Directory, jobs []*api.Job) error {
+func resultOnScreen(a *app, r *onscreen.OwnRun, d *source.Directory, jobs []*api.Job) error {
 	summary, err := record.Read(d.Self.Runs[*jobs[0].ID])
 	if err != nil || summary == nil {
 		return err
 	}
 	reason := summary.Reason
 	if reason == verdict.ByClient { // which this process was
-		reason = cmp.Or(r.cause, reason)
+		reason = cmp.Or(r.Cause, reason)
 	}
 	a.Say("the run has ended: %s", reason)
-	if r.code != 0 && summary.ExitCode != verdict.Failed {
-		return exit.Silent(r.code)
+	if r.Code != 0 && summary.ExitCode != verdict.Failed {
+		return exit.Silent(r.Code)
 	}
 	return exit.Silent(summary.ExitCode)
 }

@@ -1,4 +1,4 @@
-package cmd
+package onscreen
 
 import (
 	"os"
@@ -12,13 +12,13 @@ import (
 func TestInterruptOfACommandIsDropped(t *testing.T) {
 	t.Parallel()
 	caught := make(chan os.Signal, 1)
-	own := &ownRun{caught: caught} // a stop would panic: there is no run
-	s := &uiSession{own: own, model: screen.New(screen.Options{})}
+	own := &OwnRun{Caught: caught} // a stop would panic: there is no run
+	s := &Session{Own: own, model: screen.New(screen.Options{})}
 	caught <- syscall.SIGINT
 	own.tookOver(t.Context(), s)
 	own.tookOver(t.Context(), s)
 	if own.stopping || len(caught) > 0 {
 		t.Errorf("stopping: %v; %d signals are left", own.stopping, len(caught))
 	}
-	(*ownRun)(nil).tookOver(t.Context(), s)
+	(*OwnRun)(nil).tookOver(t.Context(), s)
 }

@@ -1,4 +1,4 @@
-package cmd
+package onscreen
 
 import (
 	"context"
@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"slices"
 	"sync"
 
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/console"
 	"taskrun/cmd/lookup"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/screen"
@@ -20,7 +20,7 @@ import (
 )
 
 // carryOut carries out the orders of the model, and reports whether the user has left.
-func (s *uiSession) carryOut(ctx context.Context) (left bool, err error) {
+func (s *Session) carryOut(ctx context.Context) (left bool, err error) {
 	for _, o := range s.model.Orders() {
 		switch o.Verb {
 		case screen.Leave:
@@ -42,10 +42,10 @@ func (s *uiSession) carryOut(ctx context.Context) (left bool, err error) {
 			s.model.Say("copied, if the terminal can (OSC 52)")
 		case screen.Shell:
 			err = s.handOver(o, "exec", "--", "sh", "-c", shell)
-			s.own.tookOver(ctx, s)
+			s.Own.tookOver(ctx, s)
 		case screen.Action:
 			err = s.handOver(o, "action", o.Text)
-			s.own.tookOver(ctx, s)
+			s.Own.tookOver(ctx, s)
 		default:
 			s.orderTasks(ctx, o)
 		}
@@ -61,7 +61,7 @@ const shell = "command -v bash >/dev/null && exec bash; exec sh"
 
 // handOver gives the terminal to a command of taskrun for the task of an order. It is a
 // process of its own, so that no goroutine that reads keys is left behind.
-func (s *uiSession) handOver(o screen.Order, command string, words ...string) (err error) {
+func (s *Session) handOver(o screen.Order, command string, words ...string) (err error) {
 	self, err := keeper.Program()
 	if err != nil {
 		return err
@@ -76,14 +76,14 @@ func (s *uiSession) handOver(o screen.Order, command string, words ...string) (e
 	s.away.Store(true)
 	defer s.away.Store(false)
 	err = s.term.Release(func() {
-		fmt.Fprintf(s.console.Streams.Out, "%s in %s\n", ui.OneLine(command+" "+o.Text), ui.OneLine(o.Label))
+		fmt.Fprintf(s.Console.Streams.Out, "%s in %s\n", ui.OneLine(command+" "+o.Text), ui.OneLine(o.Label))
 		c := exec.Command(self, args...) //nolint:noctx // it ends with its terminal
 		c.Args[0] = os.Args[0]
-		c.Stdin, c.Stdout, c.Stderr, c.Env = s.console.Streams.In, s.console.Streams.Out, s.console.Streams.Err, s.environ()
+		c.Stdin, c.Stdout, c.Stderr, c.Env = s.Console.Streams.In, s.Console.Streams.Out, s.Console.Streams.Err, s.environ()
 		failure = c.Run()
 		if command == "action" || failure != nil {
-			fmt.Fprintf(s.console.Streams.Out, "%s: press Enter ", endOf(failure))
-			_, _ = s.console.Streams.ReadLine()
+			fmt.Fprintf(s.Console.Streams.Out, "%s: press Enter ", endOf(failure))
+			_, _ = s.Console.Streams.ReadLine()
 		}
 	})
 	return err
@@ -102,26 +102,26 @@ func endOf(err error) string {
 
 // connectionArgs returns the flags with which another command finds the same tasks.
 // Secrets are in its environment.
-func (s *uiSession) connectionArgs() []string {
-	args := []string{"--address=" + s.at.Cluster.Address}
-	if s.configFile != "" {
-		args = append(args, "--config="+s.configFile)
+func (s *Session) connectionArgs() []string {
+	args := []string{"--address=" + s.At.Cluster.Address}
+	if s.ConfigFile != "" {
+		args = append(args, "--config="+s.ConfigFile)
 	}
-	if s.at.Cluster.Address == "" {
+	if s.At.Cluster.Address == "" {
 		return args
 	}
 	for _, name := range lookup.ClusterFlags {
-		if name != "token" && name != "http-auth" && s.at.Flags.Changed(name) {
-			args = append(args, "--"+name+"="+s.at.Flags.Lookup(name).Value.String())
+		if name != "token" && name != "http-auth" && s.At.Flags.Changed(name) {
+			args = append(args, "--"+name+"="+s.At.Flags.Lookup(name).Value.String())
 		}
 	}
 	return args
 }
 
 // environ returns the environment of another command, with the secrets of the cluster.
-func (s *uiSession) environ() []string {
-	env := slices.Clone(s.console.Environ)
-	for name, value := range map[string]string{"TASKRUN_TOKEN": s.at.Cluster.Token, "TASKRUN_HTTP_AUTH": s.at.Cluster.HTTPAuth} {
+func (s *Session) environ() []string {
+	env := slices.Clone(s.Console.Environ)
+	for name, value := range map[string]string{"TASKRUN_TOKEN": s.At.Cluster.Token, "TASKRUN_HTTP_AUTH": s.At.Cluster.HTTPAuth} {
 		if value != "" {
 			env = append(env, name+"="+value)
 		}
@@ -130,7 +130,7 @@ func (s *uiSession) environ() []string {
 }
 
 // orderTasks carries out an order that takes time, and shows what came of it.
-func (s *uiSession) orderTasks(ctx context.Context, o screen.Order) {
+func (s *Session) orderTasks(ctx context.Context, o screen.Order) {
 	tasks := s.tasks(o.Targets)
 	s.start(func() {
 		said, err := s.give(ctx, o, tasks)
@@ -146,7 +146,7 @@ func (s *uiSession) orderTasks(ctx context.Context, o screen.Order) {
 }
 
 // give carries out an order, and returns what to say.
-func (s *uiSession) give(ctx context.Context, o screen.Order, tasks []*client.Task) (said string, err error) {
+func (s *Session) give(ctx context.Context, o screen.Order, tasks []*client.Task) (said string, err error) {
 	switch o.Verb {
 	case screen.Restart:
 		return "restarted " + o.Label, toEach(tasks, func(t *client.Task) error { return t.Restart(ctx) })
@@ -218,8 +218,8 @@ func toEach(tasks []*client.Task, act func(*client.Task) error) error {
 }
 
 // job returns a job of the run by key.
-func (s *uiSession) job(ctx context.Context, key string) (*client.Job, error) {
-	jobs, errs := client.ListJobs(ctx, []*client.Server{s.server})
+func (s *Session) job(ctx context.Context, key string) (*client.Job, error) {
+	jobs, errs := client.ListJobs(ctx, []*client.Server{s.Server})
 	i := slices.IndexFunc(jobs, func(j client.Job) bool { return j.Key() == key })
 	switch {
 	case i >= 0:
@@ -231,15 +231,15 @@ func (s *uiSession) job(ctx context.Context, key string) (*client.Job, error) {
 }
 
 // stopJob stops a job. It returns before the job has ended.
-func (s *uiSession) stopJob(ctx context.Context, key string) error {
-	if s.server.Socket == "" {
-		return s.server.Deregister(ctx, key, api.DeregisterOptions{})
+func (s *Session) stopJob(ctx context.Context, key string) error {
+	if s.Server.Socket == "" {
+		return s.Server.Deregister(ctx, key, api.DeregisterOptions{})
 	}
-	return s.server.Stop(ctx, key, client.Stopping{})
+	return s.Server.Stop(ctx, key, client.Stopping{})
 }
 
 // browse opens the address of a task in a browser.
-func (s *uiSession) browse(ctx context.Context, tasks []*client.Task, o screen.Order) (string, error) {
+func (s *Session) browse(ctx context.Context, tasks []*client.Task, o screen.Order) (string, error) {
 	ports, err := client.Ports(ctx, tasks)
 	if err != nil {
 		return "", err
@@ -247,11 +247,8 @@ func (s *uiSession) browse(ctx context.Context, tasks []*client.Task, o screen.O
 	if len(ports) == 0 {
 		return "", fmt.Errorf("%s has no port", o.Label)
 	}
-	url := urlOf(ports[0])
-	browser := browserOf(s.console.Streams.Env("BROWSER"), runtime.GOOS)
-	c := exec.CommandContext(ctx, browser[0], append(browser[1:], url)...)
-	c.Env = s.console.Environ
-	if err := c.Run(); err != nil {
+	url := console.URLOf(ports[0])
+	if err := s.Console.Browser(ctx, url).Run(); err != nil {
 		return "", fmt.Errorf("cannot open %s in a browser: %w", url, err)
 	}
 	return "opened " + url, nil

@@ -1,4 +1,4 @@
-package cmd
+package console
 
 import (
 	"slices"
@@ -32,8 +32,8 @@ func TestURLOf(t *testing.T) {
 		"http://[2001:db8::1]:8080/": {Label: "http", Host: "2001:db8::1", Port: 8080},
 		"http://localhost:8080/":     {Label: "http", Host: "0.0.0.0", Port: 8080},
 	} {
-		if got := urlOf(p); got != want {
-			t.Errorf("urlOf(%+v) = %q, want %q", p, got, want)
+		if got := URLOf(p); got != want {
+			t.Errorf("URLOf(%+v) = %q, want %q", p, got, want)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package cmd
+package onscreen
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 const shownTail = 4000
 
 // directoryOutputs follows output of a run of this machine, as "taskrun logs -f" does.
-func directoryOutputs(of *source.Directory) func([]screen.Target, int) followedOutput {
-	return func(targets []screen.Target, tail int) followedOutput {
+func directoryOutputs(of *source.Directory) func([]screen.Target, int) Output {
+	return func(targets []screen.Target, tail int) Output {
 		d := source.NewDirectory(of.Server, of.Self)
 		d.IDs, d.EndedJobs = of.IDs, of.EndedJobs
 		d.Detail, d.Tail = source.Outputs, tail
@@ -39,9 +39,9 @@ func (d closingDirectory) Follow(ctx context.Context) error {
 	return d.Directory.Follow(ctx)
 }
 
-// clusterOutputs follows output of tasks of a cluster's job.
-func clusterOutputs(s *client.Server, job string) func([]screen.Target, int) followedOutput {
-	return func(targets []screen.Target, tail int) followedOutput {
+// ClusterOutputs follows output of tasks of a cluster's job.
+func ClusterOutputs(s *client.Server, job string) func([]screen.Target, int) Output {
+	return func(targets []screen.Target, tail int) Output {
 		logs := cluster.NewLogs(s)
 		logs.Job, logs.Tail = job, tail
 		logs.Want = func(tasks []*client.Task) []*client.Task {
@@ -54,8 +54,8 @@ func clusterOutputs(s *client.Server, job string) func([]screen.Target, int) fol
 }
 
 // follow hands the output of tasks to the model until ctx ends.
-func (s *uiSession) follow(ctx context.Context, targets []screen.Target) {
-	from := s.outputs(targets, max(20, shownTail/len(targets)/len(event.Streams)))
+func (s *Session) follow(ctx context.Context, targets []screen.Target) {
+	from := s.Outputs(targets, max(20, shownTail/len(targets)/len(event.Streams)))
 	events := from.Subscribe(true)
 	following := s.background(func() { _ = from.Follow(ctx) }) // the follower of the run reports what is wrong
 	defer following()

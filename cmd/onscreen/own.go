@@ -1,4 +1,4 @@
-package cmd
+package onscreen
 
 import (
 	"cmp"
@@ -25,29 +25,29 @@ var (
 )
 
 // signals receives the signals that stop the run.
-func (r *ownRun) signals() <-chan os.Signal {
+func (r *OwnRun) signals() <-chan os.Signal {
 	if r == nil {
 		return nil
 	}
-	return r.caught
+	return r.Caught
 }
 
 // signaled stops the run, or kills it the second time. Jobs in a cluster are left.
-func (r *ownRun) signaled(ctx context.Context, s *uiSession, sig os.Signal) {
-	if r.remote != nil {
-		r.remote.pass(ctx, s, sig, leaveAlone)
+func (r *OwnRun) signaled(ctx context.Context, s *Session, sig os.Signal) {
+	if r.Remote != nil {
+		r.Remote.pass(ctx, s, sig, leaveAlone)
 		return
 	}
-	if r.code == 0 {
-		r.code = console.StopSignals[sig]
-		r.cause = cmp.Or(r.cause, sig.String())
+	if r.Code == 0 {
+		r.Code = console.StopSignals[sig]
+		r.Cause = cmp.Or(r.Cause, sig.String())
 	}
 	r.stop(ctx, s, r.stopping)
 }
 
 // tookOver drops the Ctrl-C that ended a command which had the terminal: it was not
 // meant for the run.
-func (r *ownRun) tookOver(ctx context.Context, s *uiSession) {
+func (r *OwnRun) tookOver(ctx context.Context, s *Session) {
 	select {
 	case sig := <-r.signals():
 		if sig != os.Interrupt {
@@ -58,12 +58,12 @@ func (r *ownRun) tookOver(ctx context.Context, s *uiSession) {
 }
 
 // stop stops the run or kills it. The screen shows the rest, and ends with the run.
-func (r *ownRun) stop(ctx context.Context, s *uiSession, kill bool) {
+func (r *OwnRun) stop(ctx context.Context, s *Session, kill bool) {
 	r.stopping = true
 	s.model.SetLeave(leaveStopping)
 	s.model.Say("stopping the run: q again to kill it")
 	s.start(func() {
-		if err := r.from.Stop(ctx, kill); err != nil {
+		if err := r.From.Stop(ctx, kill); err != nil {
 			s.do(ctx, func() { s.model.Fail(err) })
 		}
 	})
@@ -71,18 +71,18 @@ func (r *ownRun) stop(ctx context.Context, s *uiSession, kill bool) {
 
 // leaves carries out how the user wants to leave, and reports whether the screen ends
 // now.
-func (s *uiSession) leaves(ctx context.Context, choice string) bool {
-	if choice != "" && s.own.remote != nil {
-		s.own.remote.choose(ctx, s, choice)
+func (s *Session) leaves(ctx context.Context, choice string) bool {
+	if choice != "" && s.Own.Remote != nil {
+		s.Own.Remote.choose(ctx, s, choice)
 		return false
 	}
 	switch choice {
 	case leaveStop, leaveKill:
-		s.own.cause = cmp.Or(s.own.cause, "you stopped it")
-		s.own.stop(ctx, s, choice == leaveKill)
+		s.Own.Cause = cmp.Or(s.Own.Cause, "you stopped it")
+		s.Own.stop(ctx, s, choice == leaveKill)
 		return false
 	case leaveAlone:
-		s.own.alone = true
+		s.Own.Alone = true
 	}
 	return true
 }
@@ -90,24 +90,24 @@ func (s *uiSession) leaves(ctx context.Context, choice string) bool {
 // The choices of a user who leaves the screen of "up --ui" while a cluster runs the
 // jobs, and while they are stopping.
 var (
-	leaveCluster     = []screen.Choice{{Key: leaveStop, Does: "stop the jobs"}, {Key: leaveAlone, Does: "leave them running"}}
+	LeaveCluster     = []screen.Choice{{Key: leaveStop, Does: "stop the jobs"}, {Key: leaveAlone, Does: "leave them running"}}
 	leaveClusterSoon = []screen.Choice{{Key: leaveAlone, Does: "do not wait for the end"}}
 )
 
 // Ask does nothing: the screen has asked before it sends the signal.
-func (l *leaving) Ask() {}
+func (l *Leaving) Ask() {}
 
 // Answers receives the answers of the user.
-func (l *leaving) Answers() <-chan string { return l.answers }
+func (l *Leaving) Answers() <-chan string { return l.answers }
 
 // Close does nothing.
-func (l *leaving) Close() {}
+func (l *Leaving) Close() {}
 
 // pass passes a signal to the loop and then, in case it asks, an answer.
-func (l *leaving) pass(ctx context.Context, s *uiSession, sig os.Signal, answer string) {
+func (l *Leaving) pass(ctx context.Context, s *Session, sig os.Signal, answer string) {
 	s.start(func() {
 		select {
-		case l.signals <- sig:
+		case l.Signals <- sig:
 		case <-ctx.Done():
 			return
 		}
@@ -119,19 +119,19 @@ func (l *leaving) pass(ctx context.Context, s *uiSession, sig os.Signal, answer 
 }
 
 // choose carries out a choice of the user.
-func (l *leaving) choose(ctx context.Context, s *uiSession, choice string) {
+func (l *Leaving) choose(ctx context.Context, s *Session, choice string) {
 	if choice == leaveStop {
-		s.own.stopping = true
+		s.Own.stopping = true
 		s.model.SetLeave(leaveClusterSoon)
 	}
 	l.pass(ctx, s, os.Interrupt, choice)
 }
 
 // over notes how the loop has ended, and reports whether the user has left the jobs.
-func (l *leaving) over(err error) bool {
+func (l *Leaving) over(err error) bool {
 	left, ok := errors.AsType[*source.LeftError](err)
-	if l.left = left; !ok {
-		l.failure = err
+	if l.Left = left; !ok {
+		l.Failure = err
 	}
 	return ok
 }

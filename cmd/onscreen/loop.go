@@ -1,4 +1,4 @@
-package cmd
+package onscreen
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 )
 
 // run shows the model until the user leaves it, or ctx ends.
-func (s *uiSession) run(ctx context.Context) error {
+func (s *Session) run(ctx context.Context) error {
 	defer s.term.Recover()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -70,8 +70,8 @@ func (s *uiSession) run(ctx context.Context) error {
 				settling = true
 				settled.Reset(settleTime)
 			}
-		case sig := <-s.own.signals():
-			s.own.signaled(ctx, s, sig)
+		case sig := <-s.Own.signals():
+			s.Own.signaled(ctx, s, sig)
 			later()
 		case <-s.feed.wake:
 			s.measure.rouse()
@@ -98,7 +98,7 @@ func (s *uiSession) run(ctx context.Context) error {
 }
 
 // input hands what the user did to the model.
-func (s *uiSession) input(in fullscreen.Input) {
+func (s *Session) input(in fullscreen.Input) {
 	switch {
 	case in.Resize:
 		s.model.Resize(s.term.Size())
@@ -113,7 +113,7 @@ func (s *uiSession) input(in fullscreen.Input) {
 }
 
 // followShown follows the output of the tasks that the model shows.
-func (s *uiSession) followShown(ctx context.Context) {
+func (s *Session) followShown(ctx context.Context) {
 	shown := s.model.Shown()
 	if slices.Equal(shown, s.shown) {
 		return
@@ -135,22 +135,22 @@ func (s *uiSession) followShown(ctx context.Context) {
 // errLeft ends what a session follows.
 var errLeft = errors.New("the screen was left")
 
-// show shows the run of a source until the user leaves the screen.
-func (s *uiSession) show(ctx context.Context, from source.Source, options screen.Options) (err error) {
+// Show shows the run of a source until the user leaves the screen.
+func (s *Session) Show(ctx context.Context, from source.Source, options screen.Options) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if s.own != nil && options.Leave == nil {
+	if s.Own != nil && options.Leave == nil {
 		options.Leave = leaveRunning
 	}
 	options.Zone = time.Local
 	s.model = screen.New(options)
-	if s.term, err = fullscreen.Open(s.console.Streams, s.console.Streams.OutStyle(s.console.Color).On); err != nil {
+	if s.term, err = fullscreen.Open(s.Console.Streams, s.Console.Streams.OutStyle(s.Console.Color).On); err != nil {
 		return (&exit.Error{Code: verdict.Internal, Err: err}).WithHint("use instead: taskrun attach, ps, logs")
 	}
 	defer s.term.Close()
 	debug.SetGCPercent(uiGarbage)
 	s.calls, s.ended = make(chan func()), make(chan struct{})
-	loop := s.loop
+	loop := s.Loop
 	if loop == nil {
 		loop = &source.Loop{Source: from, Screen: s, Decider: verdict.New(verdict.Policy{Outlives: true}, nil)}
 	}
@@ -171,14 +171,14 @@ func (s *uiSession) show(ctx context.Context, from source.Source, options screen
 const uiGarbage = 50
 
 // over shows that the run has ended, or is out of reach.
-func (s *uiSession) over(err error) {
-	if s.own != nil && s.own.remote != nil && s.own.remote.over(err) {
+func (s *Session) over(err error) {
+	if s.Own != nil && s.Own.Remote != nil && s.Own.Remote.over(err) {
 		s.left = true
 		return
 	}
 	if err == nil {
 		s.model.Ended("ended")
-		s.left = s.own != nil && s.own.stopping
+		s.left = s.Own != nil && s.Own.stopping
 		return
 	}
 	s.model.Ended("out of reach")
@@ -186,7 +186,7 @@ func (s *uiSession) over(err error) {
 }
 
 // Run shows events until they end.
-func (s *uiSession) Run(ctx context.Context, events *event.Subscription) {
+func (s *Session) Run(ctx context.Context, events *event.Subscription) {
 	defer events.Close()
 	for e, ok := events.Next(ctx); ok; e, ok = events.Next(ctx) {
 		batch := []event.Event{e}
@@ -209,7 +209,7 @@ func (s *uiSession) Run(ctx context.Context, events *event.Subscription) {
 const maxBatch = 1000
 
 // Say shows a message.
-func (s *uiSession) Say(text string) {
+func (s *Session) Say(text string) {
 	select {
 	case s.calls <- func() { s.model.Say(text) }:
 	case <-s.ended:
@@ -217,18 +217,18 @@ func (s *uiSession) Say(text string) {
 }
 
 // SayAfter shows a message.
-func (s *uiSession) SayAfter(_ uint64, text string) { s.Say(text) }
+func (s *Session) SayAfter(_ uint64, text string) { s.Say(text) }
 
 // Broken never receives an error: the library reports none.
-func (s *uiSession) Broken() <-chan error { return nil }
+func (s *Session) Broken() <-chan error { return nil }
 
-// ofDirectory shows a run of this machine.
-func (s *uiSession) ofDirectory(ctx context.Context, d *source.Directory, jobs []*api.Job) error {
+// OfDirectory shows a run of this machine.
+func (s *Session) OfDirectory(ctx context.Context, d *source.Directory, jobs []*api.Job) error {
 	d.Detail = source.Events
 	past, err := d.Past(ctx)
 	if err != nil {
 		return err
 	}
-	s.server, s.outputs = d.Server, directoryOutputs(d)
-	return s.show(ctx, d, screen.Options{Jobs: jobs, Past: past, Title: strings.Join(lookup.JobNames(d.IDs), ", ")})
+	s.Server, s.Outputs = d.Server, directoryOutputs(d)
+	return s.Show(ctx, d, screen.Options{Jobs: jobs, Past: past, Title: strings.Join(lookup.JobNames(d.IDs), ", ")})
 }

@@ -1,4 +1,4 @@
-package cmd
+package onscreen
 
 import (
 	"context"
@@ -14,13 +14,13 @@ const measureLimit = time.Minute
 
 // startMeasuring measures the visible tasks, and asks for the ports of allocations that
 // have become visible.
-func (s *uiSession) startMeasuring(ctx context.Context) {
+func (s *Session) startMeasuring(ctx context.Context) {
 	if s.measure.busy {
 		return
 	}
 	tasks, placed := s.tasks(s.model.Visible()), s.tasks(s.model.Placed())
 	var checked []*event.Alloc
-	if s.inspect != nil {
+	if s.Inspect != nil {
 		checked = s.model.Checked()
 	}
 	if len(tasks)+len(placed)+len(checked) == 0 {
@@ -45,7 +45,7 @@ func (s *uiSession) startMeasuring(ctx context.Context) {
 
 // ask asks for the usage of tasks, and for the ports of allocations. What cannot be had
 // is not shown.
-func (s *uiSession) ask(ctx context.Context, tasks, placed []*client.Task) (map[screen.Target]screen.Usage, map[string][]screen.Port) {
+func (s *Session) ask(ctx context.Context, tasks, placed []*client.Task) (map[screen.Target]screen.Usage, map[string][]screen.Port) {
 	ctx, cancel := context.WithTimeout(ctx, measureLimit)
 	defer cancel()
 	usage, ports := map[screen.Target]screen.Usage{}, map[string][]screen.Port{}
@@ -73,17 +73,17 @@ func (s *uiSession) ask(ctx context.Context, tasks, placed []*client.Task) (map[
 
 // inspected publishes news about the services and checks of allocations, and reports
 // whether they have any.
-func (s *uiSession) inspected(ctx context.Context, allocs []*event.Alloc) bool {
+func (s *Session) inspected(ctx context.Context, allocs []*event.Alloc) bool {
 	ctx, cancel := context.WithTimeout(ctx, measureLimit)
 	defer cancel()
-	return s.inspect(ctx, s.server, allocs)
+	return s.Inspect(ctx, s.Server, allocs)
 }
 
 // tasks returns tasks of the run, for requests.
-func (s *uiSession) tasks(targets []screen.Target) (tasks []*client.Task) {
+func (s *Session) tasks(targets []screen.Target) (tasks []*client.Task) {
 	for _, t := range targets {
 		if alloc := s.model.Alloc(t.Alloc); alloc != nil {
-			tasks = append(tasks, s.server.Task(alloc, t.Task))
+			tasks = append(tasks, s.Server.Task(alloc, t.Task))
 		}
 	}
 	return tasks

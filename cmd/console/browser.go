@@ -1,12 +1,16 @@
-package cmd
+package console
 
 import (
+	"context"
+	"os/exec"
+	"runtime"
 	"strings"
 
 	"taskrun/cmd/client"
 )
 
-func urlOf(p client.Port) string {
+// URLOf returns the address of a port for a browser.
+func URLOf(p client.Port) string {
 	scheme := "http"
 	if p.Label == "https" || p.Port == 443 {
 		scheme = "https"
@@ -24,4 +28,12 @@ func browserOf(variable, system string) []string {
 		return []string{"open"}
 	}
 	return []string{"xdg-open"}
+}
+
+// Browser returns the command that opens an address in the browser of the user.
+func (c *Console) Browser(ctx context.Context, url string) *exec.Cmd {
+	words := browserOf(c.Streams.Env("BROWSER"), runtime.GOOS)
+	cmd := exec.CommandContext(ctx, words[0], append(words[1:], url)...)
+	cmd.Env = c.Environ
+	return cmd
 }
