@@ -57,6 +57,8 @@ var floors = []floor{
 	{"cmd/console", "cmd/client cmd/exit cmd/jobfile cmd/report cmd/source cmd/ui cmd/ui/answer cmd/verdict jobspec jobspec/report", "", "what commands say to their user, and how a user stops them; knows no runs"},
 	{"cmd/lookup", "cmd/client cmd/console cmd/exit cmd/record cmd/source cmd/verdict drivers drivers/process engine/httpapi engine/leaf/allocdir engine/leaf/event engine/leaf/runtimedir", "", "finds runs and tasks, and warns of engines that do not answer; starts and changes nothing"},
 	{"cmd/onscreen", "cmd/client cmd/cluster cmd/console cmd/exit cmd/lookup cmd/source cmd/ui cmd/ui/fullscreen cmd/ui/screen cmd/verdict drivers/process/keeper engine/leaf/event", "", "a run on the full screen: what the model shows comes from a source, and its orders go to a server"},
+	{"cmd/garbage", "", "", "the memory of this process; knows no runs"},
+	{"cmd/host", "cmd/lookup cmd/preflight drivers drivers/process/keeper engine engine/httpapi engine/leaf/allocdir engine/registry hooks/template jobspec/...", "", "serves an engine of this process, and decides nothing about its run"},
 	{"cmd/exit", "cmd/verdict", "", "errors that know an exit code"},
 	{"cmd/verdict", "engine/fold engine/health engine/leaf/event", "", "pure: events, signals and the time in, decisions out"},
 	{"cmd/outcome", "cmd/ui engine/fold jobspec/visible", "engine/leaf/event", "pure: the state of a run in, words out, which views and reports share"},

@@ -10,6 +10,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/exit"
+	"taskrun/cmd/garbage"
 	"taskrun/cmd/lookup"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
@@ -69,7 +70,7 @@ Exit codes are those of "taskrun exec". Those of the list are:
 
 // runAction runs a declared action in the task that target matches.
 func runAction(ctx context.Context, a *app, target, name string, opts execOptions) error {
-	collectRarely()
+	garbage.CollectRarely()
 	task, err := pickTask(ctx, a, target, opts)
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"taskrun/cmd/agent/settings"
 	"taskrun/cmd/agent/unit"
 	"taskrun/cmd/exit"
+	"taskrun/cmd/garbage"
 	"taskrun/cmd/ui"
 	"taskrun/drivers/process/keeper"
 )
@@ -98,7 +99,7 @@ Exit codes:
 
 // runAgent runs an agent, or starts one in the background.
 func runAgent(ctx context.Context, a *app, opts agentOptions) (err error) {
-	collectRarely()
+	garbage.CollectRarely()
 	watch := keeper.New()
 	background := watch.Detached()
 	if background {

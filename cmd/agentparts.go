@@ -19,9 +19,9 @@ import (
 
 	"taskrun/cmd/agent/settings"
 	"taskrun/cmd/exit"
+	"taskrun/cmd/host"
 	"taskrun/cmd/neighbors"
 	"taskrun/cmd/preflight"
-	"taskrun/drivers"
 	"taskrun/drivers/process/keeper"
 	"taskrun/engine"
 	"taskrun/engine/httpapi"
@@ -88,28 +88,21 @@ func (r *resident) join(opts agentOptions, set settings.Settings) error {
 		DataDir: r.dataDir, StateDir: r.dir.Dir, Resident: true,
 		Drivers: a.drivers(),
 		Hooks: hooks.New(hooks.Options{
-			Drivers: a.drivers(), DataDir: r.dataDir, HostVolume: folders.orRegistered(running, r.dataDir), Stubs: current, Services: services,
+			Drivers: a.drivers(), DataDir: r.dataDir, HostVolume: folders.OrRegistered(running, r.dataDir), Stubs: current, Services: services,
 			Keys: keys, TaskAPI: taskAPI, Elsewhere: others.Instances, Environment: true,
 		}),
-		Node: node, HostEnv: a.Environ, PortDir: portDir(r.sockets), Ports: port.Rules{First: set.Client.MinPort, Last: set.Client.MaxPort, Reserved: set.Client.ReservedPorts}, Services: services, Variables: variables,
+		Node: node, HostEnv: a.Environ, PortDir: host.PortDir(r.sockets), Ports: port.Rules{First: set.Client.MinPort, Last: set.Client.MaxPort, Reserved: set.Client.ReservedPorts}, Services: services, Variables: variables,
 		MaxAllocs: int(opts.maxAllocs), MaxKillTimeout: set.Client.MaxKillTimeout, OnRun: r.watch.Keep,
 	})
-	for name, d := range a.drivers() {
-		if d, ok := d.(drivers.HostPathUser); ok && !opts.hostPaths { // a folder of the data directory in place of each path
-			d.SetHostPaths(func(path string) (string, error) { return allocdir.MakeHostPath(r.dataDir, path) })
-		}
-		if d, ok := d.(drivers.Lasting); ok {
-			d.OnUse(func(ref string) { r.watch.Lasting(name, ref) })
-		}
-	}
+	host.JoinDrivers(a.drivers(), r.watch, r.dataDir, opts.hostPaths)
 	r.api = httpapi.Config{
 		Node: node, Version: currentVersion().Version, DataDir: r.dataDir, Keys: keys, AllowHosts: opts.hosts, Dev: opts.dev,
 		Facts: map[string]string{"agent": "true", "detached": strconv.FormatBool(r.watch.Detached())},
 		Seen:  func() { r.asked.Store(time.Now().UnixNano()) },
-		Preflight: apiPreflight(a, preflight.Case{
+		Preflight: host.Preflight(preflight.Case{
 			Drivers: a.drivers(), Instead: instead, Services: hooks.Known(services, others.Instances), Environ: a.Environ,
 			DataDir: r.dataDir, MaxAllocs: int(opts.maxAllocs), HostPaths: opts.hostPaths, MemoryMax: opts.memoryMax,
-			HostVolume: folders.known(running),
+			HostVolume: folders.Known(running),
 		}, current),
 	}
 	// Nothing listens at these ports, which clients show; they are Nomad's.
@@ -128,7 +121,7 @@ func (r *resident) join(opts agentOptions, set settings.Settings) error {
 }
 
 // hostVolumes returns the directories of host volumes, by name.
-func hostVolumes(set settings.Settings, stubs *stub.Set) volumeFinder {
+func hostVolumes(set settings.Settings, stubs *stub.Set) host.Volumes {
 	return func(source string) (path string, readOnly, ok bool) {
 		if v, ok := set.Client.HostVolumes[source]; ok {
 			return v.Path, v.ReadOnly, true

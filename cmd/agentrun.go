@@ -16,6 +16,8 @@ import (
 	"taskrun/cmd/agent/logfile"
 	"taskrun/cmd/agent/settings"
 	"taskrun/cmd/exit"
+	"taskrun/cmd/garbage"
+	"taskrun/cmd/host"
 	"taskrun/cmd/source"
 	"taskrun/drivers/process"
 	"taskrun/drivers/process/keeper"
@@ -61,7 +63,7 @@ type resident struct {
 	server *httpapi.Server
 	socket string
 	asked  atomic.Int64 // when a client asked last, in ns
-	tidier *tidier
+	tidier *garbage.Tidier
 	// closers are called at the end, the last one first.
 	closers []func()
 }
@@ -161,7 +163,7 @@ func (r *resident) close() {
 // run serves clients until the agent is stopped.
 func (r *resident) run(ctx context.Context) error {
 	defer r.close()
-	server, socket, warning, begin, unserve := serveRun(r.a, r.engine, httpapi.SocketName(agentJob, r.pid), r.port, r.api)
+	server, socket, warning, begin, unserve := host.Serve(r.a.runs, r.engine, httpapi.SocketName(agentJob, r.pid), r.port, r.api)
 	r.server, r.socket = server, socket
 	defer unserve()
 	if warning != "" {
@@ -169,12 +171,12 @@ func (r *resident) run(ctx context.Context) error {
 	}
 	r.watch.Begin(r.sockets, func(text string) { r.log.warn("%s", text) })
 	r.watch.Socket(socket)
-	collectAsUsual() // the first jobs may come at once
-	r.tidier = newTidier()
-	defer r.tidier.stop()
+	garbage.CollectAsUsual() // the first jobs may come at once
+	r.tidier = garbage.NewTidier()
+	defer r.tidier.Stop()
 	following, unfollow := context.WithCancel(context.WithoutCancel(ctx))
 	var logging sync.WaitGroup
-	logging.Go(func() { r.log.follow(following, r.engine, r.tidier.busy) })
+	logging.Go(func() { r.log.follow(following, r.engine, r.tidier.Busy) })
 	defer logging.Wait()
 	defer unfollow()
 	if err := r.begin(begin); err != nil {
@@ -188,7 +190,7 @@ func (r *resident) begin(begin func()) error {
 	if err := r.engine.Recover(); err != nil {
 		return err
 	}
-	late := time.AfterFunc(placeTime, begin)
+	late := time.AfterFunc(host.PlaceTime, begin)
 	go func() {
 		r.engine.Placed()
 		late.Stop()

@@ -16,6 +16,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/exit"
+	"taskrun/cmd/host"
 	"taskrun/cmd/preflight"
 	"taskrun/cmd/source"
 	"taskrun/cmd/verdict"
@@ -177,7 +178,7 @@ func (b *detachedRun) resume(jobs []*api.Job) error {
 	if b.failure = b.engine.Recover(runs...); b.failure != nil {
 		b.display.Say(b.failure.Error())
 	}
-	time.AfterFunc(placeTime, b.serve)
+	time.AfterFunc(host.PlaceTime, b.serve)
 	go func() {
 		b.engine.Placed()
 		time.AfterFunc(foundTime, b.serve)

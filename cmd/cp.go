@@ -10,6 +10,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/exit"
+	"taskrun/cmd/garbage"
 	"taskrun/cmd/lookup"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
@@ -72,7 +73,7 @@ func splitRemote(arg string) (target, name string, remote bool) {
 }
 
 func runCp(ctx context.Context, a *app, from, to string, opts orderOptions) error {
-	collectRarely()
+	garbage.CollectRarely()
 	source, sourcePath, out := splitRemote(from)
 	dest, destPath, in := splitRemote(to)
 	switch {

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/exit"
+	"taskrun/cmd/garbage"
 	"taskrun/drivers/process/keeper"
 )
 
@@ -17,7 +18,7 @@ func newEngineCommand(a *app) *cobra.Command {
 		Hidden: true,
 		Args:   arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			collectRarely()
+			garbage.CollectRarely()
 			watch := keeper.New()
 			if !watch.Detached() {
 				return exit.Usage("cannot run an engine without its keeper").WithHint("start both with: taskrun up --detach FILE")

@@ -14,6 +14,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/exit"
+	"taskrun/cmd/garbage"
 	"taskrun/cmd/lookup"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/verdict"
@@ -92,7 +93,7 @@ func completeExec(a *app, opts *execOptions) cobra.CompletionFunc {
 }
 
 func runExec(ctx context.Context, a *app, args []string, opts execOptions) error {
-	collectRarely()
+	garbage.CollectRarely()
 	target, command, err := opts.parse(args)
 	if err != nil {
 		return err

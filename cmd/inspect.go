@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/exit"
+	"taskrun/cmd/garbage"
 	"taskrun/cmd/verdict"
 	"taskrun/jobspec"
 )
@@ -36,7 +37,7 @@ the artifact, group and task blocks of the stubs file make.
 }
 
 func runInspect(ctx context.Context, a *app, args []string, opts inspectOptions) error {
-	collectRarely()
+	garbage.CollectRarely()
 	opts.Placeholders = true
 	files, diagnostics, err := a.read(ctx, args, opts.jobOptions)
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hashicorp/nomad/api"
 	"github.com/spf13/pflag"
 
 	hooks "taskrun/hooks/catalog"
@@ -23,9 +22,7 @@ import (
 	"taskrun/cmd/preflight"
 	"taskrun/cmd/ui"
 	"taskrun/drivers"
-	"taskrun/engine/httpapi"
 	"taskrun/engine/leaf/service"
-	"taskrun/hooks/template"
 	"taskrun/jobspec"
 	"taskrun/jobspec/stub"
 	"taskrun/jobspec/validate"
@@ -255,20 +252,4 @@ func preflightFiles(files []jobfile.File) []preflight.File {
 		list[i] = preflight.File{File: f.File, Job: cmp.Or(f.Draft, f.Job), Name: f.Name}
 	}
 	return list
-}
-
-// apiPreflight returns the check of jobs that arrive through the API of a run.
-// It uses the surroundings of the run, and its stubs at that time.
-func apiPreflight(a *app, run preflight.Case, stubs template.Stubs) func(httpapi.Order, *api.Job) jobspec.Diagnostics {
-	entries := map[httpapi.Order]preflight.Entry{
-		httpapi.OrderRegister: preflight.Register, httpapi.OrderPlan: preflight.APIPlan,
-		httpapi.OrderValidate: preflight.APIValidate, httpapi.OrderDispatch: preflight.Dispatch,
-	}
-	return func(order httpapi.Order, job *api.Job) jobspec.Diagnostics {
-		c := run
-		c.Entry, c.Stubs, c.Health = entries[order], stubs.Set(), preflight.NewHealth(run.Drivers)
-		c.Files = []preflight.File{{File: &jobspec.File{Positions: jobspec.Positions{}}, Job: job}}
-		c.Prepare()
-		return c.Check()
-	}
 }

@@ -12,16 +12,15 @@ import (
 	hookstubs "taskrun/hooks/stubs"
 
 	"taskrun/cmd/console"
+	"taskrun/cmd/host"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/neighbors"
 	"taskrun/cmd/preflight"
 	"taskrun/cmd/ui/view"
 	"taskrun/cmd/verdict"
-	"taskrun/drivers"
 	"taskrun/drivers/process/keeper"
 	"taskrun/engine"
 	"taskrun/engine/httpapi"
-	"taskrun/engine/leaf/allocdir"
 	"taskrun/engine/leaf/chance"
 	"taskrun/engine/leaf/service"
 	"taskrun/engine/leaf/variable"
@@ -85,18 +84,18 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 	if !opts.rehearse { // which is not announced
 		taskAPI = func(l net.Listener) { server.ServeTask(l) }
 	}
-	folders, running := volumeFinder(jobfile.Stubs(files).HostVolume), func() *engine.Engine { return r.engine }
+	folders, running := host.Volumes(jobfile.Stubs(files).HostVolume), func() *engine.Engine { return r.engine }
 	r.engine = engine.New(engine.Config{
 		DataDir: b.dataDir,
 		Drivers: a.drivers(),
 		Hooks: hooks.New(hooks.Options{
-			Drivers: a.drivers(), DataDir: b.dataDir, HostVolume: folders.orRegistered(running, b.dataDir), Stubs: stubs, Services: services,
+			Drivers: a.drivers(), DataDir: b.dataDir, HostVolume: folders.OrRegistered(running, b.dataDir), Stubs: stubs, Services: services,
 			Keys: keys, TaskAPI: taskAPI, Elsewhere: elsewhere, Unprobed: opts.rehearse, Offline: opts.offline, Unsourced: opts.rehearse,
 			Environment: !opts.rehearse && b.virtual == nil, Given: append(jobfile.Given(files), b.given...),
 		}),
 		Node:         node,
 		HostEnv:      a.Environ,
-		PortDir:      portDir(dir),
+		PortDir:      host.PortDir(dir),
 		Services:     services,
 		Variables:    variables,
 		LogicalPorts: opts.rehearse,
@@ -106,27 +105,20 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 		Durable:      b.detached,
 		Patient:      opts.watch,
 	})
-	for name, d := range a.drivers() {
-		if d, ok := d.(drivers.HostPathUser); ok && !opts.hostPaths { // a folder of the data directory in place of each path
-			d.SetHostPaths(func(path string) (string, error) { return allocdir.MakeHostPath(b.dataDir, path) })
-		}
-		if d, ok := d.(drivers.Lasting); ok {
-			d.OnUse(func(ref string) { b.watch.Lasting(name, ref) })
-		}
-	}
+	host.JoinDrivers(a.drivers(), b.watch, b.dataDir, opts.hostPaths)
 	warning, unserve := "", func() {}
 	linger := time.Duration(0)
 	if b.detached {
-		linger = lingerTime
+		linger = host.LingerTime
 	}
 	if !opts.rehearse {
 		instead, _ := opts.instead(a.drivers()) // the preflight of the run has refused mistakes
-		server, r.socket, warning, r.serve, unserve = serveRun(a, r.engine, httpapi.SocketName(*jobfile.Jobs(files)[0].ID, pid), b.port, httpapi.Config{
+		server, r.socket, warning, r.serve, unserve = host.Serve(a.runs, r.engine, httpapi.SocketName(*jobfile.Jobs(files)[0].ID, pid), b.port, httpapi.Config{
 			Node: node, Version: currentVersion().Version, DataDir: b.dataDir, Keys: keys, StopRun: r.takeOrder, Linger: linger, Sources: jobfile.Sources(files),
-			Preflight: apiPreflight(a, preflight.Case{
+			Preflight: host.Preflight(preflight.Case{
 				Drivers: a.drivers(), Instead: instead, Services: hooks.Known(services, elsewhere), Environ: a.Environ,
 				DataDir: b.dataDir, MaxAllocs: int(opts.maxAllocs), HostPaths: opts.hostPaths, MemoryMax: opts.memoryMax,
-				HostVolume: folders.known(running),
+				HostVolume: folders.Known(running),
 			}, stubs),
 		})
 	}

@@ -17,6 +17,8 @@ import (
 	"taskrun/cmd/bubble"
 	"taskrun/cmd/console"
 	"taskrun/cmd/exit"
+	"taskrun/cmd/garbage"
+	"taskrun/cmd/host"
 	"taskrun/cmd/record"
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui/view"
@@ -73,10 +75,10 @@ func (r *engineRun) run(ctx context.Context, jobs []*api.Job) (int, error) {
 	if r.began.IsZero() {
 		r.began = time.Now()
 	}
-	quiet := time.NewTimer(quietTime)
+	quiet := time.NewTimer(garbage.QuietTime)
 	if !r.virtual {
-		defer time.AfterFunc(quietTime, collectAsUsual).Stop()
-		quiet = time.AfterFunc(quietTime, debug.FreeOSMemory) // gives back what starting tasks took
+		defer time.AfterFunc(garbage.QuietTime, garbage.CollectAsUsual).Stop()
+		quiet = time.AfterFunc(garbage.QuietTime, debug.FreeOSMemory) // gives back what starting tasks took
 	}
 	defer quiet.Stop()
 	loop := &source.Loop{
@@ -84,7 +86,7 @@ func (r *engineRun) run(ctx context.Context, jobs []*api.Job) (int, error) {
 		Signals: r.signals, Codes: console.StopSignals, Orders: r.orders, Decided: r.decided,
 		Seen: func(e event.Event) {
 			if state, ok := e.Body.(event.TaskState); ok && state.State == "running" {
-				quiet.Reset(quietTime)
+				quiet.Reset(garbage.QuietTime)
 			}
 		},
 	}
@@ -213,13 +215,10 @@ func (r *engineRun) submitAndServe(jobs []*api.Job) error {
 	return nil
 }
 
-// placeTime limits how long clients wait until the first allocations are placed.
-const placeTime = 5 * time.Second
-
 // servePlaced lets clients in once the first allocations are placed. Earlier ones
 // would see a job without tasks.
 func (r *engineRun) servePlaced() {
-	late := time.AfterFunc(placeTime, r.serve)
+	late := time.AfterFunc(host.PlaceTime, r.serve)
 	go func() {
 		r.engine.Placed()
 		if late.Stop() {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/cmd/host"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/jobtest"
 	"taskrun/cmd/jobtest/play"
@@ -58,7 +59,7 @@ func (a *app) readTests(ctx context.Context, paths []string, opts testOptions, d
 func (a *app) player(opts jobfile.Options, dir string) *play.Player {
 	records, _ := a.runs.Sockets() // without the directory nothing is found there
 	return play.New(play.Options{
-		Drivers: a.drivers, Environ: a.Environ, Dir: dir, Records: records, PortDir: portDir(records),
+		Drivers: a.drivers, Environ: a.Environ, Dir: dir, Records: records, PortDir: host.PortDir(records),
 		Vars: opts.Vars, VarFiles: opts.VarFiles, SecretVars: opts.SecretVars,
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/bubble"
+	"taskrun/cmd/garbage"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/jobtest"
 	"taskrun/cmd/jobtest/assert"
@@ -95,7 +96,7 @@ func newTestWorkerCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "test-worker", Short: "Play runs of job tests, which stdin names", Hidden: true, Args: arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			collectRarely()
+			garbage.CollectRarely()
 			w := &testWorker{app: a}
 			return worker.Serve(cmd.Context(), a.Streams.In, a.Streams.Out, w.play)
 		},

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/exit"
+	"taskrun/cmd/garbage"
 	"taskrun/cmd/ui"
 )
 
@@ -131,7 +132,7 @@ completed does not count as failed.`,
 }
 
 func runUp(ctx context.Context, a *app, args []string, opts upOptions) error {
-	collectRarely()
+	garbage.CollectRarely()
 	if err := opts.startReports(a, "taskrun up"); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/cmd/host"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/preflight"
 	"taskrun/cmd/rehearse"
@@ -58,7 +59,7 @@ func readToRun(ctx context.Context, a *app, args []string, opts *upOptions, data
 // that may be one of the jobs itself: running it a second time is another error.
 func (a *app) takenPort(ctx context.Context, files []jobfile.File, dataDir string, number int) error {
 	dir, _ := a.runs.Sockets() // without the directory, there are no other runs
-	claims := port.NewClaims(portDir(dir))
+	claims := port.NewClaims(host.PortDir(dir))
 	err := claims.Static(number, "taskrun")
 	if err == nil {
 		claims.Release(number)

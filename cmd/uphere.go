@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"taskrun/cmd/rehearse"
 	"taskrun/drivers"
 	"taskrun/drivers/process/keeper"
+	"taskrun/engine/httpapi"
 	"taskrun/engine/leaf/allocdir"
 )
 
@@ -91,4 +93,19 @@ func dataDirFor(a *app, opts upOptions) (dir string, remove func(), err error) {
 			a.Report("", fmt.Sprintf("cannot remove the data directory of the rehearsal: %v", err))
 		}
 	}, nil
+}
+
+// listenHTTP listens at a port for Nomad tools that cannot use sockets. It
+// prints the address and the token, which appear nowhere else.
+func listenHTTP(a *app, addr string) (net.Listener, error) {
+	if addr == "" {
+		return nil, nil
+	}
+	token := httpapi.NewToken()
+	l, err := httpapi.ListenTCP(addr, token)
+	if err != nil {
+		return nil, exit.Usage("--http: %w", err)
+	}
+	fmt.Fprintf(a.Streams.Err, "Nomad's tools can talk to this run:\n  export NOMAD_ADDR=http://%s NOMAD_TOKEN=%s\n", l.Addr(), token)
+	return l, nil
 }

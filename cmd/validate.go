@@ -8,6 +8,7 @@ import (
 
 	"taskrun/cmd/console"
 	"taskrun/cmd/exit"
+	"taskrun/cmd/garbage"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/preflight"
 	"taskrun/cmd/ui"
@@ -52,7 +53,7 @@ advice are shown too; hints are never errors.
 }
 
 func runValidate(ctx context.Context, a *app, args []string, opts validateOptions) error {
-	collectRarely()
+	garbage.CollectRarely()
 	opts.Placeholders = true
 	var err error
 	if opts.dataDir, err = a.runs.DataDir(opts.dataDir); err != nil {

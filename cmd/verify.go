@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/exit"
+	"taskrun/cmd/garbage"
 	"taskrun/cmd/ui"
 )
 
@@ -55,7 +56,7 @@ Exit codes:
   taskrun verify --nomad ~/bin/nomad --until running=30s web.nomad.hcl`,
 		Args: arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			collectRarely()
+			garbage.CollectRarely()
 			return runVerify(cmd.Context(), a, args, opts, cmd.Flags().Changed("nomad"))
 		},
 	}

@@ -1,4 +1,4 @@
-package cmd
+package host
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"taskrun/cmd/exit"
+	"taskrun/cmd/lookup"
 	"taskrun/engine"
 	"taskrun/engine/httpapi"
 )
@@ -16,18 +16,18 @@ import (
 // closeTime limits how long clients may take to notice the end of the engine.
 const closeTime = time.Second
 
-// lingerTime is how long a run in the background goes on serving clients that
+// LingerTime is how long a run in the background goes on serving clients that
 // read its output. taskrun's own clients read the files.
-const lingerTime = 30 * time.Second
+const LingerTime = 30 * time.Second
 
-// serveRun serves the engine as Nomad's HTTP API at a socket that only this
+// Serve serves the engine as Nomad's HTTP API at a socket that only this
 // user can reach, and at a port if there is one. It accepts clients only after
 // begin, because earlier ones would see a run without jobs; the sockets of
 // tasks are served from the start. Without a socket the run goes on, and the
 // warning says why. The caller must call end once the engine is closed.
-func serveRun(a *app, e *engine.Engine, name string, port net.Listener, cfg httpapi.Config) (server *httpapi.Server, socket, warning string, begin, end func()) {
+func Serve(runs *lookup.Finder, e *engine.Engine, name string, port net.Listener, cfg httpapi.Config) (server *httpapi.Server, socket, warning string, begin, end func()) {
 	var listener net.Listener
-	dir, err := a.runs.Sockets()
+	dir, err := runs.Sockets()
 	if err == nil {
 		listener, socket, err = httpapi.Listen(dir, name)
 	}
@@ -67,26 +67,14 @@ func serveRun(a *app, e *engine.Engine, name string, port net.Listener, cfg http
 	}
 }
 
-// listenHTTP listens at a port for Nomad tools that cannot use sockets. It
-// prints the address and the token, which appear nowhere else.
-func listenHTTP(a *app, addr string) (net.Listener, error) {
-	if addr == "" {
-		return nil, nil
-	}
-	token := httpapi.NewToken()
-	l, err := httpapi.ListenTCP(addr, token)
-	if err != nil {
-		return nil, exit.Usage("--http: %w", err)
-	}
-	fmt.Fprintf(a.Streams.Err, "Nomad's tools can talk to this run:\n  export NOMAD_ADDR=http://%s NOMAD_TOKEN=%s\n", l.Addr(), token)
-	return l, nil
-}
-
-// portDir returns where the runs of this user share their claims on ports, in the
+// PortDir returns where the runs of this user share their claims on ports, in the
 // directory of their sockets. Without one they share none.
-func portDir(sockets string) string {
+func PortDir(sockets string) string {
 	if sockets == "" {
 		return ""
 	}
 	return filepath.Join(sockets, "ports")
 }
+
+// PlaceTime limits how long clients wait until the first allocations are placed.
+const PlaceTime = 5 * time.Second

@@ -1,4 +1,4 @@
-package cmd
+package host
 
 import (
 	"context"
@@ -26,7 +26,7 @@ func TestHostVolumesOfAnEngine(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	stubs := volumeFinder(func(source string) (string, bool, bool) { return "/stub", false, source == "stubbed" })
+	stubs := Volumes(func(source string) (string, bool, bool) { return "/stub", false, source == "stubbed" })
 	running := func() *engine.Engine { return e }
 	for source, want := range map[string]struct {
 		path     string
@@ -38,11 +38,11 @@ func TestHostVolumesOfAnEngine(t *testing.T) {
 		"stubbed":    {"/stub", false, true},
 		"none":       {},
 	} {
-		path, readOnly, ok := stubs.orRegistered(running, dataDir)(source)
+		path, readOnly, ok := stubs.OrRegistered(running, dataDir)(source)
 		if path != want.path || readOnly != want.readOnly || ok != (want.path != "") {
 			t.Errorf("%s is at %q, %v, %v", source, path, readOnly, ok)
 		}
-		if known := stubs.known(running)(source); known != want.known {
+		if known := stubs.Known(running)(source); known != want.known {
 			t.Errorf("%s is known: %v", source, known)
 		}
 	}

@@ -1,4 +1,4 @@
-package cmd
+package garbage
 
 import (
 	"runtime"
@@ -7,9 +7,9 @@ import (
 )
 
 func TestTidier(t *testing.T) { //nolint:paralleltest // it measures the memory of the program
-	tidy := &tidier{}
+	tidy := &Tidier{}
 	tidy.timer = time.AfterFunc(time.Hour, func() {})
-	defer tidy.stop()
+	defer tidy.Stop()
 	tidy.release() // what other tests have left
 	const size = 32 << 20
 	garbage := make([]byte, size)

@@ -1,4 +1,6 @@
-package cmd
+// Package garbage says when the garbage collector of this process works, and returns
+// unused memory to the system.
+package garbage
 
 import (
 	"runtime"
@@ -12,23 +14,23 @@ import (
 // collectRarely; see debug.SetGCPercent.
 var usualGarbage = 100
 
-// collectRarely lets the heap grow to five times its live size before a
+// CollectRarely lets the heap grow to five times its live size before a
 // collection. It is for times when little is live: commands that end once they
 // have read their files or passed on a stream, and the first second of a run.
-func collectRarely() { usualGarbage = debug.SetGCPercent(400) }
+func CollectRarely() { usualGarbage = debug.SetGCPercent(400) }
 
-// collectAsUsual undoes collectRarely.
-var collectAsUsual = sync.OnceFunc(func() { debug.SetGCPercent(usualGarbage) })
+// CollectAsUsual undoes collectRarely.
+var CollectAsUsual = sync.OnceFunc(func() { debug.SetGCPercent(usualGarbage) })
 
-// quietTime is how long no task has started before a run returns unused memory
+// QuietTime is how long no task has started before a run returns unused memory
 // to the system. A thousand starts leave half of the memory as garbage, and
 // while tasks only run nothing would collect it.
-const quietTime = time.Second
+const QuietTime = time.Second
 
-// A tidier returns unused memory to the system once nothing has happened for
+// A Tidier returns unused memory to the system once nothing has happened for
 // quietTime, if there is enough of it. Nothing else does that for a program that
 // only waits.
-type tidier struct {
+type Tidier struct {
 	timer *time.Timer
 	left  uint64 // bytes in use after the last time; only release uses it
 }
@@ -36,18 +38,18 @@ type tidier struct {
 // worthTidying is how many bytes more than after the last time must be in use.
 const worthTidying = 1 << 20
 
-func newTidier() *tidier {
-	t := &tidier{}
-	t.timer = time.AfterFunc(quietTime, t.release)
+func NewTidier() *Tidier {
+	t := &Tidier{}
+	t.timer = time.AfterFunc(QuietTime, t.release)
 	return t
 }
 
-// busy puts the release off: something has happened.
-func (t *tidier) busy() { t.timer.Reset(quietTime) }
+// Busy puts the release off: something has happened.
+func (t *Tidier) Busy() { t.timer.Reset(QuietTime) }
 
-func (t *tidier) stop() { t.timer.Stop() }
+func (t *Tidier) Stop() { t.timer.Stop() }
 
-func (t *tidier) release() {
+func (t *Tidier) release() {
 	if inUse() < t.left+worthTidying {
 		return
 	}
