@@ -15,6 +15,7 @@ import (
 	"taskrun/cmd/garbage"
 	"taskrun/cmd/ui"
 	"taskrun/drivers/process/keeper"
+	"taskrun/engine/leaf/allocdir"
 )
 
 // devPort is the port of "agent -dev", as in Nomad.
@@ -105,7 +106,7 @@ func runAgent(ctx context.Context, a *app, opts agentOptions) (err error) {
 	if background {
 		defer func() { tellStart(watch, err) }()
 	}
-	set, err := a.agentSettings(opts, !background)
+	set, err := a.agentSettings(opts.configs, !background)
 	if err != nil {
 		return err
 	}
@@ -123,9 +124,21 @@ func runAgent(ctx context.Context, a *app, opts agentOptions) (err error) {
 	}
 	defer remove()
 	if opts.detach && !background {
-		return detachAgent(ctx, a, opts, dataDir)
+		return detachAgent(ctx, a, opts.flags, dataDir)
 	}
-	r, err := newResident(a, opts, set, dataDir, watch)
+	instead, err := opts.instead(a.drivers())
+	if err != nil {
+		return err
+	}
+	level := opts.level
+	if set.LogLevel != "" && !opts.flags.Changed("log-level") {
+		level = logLevel(set.LogLevel)
+	}
+	r, err := newResident(a.Console, a.runs, a.drivers(), watch, residentOptions{
+		settings: set, dataDir: dataDir, address: opts.address(set), open: opts.noToken, dev: opts.dev, idle: opts.idle, level: level,
+		hosts: opts.hosts, stubsFile: opts.stubsFile(), instead: instead, neighbors: opts.neighbors, maxAllocs: int(opts.maxAllocs),
+		hostPaths: opts.hostPaths, memoryMax: opts.memoryMax, version: currentVersion().Version,
+	})
 	if err != nil {
 		return agentError(err, dataDir)
 	}
@@ -174,4 +187,18 @@ func printUnit(a *app, opts agentOptions) error {
 	u := unit.Unit{Program: path, Args: flagWords(opts.flags, "unit", "detach"), Log: agentLogPath(dataDir)}
 	_, err = fmt.Fprint(a.Streams.Out, u.Text(opts.unit))
 	return err
+}
+
+// scratchData returns a data directory that is removed at the end, even if this
+// program is killed.
+func scratchData(a *app, watch *keeper.Watch) (dir string, remove func(), err error) {
+	if dir, err = allocdir.MakeScratch(); err != nil {
+		return "", nil, err
+	}
+	watch.Scratch(dir)
+	return dir, func() {
+		if err := allocdir.RemoveScratch(dir); err != nil {
+			a.Report("", fmt.Sprintf("cannot remove the data directory of the agent: %v", err))
+		}
+	}, nil
 }

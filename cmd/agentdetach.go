@@ -2,14 +2,14 @@ package cmd
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"taskrun/cmd/exit"
 	"taskrun/drivers/process"
@@ -18,22 +18,9 @@ import (
 	"taskrun/engine/leaf/runtimedir"
 )
 
-// agentLock is the name under which the keeper of an agent holds its lock.
-const agentLock = "agent lock"
-
-// Files in the directory of an agent.
-const (
-	agentAddress = "address" // of the port
-	agentWaits   = "waiting" // the keeper that waits for the next agent
-	agentCall    = "call"    // how that is started
-)
-
-// agentLogPath returns the log of an agent in the background.
-func agentLogPath(dataDir string) string { return filepath.Join(dataDir, "agent", "agent.log") }
-
 // detachAgent starts an agent in the background, or wakes the keeper of one that
 // has left its tasks, and says how to reach it.
-func detachAgent(ctx context.Context, a *app, opts agentOptions, dataDir string) error {
+func detachAgent(ctx context.Context, a *app, flags *pflag.FlagSet, dataDir string) error {
 	dir, err := os.Getwd()
 	if err != nil {
 		return err
@@ -45,7 +32,7 @@ func detachAgent(ctx context.Context, a *app, opts agentOptions, dataDir string)
 	if err != nil {
 		return err // nobody could use the agent
 	}
-	d := keeper.Detached{Args: append([]string{"agent"}, flagWords(opts.flags, "detach")...), Env: a.Environ, Dir: dir, RecordDir: sockets}
+	d := keeper.Detached{Args: append([]string{"agent"}, flagWords(flags, "detach")...), Env: a.Environ, Dir: dir, RecordDir: sockets}
 	waiting, err := waitingKeeper(dataDir)
 	if err != nil {
 		return err
@@ -82,57 +69,6 @@ func agentNotStarted(failure error, log string) error {
 	return failure
 }
 
-// holdOn gives the keeper of an agent what the next one needs, and says that the
-// agent has started.
-func (r *resident) holdOn() error {
-	path, err := os.Executable()
-	if err == nil {
-		err = r.watch.Continue(path)
-	}
-	if err == nil {
-		err = r.watch.Hold(agentLock, r.dir.Lock())
-	}
-	if err == nil {
-		err = os.Remove(r.dir.Path(agentWaits))
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return r.watch.Stands("", nil)
-}
-
-// await lets the keeper of the agent wait for the next one.
-func (r *resident) await() error {
-	calls, err := os.OpenFile(r.dir.Path(agentCall), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	defer calls.Close()
-	id, err := r.watch.Await(calls)
-	if err != nil {
-		return err
-	}
-	text, err := json.Marshal(id)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(r.dir.Path(agentWaits), text, 0o600)
-}
-
-// waitingKeeper returns the keeper that waits for the next agent of a data
-// directory, or nil.
-func waitingKeeper(dataDir string) (*process.ID, error) {
-	text, err := readLimited(filepath.Join(dataDir, "agent", agentWaits))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	var id process.ID
-	if err != nil || json.Unmarshal(text, &id) != nil || !id.Running() {
-		return nil, err
-	}
-	return &id, nil
-}
-
 // agentTime limits how long an agent may take to start or to end, beyond the grace
 // periods of its tasks.
 const agentTime = 15 * time.Second
@@ -161,5 +97,26 @@ func wakeAgent(ctx context.Context, a *app, dataDir string, id process.ID, d kee
 	}
 }
 
-// agentPause is the pause between two looks for an agent: nothing announces it.
-const agentPause = 20 * time.Millisecond
+// tellAgent says where clients find an agent that has just started in the
+// background.
+func tellAgent(ctx context.Context, a *app, dataDir string) error {
+	found, err := a.runs.FindAgent(ctx, dataDir)
+	switch {
+	case err != nil:
+		return err
+	case found == nil:
+		return exit.Failed("the agent has ended").WithHint("see %s", agentLogPath(dataDir))
+	}
+	w := wordsOf(a, dataDir, found)
+	a.Say("the agent runs in the background: process %d; stop it with: taskrun agent stop", found.Self.PID)
+	w.write()
+	return nil
+}
+
+// agentError adds hints to errors of the start of an agent.
+func agentError(err error, dataDir string) error {
+	if errors.Is(err, allocdir.ErrAgent) {
+		return exit.Running("%w", err).WithHint("run jobs in it with: taskrun up --agent; stop it with: taskrun agent stop; give this one another directory with: --data-dir DIR")
+	}
+	return readOnly(err, dataDir)
+}

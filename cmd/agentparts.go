@@ -3,23 +3,28 @@ package cmd
 import (
 	"cmp"
 	"errors"
-	"fmt"
-	"io/fs"
 	"maps"
 	"net"
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/drivers"
 	hooks "taskrun/hooks/catalog"
 	hookstubs "taskrun/hooks/stubs"
 
+	"taskrun/cmd/agent/logfile"
 	"taskrun/cmd/agent/settings"
+	"taskrun/cmd/console"
 	"taskrun/cmd/exit"
+	"taskrun/cmd/garbage"
 	"taskrun/cmd/host"
+	"taskrun/cmd/lookup"
 	"taskrun/cmd/neighbors"
 	"taskrun/cmd/preflight"
 	"taskrun/drivers/process/keeper"
@@ -34,6 +39,143 @@ import (
 	"taskrun/jobspec/stub"
 	"taskrun/jobspec/taskenv"
 )
+
+// Sizes of the log of an agent in the background.
+const (
+	logSize  = 10 << 20
+	logFiles = 3 // besides the current one
+)
+
+// resident is an agent: an engine that runs any number of jobs until it is stopped.
+type resident struct {
+	console *console.Console
+	runs    *lookup.Finder
+	drivers map[string]drivers.Driver
+	opts    residentOptions
+	dir     *allocdir.Agent
+	sockets string
+	pid     int // in the name of the socket
+	log     *agentLog
+	watch   *keeper.Watch
+	engine  *engine.Engine
+	api     httpapi.Config
+	port    net.Listener // may be nil
+	token   string       // of the port; empty: none
+
+	server *httpapi.Server
+	socket string
+	asked  atomic.Int64 // when a client asked last, in ns
+	tidier *garbage.Tidier
+	// closers are called at the end, the last one first.
+	closers []func()
+}
+
+// residentOptions say what an agent is to be.
+type residentOptions struct {
+	settings  settings.Settings
+	dataDir   string
+	address   string // of the port; empty: none
+	open      bool   // the port requires no token
+	dev       bool   // it keeps nothing
+	idle      time.Duration
+	level     logLevel
+	hosts     []string          // names in requests to the port
+	stubsFile string            // empty: none
+	instead   map[string]string // drivers in place of others
+	neighbors neighbors.Scope
+	maxAllocs int
+	hostPaths bool
+	memoryMax bool
+	version   string
+}
+
+// newResident returns an agent that is about to run. On error nothing is left.
+func newResident(c *console.Console, runs *lookup.Finder, all map[string]drivers.Driver, watch *keeper.Watch, opts residentOptions) (_ *resident, err error) {
+	resumed, err := watch.Resumed()
+	if err != nil {
+		return nil, err
+	}
+	var lock *os.File
+	if resumed {
+		lock = watch.Held(agentLock)
+	}
+	r := &resident{console: c, runs: runs, drivers: all, opts: opts, pid: os.Getpid(), watch: watch}
+	if watch.Detached() {
+		r.pid = os.Getppid() // the keeper's, which stays
+	}
+	if r.sockets, err = runs.Sockets(); err != nil {
+		return nil, err // nobody could use the agent
+	}
+	if r.dir, err = allocdir.OpenAgent(opts.dataDir, lock); err != nil {
+		return nil, err
+	}
+	r.closers = append(r.closers, func() { _ = r.dir.Close() })
+	defer func() {
+		if err != nil {
+			r.close()
+		}
+	}()
+	r.log = newAgentLog(c.Streams.Err, opts.level)
+	if watch.Detached() {
+		file, err := logfile.Open(agentLogPath(opts.dataDir), logSize, logFiles)
+		if err != nil {
+			return nil, err
+		}
+		r.closers = append(r.closers, func() { _ = file.Close() })
+		r.log.to = file
+	}
+	if err := r.listen(); err != nil {
+		return nil, err
+	}
+	return r, r.join()
+}
+
+// listen opens the port, if there is one.
+func (r *resident) listen() (err error) {
+	addr := r.opts.address
+	if addr == "" {
+		return nil
+	}
+	if host, number, err := net.SplitHostPort(addr); err == nil && number == "0" && r.watch.Detached() {
+		addr = r.earlierAddress(host, addr) // clients know that one
+	}
+	if !r.opts.open {
+		if r.token, err = token(r.dir); err != nil {
+			return err
+		}
+	}
+	port, err := httpapi.ListenTCP(addr, r.token)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return exit.Usage("%w", err).WithHint("stop the program that has the port, or choose another with --http")
+	case err != nil:
+		return exit.Usage("%w", err)
+	}
+	r.port = port
+	r.closers = append(r.closers, func() { _ = port.Close() })
+	return os.WriteFile(r.dir.Path(agentAddress), []byte(r.port.Addr().String()+"\n"), 0o600)
+}
+
+// earlierAddress returns the address that an earlier agent chose, if it is at the
+// same host.
+func (r *resident) earlierAddress(host, otherwise string) string {
+	text, err := os.ReadFile(r.dir.Path(agentAddress))
+	earlier := strings.TrimSpace(string(text))
+	if at, _, splitErr := net.SplitHostPort(earlier); err == nil && splitErr == nil && at == host {
+		return earlier
+	}
+	return otherwise
+}
+
+// close releases what the agent has.
+func (r *resident) close() {
+	for len(r.closers) > 0 {
+		last := len(r.closers) - 1
+		f := r.closers[last]
+		r.closers = r.closers[:last]
+		f()
+	}
+}
 
 // agentNode describes the machine as the settings of an agent have it.
 func agentNode(set settings.Settings, stubs *stub.Set) *taskenv.Node {
@@ -61,47 +203,43 @@ func defaultMeta() map[string]string {
 }
 
 // join joins the parts of an agent: its engine, drivers, hooks and stubs.
-func (r *resident) join(opts agentOptions, set settings.Settings) error {
-	a := r.a
+func (r *resident) join() error {
+	opts, set := r.opts, r.opts.settings
 	stubs := stub.None()
-	if file := opts.stubsFile(); file != "" {
+	if file := opts.stubsFile; file != "" {
 		read, diagnostics := stub.Read(file)
 		if diagnostics.HasErrors() {
 			return exit.Usage("%w", diagnostics)
 		}
 		stubs = read.Filled()
 	}
-	instead, err := opts.instead(a.drivers())
-	if err != nil {
-		return err
-	}
 	node := agentNode(set, stubs)
-	node.DataDir, node.MemoryOversubscription = r.dataDir, opts.memoryMax
+	node.DataDir, node.MemoryOversubscription = opts.dataDir, opts.memoryMax
 	variables, services := &variable.Store{}, &service.Catalog{}
 	current := hookstubs.New(stubs, variables, r.log.diagnostics)
-	others := neighbors.New(neighbors.Run{Sockets: r.sockets, PID: r.pid, DataDir: r.dataDir, Scope: opts.neighbors}, services.Wake)
+	others := neighbors.New(neighbors.Run{Sockets: r.sockets, PID: r.pid, DataDir: opts.dataDir, Scope: opts.neighbors}, services.Wake)
 	r.closers = append(r.closers, current.Close, others.Close)
 	keys := workload.OpenKeyring(r.dir.Path("workload-identity.jwk"))
 	var taskAPI taskapi.Serve = func(l net.Listener) { r.server.ServeTask(l) }
 	folders, running := hostVolumes(set, stubs), func() *engine.Engine { return r.engine }
 	r.engine = engine.New(engine.Config{
-		DataDir: r.dataDir, StateDir: r.dir.Dir, Resident: true,
-		Drivers: a.drivers(),
+		DataDir: opts.dataDir, StateDir: r.dir.Dir, Resident: true,
+		Drivers: r.drivers,
 		Hooks: hooks.New(hooks.Options{
-			Drivers: a.drivers(), DataDir: r.dataDir, HostVolume: folders.OrRegistered(running, r.dataDir), Stubs: current, Services: services,
+			Drivers: r.drivers, DataDir: opts.dataDir, HostVolume: folders.OrRegistered(running, opts.dataDir), Stubs: current, Services: services,
 			Keys: keys, TaskAPI: taskAPI, Elsewhere: others.Instances, Environment: true,
 		}),
-		Node: node, HostEnv: a.Environ, PortDir: host.PortDir(r.sockets), Ports: port.Rules{First: set.Client.MinPort, Last: set.Client.MaxPort, Reserved: set.Client.ReservedPorts}, Services: services, Variables: variables,
-		MaxAllocs: int(opts.maxAllocs), MaxKillTimeout: set.Client.MaxKillTimeout, OnRun: r.watch.Keep,
+		Node: node, HostEnv: r.console.Environ, PortDir: host.PortDir(r.sockets), Ports: port.Rules{First: set.Client.MinPort, Last: set.Client.MaxPort, Reserved: set.Client.ReservedPorts}, Services: services, Variables: variables,
+		MaxAllocs: opts.maxAllocs, MaxKillTimeout: set.Client.MaxKillTimeout, OnRun: r.watch.Keep,
 	})
-	host.JoinDrivers(a.drivers(), r.watch, r.dataDir, opts.hostPaths)
+	host.JoinDrivers(r.drivers, r.watch, opts.dataDir, opts.hostPaths)
 	r.api = httpapi.Config{
-		Node: node, Version: currentVersion().Version, DataDir: r.dataDir, Keys: keys, AllowHosts: opts.hosts, Dev: opts.dev,
+		Node: node, Version: opts.version, DataDir: opts.dataDir, Keys: keys, AllowHosts: opts.hosts, Dev: opts.dev,
 		Facts: map[string]string{"agent": "true", "detached": strconv.FormatBool(r.watch.Detached())},
 		Seen:  func() { r.asked.Store(time.Now().UnixNano()) },
 		Preflight: host.Preflight(preflight.Case{
-			Drivers: a.drivers(), Instead: instead, Services: hooks.Known(services, others.Instances), Environ: a.Environ,
-			DataDir: r.dataDir, MaxAllocs: int(opts.maxAllocs), HostPaths: opts.hostPaths, MemoryMax: opts.memoryMax,
+			Drivers: r.drivers, Instead: opts.instead, Services: hooks.Known(services, others.Instances), Environ: r.console.Environ,
+			DataDir: opts.dataDir, MaxAllocs: opts.maxAllocs, HostPaths: opts.hostPaths, MemoryMax: opts.memoryMax,
 			HostVolume: folders.Known(running),
 		}, current),
 	}
@@ -128,49 +266,4 @@ func hostVolumes(set settings.Settings, stubs *stub.Set) host.Volumes {
 		}
 		return stubs.HostVolume(source)
 	}
-}
-
-// token returns the token of the port, which outlives the agent.
-func token(dir *allocdir.Agent) (string, error) {
-	path := dir.Path("token")
-	text, err := os.ReadFile(path)
-	if t := strings.TrimSpace(string(text)); err == nil && len(t) == len(httpapi.NewToken()) {
-		return t, nil
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("cannot read the token of the agent: %w", err)
-	}
-	t := httpapi.NewToken()
-	_ = os.Remove(path) // one that was cut off
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err == nil {
-		_, err = f.WriteString(t + "\n")
-		err = errors.Join(err, f.Close())
-	}
-	if err != nil {
-		return "", fmt.Errorf("cannot keep the token of the agent: %w", err)
-	}
-	return t, nil
-}
-
-// agentError adds hints to errors of the start of an agent.
-func agentError(err error, dataDir string) error {
-	if errors.Is(err, allocdir.ErrAgent) {
-		return exit.Running("%w", err).WithHint("run jobs in it with: taskrun up --agent; stop it with: taskrun agent stop; give this one another directory with: --data-dir DIR")
-	}
-	return readOnly(err, dataDir)
-}
-
-// scratchData returns a data directory that is removed at the end, even if this
-// program is killed.
-func scratchData(a *app, watch *keeper.Watch) (dir string, remove func(), err error) {
-	if dir, err = allocdir.MakeScratch(); err != nil {
-		return "", nil, err
-	}
-	watch.Scratch(dir)
-	return dir, func() {
-		if err := allocdir.RemoveScratch(dir); err != nil {
-			a.Report("", fmt.Sprintf("cannot remove the data directory of the agent: %v", err))
-		}
-	}, nil
 }

@@ -2,28 +2,20 @@ package cmd
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
+	"io/fs"
 	"os"
 	"os/signal"
-	"strings"
 	"sync"
-	"sync/atomic"
-	"syscall"
 	"time"
 
-	"taskrun/cmd/agent/logfile"
-	"taskrun/cmd/agent/settings"
-	"taskrun/cmd/exit"
 	"taskrun/cmd/garbage"
 	"taskrun/cmd/host"
 	"taskrun/cmd/source"
 	"taskrun/drivers/process"
-	"taskrun/drivers/process/keeper"
-	"taskrun/engine"
 	"taskrun/engine/httpapi"
-	"taskrun/engine/leaf/allocdir"
 	"taskrun/engine/leaf/event"
 )
 
@@ -32,138 +24,12 @@ const (
 	agentJob = "agent"
 	// devGrace limits the graceful stop of an agent that keeps nothing.
 	devGrace = 3 * time.Second
-	// leaveSignal makes an agent in the background end without its tasks.
-	leaveSignal = syscall.SIGUSR1
-	// killSignal makes an agent kill its tasks and end.
-	killSignal = syscall.SIGUSR2
 )
-
-// Sizes of the log of an agent in the background.
-const (
-	logSize  = 10 << 20
-	logFiles = 3 // besides the current one
-)
-
-// resident is an agent: an engine that runs any number of jobs until it is stopped.
-type resident struct {
-	a       *app
-	dir     *allocdir.Agent
-	dataDir string
-	sockets string
-	pid     int // in the name of the socket
-	dev     bool
-	idle    time.Duration
-	log     *agentLog
-	watch   *keeper.Watch
-	engine  *engine.Engine
-	api     httpapi.Config
-	port    net.Listener // may be nil
-	token   string       // of the port; empty: none
-
-	server *httpapi.Server
-	socket string
-	asked  atomic.Int64 // when a client asked last, in ns
-	tidier *garbage.Tidier
-	// closers are called at the end, the last one first.
-	closers []func()
-}
-
-// newResident returns an agent that is about to run. On error nothing is left.
-func newResident(a *app, opts agentOptions, set settings.Settings, dataDir string, watch *keeper.Watch) (_ *resident, err error) {
-	resumed, err := watch.Resumed()
-	if err != nil {
-		return nil, err
-	}
-	var lock *os.File
-	if resumed {
-		lock = watch.Held(agentLock)
-	}
-	r := &resident{a: a, dataDir: dataDir, pid: os.Getpid(), dev: opts.dev, idle: opts.idle, watch: watch}
-	if watch.Detached() {
-		r.pid = os.Getppid() // the keeper's, which stays
-	}
-	if r.sockets, err = a.runs.Sockets(); err != nil {
-		return nil, err // nobody could use the agent
-	}
-	if r.dir, err = allocdir.OpenAgent(dataDir, lock); err != nil {
-		return nil, err
-	}
-	r.closers = append(r.closers, func() { _ = r.dir.Close() })
-	defer func() {
-		if err != nil {
-			r.close()
-		}
-	}()
-	level := opts.level
-	if set.LogLevel != "" && !opts.flags.Changed("log-level") {
-		level = logLevel(set.LogLevel)
-	}
-	r.log = newAgentLog(a.Streams.Err, level)
-	if watch.Detached() {
-		file, err := logfile.Open(agentLogPath(dataDir), logSize, logFiles)
-		if err != nil {
-			return nil, err
-		}
-		r.closers = append(r.closers, func() { _ = file.Close() })
-		r.log.to = file
-	}
-	if err := r.listen(opts, set); err != nil {
-		return nil, err
-	}
-	return r, r.join(opts, set)
-}
-
-// listen opens the port, if there is one.
-func (r *resident) listen(opts agentOptions, set settings.Settings) (err error) {
-	addr := opts.address(set)
-	if addr == "" {
-		return nil
-	}
-	if host, number, err := net.SplitHostPort(addr); err == nil && number == "0" && r.watch.Detached() {
-		addr = r.earlierAddress(host, addr) // clients know that one
-	}
-	if !opts.noToken {
-		if r.token, err = token(r.dir); err != nil {
-			return err
-		}
-	}
-	port, err := httpapi.ListenTCP(addr, r.token)
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return exit.Usage("%w", err).WithHint("stop the program that has the port, or choose another with --http")
-	case err != nil:
-		return exit.Usage("%w", err)
-	}
-	r.port = port
-	r.closers = append(r.closers, func() { _ = port.Close() })
-	return os.WriteFile(r.dir.Path(agentAddress), []byte(r.port.Addr().String()+"\n"), 0o600)
-}
-
-// earlierAddress returns the address that an earlier agent chose, if it is at the
-// same host.
-func (r *resident) earlierAddress(host, otherwise string) string {
-	text, err := os.ReadFile(r.dir.Path(agentAddress))
-	earlier := strings.TrimSpace(string(text))
-	if at, _, splitErr := net.SplitHostPort(earlier); err == nil && splitErr == nil && at == host {
-		return earlier
-	}
-	return otherwise
-}
-
-// close releases what the agent has.
-func (r *resident) close() {
-	for len(r.closers) > 0 {
-		last := len(r.closers) - 1
-		f := r.closers[last]
-		r.closers = r.closers[:last]
-		f()
-	}
-}
 
 // run serves clients until the agent is stopped.
 func (r *resident) run(ctx context.Context) error {
 	defer r.close()
-	server, socket, warning, begin, unserve := host.Serve(r.a.runs, r.engine, httpapi.SocketName(agentJob, r.pid), r.port, r.api)
+	server, socket, warning, begin, unserve := host.Serve(r.runs, r.engine, httpapi.SocketName(agentJob, r.pid), r.port, r.api)
 	r.server, r.socket = server, socket
 	defer unserve()
 	if warning != "" {
@@ -212,13 +78,13 @@ func (r *resident) stands() error {
 	} else {
 		r.greet()
 	}
-	r.log.info("the agent has started: process %d, data in %s", os.Getpid(), r.dataDir)
+	r.log.info("the agent has started: process %d, data in %s", os.Getpid(), r.opts.dataDir)
 	return nil
 }
 
 // greet says where clients find an agent in the foreground.
 func (r *resident) greet() {
-	w := newAgentWords(r.a, r.dataDir, r.socket)
+	w := newAgentWords(r.console, r.opts.dataDir, r.socket)
 	if r.port != nil {
 		w.address, w.token = r.port.Addr().String(), r.token
 	}
@@ -238,15 +104,15 @@ func (r *resident) abandon(ctx context.Context) error {
 
 // serve waits until the agent is told to end, and ends it.
 func (r *resident) serve(ctx context.Context) error {
-	signals, unwatch := r.a.Signals()
+	signals, unwatch := r.console.Signals()
 	defer unwatch()
 	orders := make(chan os.Signal, 2)
 	signal.Notify(orders, leaveSignal, killSignal)
 	defer signal.Stop(orders)
 	r.asked.Store(time.Now().UnixNano())
-	idle := time.NewTimer(max(r.idle, time.Second))
+	idle := time.NewTimer(max(r.opts.idle, time.Second))
 	defer idle.Stop()
-	if r.idle == 0 {
+	if r.opts.idle == 0 {
 		idle.Stop()
 	}
 	var kill <-chan time.Time
@@ -257,7 +123,7 @@ func (r *resident) serve(ctx context.Context) error {
 			stopping = true
 			r.log.info("stopping: %s", why)
 			r.engine.Stop()
-			if r.dev {
+			if r.opts.dev {
 				kill = time.After(devGrace)
 			}
 		default:
@@ -288,7 +154,7 @@ func (r *resident) serve(ctx context.Context) error {
 			if after := r.busyFor(time.Now()); after > 0 {
 				idle.Reset(after)
 			} else {
-				stop(fmt.Sprintf("no job and no client for %v", r.idle))
+				stop(fmt.Sprintf("no job and no client for %v", r.opts.idle))
 			}
 		case <-kill:
 			stop("its time is over")
@@ -302,10 +168,10 @@ func (r *resident) serve(ctx context.Context) error {
 func (r *resident) busyFor(now time.Time) time.Duration {
 	for _, job := range r.engine.Jobs() {
 		if _, ended := r.engine.Ending(event.JobKey(*job.Namespace, *job.ID)); !ended {
-			return r.idle
+			return r.opts.idle
 		}
 	}
-	return r.idle - now.Sub(time.Unix(0, r.asked.Load()))
+	return r.opts.idle - now.Sub(time.Unix(0, r.asked.Load()))
 }
 
 // end closes the engine once nothing happens any more.
@@ -320,4 +186,41 @@ func (r *resident) end(ctx context.Context, leaving bool) error {
 		r.log.info("the agent has ended")
 	}
 	return errors.Join(err, r.watch.Close(err == nil))
+}
+
+// holdOn gives the keeper of an agent what the next one needs, and says that the
+// agent has started.
+func (r *resident) holdOn() error {
+	path, err := os.Executable()
+	if err == nil {
+		err = r.watch.Continue(path)
+	}
+	if err == nil {
+		err = r.watch.Hold(agentLock, r.dir.Lock())
+	}
+	if err == nil {
+		err = os.Remove(r.dir.Path(agentWaits))
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return r.watch.Stands("", nil)
+}
+
+// await lets the keeper of the agent wait for the next one.
+func (r *resident) await() error {
+	calls, err := os.OpenFile(r.dir.Path(agentCall), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	defer calls.Close()
+	id, err := r.watch.Await(calls)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(id)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(r.dir.Path(agentWaits), text, 0o600)
 }

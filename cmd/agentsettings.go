@@ -1,10 +1,7 @@
 package cmd
 
 import (
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,14 +13,11 @@ import (
 	"taskrun/cmd/verdict"
 )
 
-// maxSettings limits the size of a configuration file, in bytes.
-const maxSettings = 4 << 20
-
 // agentSettings reads the configuration files of an agent, and sets the options of
 // drivers. It reports mistakes and, with tell, what has no effect.
-func (a *app) agentSettings(opts agentOptions, tell bool) (settings.Settings, error) {
+func (a *app) agentSettings(configs []string, tell bool) (settings.Settings, error) {
 	var files []settings.File
-	for _, path := range opts.configs {
+	for _, path := range configs {
 		more, err := settingsFiles(path)
 		if err != nil {
 			return settings.Settings{}, err
@@ -94,27 +88,6 @@ func settingsFiles(path string) ([]settings.File, error) {
 		files = append(files, settings.File{Name: path, Text: text})
 	}
 	return files, nil
-}
-
-// readLimited reads a regular file.
-func readLimited(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%q is not a regular file", path)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxSettings+1))
-	if err == nil && len(text) > maxSettings {
-		err = &fs.PathError{Op: "read", Path: path, Err: errors.New("the file is too large")}
-	}
-	return text, err
 }
 
 // tellUnheeded lists the settings that have no effect.

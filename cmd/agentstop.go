@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -198,20 +197,9 @@ func (a *app) awaitEnd(ctx context.Context, found *client.Engine, agent process.
 	return nil
 }
 
-// agentWords say where clients find an agent.
-type agentWords struct {
-	a               *app
-	dataDir, socket string
-	address, token  string // of the port
-}
-
-func newAgentWords(a *app, dataDir, socket string) *agentWords {
-	return &agentWords{a: a, dataDir: dataDir, socket: socket}
-}
-
 // wordsOf returns the words of an agent that answers.
 func wordsOf(a *app, dataDir string, found *client.Engine) *agentWords {
-	w := newAgentWords(a, dataDir, found.Server.Socket)
+	w := newAgentWords(a.Console, dataDir, found.Server.Socket)
 	w.address, w.token = found.Self.Address, ""
 	if w.address == "" || found.Self.Open {
 		return w
@@ -222,59 +210,5 @@ func wordsOf(a *app, dataDir string, found *client.Engine) *agentWords {
 	return w
 }
 
-// tokenFile returns the file with the token, or "".
-func (w *agentWords) tokenFile() string {
-	if w.token == "" {
-		return ""
-	}
-	return filepath.Join(w.dataDir, "agent", "token")
-}
-
-// places returns lines with the places of an agent.
-func (w *agentWords) places() string {
-	var text strings.Builder
-	for _, line := range [][2]string{{"address", w.url()}, {"socket", w.socket}, {"data", w.dataDir}, {"token", w.tokenFile()}} {
-		if line[1] != "" {
-			fmt.Fprintf(&text, "%-8s %s\n", line[0], line[1])
-		}
-	}
-	return text.String()
-}
-
-func (w *agentWords) url() string {
-	if w.address == "" {
-		return ""
-	}
-	return "http://" + w.address
-}
-
-// write says where clients find the agent, and what to export for Nomad's tools.
-// The token itself is shown on a terminal only.
-func (w *agentWords) write() {
-	addr := cmp.Or(w.url(), "unix://"+w.socket)
-	export := "export NOMAD_ADDR=" + addr
-	switch {
-	case w.token == "":
-	case w.a.Streams.ErrTerm:
-		export += " NOMAD_TOKEN=" + w.token
-	default:
-		export += fmt.Sprintf(" NOMAD_TOKEN=$(cat %s)", shellWord(w.tokenFile()))
-	}
-	fmt.Fprintf(w.a.Streams.Err, "%sFor Nomad's tools:\n  %s\n", w.places(), export)
-}
-
-// tellAgent says where clients find an agent that has just started in the
-// background.
-func tellAgent(ctx context.Context, a *app, dataDir string) error {
-	found, err := a.runs.FindAgent(ctx, dataDir)
-	switch {
-	case err != nil:
-		return err
-	case found == nil:
-		return exit.Failed("the agent has ended").WithHint("see %s", agentLogPath(dataDir))
-	}
-	w := wordsOf(a, dataDir, found)
-	a.Say("the agent runs in the background: process %d; stop it with: taskrun agent stop", found.Self.PID)
-	w.write()
-	return nil
-}
+// agentPause is the pause between two looks for an agent: nothing announces it.
+const agentPause = 20 * time.Millisecond
