@@ -38,6 +38,7 @@ var floors = []floor{
 
 	{"cmd/config", "jobspec/syntax jobspec/diagnostic", "", "flags, environment and file become one plain value; config.hcl is read as job files are"},
 	{"cmd/agent/settings", "jobspec jobspec/syntax jobspec/diagnostic", "", "pure: configuration files of a Nomad agent in, settings and diagnostics out"},
+	{"cmd/agent/resident", "cmd/agent/... cmd/console cmd/exit cmd/garbage cmd/host cmd/lookup cmd/neighbors cmd/preflight cmd/source drivers drivers/process drivers/process/keeper engine engine/httpapi engine/port " + leaves + " hooks/catalog hooks/stubs hooks/taskapi jobspec jobspec/...", "", "joins an engine to an agent, as cmd joins one to a run"},
 	{"cmd/agent/*", "", "", "what an agent needs besides jobs: files of service managers, and its log"},
 	{"cmd/client", "engine/execwire engine/leaf/event", "", "speaks Nomad's API to whatever serves it, and never imports a server"},
 	{"cmd/cluster", "cmd/client engine/health engine/leaf/event", "", "what a cluster says becomes events; the client asks it"},

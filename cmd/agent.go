@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"taskrun/cmd/agent/resident"
 	"taskrun/cmd/agent/settings"
 	"taskrun/cmd/agent/unit"
 	"taskrun/cmd/exit"
@@ -32,12 +33,12 @@ type agentOptions struct {
 	noToken bool
 	hosts   []string
 	idle    time.Duration
-	level   logLevel
+	level   resident.Level
 	unit    string
 }
 
 func newAgentCommand(a *app) *cobra.Command {
-	opts := agentOptions{level: levelInfo}
+	opts := agentOptions{level: resident.LevelInfo}
 	cmd := &cobra.Command{
 		Use:   "agent",
 		Short: "Run an engine that takes jobs from any Nomad client",
@@ -91,7 +92,7 @@ Exit codes:
 	flags.StringSliceVar(&opts.hosts, "allow-host", nil, "also accept requests to this `name`, such as host.docker.internal (may be repeated)")
 	flags.DurationVar(&opts.idle, "idle-timeout", 0, "end when no job has run and no client has asked for this long")
 	bindChoice(cmd, flags, "log-level", "show messages from this level on: debug, info, warn or error",
-		ui.Choice[logLevel]{To: &opts.level, Kind: "level", Values: logLevels})
+		ui.Choice[resident.Level]{To: &opts.level, Kind: "level", Values: resident.LogLevels})
 	bindChoice(cmd, flags, "unit", "print the unit that runs such an agent: systemd or launchd",
 		ui.Choice[string]{To: &opts.unit, Kind: "kind", Values: unit.Kinds})
 	cmd.AddCommand(newAgentStatusCommand(a), newAgentStopCommand(a))
@@ -132,17 +133,17 @@ func runAgent(ctx context.Context, a *app, opts agentOptions) (err error) {
 	}
 	level := opts.level
 	if set.LogLevel != "" && !opts.flags.Changed("log-level") {
-		level = logLevel(set.LogLevel)
+		level = resident.Level(set.LogLevel)
 	}
-	r, err := newResident(a.Console, a.runs, a.drivers(), watch, residentOptions{
-		settings: set, dataDir: dataDir, address: opts.address(set), open: opts.noToken, dev: opts.dev, idle: opts.idle, level: level,
-		hosts: opts.hosts, stubsFile: opts.stubsFile(), instead: instead, neighbors: opts.neighbors, maxAllocs: int(opts.maxAllocs),
-		hostPaths: opts.hostPaths, memoryMax: opts.memoryMax, version: currentVersion().Version,
+	r, err := resident.New(a.Console, a.runs, a.drivers(), watch, resident.Options{
+		Settings: set, DataDir: dataDir, Address: opts.address(set), Open: opts.noToken, Dev: opts.dev, Idle: opts.idle, Level: level,
+		Hosts: opts.hosts, StubsFile: opts.stubsFile(), Instead: instead, Neighbors: opts.neighbors, MaxAllocs: int(opts.maxAllocs),
+		HostPaths: opts.hostPaths, MemoryMax: opts.memoryMax, Version: currentVersion().Version,
 	})
 	if err != nil {
 		return agentError(err, dataDir)
 	}
-	return r.run(ctx)
+	return r.Run(ctx)
 }
 
 // address returns where the API is served besides the socket, or "".
@@ -184,7 +185,7 @@ func printUnit(a *app, opts agentOptions) error {
 	if err != nil {
 		return err
 	}
-	u := unit.Unit{Program: path, Args: flagWords(opts.flags, "unit", "detach"), Log: agentLogPath(dataDir)}
+	u := unit.Unit{Program: path, Args: flagWords(opts.flags, "unit", "detach"), Log: resident.LogPath(dataDir)}
 	_, err = fmt.Fprint(a.Streams.Out, u.Text(opts.unit))
 	return err
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"taskrun/cmd/agent/resident"
 	"taskrun/cmd/exit"
 	"taskrun/drivers/process"
 	"taskrun/drivers/process/keeper"
@@ -33,7 +34,7 @@ func detachAgent(ctx context.Context, a *app, flags *pflag.FlagSet, dataDir stri
 		return err // nobody could use the agent
 	}
 	d := keeper.Detached{Args: append([]string{"agent"}, flagWords(flags, "detach")...), Env: a.Environ, Dir: dir, RecordDir: sockets}
-	waiting, err := waitingKeeper(dataDir)
+	waiting, err := resident.WaitingKeeper(dataDir)
 	if err != nil {
 		return err
 	}
@@ -63,7 +64,7 @@ func agentNotStarted(failure error, log string) error {
 	if told := toldStart(failure, nil); told != nil {
 		return told
 	}
-	if text, err := readLimited(log); err == nil && len(text) > 0 {
+	if text, err := resident.ReadLimited(log); err == nil && len(text) > 0 {
 		failure = fmt.Errorf("%w:\n%s", failure, strings.TrimSpace(string(text)))
 	}
 	return failure
@@ -79,7 +80,7 @@ func wakeAgent(ctx context.Context, a *app, dataDir string, id process.ID, d kee
 	if err != nil {
 		return fmt.Errorf("cannot find this program: %w", err)
 	}
-	if err := keeper.Wake(id, filepath.Join(dataDir, "agent", agentCall), path, d); err != nil {
+	if err := keeper.Wake(id, filepath.Join(dataDir, "agent", resident.CallFile), path, d); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, agentTime)
@@ -105,11 +106,11 @@ func tellAgent(ctx context.Context, a *app, dataDir string) error {
 	case err != nil:
 		return err
 	case found == nil:
-		return exit.Failed("the agent has ended").WithHint("see %s", agentLogPath(dataDir))
+		return exit.Failed("the agent has ended").WithHint("see %s", resident.LogPath(dataDir))
 	}
 	w := wordsOf(a, dataDir, found)
 	a.Say("the agent runs in the background: process %d; stop it with: taskrun agent stop", found.Self.PID)
-	w.write()
+	w.Write()
 	return nil
 }
 

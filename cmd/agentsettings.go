@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"taskrun/cmd/agent/resident"
 	"taskrun/cmd/agent/settings"
 	"taskrun/cmd/config"
 	"taskrun/cmd/exit"
@@ -81,7 +82,7 @@ func settingsFiles(path string) ([]settings.File, error) {
 	}
 	var files []settings.File
 	for _, path := range paths {
-		text, err := readLimited(path)
+		text, err := resident.ReadLimited(path)
 		if err != nil {
 			return nil, exit.Usage("cannot read the configuration: %w", err)
 		}

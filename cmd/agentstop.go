@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"taskrun/cmd/agent/resident"
 	"taskrun/cmd/client"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/ui"
@@ -70,7 +71,7 @@ func runAgentStatus(ctx context.Context, a *app, opts agentStatusOptions) error 
 	w := wordsOf(a, dataDir, found)
 	s := agentStatus{
 		Type: "agent", Time: time.Now().UTC(), PID: found.Self.PID, Version: found.Self.Version, Socket: found.Server.Socket,
-		Address: w.address, Token: w.tokenFile(), DataDir: dataDir, Jobs: len(jobs),
+		Address: w.Address, Token: w.TokenFile(), DataDir: dataDir, Jobs: len(jobs),
 	}
 	for _, j := range jobs {
 		if j.Status != "dead" {
@@ -83,7 +84,7 @@ func runAgentStatus(ctx context.Context, a *app, opts agentStatusOptions) error 
 	case ui.Quiet:
 		_, err = fmt.Fprintln(a.Streams.Out, s.PID)
 	default:
-		_, err = fmt.Fprintf(a.Streams.Out, "agent    process %d, taskrun %s\n%sjobs     %d, of which %d run\n", s.PID, s.Version, w.places(), s.Jobs, s.Running)
+		_, err = fmt.Fprintf(a.Streams.Out, "agent    process %d, taskrun %s\n%sjobs     %d, of which %d run\n", s.PID, s.Version, w.Places(), s.Jobs, s.Running)
 	}
 	return err
 }
@@ -100,11 +101,11 @@ func (a *app) needAgent(ctx context.Context, flag, hint string) (dataDir string,
 	if found, err = a.runs.FindAgent(ctx, dataDir); found != nil || err != nil {
 		return dataDir, found, err
 	}
-	if waiting, err := waitingKeeper(dataDir); waiting != nil && err == nil {
+	if waiting, err := resident.WaitingKeeper(dataDir); waiting != nil && err == nil {
 		return "", nil, exit.Failed("no agent runs in %s, but the tasks of the last one do", dataDir).WithHint("%s", hint)
 	}
 	if pid, holds := allocdir.AgentHolds(dataDir); holds {
-		return "", nil, exit.Failed("the agent of %s, process %d, does not answer", dataDir, pid).WithHint("see %s", agentLogPath(dataDir))
+		return "", nil, exit.Failed("the agent of %s, process %d, does not answer", dataDir, pid).WithHint("see %s", resident.LogPath(dataDir))
 	}
 	return "", nil, exit.Failed("no agent runs in %s", dataDir).WithHint("start one with: taskrun agent --detach")
 }
@@ -163,9 +164,9 @@ func runAgentStop(ctx context.Context, a *app, opts agentStopOptions) error {
 	order := syscall.SIGTERM
 	switch {
 	case opts.keep:
-		order = leaveSignal
+		order = resident.LeaveSignal
 	case opts.kill:
-		order = killSignal
+		order = resident.KillSignal
 	}
 	if err := syscall.Kill(agent.PID, order); err != nil && !errors.Is(err, syscall.ESRCH) { // it has just ended
 		return exit.Failed("cannot reach the agent, process %d: %w", agent.PID, err)
@@ -198,14 +199,14 @@ func (a *app) awaitEnd(ctx context.Context, found *client.Engine, agent process.
 }
 
 // wordsOf returns the words of an agent that answers.
-func wordsOf(a *app, dataDir string, found *client.Engine) *agentWords {
-	w := newAgentWords(a.Console, dataDir, found.Server.Socket)
-	w.address, w.token = found.Self.Address, ""
-	if w.address == "" || found.Self.Open {
+func wordsOf(a *app, dataDir string, found *client.Engine) *resident.Words {
+	w := resident.NewWords(a.Console, dataDir, found.Server.Socket)
+	w.Address, w.Token = found.Self.Address, ""
+	if w.Address == "" || found.Self.Open {
 		return w
 	}
-	if text, err := readLimited(filepath.Join(dataDir, "agent", "token")); err == nil {
-		w.token = strings.TrimSpace(string(text))
+	if text, err := resident.ReadLimited(filepath.Join(dataDir, "agent", "token")); err == nil {
+		w.Token = strings.TrimSpace(string(text))
 	}
 	return w
 }

@@ -50,7 +50,7 @@ func (r *clusterRun) flagsOf(j clusterJob) string {
 	case !r.agent:
 		return r.at.WordsFor(j.job)
 	case r.at.Flags.Changed("data-dir"):
-		return " --data-dir=" + shellWord(r.at.Flags.Lookup("data-dir").Value.String())
+		return " --data-dir=" + console.ShellWord(r.at.Flags.Lookup("data-dir").Value.String())
 	}
 	return ""
 }

@@ -107,17 +107,6 @@ func arguments(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// shellWord quotes a word for a shell, if it must be.
-func shellWord(s string) string {
-	odd := func(r rune) bool {
-		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=,:@%+[]", r)
-	}
-	if s != "" && !strings.ContainsFunc(s, odd) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
 // flagWords returns the flags that were given, as words of a command line, without some.
 func flagWords(flags *pflag.FlagSet, without ...string) (words []string) {
 	flags.Visit(func(f *pflag.Flag) {

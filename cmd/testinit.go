@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"taskrun/cmd/bubble"
+	"taskrun/cmd/console"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/jobtest"
 	"taskrun/cmd/jobtest/scaffold"
@@ -48,7 +49,7 @@ func initTest(ctx context.Context, a *app, opts testOptions) error {
 	if err := writeNew(path, text); err != nil {
 		return fmt.Errorf("cannot write %q: %w", path, err)
 	}
-	_, err = fmt.Fprintf(a.Streams.Out, "%s has %d runs: taskrun test %s\n", visible.String(path), strings.Count(string(text), "\nrun "), visible.String(shellWord(path)))
+	_, err = fmt.Fprintf(a.Streams.Out, "%s has %d runs: taskrun test %s\n", visible.String(path), strings.Count(string(text), "\nrun "), visible.String(console.ShellWord(path)))
 	return err
 }
 

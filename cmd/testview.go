@@ -186,19 +186,19 @@ func (v *testView) writeDiff(out *strings.Builder, diff string) {
 
 // repeat is the command that plays a run again.
 func (v *testView) repeat(p plannedRun) string {
-	words := []string{"taskrun", "test", "--seed", v.opts.seed.String(), "--filter", shellWord(p.run.Name)}
+	words := []string{"taskrun", "test", "--seed", v.opts.seed.String(), "--filter", console.ShellWord(p.run.Name)}
 	given := v.opts.flags.Changed // else the environment or the config file has it, and it may be secret
 	if given("var") {
 		for _, pair := range v.opts.Vars {
-			words = append(words, "--var", shellWord(pair))
+			words = append(words, "--var", console.ShellWord(pair))
 		}
 	}
 	if given("var-file") {
 		for _, file := range v.opts.VarFiles {
-			words = append(words, "--var-file", shellWord(file))
+			words = append(words, "--var-file", console.ShellWord(file))
 		}
 	}
-	return strings.Join(append(words, shellWord(p.file.Path)), " ")
+	return strings.Join(append(words, console.ShellWord(p.file.Path)), " ")
 }
 
 // testObject is what an object of type "test" says.

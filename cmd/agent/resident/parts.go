@@ -1,4 +1,4 @@
-package cmd
+package resident
 
 import (
 	"cmp"
@@ -46,12 +46,12 @@ const (
 	logFiles = 3 // besides the current one
 )
 
-// resident is an agent: an engine that runs any number of jobs until it is stopped.
-type resident struct {
+// Agent is an agent: an engine that runs any number of jobs until it is stopped.
+type Agent struct {
 	console *console.Console
 	runs    *lookup.Finder
 	drivers map[string]drivers.Driver
-	opts    residentOptions
+	opts    Options
 	dir     *allocdir.Agent
 	sockets string
 	pid     int // in the name of the socket
@@ -70,27 +70,27 @@ type resident struct {
 	closers []func()
 }
 
-// residentOptions say what an agent is to be.
-type residentOptions struct {
-	settings  settings.Settings
-	dataDir   string
-	address   string // of the port; empty: none
-	open      bool   // the port requires no token
-	dev       bool   // it keeps nothing
-	idle      time.Duration
-	level     logLevel
-	hosts     []string          // names in requests to the port
-	stubsFile string            // empty: none
-	instead   map[string]string // drivers in place of others
-	neighbors neighbors.Scope
-	maxAllocs int
-	hostPaths bool
-	memoryMax bool
-	version   string
+// Options say what an agent is to be.
+type Options struct {
+	Settings  settings.Settings
+	DataDir   string
+	Address   string // of the port; empty: none
+	Open      bool   // the port requires no token
+	Dev       bool   // it keeps nothing
+	Idle      time.Duration
+	Level     Level
+	Hosts     []string          // names in requests to the port
+	StubsFile string            // empty: none
+	Instead   map[string]string // drivers in place of others
+	Neighbors neighbors.Scope
+	MaxAllocs int
+	HostPaths bool
+	MemoryMax bool
+	Version   string
 }
 
-// newResident returns an agent that is about to run. On error nothing is left.
-func newResident(c *console.Console, runs *lookup.Finder, all map[string]drivers.Driver, watch *keeper.Watch, opts residentOptions) (_ *resident, err error) {
+// New returns an agent that is about to run. On error nothing is left.
+func New(c *console.Console, runs *lookup.Finder, all map[string]drivers.Driver, watch *keeper.Watch, opts Options) (_ *Agent, err error) {
 	resumed, err := watch.Resumed()
 	if err != nil {
 		return nil, err
@@ -99,14 +99,14 @@ func newResident(c *console.Console, runs *lookup.Finder, all map[string]drivers
 	if resumed {
 		lock = watch.Held(agentLock)
 	}
-	r := &resident{console: c, runs: runs, drivers: all, opts: opts, pid: os.Getpid(), watch: watch}
+	r := &Agent{console: c, runs: runs, drivers: all, opts: opts, pid: os.Getpid(), watch: watch}
 	if watch.Detached() {
 		r.pid = os.Getppid() // the keeper's, which stays
 	}
 	if r.sockets, err = runs.Sockets(); err != nil {
 		return nil, err // nobody could use the agent
 	}
-	if r.dir, err = allocdir.OpenAgent(opts.dataDir, lock); err != nil {
+	if r.dir, err = allocdir.OpenAgent(opts.DataDir, lock); err != nil {
 		return nil, err
 	}
 	r.closers = append(r.closers, func() { _ = r.dir.Close() })
@@ -115,9 +115,9 @@ func newResident(c *console.Console, runs *lookup.Finder, all map[string]drivers
 			r.close()
 		}
 	}()
-	r.log = newAgentLog(c.Streams.Err, opts.level)
+	r.log = newAgentLog(c.Streams.Err, opts.Level)
 	if watch.Detached() {
-		file, err := logfile.Open(agentLogPath(opts.dataDir), logSize, logFiles)
+		file, err := logfile.Open(LogPath(opts.DataDir), logSize, logFiles)
 		if err != nil {
 			return nil, err
 		}
@@ -131,15 +131,15 @@ func newResident(c *console.Console, runs *lookup.Finder, all map[string]drivers
 }
 
 // listen opens the port, if there is one.
-func (r *resident) listen() (err error) {
-	addr := r.opts.address
+func (r *Agent) listen() (err error) {
+	addr := r.opts.Address
 	if addr == "" {
 		return nil
 	}
 	if host, number, err := net.SplitHostPort(addr); err == nil && number == "0" && r.watch.Detached() {
 		addr = r.earlierAddress(host, addr) // clients know that one
 	}
-	if !r.opts.open {
+	if !r.opts.Open {
 		if r.token, err = token(r.dir); err != nil {
 			return err
 		}
@@ -158,7 +158,7 @@ func (r *resident) listen() (err error) {
 
 // earlierAddress returns the address that an earlier agent chose, if it is at the
 // same host.
-func (r *resident) earlierAddress(host, otherwise string) string {
+func (r *Agent) earlierAddress(host, otherwise string) string {
 	text, err := os.ReadFile(r.dir.Path(agentAddress))
 	earlier := strings.TrimSpace(string(text))
 	if at, _, splitErr := net.SplitHostPort(earlier); err == nil && splitErr == nil && at == host {
@@ -168,7 +168,7 @@ func (r *resident) earlierAddress(host, otherwise string) string {
 }
 
 // close releases what the agent has.
-func (r *resident) close() {
+func (r *Agent) close() {
 	for len(r.closers) > 0 {
 		last := len(r.closers) - 1
 		f := r.closers[last]
@@ -203,10 +203,10 @@ func defaultMeta() map[string]string {
 }
 
 // join joins the parts of an agent: its engine, drivers, hooks and stubs.
-func (r *resident) join() error {
-	opts, set := r.opts, r.opts.settings
+func (r *Agent) join() error {
+	opts, set := r.opts, r.opts.Settings
 	stubs := stub.None()
-	if file := opts.stubsFile; file != "" {
+	if file := opts.StubsFile; file != "" {
 		read, diagnostics := stub.Read(file)
 		if diagnostics.HasErrors() {
 			return exit.Usage("%w", diagnostics)
@@ -214,32 +214,32 @@ func (r *resident) join() error {
 		stubs = read.Filled()
 	}
 	node := agentNode(set, stubs)
-	node.DataDir, node.MemoryOversubscription = opts.dataDir, opts.memoryMax
+	node.DataDir, node.MemoryOversubscription = opts.DataDir, opts.MemoryMax
 	variables, services := &variable.Store{}, &service.Catalog{}
 	current := hookstubs.New(stubs, variables, r.log.diagnostics)
-	others := neighbors.New(neighbors.Run{Sockets: r.sockets, PID: r.pid, DataDir: opts.dataDir, Scope: opts.neighbors}, services.Wake)
+	others := neighbors.New(neighbors.Run{Sockets: r.sockets, PID: r.pid, DataDir: opts.DataDir, Scope: opts.Neighbors}, services.Wake)
 	r.closers = append(r.closers, current.Close, others.Close)
 	keys := workload.OpenKeyring(r.dir.Path("workload-identity.jwk"))
 	var taskAPI taskapi.Serve = func(l net.Listener) { r.server.ServeTask(l) }
 	folders, running := hostVolumes(set, stubs), func() *engine.Engine { return r.engine }
 	r.engine = engine.New(engine.Config{
-		DataDir: opts.dataDir, StateDir: r.dir.Dir, Resident: true,
+		DataDir: opts.DataDir, StateDir: r.dir.Dir, Resident: true,
 		Drivers: r.drivers,
 		Hooks: hooks.New(hooks.Options{
-			Drivers: r.drivers, DataDir: opts.dataDir, HostVolume: folders.OrRegistered(running, opts.dataDir), Stubs: current, Services: services,
+			Drivers: r.drivers, DataDir: opts.DataDir, HostVolume: folders.OrRegistered(running, opts.DataDir), Stubs: current, Services: services,
 			Keys: keys, TaskAPI: taskAPI, Elsewhere: others.Instances, Environment: true,
 		}),
 		Node: node, HostEnv: r.console.Environ, PortDir: host.PortDir(r.sockets), Ports: port.Rules{First: set.Client.MinPort, Last: set.Client.MaxPort, Reserved: set.Client.ReservedPorts}, Services: services, Variables: variables,
-		MaxAllocs: opts.maxAllocs, MaxKillTimeout: set.Client.MaxKillTimeout, OnRun: r.watch.Keep,
+		MaxAllocs: opts.MaxAllocs, MaxKillTimeout: set.Client.MaxKillTimeout, OnRun: r.watch.Keep,
 	})
-	host.JoinDrivers(r.drivers, r.watch, opts.dataDir, opts.hostPaths)
+	host.JoinDrivers(r.drivers, r.watch, opts.DataDir, opts.HostPaths)
 	r.api = httpapi.Config{
-		Node: node, Version: opts.version, DataDir: opts.dataDir, Keys: keys, AllowHosts: opts.hosts, Dev: opts.dev,
+		Node: node, Version: opts.Version, DataDir: opts.DataDir, Keys: keys, AllowHosts: opts.Hosts, Dev: opts.Dev,
 		Facts: map[string]string{"agent": "true", "detached": strconv.FormatBool(r.watch.Detached())},
 		Seen:  func() { r.asked.Store(time.Now().UnixNano()) },
 		Preflight: host.Preflight(preflight.Case{
-			Drivers: r.drivers, Instead: opts.instead, Services: hooks.Known(services, others.Instances), Environ: r.console.Environ,
-			DataDir: opts.dataDir, MaxAllocs: opts.maxAllocs, HostPaths: opts.hostPaths, MemoryMax: opts.memoryMax,
+			Drivers: r.drivers, Instead: opts.Instead, Services: hooks.Known(services, others.Instances), Environ: r.console.Environ,
+			DataDir: opts.DataDir, MaxAllocs: opts.MaxAllocs, HostPaths: opts.HostPaths, MemoryMax: opts.MemoryMax,
 			HostVolume: folders.Known(running),
 		}, current),
 	}

@@ -1,4 +1,4 @@
-package cmd
+package resident
 
 import (
 	"context"
@@ -15,18 +15,18 @@ import (
 	"taskrun/jobspec/visible"
 )
 
-// logLevel is the level of a message in the log of an agent.
-type logLevel string
+// Level is the level of a message in the log of an agent.
+type Level string
 
 const (
-	levelDebug logLevel = "debug"
-	levelInfo  logLevel = "info"
-	levelWarn  logLevel = "warn"
-	levelError logLevel = "error"
+	levelDebug Level = "debug"
+	LevelInfo  Level = "info"
+	levelWarn  Level = "warn"
+	levelError Level = "error"
 )
 
-// logLevels are all levels, the least important first.
-var logLevels = []logLevel{levelDebug, levelInfo, levelWarn, levelError}
+// LogLevels are all levels, the least important first.
+var LogLevels = []Level{levelDebug, LevelInfo, levelWarn, levelError}
 
 // agentLog writes the messages of an agent, one per line.
 type agentLog struct {
@@ -36,13 +36,13 @@ type agentLog struct {
 	to io.Writer
 }
 
-func newAgentLog(to io.Writer, least logLevel) *agentLog {
-	return &agentLog{to: to, least: slices.Index(logLevels, least)}
+func newAgentLog(to io.Writer, least Level) *agentLog {
+	return &agentLog{to: to, least: slices.Index(LogLevels, least)}
 }
 
 // write writes a message.
-func (l *agentLog) write(at time.Time, level logLevel, format string, args ...any) {
-	if slices.Index(logLevels, level) < l.least {
+func (l *agentLog) write(at time.Time, level Level, format string, args ...any) {
+	if slices.Index(LogLevels, level) < l.least {
 		return
 	}
 	text := strings.TrimSpace(visible.Text(fmt.Sprintf(format, args...)))
@@ -53,7 +53,7 @@ func (l *agentLog) write(at time.Time, level logLevel, format string, args ...an
 }
 
 func (l *agentLog) info(format string, args ...any) {
-	l.write(time.Now(), levelInfo, format, args...)
+	l.write(time.Now(), LevelInfo, format, args...)
 }
 
 func (l *agentLog) warn(format string, args ...any) {
@@ -91,12 +91,12 @@ func (l *agentLog) follow(ctx context.Context, e *engine.Engine, seen func()) {
 func (l *agentLog) event(e event.Event) {
 	switch body := e.Body.(type) {
 	case event.Notice:
-		l.write(e.Time, levelInfo, "%s", body.Text)
+		l.write(e.Time, LevelInfo, "%s", body.Text)
 	case event.Version:
 		l.write(e.Time, levelDebug, "job %s: version %d", body.Job, body.Number)
 	case event.AllocStatus:
 		text := strings.TrimSuffix(fmt.Sprintf("%s: %s: %s", allocOf(e), body.Status, body.Description), ": ")
-		l.write(e.Time, levelInfo, "%s", text)
+		l.write(e.Time, LevelInfo, "%s", text)
 	case event.TaskEvent:
 		level := levelDebug
 		if event.Fails(body.TaskEvent) {

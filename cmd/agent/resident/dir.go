@@ -1,4 +1,4 @@
-package cmd
+package resident
 
 import (
 	"encoding/json"
@@ -23,22 +23,22 @@ const agentLock = "agent lock"
 const (
 	agentAddress = "address" // of the port
 	agentWaits   = "waiting" // the keeper that waits for the next agent
-	agentCall    = "call"    // how that is started
+	CallFile     = "call"    // how that is started
 )
 
-// agentLogPath returns the log of an agent in the background.
-func agentLogPath(dataDir string) string { return filepath.Join(dataDir, "agent", "agent.log") }
+// LogPath returns the log of an agent in the background.
+func LogPath(dataDir string) string { return filepath.Join(dataDir, "agent", "agent.log") }
 
 // Signals to an agent.
 const (
-	leaveSignal = syscall.SIGUSR1 // end without the tasks, in the background
-	killSignal  = syscall.SIGUSR2 // kill the tasks, and end
+	LeaveSignal = syscall.SIGUSR1 // end without the tasks, in the background
+	KillSignal  = syscall.SIGUSR2 // kill the tasks, and end
 )
 
-// waitingKeeper returns the keeper that waits for the next agent of a data
+// WaitingKeeper returns the keeper that waits for the next agent of a data
 // directory, or nil.
-func waitingKeeper(dataDir string) (*process.ID, error) {
-	text, err := readLimited(filepath.Join(dataDir, "agent", agentWaits))
+func WaitingKeeper(dataDir string) (*process.ID, error) {
+	text, err := ReadLimited(filepath.Join(dataDir, "agent", agentWaits))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -75,8 +75,8 @@ func token(dir *allocdir.Agent) (string, error) {
 // maxSettings limits the size of a configuration file, in bytes.
 const maxSettings = 4 << 20
 
-// readLimited reads a regular file.
-func readLimited(path string) ([]byte, error) {
+// ReadLimited reads a regular file.
+func ReadLimited(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err

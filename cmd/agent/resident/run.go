@@ -1,4 +1,6 @@
-package cmd
+// Package resident is the agent: an engine that takes any number of jobs until it is
+// stopped, what it keeps in its directory, and where clients find it.
+package resident
 
 import (
 	"context"
@@ -26,8 +28,8 @@ const (
 	devGrace = 3 * time.Second
 )
 
-// run serves clients until the agent is stopped.
-func (r *resident) run(ctx context.Context) error {
+// Run serves clients until the agent is stopped.
+func (r *Agent) Run(ctx context.Context) error {
 	defer r.close()
 	server, socket, warning, begin, unserve := host.Serve(r.runs, r.engine, httpapi.SocketName(agentJob, r.pid), r.port, r.api)
 	r.server, r.socket = server, socket
@@ -52,7 +54,7 @@ func (r *resident) run(ctx context.Context) error {
 }
 
 // begin starts the engine, with the jobs of an earlier agent, and lets clients in.
-func (r *resident) begin(begin func()) error {
+func (r *Agent) begin(begin func()) error {
 	if err := r.engine.Recover(); err != nil {
 		return err
 	}
@@ -70,7 +72,7 @@ func (r *resident) begin(begin func()) error {
 }
 
 // stands says that the agent has started.
-func (r *resident) stands() error {
+func (r *Agent) stands() error {
 	if r.watch.Detached() {
 		if err := r.holdOn(); err != nil {
 			return err
@@ -78,24 +80,24 @@ func (r *resident) stands() error {
 	} else {
 		r.greet()
 	}
-	r.log.info("the agent has started: process %d, data in %s", os.Getpid(), r.opts.dataDir)
+	r.log.info("the agent has started: process %d, data in %s", os.Getpid(), r.opts.DataDir)
 	return nil
 }
 
 // greet says where clients find an agent in the foreground.
-func (r *resident) greet() {
-	w := newAgentWords(r.console, r.opts.dataDir, r.socket)
+func (r *Agent) greet() {
+	w := NewWords(r.console, r.opts.DataDir, r.socket)
 	if r.port != nil {
-		w.address, w.token = r.port.Addr().String(), r.token
+		w.Address, w.Token = r.port.Addr().String(), r.token
 	}
-	w.write()
+	w.Write()
 }
 
 // killed is why an agent kills its tasks.
 const killed = "as ordered"
 
 // abandon ends an agent that has not begun.
-func (r *resident) abandon(ctx context.Context) error {
+func (r *Agent) abandon(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), source.SweepTime)
 	defer cancel()
 	err := r.engine.Close(ctx)
@@ -103,16 +105,16 @@ func (r *resident) abandon(ctx context.Context) error {
 }
 
 // serve waits until the agent is told to end, and ends it.
-func (r *resident) serve(ctx context.Context) error {
+func (r *Agent) serve(ctx context.Context) error {
 	signals, unwatch := r.console.Signals()
 	defer unwatch()
 	orders := make(chan os.Signal, 2)
-	signal.Notify(orders, leaveSignal, killSignal)
+	signal.Notify(orders, LeaveSignal, KillSignal)
 	defer signal.Stop(orders)
 	r.asked.Store(time.Now().UnixNano())
-	idle := time.NewTimer(max(r.opts.idle, time.Second))
+	idle := time.NewTimer(max(r.opts.Idle, time.Second))
 	defer idle.Stop()
-	if r.opts.idle == 0 {
+	if r.opts.Idle == 0 {
 		idle.Stop()
 	}
 	var kill <-chan time.Time
@@ -123,7 +125,7 @@ func (r *resident) serve(ctx context.Context) error {
 			stopping = true
 			r.log.info("stopping: %s", why)
 			r.engine.Stop()
-			if r.opts.dev {
+			if r.opts.Dev {
 				kill = time.After(devGrace)
 			}
 		default:
@@ -137,7 +139,7 @@ func (r *resident) serve(ctx context.Context) error {
 			stop(sig.String())
 		case order := <-orders:
 			switch {
-			case order == killSignal:
+			case order == KillSignal:
 				if !stopping {
 					stop(killed)
 				}
@@ -154,7 +156,7 @@ func (r *resident) serve(ctx context.Context) error {
 			if after := r.busyFor(time.Now()); after > 0 {
 				idle.Reset(after)
 			} else {
-				stop(fmt.Sprintf("no job and no client for %v", r.opts.idle))
+				stop(fmt.Sprintf("no job and no client for %v", r.opts.Idle))
 			}
 		case <-kill:
 			stop("its time is over")
@@ -165,17 +167,17 @@ func (r *resident) serve(ctx context.Context) error {
 }
 
 // busyFor returns for how long the agent cannot be idle yet.
-func (r *resident) busyFor(now time.Time) time.Duration {
+func (r *Agent) busyFor(now time.Time) time.Duration {
 	for _, job := range r.engine.Jobs() {
 		if _, ended := r.engine.Ending(event.JobKey(*job.Namespace, *job.ID)); !ended {
-			return r.opts.idle
+			return r.opts.Idle
 		}
 	}
-	return r.opts.idle - now.Sub(time.Unix(0, r.asked.Load()))
+	return r.opts.Idle - now.Sub(time.Unix(0, r.asked.Load()))
 }
 
 // end closes the engine once nothing happens any more.
-func (r *resident) end(ctx context.Context, leaving bool) error {
+func (r *Agent) end(ctx context.Context, leaving bool) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), source.SweepTime)
 	defer cancel()
 	if leaving {
@@ -190,7 +192,7 @@ func (r *resident) end(ctx context.Context, leaving bool) error {
 
 // holdOn gives the keeper of an agent what the next one needs, and says that the
 // agent has started.
-func (r *resident) holdOn() error {
+func (r *Agent) holdOn() error {
 	path, err := os.Executable()
 	if err == nil {
 		err = r.watch.Continue(path)
@@ -208,8 +210,8 @@ func (r *resident) holdOn() error {
 }
 
 // await lets the keeper of the agent wait for the next one.
-func (r *resident) await() error {
-	calls, err := os.OpenFile(r.dir.Path(agentCall), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+func (r *Agent) await() error {
+	calls, err := os.OpenFile(r.dir.Path(CallFile), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
