@@ -60,6 +60,7 @@ var floors = []floor{
 	{"cmd/onscreen", "cmd/client cmd/cluster cmd/console cmd/exit cmd/lookup cmd/source cmd/ui cmd/ui/fullscreen cmd/ui/screen cmd/verdict drivers/process/keeper engine/leaf/event", "", "a run on the full screen: what the model shows comes from a source, and its orders go to a server"},
 	{"cmd/garbage", "", "", "the memory of this process; knows no runs"},
 	{"cmd/host", "cmd/lookup cmd/preflight drivers drivers/process/keeper engine engine/httpapi engine/leaf/allocdir engine/registry hooks/template jobspec/...", "", "serves an engine of this process, and decides nothing about its run"},
+	{"cmd/ci", "cmd/console cmd/exit cmd/jobfile cmd/report cmd/textfile cmd/ui cmd/ui/view cmd/verdict engine/fold jobspec", "", "writes the texts of cmd/report where a CI system looks for them"},
 	{"cmd/exit", "cmd/verdict", "", "errors that know an exit code"},
 	{"cmd/verdict", "engine/fold engine/health engine/leaf/event", "", "pure: events, signals and the time in, decisions out"},
 	{"cmd/outcome", "cmd/ui engine/fold jobspec/visible", "engine/leaf/event", "pure: the state of a run in, words out, which views and reports share"},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/cmd/ci"
 	"taskrun/cmd/client"
 	"taskrun/cmd/cluster"
 	"taskrun/cmd/console"
@@ -33,7 +34,7 @@ type clusterRun struct {
 	at      lookup.Connection
 	agent   bool // the cluster is an agent of this machine
 	alone   bool // only show the jobs, never stop them
-	reports *reporter
+	reports *ci.Reporter
 }
 
 // nameOf returns the name with which commands find a job.
@@ -123,7 +124,7 @@ func (r *clusterRun) show(ctx context.Context, past []event.Event, p verdict.Pol
 	if v.Left() != 0 {
 		result.Cause, result.User = "taskrun has left the run, which continues", true
 	}
-	return r.reports.ended(ending{run: v.Run, began: options.Begin, result: result, output: display.LastOutput}, err)
+	return r.reports.Ended(ci.Ending{Run: v.Run, Began: options.Begin, Result: result, Output: display.LastOutput}, err)
 }
 
 // toTheEnd follows the run and shows how it ended.
@@ -144,7 +145,7 @@ func (r *clusterRun) toTheEnd(ctx context.Context, loop *source.Loop, v *verdict
 	if err := r.unplaced(v); err != nil {
 		return err
 	}
-	r.reports.closeSection()
+	r.reports.CloseSection()
 	display.End(resultOf(v))
 	select {
 	case err := <-display.Broken():

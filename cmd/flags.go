@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"taskrun/cmd/ci"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/ui"
 )
@@ -122,4 +123,15 @@ func flagWords(flags *pflag.FlagSet, without ...string) (words []string) {
 		}
 	})
 	return words
+}
+
+// bindReports adds the flags of commands that report to a CI system.
+func bindReports(cmd *cobra.Command, o *ci.Options) {
+	bindReport(cmd, o)
+	cmd.Flags().StringVar(&o.JUnit, "junit", "", "write a report in JUnit XML to a `file`")
+}
+
+func bindReport(cmd *cobra.Command, o *ci.Options) {
+	cmd.Flags().Var(&o.To, "report", "report to github (the default there), gitlab[=FILE] or none")
+	complete(cmd, "report", "github", "gitlab", "gitlab=", "none")
 }

@@ -78,7 +78,7 @@ Exit codes:
 	bindOutput(cmd, &opts.mode, "plain, json or quiet")
 	bindTime(cmd, &opts.time)
 	bindVerbose(flags, &opts.verbose)
-	opts.report.bind(cmd)
+	bindReports(cmd, &opts.report)
 	return cmd
 }
 

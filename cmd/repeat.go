@@ -38,9 +38,9 @@ func (o *upOptions) checkRepeat() error {
 		return with("detach", "each run has to end before the next one begins")
 	case o.http != "":
 		return with("http", "each run has a token of its own, which would not be shown").WithHint("talk to a run at its socket, which --output json names")
-	case o.report.junit != "":
+	case o.report.JUnit != "":
 		return with("junit", "a report is about one run")
-	case o.report.to != "" && o.report.to != "none":
+	case o.report.To != "" && o.report.To != "none":
 		return with("report", "a report is about one run")
 	case o.update || o.rehearse:
 		return exit.Usage("--repeat and --until-fail are for runs of jobs").WithHint("leave out --update and --rehearse")

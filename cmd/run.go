@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/bubble"
+	"taskrun/cmd/ci"
 	"taskrun/cmd/console"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/garbage"
@@ -46,7 +47,7 @@ type engineRun struct {
 	now      bool   // periodic jobs are launched at once
 	virtual  bool   // in virtual time
 	warnings int    // about its jobs
-	reports  *reporter
+	reports  *ci.Reporter
 	result   view.Result                       // how it ended
 	serve    func()                            // lets clients in; nil: there are none
 	shared   bool                              // the watch belongs to the caller
@@ -127,7 +128,7 @@ func (r *engineRun) run(ctx context.Context, jobs []*api.Job) (int, error) {
 	}
 	if loop.Shown(ctx) { // nothing runs any more: only a reader of stdout may have taken time
 		r.lookAtStdout()
-		r.reports.closeSection()
+		r.reports.CloseSection()
 		r.display.End(resultOf(r.verdict))
 		r.lookAtStdout()
 	}
@@ -153,10 +154,10 @@ func (r *engineRun) beginFollow(ctx context.Context) (end func()) {
 }
 
 // ending returns how the run ended, after run.
-func (r *engineRun) ending() ending {
-	e := ending{run: r.verdict.Run, began: r.began, result: r.result, output: func(string, string) []string { return nil }}
+func (r *engineRun) ending() ci.Ending {
+	e := ci.Ending{Run: r.verdict.Run, Began: r.began, Result: r.result, Output: func(string, string) []string { return nil }}
 	if d, ok := r.display.(*view.Display); ok {
-		e.output = d.LastOutput
+		e.Output = d.LastOutput
 	}
 	return e
 }

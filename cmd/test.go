@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"taskrun/cmd/ci"
 	"taskrun/cmd/console"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/jobtest"
@@ -67,7 +68,7 @@ Exit codes:
 	flags.BoolVar(&opts.failFast, "fail-fast", false, "stop at the first run that fails")
 	flags.Var(&opts.seed, "seed", "number from which all random numbers derive")
 	flags.BoolVar(&opts.update, "update-snapshots", false, "store the events of runs as their snapshots")
-	opts.report.bind(cmd)
+	bindReports(cmd, &opts.report)
 	flags.StringVar(&opts.init, "init", "", "write a first test file for a `job` file, and run nothing")
 	bindChoice(cmd, flags, "output", "plain, json, github (workflow annotations), or quiet: only the exit code",
 		ui.Choice[console.Format]{To: &opts.format, Kind: "format", Values: []console.Format{console.FormatPlain, console.FormatJSON, console.FormatGitHub, console.FormatQuiet}})
@@ -84,7 +85,7 @@ func runTest(ctx context.Context, a *app, args []string, opts testOptions) error
 	}
 	ctx, stop := a.Stoppable(ctx)
 	defer stop()
-	reports, err := a.testReporter(opts)
+	reports, err := testReporter(a, opts)
 	if err != nil {
 		return err
 	}
@@ -125,7 +126,8 @@ func runTest(ctx context.Context, a *app, args []string, opts testOptions) error
 		err = cmp.Or(err, view.close(code))
 	}
 	a.nameStale(files)
-	return reports.tested(view, files, diagnostics, cmp.Or(err, exit.Silent(code)))
+	title := fmt.Sprintf("taskrun test: %d passed, %d failed", view.passed, view.failed)
+	return reports.Tested(title, sourcesOf(files), diagnostics, view.failures(), view.suites(), cmp.Or(err, exit.Silent(code)))
 }
 
 // chosen returns the runs that are to be played.
@@ -186,4 +188,13 @@ func completeTestRuns(_ *cobra.Command, args []string, prefix string) (names []s
 		}
 	}
 	return startingWith(names, prefix), cobra.ShellCompDirectiveNoFileComp
+}
+
+// testReporter returns the reporter of taskrun test. What --output github
+// annotates is annotated once.
+func testReporter(a *app, opts testOptions) (*ci.Reporter, error) {
+	if opts.format == console.FormatGitHub && opts.report.To == "" {
+		opts.report.To = "none"
+	}
+	return ci.New(a.Console, currentVersion().Version, opts.report, "taskrun test", ui.Mode(opts.format))
 }

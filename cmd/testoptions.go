@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 
+	"taskrun/cmd/ci"
 	"taskrun/cmd/console"
 )
 
@@ -17,7 +18,7 @@ type testOptions struct {
 	update   bool // snapshots
 	verbose  bool
 	format   console.Format
-	report   reportOptions
+	report   ci.Options
 	watched  *watched // learns which files were read; may be nil
 	init     string   // job file to write a test file for
 }

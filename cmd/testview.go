@@ -7,12 +7,14 @@ import (
 	"strings"
 	"time"
 
+	"taskrun/cmd/ci"
 	"taskrun/cmd/console"
 	"taskrun/cmd/jobtest"
 	"taskrun/cmd/jobtest/timeline"
 	"taskrun/cmd/jobtest/worker"
 	"taskrun/cmd/report"
 	"taskrun/cmd/ui"
+	"taskrun/jobspec"
 	"taskrun/jobspec/visible"
 )
 
@@ -311,7 +313,7 @@ func (v *testView) files() (files []*jobtest.File) {
 func (v *testView) suites() (suites []report.Suite) {
 	for i, p := range v.runs {
 		if i == 0 || v.runs[i-1].file != p.file {
-			suites = append(suites, report.Suite{Name: p.file.Path, Began: v.began, Host: hostname(), Properties: []report.Property{
+			suites = append(suites, report.Suite{Name: p.file.Path, Began: v.began, Host: ci.Hostname(), Properties: []report.Property{
 				{Name: "taskrun.version", Value: currentVersion().Version}, {Name: "seed", Value: v.opts.seed.String()},
 			}})
 		}
@@ -367,4 +369,14 @@ func labeled(out *strings.Builder, target, text string) {
 	for line := range strings.Lines(text) {
 		fmt.Fprintf(out, "%s: %s\n", target, strings.TrimSuffix(line, "\n"))
 	}
+}
+
+// failures returns the failures that were shown.
+func (v *testView) failures() (all jobspec.Diagnostics) {
+	for _, result := range v.results[:v.next] {
+		for _, f := range result.Failures {
+			all = append(all, f.Diagnostic)
+		}
+	}
+	return all
 }

@@ -110,7 +110,7 @@ completed does not count as failed.`,
 	bindTime(cmd, &opts.time)
 	bindVerbose(flags, &opts.verbose)
 	opts.shown.bind(cmd)
-	opts.report.bind(cmd)
+	bindReports(cmd, &opts.report)
 	flags.StringVar(&opts.http, "http", "", "also serve Nomad's HTTP API at this `address`, such as 127.0.0.1:4646; requires the printed token")
 	flags.BoolVar(&opts.agent, "agent", false, "run the jobs in the agent of the data directory; see: taskrun agent")
 	flags.BoolVar(&opts.noRestart, "no-restart", false, "never restart or reschedule what fails")

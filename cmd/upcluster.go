@@ -29,7 +29,7 @@ func upCluster(ctx context.Context, a *app, args []string, opts upOptions) error
 			return err
 		}
 	}
-	defer opts.reports.closeSection()
+	defer opts.reports.CloseSection()
 	files, diagnostics, err := readForCluster(ctx, a, args, opts)
 	if err != nil {
 		return err

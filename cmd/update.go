@@ -59,7 +59,7 @@ stubs file that it was started with.` + fmt.Sprintf(changeHelp, "updated") + `
 	opts.at.BindCluster(flags)
 	bindOutput(cmd, &opts.mode, "plain, json or quiet")
 	bindNoWait(flags, &opts.detach)
-	opts.report.bindReport(cmd)
+	bindReport(cmd, &opts.report)
 	return cmd
 }
 

@@ -80,7 +80,7 @@ func (a *app) takenPort(ctx context.Context, files []jobfile.File, dataDir strin
 // errors among them.
 func (o *upOptions) refuse(a *app, files []jobfile.File, diagnostics jobspec.Diagnostics) error {
 	refusal := a.Refuse(files, diagnostics, o.mode)
-	return cmp.Or(refusal, o.reports.found(files, diagnostics))
+	return cmp.Or(refusal, o.reports.Found(files, diagnostics))
 }
 
 // neverRestart removes the restarts and the rescheduling from canonical jobs:

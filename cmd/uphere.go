@@ -21,7 +21,7 @@ func upHere(ctx context.Context, a *app, args []string, opts upOptions) error {
 	if err := opts.checkHere(); err != nil {
 		return err
 	}
-	defer opts.reports.closeSection()
+	defer opts.reports.CloseSection()
 	opts.since = time.Now()
 	dataDir, removeData, err := dataDirFor(a, opts)
 	if err != nil {
@@ -75,7 +75,7 @@ func upHere(ctx context.Context, a *app, args []string, opts upOptions) error {
 	} else {
 		err = exit.Silent(code)
 	}
-	return opts.reports.ended(r.ending(), err)
+	return opts.reports.Ended(r.ending(), err)
 }
 
 // dataDirFor returns the data directory of a run. One of its own is removed at

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"taskrun/cmd/ci"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/lookup"
@@ -47,8 +48,8 @@ type upOptions struct {
 	since    time.Time            // when reading them began
 	onRead   func([]jobfile.File) // learns what was read, with errors or not; may be nil
 	wait     bool
-	report   reportOptions
-	reports  *reporter // nil: the command reports nothing
+	report   ci.Options
+	reports  *ci.Reporter // nil: the command reports nothing
 	// noRestart removes the restarts and the rescheduling from the jobs.
 	noRestart bool
 	repeat    uint // how many runs there are; 0: no limit with untilFail, else one
@@ -125,11 +126,11 @@ func (o *upOptions) bindOffline(flags *pflag.FlagSet) {
 
 // startReports checks the flags for reports, before anything starts.
 func (o *upOptions) startReports(a *app, command string) (err error) {
-	if o.detach && o.report.junit != "" {
+	if o.detach && o.report.JUnit != "" {
 		return exit.Usage("--junit cannot be combined with --detach: the report is written when the run has ended").WithHint("leave out --detach")
 	}
-	if o.reports, err = a.newReporter(o.report, command, o.mode); err == nil {
-		o.reports.sections = !o.detach && !o.update
+	if o.reports, err = ci.New(a.Console, currentVersion().Version, o.report, command, o.mode); err == nil {
+		o.reports.Sections = !o.detach && !o.update
 	}
 	return err
 }
@@ -143,7 +144,7 @@ func (o *upOptions) checkHere() error {
 		return exit.Usage("--offline is for rehearsals: use it with taskrun rehearse")
 	case o.update && (o.rehearse || o.noRestart || o.http != ""):
 		return exit.Usage("cannot use --rehearse, --no-restart or --http with --update: the job runs already")
-	case o.update && o.report.junit != "":
+	case o.update && o.report.JUnit != "":
 		return exit.Usage("--junit cannot be combined with --update: the run continues").WithHint("leave out --junit")
 	case o.wait && !o.detach:
 		return exit.Usage("--wait requires --detach").WithHint("add --detach, or use --until to end the run")
@@ -170,7 +171,7 @@ func (o *upOptions) checkUI() error {
 		{o.repeats(), "repeat"},
 		{o.update, "update"},
 		{o.http != "", "http"},
-		{o.report.junit != "", "junit"},
+		{o.report.JUnit != "", "junit"},
 		{o.mode != ui.Plain, "output"},
 	} {
 		if f.given {

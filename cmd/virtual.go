@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"taskrun/cmd/bubble"
+	"taskrun/cmd/ci"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/jobtest/play"
@@ -28,7 +29,7 @@ func rehearseVirtually(ctx context.Context, a *app, files []jobfile.File, warnin
 		p.Timeout = play.VirtualTime
 	}
 	code := verdict.Internal
-	var end ending
+	var end ci.Ending
 	err := bubble.Run(ctx, bubble.Limits{Virtual: p.Timeout + play.VirtualTime}, func(ctx context.Context) error {
 		signals := make(chan os.Signal, 1)
 		defer context.AfterFunc(ctx, func() {
@@ -50,7 +51,7 @@ func rehearseVirtually(ctx context.Context, a *app, files []jobfile.File, warnin
 		return exit.Stopped(ctx, virtualError(err, opts.verbose))
 	}
 	a.Streams = outside
-	return opts.reports.ended(end, exit.Silent(code))
+	return opts.reports.Ended(end, exit.Silent(code))
 }
 
 // virtualError adds the stacks of the goroutines that are to blame for an error of a

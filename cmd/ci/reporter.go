@@ -1,4 +1,6 @@
-package cmd
+// Package ci writes the reports of a command for a CI system: annotations, summaries and
+// sections of logs, JUnit and code quality.
+package ci
 
 import (
 	"bytes"
@@ -8,10 +10,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
-
-	"github.com/spf13/cobra"
 
 	"taskrun/cmd/console"
 	"taskrun/cmd/exit"
@@ -25,10 +26,10 @@ import (
 	"taskrun/jobspec"
 )
 
-// reportOptions are the flags of commands that report to a CI system.
-type reportOptions struct {
-	junit string // path of a report in JUnit XML; empty: none
-	to    reportTo
+// Options are the flags of commands that report to a CI system.
+type Options struct {
+	JUnit string // path of a report in JUnit XML; empty: none
+	To    reportTo
 }
 
 // reportTo is the value of --report: "", github, gitlab, gitlab=FILE or none.
@@ -46,26 +47,17 @@ func (t *reportTo) Set(text string) error {
 
 func (t *reportTo) Type() string { return "system" }
 
-func (o *reportOptions) bind(cmd *cobra.Command) {
-	o.bindReport(cmd)
-	cmd.Flags().StringVar(&o.junit, "junit", "", "write a report in JUnit XML to a `file`")
-}
-
-func (o *reportOptions) bindReport(cmd *cobra.Command) {
-	cmd.Flags().Var(&o.to, "report", "report to github (the default there), gitlab[=FILE] or none")
-	complete(cmd, "report", "github", "gitlab", "gitlab=", "none")
-}
-
-// reporter writes the reports of one command. All its methods accept nil, which
+// Reporter writes the reports of one command. All its methods accept nil, which
 // reports nothing.
-type reporter struct {
-	*app
+type Reporter struct {
+	*console.Console
+	version string
 	command string
 	junit   string
 	github  bool
 	quality string // path of the code quality report of GitLab; empty: none
 
-	sections bool   // the command shows a run
+	Sections bool   // the command shows a run
 	section  string // the open section of GitLab's log; empty: none
 	err      io.Writer
 
@@ -74,15 +66,15 @@ type reporter struct {
 	diagnostics jobspec.Diagnostics
 }
 
-// newReporter returns the reporter of a command, before anything starts. It
+// New returns the reporter of a command, before anything starts. It
 // refuses paths that cannot be written to. In a workflow of GitHub Actions it also
 // sees to it that GitHub takes no output of tasks for commands.
-func (a *app) newReporter(o reportOptions, command string, mode ui.Mode) (*reporter, error) {
-	r := &reporter{app: a, command: command, junit: o.junit, began: time.Now(), err: a.Streams.Err}
-	kind, file, _ := strings.Cut(string(o.to), "=")
-	r.github = kind == "github" || kind == "" && a.Streams.Env("GITHUB_ACTIONS") == "true"
+func New(c *console.Console, version string, o Options, command string, mode ui.Mode) (*Reporter, error) {
+	r := &Reporter{Console: c, version: version, command: command, junit: o.JUnit, began: time.Now(), err: c.Streams.Err}
+	kind, file, _ := strings.Cut(string(o.To), "=")
+	r.github = kind == "github" || kind == "" && c.Streams.Env("GITHUB_ACTIONS") == "true"
 	if kind == "gitlab" {
-		r.quality = cmp.Or(file, filepath.Join(a.Streams.Env("CI_PROJECT_DIR"), report.CodeQualityFile))
+		r.quality = cmp.Or(file, filepath.Join(c.Streams.Env("CI_PROJECT_DIR"), report.CodeQualityFile))
 	}
 	for _, name := range []string{r.junit, r.quality} {
 		if name == "" {
@@ -93,13 +85,13 @@ func (a *app) newReporter(o reportOptions, command string, mode ui.Mode) (*repor
 		}
 	}
 	if r.github {
-		a.GuardStreams(mode)
+		c.GuardStreams(mode)
 	}
 	return r, nil
 }
 
 // inRepository returns the path of a file as the CI system knows it.
-func (r *reporter) inRepository(file string) string {
+func (r *Reporter) inRepository(file string) string {
 	if r.quality != "" {
 		dir, _ := os.Getwd() // without one, paths stay as they are
 		return console.RelativeTo(cmp.Or(r.Streams.Env("CI_PROJECT_DIR"), dir), file)
@@ -107,9 +99,9 @@ func (r *reporter) inRepository(file string) string {
 	return r.InWorkspace(file)
 }
 
-// found reports the diagnostics of files. With errors among them, nothing else will
+// Found reports the diagnostics of files. With errors among them, nothing else will
 // be reported.
-func (r *reporter) found(files []jobfile.File, diagnostics jobspec.Diagnostics) error {
+func (r *Reporter) Found(files []jobfile.File, diagnostics jobspec.Diagnostics) error {
 	if r == nil {
 		return nil
 	}
@@ -124,7 +116,7 @@ func (r *reporter) found(files []jobfile.File, diagnostics jobspec.Diagnostics) 
 		r.openSection()
 		return nil
 	}
-	r.closeSection() // a cluster refuses later than this machine
+	r.CloseSection() // a cluster refuses later than this machine
 	facts := r.facts(view.Result{ExitCode: verdict.Usage})
 	text := func(d jobspec.Diagnostic) string { return console.AsText(d, files) }
 	r.summarize(func(room int) string { return report.RefusedSummary(facts, text, room) })
@@ -134,13 +126,13 @@ func (r *reporter) found(files []jobfile.File, diagnostics jobspec.Diagnostics) 
 // maxAnnotations limits the annotations of a command. GitHub shows fewer.
 const maxAnnotations = 50
 
-func (r *reporter) annotate(diagnostics jobspec.Diagnostics) {
+func (r *Reporter) annotate(diagnostics jobspec.Diagnostics) {
 	for _, d := range diagnostics[:min(len(diagnostics), maxAnnotations)] {
 		fmt.Fprintln(r.err, report.Annotation(d, r.inRepository))
 	}
 }
 
-func (r *reporter) writeQuality(diagnostics jobspec.Diagnostics) error {
+func (r *Reporter) writeQuality(diagnostics jobspec.Diagnostics) error {
 	if r.quality == "" {
 		return nil
 	}
@@ -151,14 +143,14 @@ func (r *reporter) writeQuality(diagnostics jobspec.Diagnostics) error {
 	return r.save(r.quality, report.CodeQuality(diagnostics, first, r.inRepository))
 }
 
-func (r *reporter) writeJUnit(suites []report.Suite) error {
+func (r *Reporter) writeJUnit(suites []report.Suite) error {
 	if r.junit == "" {
 		return nil
 	}
 	return r.save(r.junit, report.JUnit(r.command, suites))
 }
 
-func (r *reporter) save(name string, text []byte) error {
+func (r *Reporter) save(name string, text []byte) error {
 	if info, err := os.Stat(name); r.github && err == nil && !info.Mode().IsRegular() { // GitHub may read it
 		var guarded bytes.Buffer
 		_, _ = (&report.Guard{To: &guarded}).Write(text) // memory does not fail
@@ -172,7 +164,7 @@ func (r *reporter) save(name string, text []byte) error {
 
 // summarize adds to the summary of the step of a workflow. Without that the
 // command does not fail.
-func (r *reporter) summarize(text func(room int) string) {
+func (r *Reporter) summarize(text func(room int) string) {
 	name := r.Streams.Env("GITHUB_STEP_SUMMARY")
 	if !r.github || name == "" {
 		return
@@ -184,8 +176,8 @@ func (r *reporter) summarize(text func(room int) string) {
 
 // openSection begins a section of GitLab's log. The lines of a run are in it; the
 // closing table is not.
-func (r *reporter) openSection() {
-	if r.quality == "" || !r.sections {
+func (r *Reporter) openSection() {
+	if r.quality == "" || !r.Sections {
 		return
 	}
 	r.section = fmt.Sprintf("taskrun_%d", r.began.UnixMilli())
@@ -196,36 +188,36 @@ func (r *reporter) openSection() {
 	_, _ = io.WriteString(r.Streams.Err, report.SectionStart(time.Now(), r.section, r.command+" "+strings.Join(jobs, ", "), true))
 }
 
-// closeSection ends the section, before the closing table.
-func (r *reporter) closeSection() {
+// CloseSection ends the section, before the closing table.
+func (r *Reporter) CloseSection() {
 	if r != nil && r.section != "" {
 		_, _ = io.WriteString(r.Streams.Err, report.SectionEnd(time.Now(), r.section))
 		r.section = ""
 	}
 }
 
-// ending is how a run ended.
-type ending struct {
-	run    *fold.Run
-	began  time.Time
-	result view.Result
-	output func(allocID, task string) []string
+// Ending is how a run ended.
+type Ending struct {
+	Run    *fold.Run
+	Began  time.Time
+	Result view.Result
+	Output func(allocID, task string) []string
 }
 
-// ended reports a run that has ended, or was left, with an error. It returns the
+// Ended reports a run that has ended, or was left, with an error. It returns the
 // error or else that of a report.
-func (r *reporter) ended(e ending, err error) error {
+func (r *Reporter) Ended(e Ending, err error) error {
 	if r == nil {
 		return err
 	}
-	r.closeSection()
-	e.result.ExitCode = exit.Code(err)
-	if exit, ok := errors.AsType[*exit.Error](err); ok && exit.Err != nil && e.result.Cause == "" {
-		e.result.Cause = exit.Error()
+	r.CloseSection()
+	e.Result.ExitCode = exit.Code(err)
+	if exit, ok := errors.AsType[*exit.Error](err); ok && exit.Err != nil && e.Result.Cause == "" {
+		e.Result.Cause = exit.Error()
 	}
-	facts := r.facts(e.result)
-	facts.Began, facts.Output = e.began, e.output
-	told := report.Of(e.run, facts)
+	facts := r.facts(e.Result)
+	facts.Began, facts.Output = e.Began, e.Output
+	told := report.Of(e.Run, facts)
 	if text := told.Annotation(r.inRepository); r.github && text != "" {
 		fmt.Fprintln(r.err, text)
 	}
@@ -234,15 +226,15 @@ func (r *reporter) ended(e ending, err error) error {
 }
 
 // facts returns what the reports know besides the state of a run.
-func (r *reporter) facts(result view.Result) report.Facts {
+func (r *Reporter) facts(result view.Result) report.Facts {
 	return report.Facts{
-		Command: r.command, Version: currentVersion().Version, Host: hostname(), Began: r.began, Result: result,
+		Command: r.command, Version: r.version, Host: Hostname(), Began: r.began, Result: result,
 		Diagnostics: r.diagnostics, Place: r.place, Output: func(string, string) []string { return nil },
 	}
 }
 
 // place returns where a task is in the job files, or a job if the task is empty.
-func (r *reporter) place(job, group, task string) jobspec.Range {
+func (r *Reporter) place(job, group, task string) jobspec.Range {
 	for _, f := range r.files {
 		if f.Job == nil || *f.Job.ID != job {
 			continue
@@ -266,8 +258,25 @@ func (r *reporter) place(job, group, task string) jobspec.Range {
 	return jobspec.Range{}
 }
 
-// hostname returns the name of this machine, or "".
-func hostname() string {
+// Hostname returns the name of this machine, or "".
+func Hostname() string {
 	name, _ := os.Hostname() // a report does without
 	return name
+}
+
+// Tested reports runs of tests: their suites, and what was found in their files. It
+// returns the error or else that of a report.
+func (r *Reporter) Tested(title string, files []jobfile.File, diagnostics, failures jobspec.Diagnostics, suites []report.Suite, err error) error {
+	r.files = files
+	found := slices.Concat(diagnostics, failures)
+	if r.github {
+		r.annotate(found)
+	}
+	if diagnostics.HasErrors() {
+		r.diagnostics = diagnostics
+		wrong := report.Refused(r.facts(view.Result{ExitCode: exit.Code(err)}), func(d jobspec.Diagnostic) string { return console.AsText(d, r.files) })
+		suites = append(wrong, suites...)
+	}
+	r.summarize(func(room int) string { return report.CasesSummary(title, suites, room) })
+	return cmp.Or(err, r.writeQuality(found), r.writeJUnit(suites))
 }
