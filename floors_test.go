@@ -75,6 +75,7 @@ var floors = []floor{
 	{"cmd/jobtest/timeline", "cmd/report/scrub engine/leaf/event", "", "pure: events in, lines out"},
 	{"cmd/jobtest/worker", "cmd/jobtest/timeline jobspec", "", "processes that play runs; what a run is they do not know"},
 	{"cmd/jobtest/scaffold", "engine/fold engine/health jobspec", "", "pure: a job in, the text of a test file out"},
+	{"cmd/jobtest/results", "cmd/console cmd/jobtest cmd/jobtest/timeline cmd/jobtest/worker cmd/report cmd/ui jobspec jobspec/visible", "", "results of runs in, lines and suites out; plays nothing"},
 	{"cmd/jobtest/snapshot", "cmd/jobtest/timeline cmd/textfile", "", "lines in files beside the tests"},
 	{"cmd/jobtest", "engine/fold engine/leaf/event jobspec/...", "drivers/mock", "reads test files, as job files are read; an outcome is the state of a run"},
 	{"cmd/jobtest/play", "cmd/bubble cmd/jobfile cmd/jobtest cmd/preflight cmd/rehearse cmd/verdict drivers drivers/process/keeper drivers/rehearsal engine engine/fold engine/health " + leaves + " hooks hooks/catalog hooks/services/check hooks/stubs jobspec/...", "cmd/jobtest/timeline drivers/catalog cmd/report/recording", "joins an engine, its drivers and hooks to a run of a test"},

@@ -7,15 +7,14 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
+	"taskrun/cmd/console"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/textfile"
-	"taskrun/cmd/ui"
 	"taskrun/cmd/verdict"
 	"taskrun/jobspec"
 	"taskrun/jobspec/visible"
@@ -153,28 +152,6 @@ func (f *formatter) list(name string) error {
 
 // showDiff writes a unified diff to stdout.
 func (f *formatter) showDiff(unified []byte) error {
-	_, err := io.WriteString(f.Streams.Out, paintDiff(f.Streams.OutStyle(f.Color), string(unified)))
+	_, err := io.WriteString(f.Streams.Out, console.PaintDiff(f.Streams.OutStyle(f.Color), string(unified)))
 	return err
-}
-
-// paintDiff paints the lines of a unified diff.
-func paintDiff(style *ui.Style, unified string) string {
-	paint := func(line string) string {
-		switch {
-		case strings.HasPrefix(line, "diff "), strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "+++ "):
-			return style.Strong(line)
-		case strings.HasPrefix(line, "@@"):
-			return style.Note(line)
-		case strings.HasPrefix(line, "+"):
-			return style.Good(line)
-		case strings.HasPrefix(line, "-"):
-			return style.Bad(line)
-		}
-		return style.Plain(line)
-	}
-	var out strings.Builder
-	for line := range strings.Lines(unified) {
-		out.WriteString(paint(strings.TrimSuffix(line, "\n")) + "\n")
-	}
-	return out.String()
 }

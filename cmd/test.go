@@ -15,6 +15,7 @@ import (
 	"taskrun/cmd/console"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/jobtest"
+	"taskrun/cmd/jobtest/results"
 	"taskrun/cmd/jobtest/snapshot"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/verdict"
@@ -106,8 +107,10 @@ func runTest(ctx context.Context, a *app, args []string, opts testOptions) error
 		return err
 	}
 	code := verdict.OK
-	view := newTestView(a, opts, runs)
-	err = playTests(ctx, a, view, dirs)
+	view := results.New(a.Console, results.Options{
+		Format: opts.format, Verbose: opts.verbose, FailFast: opts.failFast, Seed: uint64(opts.seed), Flags: opts.repeatFlags(), Version: currentVersion().Version,
+	}, runs)
+	err = playTests(ctx, a, opts, view, runs, dirs)
 	if opts.watched != nil && ctx.Err() != nil {
 		return exit.Stopped(ctx, err) // the tests begin again, or end: a part of them says nothing
 	}
@@ -119,19 +122,19 @@ func runTest(ctx context.Context, a *app, args []string, opts testOptions) error
 	case code != verdict.OK:
 	case diagnostics.HasErrors():
 		code = verdict.Usage
-	case view.failed > 0:
+	case view.Failed > 0:
 		code = verdict.Failed
 	}
 	if len(runs) > 0 {
-		err = cmp.Or(err, view.close(code))
+		err = cmp.Or(err, view.Close(code))
 	}
 	a.nameStale(files)
-	title := fmt.Sprintf("taskrun test: %d passed, %d failed", view.passed, view.failed)
-	return reports.Tested(title, sourcesOf(files), diagnostics, view.failures(), view.suites(), cmp.Or(err, exit.Silent(code)))
+	title := fmt.Sprintf("taskrun test: %d passed, %d failed", view.Passed, view.Failed)
+	return reports.Tested(title, sourcesOf(files), diagnostics, view.Failures(), view.Suites(), cmp.Or(err, exit.Silent(code)))
 }
 
 // chosen returns the runs that are to be played.
-func chosen(files []*testFile, filter string) (runs []plannedRun, err error) {
+func chosen(files []*testFile, filter string) (runs []results.Planned, err error) {
 	wanted := func(string) bool { return true }
 	if filter != "" {
 		pattern, err := regexp.Compile(filter)
@@ -142,9 +145,9 @@ func chosen(files []*testFile, filter string) (runs []plannedRun, err error) {
 	var names []string
 	for _, f := range files {
 		for _, r := range f.Runs {
-			p := plannedRun{f.File, r}
+			p := results.Planned{File: f.File, Run: r}
 			names = append(names, strconv.Quote(r.Name))
-			if !f.wrong && wanted(p.name()) {
+			if !f.wrong && wanted(p.Name()) {
 				runs = append(runs, p)
 			}
 		}

@@ -42,3 +42,18 @@ func (s *seed) Set(text string) error {
 }
 
 func (s *seed) Type() string { return "number" }
+
+// repeatFlags returns the flags that a run needs again. Those of the environment and the
+// config file are left out: they hold anyway, and may be secret.
+func (o *testOptions) repeatFlags() (words []string) {
+	add := func(name string, values []string) {
+		for _, value := range values {
+			if o.flags.Changed(name) {
+				words = append(words, "--"+name, console.ShellWord(value))
+			}
+		}
+	}
+	add("var", o.Vars)
+	add("var-file", o.VarFiles)
+	return words
+}

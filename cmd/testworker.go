@@ -19,6 +19,7 @@ import (
 	"taskrun/cmd/jobtest"
 	"taskrun/cmd/jobtest/assert"
 	"taskrun/cmd/jobtest/play"
+	"taskrun/cmd/jobtest/results"
 	"taskrun/cmd/jobtest/snapshot"
 	"taskrun/cmd/jobtest/timeline"
 	"taskrun/cmd/jobtest/worker"
@@ -31,7 +32,7 @@ import (
 const workerGrace = 30 * time.Second
 
 // playTests plays runs in workers.
-func playTests(ctx context.Context, a *app, v *testView, dirs testDirs) error {
+func playTests(ctx context.Context, a *app, opts testOptions, v *results.View, runs []results.Planned, dirs testDirs) error {
 	program, err := keeper.Program()
 	if err != nil {
 		return err
@@ -40,12 +41,12 @@ func playTests(ctx context.Context, a *app, v *testView, dirs testDirs) error {
 	if a.configFile != "" {
 		args = append(args, "--config="+a.configFile)
 	}
-	orders := make([]worker.Order, len(v.runs))
-	for i, p := range v.runs {
+	orders := make([]worker.Order, len(runs))
+	for i, p := range runs {
 		orders[i] = worker.Order{
-			File: p.file.Path, Run: p.run.Name, Seed: uint64(v.opts.seed), Real: p.run.Mode == jobtest.Real,
-			Dir: dirs.of(p.run.Mode), Events: v.opts.verbose || p.run.Snapshot != "",
-			Vars: v.opts.Vars, VarFiles: v.opts.VarFiles, SecretVars: v.opts.secretVars(),
+			File: p.File.Path, Run: p.Run.Name, Seed: uint64(opts.seed), Real: p.Run.Mode == jobtest.Real,
+			Dir: dirs.of(p.Run.Mode), Events: opts.verbose || p.Run.Snapshot != "",
+			Vars: opts.Vars, VarFiles: opts.VarFiles, SecretVars: opts.secretVars(),
 		}
 	}
 	pool := worker.Pool{
@@ -53,38 +54,38 @@ func playTests(ctx context.Context, a *app, v *testView, dirs testDirs) error {
 		New: func() *exec.Cmd { return &exec.Cmd{Path: program, Args: args, Env: a.Environ} },
 	}
 	return pool.Play(ctx, orders, func(i int, r worker.Result) bool {
-		p := v.runs[i]
+		p := runs[i]
 		for j := range r.Failures {
 			if r.Failures[j].Range.IsZero() {
-				r.Failures[j].Range = jobspec.RangeOf(p.run.Range)
+				r.Failures[j].Range = jobspec.RangeOf(p.Run.Range)
 			}
 		}
-		if p.run.Snapshot != "" && len(r.Events) > 0 {
-			r.Failures = append(r.Failures, checkSnapshot(p, v.opts, r.Events)...)
+		if p.Run.Snapshot != "" && len(r.Events) > 0 {
+			r.Failures = append(r.Failures, checkSnapshot(p, opts, r.Events)...)
 		}
-		return v.take(i, r)
+		return v.Take(i, r)
 	})
 }
 
 // checkSnapshot compares the events of a run with its snapshot, or stores them.
-func checkSnapshot(p plannedRun, opts testOptions, events []timeline.Event) []worker.Failure {
+func checkSnapshot(p results.Planned, opts testOptions, events []timeline.Event) []worker.Failure {
 	text := snapshot.Text(uint64(opts.seed), events)
-	d := jobspec.Diagnostic{Range: jobspec.RangeOf(p.run.Range)}
+	d := jobspec.Diagnostic{Range: jobspec.RangeOf(p.Run.Range)}
 	if opts.update {
-		if _, err := snapshot.Update(p.file.Path, p.run.Snapshot, text); err != nil {
+		if _, err := snapshot.Update(p.File.Path, p.Run.Snapshot, text); err != nil {
 			d.Summary = err.Error()
 			return []worker.Failure{{Diagnostic: d}}
 		}
 		return nil
 	}
-	diff, err := snapshot.Compare(p.file.Path, p.run.Snapshot, text)
+	diff, err := snapshot.Compare(p.File.Path, p.Run.Snapshot, text)
 	switch {
 	case errors.Is(err, snapshot.ErrMissing):
-		d.Summary, d.Remedy = fmt.Sprintf("there is no snapshot %q", p.run.Snapshot), "store it with --update-snapshots, and commit it"
+		d.Summary, d.Remedy = fmt.Sprintf("there is no snapshot %q", p.Run.Snapshot), "store it with --update-snapshots, and commit it"
 	case err != nil:
 		d.Summary = err.Error()
 	case diff != "":
-		d.Summary, d.Remedy = fmt.Sprintf("the events differ from snapshot %q", p.run.Snapshot), "if that is meant, store them with --update-snapshots"
+		d.Summary, d.Remedy = fmt.Sprintf("the events differ from snapshot %q", p.Run.Snapshot), "if that is meant, store them with --update-snapshots"
 	default:
 		return nil
 	}
