@@ -61,7 +61,7 @@ func followChange(ctx context.Context, a *app, rollout *cluster.Rollout, what st
 	}
 	ctx, stop := a.Stoppable(ctx)
 	defer stop()
-	screen := &rolloutScreen{notices: func(text string) { a.Say("%s", text) }, show: answer.Rollout{To: a.Answer(mode)}, broken: make(chan error, 1)}
+	screen := &rolloutScreen{notices: noticesOf(a), show: answer.Rollout{To: a.Answer(mode)}, broken: make(chan error, 1)}
 	v := verdict.New(verdict.Policy{Outlives: true}, nil)
 	if err := follow(ctx, &source.Loop{Source: rollout, Decider: v, Screen: screen}); err != nil {
 		return exit.Stopped(ctx, err)

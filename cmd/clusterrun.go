@@ -188,7 +188,7 @@ func (r *clusterRun) waitReady(ctx context.Context, past []event.Event, opts upO
 	ready := verdict.NewReady(r.apiJobs(), opts.until, since, past...)
 	loop := &source.Loop{Source: r.run, Decider: ready}
 	if opts.mode == ui.Plain {
-		loop.Screen = notices(func(text string) { r.a.Say("%s", text) })
+		loop.Screen = noticesOf(r.a)
 	}
 	err := follow(ctx, loop)
 	failure, decided := ready.Decided()

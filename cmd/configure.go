@@ -30,7 +30,8 @@ func (a *app) configure(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := a.configureDrivers(plugins); err != nil {
+	a.unheeded = map[string][]preflight.Unheeded{}
+	if err := a.addDriverOptions(plugins); err != nil {
 		return err
 	}
 	a.understood = true
@@ -49,13 +50,7 @@ func (a *app) driverOptions() config.Schemas {
 	return schemas
 }
 
-// configureDrivers sets the options of drivers.
-func (a *app) configureDrivers(plugins []config.Plugin) error {
-	a.unheeded = map[string][]preflight.Unheeded{}
-	return a.addDriverOptions(plugins)
-}
-
-// addDriverOptions sets more options of drivers.
+// addDriverOptions sets options of drivers.
 func (a *app) addDriverOptions(plugins []config.Plugin) error {
 	for _, p := range plugins {
 		if err := a.drivers()[p.Name].(drivers.Configurable).SetConfig(p.Config); err != nil {

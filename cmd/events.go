@@ -193,11 +193,6 @@ func showRun(ctx context.Context, a *app, s source.Source, jobs []*api.Job, begi
 		}
 		s = source.NewReplay(past)
 	}
-	return showEvents(ctx, a, s, jobs, begin, opts)
-}
-
-// showEvents shows the events of a run that began at a given time.
-func showEvents(ctx context.Context, a *app, s source.Source, jobs []*api.Job, begin time.Time, opts eventsOptions) error {
 	return follow(ctx, outside(s, eventsView(a, jobs, begin, opts), false))
 }
 

@@ -45,10 +45,7 @@ func first(args []string) string {
 
 // complete lets shells complete the values of a flag.
 func complete(cmd *cobra.Command, flag string, values ...string) {
-	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
-	if err != nil {
-		panic(err) // a mistake in the program: no such flag
-	}
+	completeFlag(cmd, flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
 
 func completeFlag(cmd *cobra.Command, flag string, values cobra.CompletionFunc) {

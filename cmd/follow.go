@@ -65,3 +65,6 @@ func (n notices) SayAfter(_ uint64, text string) { n(text) }
 
 // Broken never receives an error: notices do not go to stdout.
 func (n notices) Broken() <-chan error { return nil }
+
+// noticesOf returns the screen that shows notices as messages.
+func noticesOf(a *app) notices { return func(text string) { a.Say("%s", text) } }

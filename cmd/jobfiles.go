@@ -159,6 +159,7 @@ type machineOptions struct {
 	neighbors neighbors.Scope // whose services jobs see
 	hostPaths bool
 	memoryMax bool // limit tasks to memory_max
+	enforce   bool // enforce memory limits
 }
 
 func (o *machineOptions) bind(flags *pflag.FlagSet) {
@@ -219,7 +220,7 @@ func (a *app) preflight(entry preflight.Entry, files []jobfile.File, opts jobOpt
 		Drivers: a.drivers(), Instead: instead, Health: a.health(), Unheeded: a.unheeded,
 		Services: hooks.Known(&service.Catalog{}, elsewhere), Environ: a.Environ,
 		DataDir: machine.dataDir, MaxAllocs: int(opts.maxAllocs),
-		HostPaths: machine.hostPaths, MemoryMax: machine.memoryMax,
+		HostPaths: machine.hostPaths, MemoryMax: machine.memoryMax, EnforceMemory: machine.enforce,
 	}, done, nil
 }
 

@@ -229,7 +229,7 @@ func (l *logsSession) open(ctx context.Context, t *client.Task, part client.Log)
 // ended. The latter is read from its files, which outlive the engine: nothing is
 // lost however slowly it is shown, and whatever ends the engine.
 func (l *logsSession) followServer(ctx context.Context, s *client.Server) error {
-	screen := &logsScreen{session: l, broken: make(chan error, 1)}
+	screen := &logsScreen{notices: func(text string) { l.a.Warn(errors.New(text)) }, session: l, broken: make(chan error, 1)}
 	if s.Socket == "" {
 		logs := cluster.NewLogs(s)
 		logs.Job, logs.Tail, logs.Streams, logs.Want = l.opts.Job, l.opts.tail, l.opts.streams(), l.of
@@ -257,6 +257,7 @@ func (l *logsSession) followServer(ctx context.Context, s *client.Server) error 
 
 // logsScreen shows the output of one run beside that of others.
 type logsScreen struct {
+	notices
 	session *logsSession
 	broken  chan error
 	piece   []byte
@@ -309,12 +310,6 @@ func (s *logsScreen) fail(err error) {
 	default: // one is enough
 	}
 }
-
-// Say warns of something.
-func (s *logsScreen) Say(text string) { s.session.a.Warn(errors.New(text)) }
-
-// SayAfter warns of something at once.
-func (s *logsScreen) SayAfter(_ uint64, text string) { s.Say(text) }
 
 // Broken gets the error with which showing ended.
 func (s *logsScreen) Broken() <-chan error { return s.broken }

@@ -129,7 +129,7 @@ func serverFor(ctx context.Context, a *app, f jobfile.File, opts planOptions, re
 	name := event.JobName(event.JobKey(*f.Job.Namespace, *f.Job.ID))
 	job, err := lookup.OneJob(running, name, func(j *client.Job) bool { return j.Is(f.Job) })
 	switch {
-	case err != nil && exists(running, f.Job):
+	case err != nil && slices.ContainsFunc(running, func(j client.Job) bool { return j.Is(f.Job) }):
 		return nil, err // several runs match
 	case err != nil:
 		return nil, (&exit.Error{Code: verdict.Internal, Err: fmt.Errorf("job %q is not running %s", name, lookup.PlaceOf(opts.DataDir))}).
@@ -137,10 +137,6 @@ func serverFor(ctx context.Context, a *app, f jobfile.File, opts planOptions, re
 	}
 	s, _ := job.Server.Of(job.Key())
 	return s, nil
-}
-
-func exists(jobs []client.Job, of *api.Job) bool {
-	return slices.ContainsFunc(jobs, func(j client.Job) bool { return j.Is(of) })
 }
 
 // moves reports whether the plan creates or destroys allocations.

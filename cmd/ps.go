@@ -99,7 +99,7 @@ func runPs(ctx context.Context, a *app, targets []string, opts psOptions) error 
 	}
 	known, _ := client.ListJobs(ctx, servers) // listing the tasks has reported servers that do not answer
 	if !opts.all && opts.Job == "" && len(targets) == 0 {
-		tasks, known = current(tasks, known, a.remembers(ctx, servers))
+		tasks, known = current(tasks, known)
 	}
 	st := statusOf(tasks, client.Labels(all), time.Now())
 	for _, j := range known {
@@ -130,29 +130,6 @@ func runPs(ctx context.Context, a *app, targets []string, opts psOptions) error 
 		return nil
 	}
 	return answer.WriteStatus(a.Answer(opts.mode), st)
-}
-
-// remembers returns the servers that remember jobs which run nothing any more, for
-// hours: clusters and agents.
-func (a *app) remembers(ctx context.Context, servers []*client.Server) map[*client.Server]bool {
-	found := map[*client.Server]bool{}
-	for _, s := range servers {
-		if s.Socket == "" || s.Namespace() == api.AllNamespacesNamespace {
-			found[s] = true
-		}
-	}
-	return found
-}
-
-// current removes the jobs of some servers that run nothing any more.
-func current(tasks []*client.Task, jobs []client.Job, of map[*client.Server]bool) ([]*client.Task, []client.Job) {
-	jobs = slices.DeleteFunc(jobs, func(j client.Job) bool { return of[j.Server] && j.Status == "dead" })
-	tasks = slices.DeleteFunc(tasks, func(t *client.Task) bool {
-		return of[t.Server] && t.Ended() && !slices.ContainsFunc(jobs, func(j client.Job) bool {
-			return j.Server == t.Server && j.Key() == t.JobKey()
-		})
-	})
-	return tasks, jobs
 }
 
 // addEnded adds tasks of ended runs to a status, and says how the runs ended.
@@ -245,4 +222,17 @@ func timeOrNil(t time.Time) *time.Time {
 		return nil
 	}
 	return &t
+}
+
+// current removes jobs that run nothing any more, of the servers that remember those for
+// hours: clusters and agents.
+func current(tasks []*client.Task, jobs []client.Job) ([]*client.Task, []client.Job) {
+	remembers := func(s *client.Server) bool { return s.Socket == "" || s.Namespace() == api.AllNamespacesNamespace }
+	jobs = slices.DeleteFunc(jobs, func(j client.Job) bool { return remembers(j.Server) && j.Status == "dead" })
+	tasks = slices.DeleteFunc(tasks, func(t *client.Task) bool {
+		return remembers(t.Server) && t.Ended() && !slices.ContainsFunc(jobs, func(j client.Job) bool {
+			return j.Server == t.Server && j.Key() == t.JobKey()
+		})
+	})
+	return tasks, jobs
 }

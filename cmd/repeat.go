@@ -88,7 +88,7 @@ func upRepeatedly(ctx context.Context, a *app, args []string, opts upOptions) er
 	// flag says otherwise.
 	words := slices.Concat([]string{"up", "--output=json", "--repeat=0", "--until-fail=false", "--report=none", "--junit="},
 		flagWords(opts.flags, ownFlags...), []string{"--"}, args)
-	s := newSeries(a, opts)
+	s := &series{app: a, opts: opts, style: a.Streams.ErrStyle(a.Color)}
 	s.Player = &repeat.Player{Path: path, Args: words, Env: a.Environ, Stdin: stdin, Object: s.object, Output: s.output}
 	return s.play(ctx)
 }
@@ -101,10 +101,6 @@ type series struct {
 	style *ui.Style
 	tally repeat.Tally
 	cut   func(error) // ends the series because of an error of stdout
-}
-
-func newSeries(a *app, opts upOptions) *series {
-	return &series{app: a, opts: opts, style: a.Streams.ErrStyle(a.Color)}
 }
 
 // play plays runs until there were enough of them, and shows how they ended.

@@ -107,7 +107,7 @@ func runStop(ctx context.Context, a *app, job string, opts stopOptions) error {
 	case err != nil:
 		return err
 	case remote:
-		return stopCluster(ctx, a, job, opts)
+		return stopCluster(ctx, a, job, job, opts)
 	}
 	if opts.kill && opts.noDelay {
 		return exit.Usage("--kill cannot be combined with --no-shutdown-delay").WithHint("leave out --no-shutdown-delay: --kill waits for nothing")
@@ -224,7 +224,7 @@ func stopInAgent(ctx context.Context, a *app, job string, opts stopOptions, flag
 		}
 		job, opts.Cluster.Namespace = j.ID, j.Namespace
 	}
-	return stopNamed(ctx, a, job, event.JobKey(opts.Cluster.Namespace, job), opts)
+	return stopCluster(ctx, a, job, event.JobKey(opts.Cluster.Namespace, job), opts)
 }
 
 // waitTime is how long a command waits for tasks before it says so.
@@ -256,14 +256,9 @@ func (a *app) sayWaiting(ctx context.Context, s *client.Server, job string, mode
 	}
 }
 
-// stopCluster stops a job of a cluster and waits until it has ended. A signal
-// ends only the wait.
-func stopCluster(ctx context.Context, a *app, id string, opts stopOptions) error {
-	return stopNamed(ctx, a, id, id, opts)
-}
-
-// stopNamed is stopCluster for a job that has another key for users.
-func stopNamed(ctx context.Context, a *app, id, key string, opts stopOptions) error {
+// stopCluster stops a job of a cluster, which has a key for users, and waits until it has
+// ended. A signal ends only the wait.
+func stopCluster(ctx context.Context, a *app, id, key string, opts stopOptions) error {
 	ctx, stop := a.Stoppable(ctx)
 	defer stop()
 	t, err := findClusterJob(ctx, a, opts.Connection, id)

@@ -145,7 +145,11 @@ func (w *testWorker) play(ctx context.Context, o worker.Order) (result worker.Re
 		if len(result.Failures) == 0 && !o.Events {
 			result.Events = nil
 		}
-		defer func() { result.Notices = addError(result.Notices, outcome.Close()) }()
+		defer func() {
+			if err := outcome.Close(); err != nil {
+				result.Notices = append(result.Notices, err.Error())
+			}
+		}()
 	}
 	if err != nil {
 		var f worker.Failure
@@ -200,13 +204,6 @@ func failureOf(err error) (f worker.Failure, last bool) {
 	}
 	f.Stack = bubble.Stacks(err)
 	return f, f.Stack != ""
-}
-
-func addError(notices []string, err error) []string {
-	if err != nil {
-		notices = append(notices, err.Error())
-	}
-	return notices
 }
 
 func failedRun(why string, more jobspec.Diagnostics) (r worker.Result) {

@@ -19,7 +19,7 @@ const (
 
 // traceScreen shows a run that goes on as a picture.
 type traceScreen struct {
-	say     func(format string, args ...any)
+	notices
 	builder *trace.Builder
 	picture func(width int) waterfall.Options
 	job     string
@@ -86,12 +86,6 @@ func (s *traceScreen) draw(now time.Time) {
 		}
 	}
 }
-
-// Say shows a message.
-func (s *traceScreen) Say(text string) { s.say("%s", text) }
-
-// SayAfter shows a message at once.
-func (s *traceScreen) SayAfter(_ uint64, text string) { s.Say(text) }
 
 // Broken receives the error when stdout can no longer be written to.
 func (s *traceScreen) Broken() <-chan error { return s.broken }

@@ -31,7 +31,7 @@ func readToRun(ctx context.Context, a *app, args []string, opts *upOptions, data
 		return nil, nil, err
 	}
 	defer done()
-	c.EnforceMemory, c.Download = opts.enforce, opts.download
+	c.Download = opts.download
 	if c.Entry == preflight.Up {
 		c.Taken = func(number int) error { return a.takenPort(ctx, files, dataDir, number) }
 	}

@@ -32,7 +32,6 @@ type upOptions struct {
 	codeFrom string
 	now      bool
 	http     string // address of the API; empty: none
-	enforce  bool   // enforce memory limits
 	rehearse bool
 	virtual  bool // in virtual time, with chance from the seed
 	seed     uint64

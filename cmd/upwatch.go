@@ -191,18 +191,10 @@ func (w *watchedRun) missing() bool {
 
 // read reads and checks the files.
 func (w *watchedRun) read(ctx context.Context) ([]jobfile.File, jobspec.Diagnostics, error) {
-	files, diagnostics, err := w.a.read(ctx, w.names, w.opts.jobOptions)
+	files, diagnostics, err := w.a.readChecked(ctx, w.opts.entry(), w.names, w.opts.jobOptions, w.opts.machineOptions)
 	if err != nil {
 		return nil, nil, err
 	}
-	c, done, err := w.a.preflight(w.opts.entry(), files, w.opts.jobOptions, w.opts.machineOptions)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer done()
-	c.EnforceMemory = w.opts.enforce
-	c.Prepare()
-	diagnostics = w.opts.wanted(sorted(diagnostics, c.Check()))
 	if w.opts.noRestart {
 		neverRestart(jobfile.Jobs(files))
 	}

@@ -175,7 +175,7 @@ func (v *verification) show(nomad, taskrun *verify.Played, version string) error
 			c.List[i].A, c.List[i].B = firstLine(d.A), firstLine(d.B)
 		}
 	}
-	if unread := union(nomad.Unread, taskrun.Unread); len(unread) > 0 {
+	if unread := slices.Compact(slices.Sorted(slices.Values(slices.Concat(nomad.Unread, taskrun.Unread)))); len(unread) > 0 {
 		v.a.Say("not compared: the environment of %s; no command could run there", strings.Join(unread, ", "))
 	}
 	if err := answer.WriteComparison(v.a.Answer(v.opts.mode), c); err != nil {
@@ -193,12 +193,6 @@ func firstLine(s *string) *string {
 	}
 	line, _, _ := strings.Cut(*s, "\n")
 	return &line
-}
-
-func union(a, b []string) []string {
-	all := slices.Concat(a, b)
-	slices.Sort(all)
-	return slices.Compact(all)
 }
 
 // policy returns when a job is stopped, on both sides.

@@ -227,8 +227,9 @@ func (r *Reporter) Ended(e Ending, err error) error {
 
 // facts returns what the reports know besides the state of a run.
 func (r *Reporter) facts(result view.Result) report.Facts {
+	host, _ := os.Hostname() // a report does without
 	return report.Facts{
-		Command: r.command, Version: r.version, Host: Hostname(), Began: r.began, Result: result,
+		Command: r.command, Version: r.version, Host: host, Began: r.began, Result: result,
 		Diagnostics: r.diagnostics, Place: r.place, Output: func(string, string) []string { return nil },
 	}
 }
@@ -256,12 +257,6 @@ func (r *Reporter) place(job, group, task string) jobspec.Range {
 		}
 	}
 	return jobspec.Range{}
-}
-
-// Hostname returns the name of this machine, or "".
-func Hostname() string {
-	name, _ := os.Hostname() // a report does without
-	return name
 }
 
 // Tested reports runs of tests: their suites, and what was found in their files. It
