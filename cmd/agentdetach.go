@@ -16,7 +16,6 @@ import (
 	"taskrun/drivers/process"
 	"taskrun/drivers/process/keeper"
 	"taskrun/engine/leaf/allocdir"
-	"taskrun/engine/leaf/runtimedir"
 )
 
 // detachAgent starts an agent in the background, or wakes the keeper of one that
@@ -26,10 +25,7 @@ func detachAgent(ctx context.Context, a *app, flags *pflag.FlagSet, dataDir stri
 	if err != nil {
 		return err
 	}
-	sockets, err := a.runs.Sockets()
-	if err == nil {
-		err = runtimedir.Make(sockets)
-	}
+	sockets, err := a.runs.MakeSockets()
 	if err != nil {
 		return err // nobody could use the agent
 	}

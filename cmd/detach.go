@@ -29,7 +29,6 @@ import (
 	"taskrun/cmd/verdict"
 	"taskrun/drivers/process/keeper"
 	"taskrun/engine/leaf/allocdir"
-	"taskrun/engine/leaf/runtimedir"
 	"taskrun/jobspec"
 )
 
@@ -70,10 +69,7 @@ func detach(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 	if err != nil {
 		return nil, err
 	}
-	sockets, err := a.runs.Sockets()
-	if err == nil {
-		err = runtimedir.Make(sockets)
-	}
+	sockets, err := a.runs.MakeSockets()
 	if err != nil {
 		return nil, err // nothing could stop a run without a socket
 	}

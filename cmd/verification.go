@@ -23,7 +23,6 @@ import (
 	"taskrun/drivers/process/keeper"
 	"taskrun/engine/health"
 	"taskrun/engine/leaf/allocdir"
-	"taskrun/engine/leaf/runtimedir"
 	"taskrun/jobspec"
 )
 
@@ -40,10 +39,7 @@ func (v *verification) run(ctx context.Context, args []string) (err error) {
 	if err := v.read(ctx, args); err != nil {
 		return err
 	}
-	sockets, err := v.a.runs.Sockets()
-	if err == nil {
-		err = runtimedir.Make(sockets)
-	}
+	sockets, err := v.a.runs.MakeSockets()
 	if err != nil {
 		return err // nothing could talk to the run
 	}

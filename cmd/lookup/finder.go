@@ -41,6 +41,15 @@ func (f *Finder) Sockets() (string, error) {
 	return r.dir, r.err
 }
 
+// MakeSockets is like Sockets, and makes the directory.
+func (f *Finder) MakeSockets() (string, error) {
+	dir, err := f.Sockets()
+	if err == nil {
+		err = runtimedir.Make(dir)
+	}
+	return dir, err
+}
+
 // DataDir returns the absolute path of the data directory.
 func (f *Finder) DataDir(given string) (string, error) {
 	if given == "" {
