@@ -171,7 +171,7 @@ func (o *execOptions) indexed(tasks []*client.Task) []*client.Task {
 	return slices.DeleteFunc(slices.Clone(tasks), func(t *client.Task) bool { return t.Index != o.index })
 }
 
-// targetError is like the function targetError, and mentions the given index.
+// targetError is like lookup.TargetError, and mentions the given index.
 func (o *execOptions) targetError(err error, tasks []*client.Task, code int) error {
 	if _, unknown := errors.AsType[*client.UnknownError](err); unknown && o.index >= 0 {
 		err = fmt.Errorf("%w in an allocation with index %d", err, o.index)

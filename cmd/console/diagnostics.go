@@ -125,6 +125,7 @@ func AsDiagnostics(diagnostics jobspec.Diagnostics) []ui.Diagnostic {
 	return list
 }
 
+// AsDiagnostic converts one diagnostic.
 func AsDiagnostic(p jobspec.Diagnostic) ui.Diagnostic {
 	detail := p.Detail
 	if p.Remedy != "" {

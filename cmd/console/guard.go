@@ -16,7 +16,7 @@ func (c *Console) GuardStreams(mode ui.Mode) {
 	c.Streams = &guarded
 }
 
-// GuardInWorkflow is guardStreams for a command that shows output of tasks and makes
+// GuardInWorkflow is GuardStreams for a command that shows output of tasks and makes
 // no reports, in a workflow of GitHub Actions.
 func (c *Console) GuardInWorkflow(mode ui.Mode) {
 	if c.Streams.Env("GITHUB_ACTIONS") == "true" {

@@ -59,7 +59,7 @@ func (c *Console) Interruptible(ctx context.Context) (_ context.Context, stop fu
 	return c.InterruptibleBy(ctx, func(os.Signal) bool { return true })
 }
 
-// InterruptibleBy is like interruptible, but drops signals that do not count.
+// InterruptibleBy is like Interruptible, but drops signals that do not count.
 func (c *Console) InterruptibleBy(ctx context.Context, counts func(os.Signal) bool) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	signals, unwatch := c.Signals()
@@ -86,7 +86,7 @@ func (c *Console) InterruptibleBy(ctx context.Context, counts func(os.Signal) bo
 }
 
 // Impatient calls f, which should end with ctx. If a slow reader of stdout
-// keeps f from that, impatient returns without it.
+// keeps f from that, Impatient returns without it.
 func Impatient(ctx context.Context, f func() error) error {
 	ended := make(chan error, 1)
 	go func() { ended <- f() }()

@@ -19,6 +19,7 @@ type Error struct {
 	Hint string // the remedy; may be empty
 }
 
+// Error returns the text of the error.
 func (e *Error) Error() string {
 	if e.Err == nil {
 		return fmt.Sprintf("exit code %d", e.Code)
@@ -82,6 +83,7 @@ type SignalError struct {
 	Code int
 }
 
+// Error names the signal.
 func (e *SignalError) Error() string { return "stopped by " + e.String() }
 
 // BySignal returns the signal that ended a context, or nil.

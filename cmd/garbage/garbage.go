@@ -11,7 +11,7 @@ import (
 )
 
 // usualGarbage is the percentage that the garbage collector used before
-// collectRarely; see debug.SetGCPercent.
+// CollectRarely; see debug.SetGCPercent.
 var usualGarbage = 100
 
 // CollectRarely lets the heap grow to five times its live size before a
@@ -19,7 +19,7 @@ var usualGarbage = 100
 // have read their files or passed on a stream, and the first second of a run.
 func CollectRarely() { usualGarbage = debug.SetGCPercent(400) }
 
-// CollectAsUsual undoes collectRarely.
+// CollectAsUsual undoes CollectRarely.
 var CollectAsUsual = sync.OnceFunc(func() { debug.SetGCPercent(usualGarbage) })
 
 // QuietTime is how long no task has started before a run returns unused memory
@@ -28,7 +28,7 @@ var CollectAsUsual = sync.OnceFunc(func() { debug.SetGCPercent(usualGarbage) })
 const QuietTime = time.Second
 
 // A Tidier returns unused memory to the system once nothing has happened for
-// quietTime, if there is enough of it. Nothing else does that for a program that
+// QuietTime, if there is enough of it. Nothing else does that for a program that
 // only waits.
 type Tidier struct {
 	timer *time.Timer
@@ -38,6 +38,7 @@ type Tidier struct {
 // worthTidying is how many bytes more than after the last time must be in use.
 const worthTidying = 1 << 20
 
+// NewTidier returns a tidier that begins to wait.
 func NewTidier() *Tidier {
 	t := &Tidier{}
 	t.timer = time.AfterFunc(QuietTime, t.release)
@@ -47,6 +48,7 @@ func NewTidier() *Tidier {
 // Busy puts the release off: something has happened.
 func (t *Tidier) Busy() { t.timer.Reset(QuietTime) }
 
+// Stop ends the tidier.
 func (t *Tidier) Stop() { t.timer.Stop() }
 
 func (t *Tidier) release() {

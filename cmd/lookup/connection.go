@@ -186,7 +186,7 @@ func PlaceOf(dataDir string) string {
 }
 
 // Tasks returns the servers of a connection and their tasks, limited to one job
-// if the connection names it. If only some servers answer, tasks warns about
+// if the connection names it. If only some servers answer, it warns about
 // the others.
 func (f *Finder) Tasks(ctx context.Context, c Connection) ([]*client.Server, []*client.Task, error) {
 	servers, err := f.Servers(ctx, c)
