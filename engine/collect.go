@@ -7,7 +7,6 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/fold"
-	"taskrun/engine/leaf/event"
 	"taskrun/engine/runner"
 	"taskrun/engine/store"
 )
@@ -158,7 +157,7 @@ func (e *Engine) collectEvaluations(before time.Time) {
 	for _, job := range e.Jobs() {
 		known[e.keyOf(job)] = true
 	}
-	unowned := event.Forgotten{}
+	var unowned []*fold.Evaluation
 	e.ForgetEvaluations(func(run *fold.Run) (gone []*fold.Evaluation) {
 		used := map[string]bool{}
 		for _, a := range run.Allocs {
@@ -170,12 +169,10 @@ func (e *Engine) collectEvaluations(before time.Time) {
 			case known[v.Job]:
 				gone = append(gone, v)
 			default:
-				unowned.Evaluations = append(unowned.Evaluations, v.ID)
+				unowned = append(unowned, v)
 			}
 		}
 		return gone
 	})
-	if len(unowned.Evaluations) > 0 {
-		e.bus.Publish(nil, "", unowned)
-	}
+	publishForgotten(&e.bus, unowned)
 }

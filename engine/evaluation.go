@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -128,13 +129,19 @@ func (r *jobRun) owns(v *fold.Evaluation) bool { return v.Job == r.key || v.Pare
 
 // forgetEvaluations adds to a change that evaluations of the job are forgotten.
 func (r *jobRun) forgetEvaluations(gone []*fold.Evaluation, c *store.Change) {
-	if len(gone) == 0 {
-		return
-	}
-	var ids []string
 	for _, v := range gone {
 		c.ForgetEvaluation(v.Evaluation)
-		ids = append(ids, v.ID)
 	}
-	r.engine.bus.Publish(nil, "", event.Forgotten{Evaluations: ids})
+	publishForgotten(&r.engine.bus, gone)
+}
+
+// publishForgotten reports forgotten evaluations, job by job.
+func publishForgotten(bus *event.Bus, gone []*fold.Evaluation) {
+	ids := map[string][]string{}
+	for _, v := range gone {
+		ids[v.Job] = append(ids[v.Job], v.ID)
+	}
+	for _, job := range slices.Sorted(maps.Keys(ids)) {
+		bus.Publish(nil, "", event.Forgotten{Job: job, Evaluations: ids[job]})
+	}
 }

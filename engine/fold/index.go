@@ -155,6 +155,10 @@ func (x *Indexes) Apply(e event.Event, changed func(Topic)) {
 			change(Evaluations, id)
 			x.forget(Topic{Evaluations, id})
 		}
+		if len(b.Evaluations) > 0 {
+			change(EvaluationsOfJob, b.Job)
+			x.forget(Topic{EvaluationsOfJob, b.Job}) // the job may be gone, too
+		}
 	case event.TaskEvent, event.TaskState, event.AllocStatus, event.AllocHealth, event.Service, event.Check:
 		change(Allocations, e.Alloc.ID)
 		change(AllocationsOfJob, e.Alloc.Job)

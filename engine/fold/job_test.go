@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/leaf/event"
@@ -82,5 +83,31 @@ func TestIndexOfANotice(t *testing.T) {
 	x.Apply(e, nil)
 	if got := x.Of(Topic{Jobs, "j"}); got != Index(e) {
 		t.Errorf("the index is %d, want %d", got, Index(e))
+	}
+}
+
+// Forgotten evaluations are a change of the lists in which they were. The
+// evaluations of other jobs have not changed.
+func TestIndexOfForgottenEvaluations(t *testing.T) {
+	t.Parallel()
+	x := NewIndexes()
+	for i, v := range []event.Evaluation{{ID: "1", Job: "j"}, {ID: "2", Job: "k"}} {
+		x.Apply(event.Event{Seq: uint64(i + 1), Body: v}, nil)
+	}
+	before := x.Of(Topic{EvaluationsOfJob, "k"})
+	var got []Topic
+	gone := event.Event{Seq: 3, Body: event.Forgotten{Job: "j", Evaluations: []string{"1"}}}
+	x.Apply(gone, func(t Topic) { got = append(got, t) })
+	want := []Topic{{Evaluations, ""}, {Evaluations, "1"}, {EvaluationsOfJob, ""}, {EvaluationsOfJob, "j"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("changed (-want +got):\n%s", diff)
+	}
+	for _, topic := range want {
+		if i := x.Of(topic); i != Index(gone) {
+			t.Errorf("%v has index %d, want %d", topic, i, Index(gone))
+		}
+	}
+	if after := x.Of(Topic{EvaluationsOfJob, "k"}); after != before {
+		t.Errorf("the index of another job's evaluations is %d, want %d", after, before)
 	}
 }

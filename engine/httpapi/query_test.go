@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -74,6 +75,43 @@ func TestBlockingQueryEnds(t *testing.T) {
 				t.Errorf("%v, %+v", jobs, meta)
 			}
 		})
+	}
+}
+
+// Queries that wait for evaluations are answered when these are forgotten.
+func TestBlockingQueryIsAnsweredByGarbageCollection(t *testing.T) {
+	t.Parallel()
+	f := serve(t, newJob("ended", "batch", newTask("e")), newJob("runs", "batch", newTask("r", "run_for", "1h")))
+	f.running("r")
+	f.untilJobIs("ended", "dead")
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	answered, paths := make(chan error), []string{"/v1/evaluations", "/v1/job/ended/evaluations"}
+	for _, path := range paths {
+		var list []*api.Evaluation
+		meta, err := f.client.Raw().Query(path, &list, nil)
+		if before := len(list); err != nil || before == 0 {
+			t.Fatalf("GET %s: %d evaluations, %v", path, before, err)
+		}
+		go func() {
+			for err := error(nil); ; {
+				ended := slices.ContainsFunc(list, func(e *api.Evaluation) bool { return e.JobID == "ended" })
+				if err != nil || !ended {
+					answered <- err
+					return
+				}
+				list = nil
+				meta, err = f.client.Raw().Query(path, &list, (&api.QueryOptions{WaitIndex: meta.LastIndex}).WithContext(ctx))
+			}
+		}()
+	}
+	if err := f.client.System().GarbageCollect(); err != nil {
+		t.Error(err)
+	}
+	for range paths {
+		if err := <-answered; err != nil {
+			t.Error(err)
+		}
 	}
 }
 

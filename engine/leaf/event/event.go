@@ -206,7 +206,7 @@ type (
 	Scaled struct{ Job string } // ID
 
 	// Forgotten reports that the engine no longer knows the allocation of the
-	// event, evaluations by ID, or versions of a job with their deployments. It
+	// event, or evaluations by ID or versions with their deployments of a job. It
 	// is not stored, because the past does not change.
 	Forgotten struct {
 		Evaluations []string
