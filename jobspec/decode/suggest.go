@@ -46,9 +46,9 @@ func (d *Decoder) unknownAttribute(a *hcl.Attribute, where string, s *schema) *h
 			fmt.Sprintf("leave out the equals sign: %s {", a.Name))
 	}
 	diag := unknownName("attribute", a.Name, a.NameRange, where, s.names())
-	home := d.home(a.Name, s)
-	if home == "" && diagnostic.Nearest(a.Name, s.names()) == "" {
-		home = homes[a.Name]
+	home, usual := d.home(a.Name, s), homes[a.Name]
+	if home == "" && diagnostic.Nearest(a.Name, s.names()) == "" || s.blockTypes[usual] != nil {
+		home = usual
 	}
 	if home != "" {
 		diagnostic.SetRemedy(diag, fmt.Sprintf("it belongs in the %s block", home))
