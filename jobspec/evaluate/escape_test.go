@@ -20,13 +20,14 @@ func TestCharacter(t *testing.T) {
 		`\u0041`, `\u0939`, `\u00e9`, `\u00E9`, `\u20ac`, `\u07ff`, `\u0800`, `\uFFFD`, // of six bytes
 		`\ud83d\ude00`, `\uD83D\uDE00`, `\ud800\udc00`, `\udbff\udfff`, // surrogate pairs
 	} {
-		raw, decoded := character([]byte(written + "after"))
 		var text string
 		if err := json.Unmarshal([]byte(`"`+written+`"`), &text); err != nil {
 			t.Fatal(err)
 		}
-		if raw != len(written) || decoded != len(text) {
-			t.Errorf("%s: %d bytes that decode to %d, want %d and %d", written, raw, decoded, len(written), len(text))
+		for _, source := range []string{written + "after", written} {
+			if raw, decoded := character([]byte(source)); raw != len(written) || decoded != len(text) {
+				t.Errorf("%s: %d bytes that decode to %d, want %d and %d", source, raw, decoded, len(written), len(text))
+			}
 		}
 	}
 }

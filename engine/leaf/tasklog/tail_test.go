@@ -1,11 +1,14 @@
 package tasklog
 
 import (
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"taskrun/engine/leaf/event"
 )
@@ -80,4 +83,32 @@ func TestTailWithoutDirectory(t *testing.T) {
 	if _, err := openTail(filepath.Join(t.TempDir(), "none"), "web", event.Stdout, 1); err == nil {
 		t.Error("no error")
 	}
+}
+
+// A failing disk is not taken for the end of the output.
+func TestTailOfAnUnreadableFile(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	text := io.MultiReader(strings.NewReader("a\nb"), iotest.ErrReader(broken))
+	if lines, read, err := countLines(text); !errors.Is(err, broken) || lines != 0 || read != 0 {
+		t.Errorf("%d lines and %d bytes were counted, error %v", lines, read, err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "web.stdout.0"), []byte("a\nb\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := OpenReader(dir, "web", event.Stdout, 0, io.SeekStart)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.skipLines(1); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("lines were skipped: error %v", err)
+	}
+	if err := r.skipLines(0); err != nil {
+		t.Errorf("no line is to be skipped: %v", err)
+	}
+	_ = r.Close() // closes the file once more
 }
