@@ -107,6 +107,9 @@ func TestIndexOfForgottenEvaluations(t *testing.T) {
 			t.Errorf("%v has index %d, want %d", topic, i, Index(gone))
 		}
 	}
+	if n, known := x.of[Topic{EvaluationsOfJob, "j"}]; known { // jobs come and go
+		t.Errorf("index %d is kept for the evaluations of a job without any", n)
+	}
 	if after := x.Of(Topic{EvaluationsOfJob, "k"}); after != before {
 		t.Errorf("the index of another job's evaluations is %d, want %d", after, before)
 	}
