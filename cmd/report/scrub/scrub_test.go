@@ -44,3 +44,35 @@ func TestOwn(t *testing.T) {
 		}
 	}
 }
+
+// IDs leaves times, ports and numbers, which may differ for a reason. Lines keeps
+// the lines, which are part of a file.
+func TestIDsAndLines(t *testing.T) {
+	t.Parallel()
+	const text = "at 2026-01-02T03:04:05Z\n\tof /data/0b2a9a52-9c2f-4d39-8d5e-5b8f0c2f7d11/x :23456\n"
+	for name, c := range map[string]struct{ got, want string }{
+		"IDs":   {scrub.IDs(text), "at 2026-01-02T03:04:05Z of ALLOC_DIR/x :23456"},
+		"Lines": {scrub.Lines(text), "at TIME\n\tof ALLOC_DIR/x :PORT\n"},
+		"Text":  {scrub.Text(text), "at TIME of ALLOC_DIR/x :PORT"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %q, want %q", name, c.got, c.want)
+		}
+	}
+}
+
+// Static ports are chosen by the job, and are no chance: only ports in the range
+// that Nomad draws from are replaced.
+func TestPorts(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		":19999": ":19999", ":20000": ":PORT", ":32000": ":PORT", ":65535": ":PORT", ":66000": ":66000", ":2000": ":2000", ":200000": ":200000",
+	} {
+		if got := scrub.Text(text); got != want {
+			t.Errorf("%s becomes %s, want %s", text, got, want)
+		}
+	}
+	if got := scrub.Own("short", []int{19999, 20000}).Replace("short 19999 20000"); got != "ID 19999 PORT" {
+		t.Errorf("of an allocation: %q", got)
+	}
+}
