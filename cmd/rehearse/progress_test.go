@@ -66,6 +66,16 @@ func TestComplete(t *testing.T) {
 			}
 		})
 	}
+	r := New(nil)
+	r.scripts[role{"j", "g", "t"}] = rehearsal.For(rehearsal.Forever, 0)
+	for _, tt := range []struct {
+		other event.TaskState
+		want  bool
+	}{{dead, true}, {failed, false}} {
+		if got := r.Complete([]*fold.Alloc{placed(running), placed(tt.other)}); got != tt.want {
+			t.Errorf("a service runs beside a task %+v: complete: %v", tt.other, got)
+		}
+	}
 	if New(nil).Complete(nil) {
 		t.Error("a rehearsal without allocations goes on")
 	}

@@ -89,9 +89,10 @@ func TestSample(t *testing.T) {
 			if s := <-samples; s == nil || s.Processes != 6 {
 				t.Errorf("interval %v: a slow reader gets %+v", interval, s)
 			}
-			e.Set(drivers.ExitResult{}, time.Now())
-			if s, ok := <-samples; ok {
-				t.Errorf("interval %v: an ended task has sample %+v", interval, s)
+			ended := time.Now()
+			e.Set(drivers.ExitResult{}, ended)
+			if s, ok := <-samples; ok || time.Since(ended) > 0 {
+				t.Errorf("interval %v: %v after its end a task has sample %+v", interval, time.Since(ended), s)
 			}
 		})
 	}
