@@ -29,7 +29,7 @@ func TestAwait(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				e := taskstore.NewExit()
+				e := taskstore.NewLife("web")
 				if tt.end == 0 {
 					e.Set(drivers.ExitResult{}, time.Now())
 				}
@@ -50,7 +50,7 @@ func TestAwait(t *testing.T) {
 func TestContextOfATask(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := taskstore.NewExit()
+		e := taskstore.NewLife("web")
 		ctx, cancel := e.Context(t.Context())
 		defer cancel()
 		canceled, cancel2 := e.Context(t.Context())
@@ -67,14 +67,29 @@ func TestContextOfATask(t *testing.T) {
 	})
 }
 
+// measured is a task with nothing but its life.
+type measured struct{ *taskstore.Life }
+
+// sample returns the samples of a task of a store.
+func sample(t *testing.T, ctx context.Context, e *taskstore.Life, interval time.Duration, measure func() *drivers.TaskResourceUsage) <-chan *drivers.TaskResourceUsage {
+	t.Helper()
+	var s taskstore.Store[measured]
+	s.Put("id", measured{e})
+	samples, err := s.Sample(ctx, "id", interval, func(measured) *drivers.TaskResourceUsage { return measure() })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return samples
+}
+
 // A task is measured until it ends, and a slow reader gets the latest sample.
 func TestSample(t *testing.T) {
 	t.Parallel()
 	for interval, every := range map[time.Duration]time.Duration{0: time.Second, -1: time.Second, 5 * time.Second: 5 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
-			e := taskstore.NewExit()
+			e := taskstore.NewLife("web")
 			began, measured := time.Now(), 0
-			samples := e.Sample(t.Context(), interval, func() *drivers.TaskResourceUsage {
+			samples := sample(t, t.Context(), e, interval, func() *drivers.TaskResourceUsage {
 				if measured++; measured == 2 {
 					return nil // unknown
 				}
@@ -102,10 +117,10 @@ func TestSample(t *testing.T) {
 func TestSampleEndsWithItsReader(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := taskstore.NewExit()
+		e := taskstore.NewLife("web")
 		ctx, cancel := context.WithCancel(t.Context())
 		measured := 0
-		samples := e.Sample(ctx, time.Second, func() *drivers.TaskResourceUsage {
+		samples := sample(t, ctx, e, time.Second, func() *drivers.TaskResourceUsage {
 			measured++
 			return nil
 		})
