@@ -279,7 +279,6 @@ type task struct {
 	name   string
 	job    atomic.Pointer[jobSpec]
 	stage  lifecycle.Stage
-	policy restart.Policy // from the version that the allocation started with
 	driver drivers.Driver
 
 	// killed is done when the task must end for good; cancel cancels it.
@@ -290,7 +289,6 @@ type task struct {
 	held atomic.Bool
 
 	inlet inlet
-	env   taskEnv
 	// revive receives the reason for starting a parked task again.
 	revive chan string
 	// hurry ends the delay of a restart; capacity 1.
@@ -299,6 +297,7 @@ type task struct {
 	// failed to. If it has found it, the allocation has its handle by then.
 	found     chan struct{}
 	lookedFor sync.Once // closes found
+	run       *taskRun
 
 	// Owned by the allocation.
 	state    api.TaskState // written with the allocation's mu held
@@ -314,9 +313,15 @@ type task struct {
 	gone      bool     // the task reports nothing more
 	told      []string // events of hooks since the last other event
 	repeats   []string // events of told that an earlier engine has recorded and that hooks may repeat
+}
 
-	// Owned by run.
+// taskRun is the goroutine of a task, with everything that it owns. It takes the
+// task through its starts and ends, and reports them to the allocation.
+type taskRun struct {
+	*task
+	policy     restart.Policy // from the version that the allocation started with
 	hooks      taskHooks
+	env        taskEnv
 	recovering bool // an earlier engine may have started the task
 	left       bool // see isLeft
 	output     hooks.Output
@@ -335,7 +340,7 @@ type jobSpec struct {
 
 // taskHooks calls the hooks of a task and keeps what they return.
 type taskHooks struct {
-	task       *task
+	task       *taskRun
 	list       []*taskHook
 	vault      string            // token
 	identities map[string]string // tokens, by name
@@ -352,10 +357,10 @@ func (t *task) killTimeout() time.Duration {
 func (t *task) isKilled() bool { return t.killed.Err() != nil }
 
 // isLeft reports whether the engine leaves the task running, which it does not
-// if the task was killed before. Only run may call it. Once true, it stays
+// if the task was killed before. Only the task's goroutine may call it. Once true, it stays
 // true: nothing watches the task any more, and a later kill is up to the next
 // engine.
-func (t *task) isLeft() bool {
+func (t *taskRun) isLeft() bool {
 	t.left = t.left || t.alloc.leaving.Err() != nil && !t.isKilled()
 	return t.left
 }

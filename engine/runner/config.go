@@ -19,7 +19,7 @@ func networkManager(tasks []*task) drivers.NetworkManager {
 }
 
 // enterNetwork gives the task the network of its group. Call it before run.
-func (t *task) enterNetwork() {
+func (t *taskRun) enterNetwork() {
 	if n := t.alloc.network; n != nil && n.IP != "" {
 		t.env.change().SetNetworkStatus(n.Interface, n.IP)
 	}
@@ -28,7 +28,7 @@ func (t *task) enterNetwork() {
 // isolation returns the network in which the task starts. Only tasks of the
 // driver that created it can join it; the others use the network of the
 // machine.
-func (t *task) isolation() *drivers.NetworkIsolation {
+func (t *taskRun) isolation() *drivers.NetworkIsolation {
 	if n := t.alloc.network; n != nil && n.Driver == t.driver.Info().Name {
 		return n
 	}

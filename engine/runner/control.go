@@ -75,7 +75,7 @@ func (t *task) signal(why *api.TaskEvent, signal string) error {
 }
 
 // control executes the orders of a hook for its task; see hooks.Control.
-type control struct{ t *task }
+type control struct{ t *taskRun }
 
 func (c control) Restart(ctx context.Context, why *api.TaskEvent) error {
 	req := newRestart(why, false)

@@ -13,7 +13,7 @@ import (
 
 // runOnce starts the task, waits for its end, and reports whether it must be
 // started again.
-func (t *task) runOnce() bool {
+func (t *taskRun) runOnce() bool {
 	if !t.awaitGate() {
 		return false
 	}
@@ -33,7 +33,7 @@ func (t *task) runOnce() bool {
 }
 
 // awaitGate waits until the task's stage may start tasks; false: it was killed.
-func (t *task) awaitGate() bool {
+func (t *taskRun) awaitGate() bool {
 	if t.isKilled() {
 		return false
 	}
@@ -49,7 +49,7 @@ func (t *task) awaitGate() bool {
 
 // follow watches the started task until its end, and reports whether it must
 // be started again.
-func (t *task) follow() bool {
+func (t *taskRun) follow() bool {
 	t.hooks.poststart()
 	t.env.built = nil // a task may run for years
 	end := t.wait()
@@ -72,7 +72,7 @@ func (t *task) follow() bool {
 
 // terminated tells how the task has ended; that is known before its driver
 // forgets it.
-func (t *task) terminated(end runEnd) {
+func (t *taskRun) terminated(end runEnd) {
 	p := t.progress.next(stepEnded)
 	r := end.result // nil when the driver lost the task
 	p.End = restart.End{Killed: end.killed, Halted: end.halted, Requested: end.restart, Successful: r != nil && r.Successful()}
@@ -95,7 +95,7 @@ func (t *task) terminated(end runEnd) {
 
 // conclude deals with the end of the task, and reports whether it must be
 // started again.
-func (t *task) conclude() bool {
+func (t *taskRun) conclude() bool {
 	if t.id != "" {
 		_ = t.driver.DestroyTask(t.id, true)
 	}
@@ -110,7 +110,7 @@ func (t *task) conclude() bool {
 // decide applies the restart policy and waits for the delay. It reports
 // whether the task is to be started again. Why, unless it is nil, is the event
 // that led here.
-func (t *task) decide(end restart.End, killErr error, why *api.TaskEvent) bool {
+func (t *taskRun) decide(end restart.End, killErr error, why *api.TaskEvent) bool {
 	now := time.Now()
 	tracker, d := t.progress.Tracker.Decide(t.policy, end, now, t.alloc.cfg.Chance.Float("restart", t.alloc.cfg.Alloc.ID, t.name))
 	p := progress{Step: stepDone, Tracker: tracker}
@@ -143,7 +143,7 @@ func (t *task) decide(end restart.End, killErr error, why *api.TaskEvent) bool {
 
 // sleepUntil waits; false: the task was killed or left. It does not wait for a task
 // that is held, which waits at its gate.
-func (t *task) sleepUntil(at time.Time) bool {
+func (t *taskRun) sleepUntil(at time.Time) bool {
 	t.inlet.accept(halts)
 	defer t.inlet.refuse()
 	if t.held.Load() {

@@ -83,6 +83,17 @@ func (t *task) apply(state string, e *api.TaskEvent) {
 	}
 }
 
+// setHalted records whether a user has stopped the task.
+func (t *task) setHalted(halted bool) {
+	t.halted = halted
+	t.held.Store(halted)
+	if halted {
+		t.alloc.halted++
+	} else {
+		t.alloc.halted--
+	}
+}
+
 // report reports an event and a change of state to the allocation.
 func (t *task) report(state string, e *api.TaskEvent) {
 	t.alloc.post(func() { t.apply(state, e) })

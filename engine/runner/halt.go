@@ -109,19 +109,9 @@ func (t *task) unhalt() {
 	}
 }
 
-func (t *task) setHalted(halted bool) {
-	t.halted = halted
-	t.held.Store(halted)
-	if halted {
-		t.alloc.halted++
-	} else {
-		t.alloc.halted--
-	}
-}
-
 // takeOrders makes the running task take requests. It was stopped already if that
 // was ordered while it started.
-func (t *task) takeOrders() {
+func (t *taskRun) takeOrders() {
 	t.inlet.accept(everything)
 	if t.held.Load() {
 		t.inlet.offer(newHalt())

@@ -25,7 +25,7 @@ type runEnd struct {
 }
 
 // wait waits for the end of the task's run. An order can end it early.
-func (t *task) wait() runEnd {
+func (t *taskRun) wait() runEnd {
 	defer t.inlet.refuse()
 	var answer *restartRequest
 	for {
@@ -45,11 +45,11 @@ func (t *task) wait() runEnd {
 
 // ending stops a started task.
 type ending struct {
-	*task
+	*taskRun
 	ended <-chan *drivers.ExitResult
 }
 
-func (t *task) waitOnce() runEnd {
+func (t *taskRun) waitOnce() runEnd {
 	ended, err := t.driver.WaitTask(context.WithoutCancel(t.alloc.hard), t.id)
 	if err != nil {
 		return runEnd{killed: t.isKilled()}

@@ -14,7 +14,7 @@ func TestKillOfALeftTaskHasNoEffect(t *testing.T) {
 			t.Parallel()
 			a := &Alloc{}
 			a.leaving, a.leave = context.WithCancel(t.Context())
-			task := &task{alloc: a}
+			task := &taskRun{task: &task{alloc: a}}
 			task.killed, task.cancel = context.WithCancel(t.Context())
 			if task.isLeft() {
 				t.Error("it is left before anything happened")

@@ -6,10 +6,10 @@ import (
 	"taskrun/engine/restart"
 )
 
-// run takes the task through its life. It returns when the task will never run
+// live takes the task through its life. It returns when the task will never run
 // again, or is left running.
-func (t *task) run() {
-	for again := (recovery{t}).resume(); ; {
+func (t *taskRun) live() {
+	for again := t.resume(); ; {
 		for again {
 			again = t.runOnce()
 		}
@@ -48,7 +48,7 @@ func (t *task) run() {
 }
 
 // leave leaves the task running for a later engine.
-func (t *task) leave() {
+func (t *taskRun) leave() {
 	t.hooks.shutdown()
 	t.alloc.post(func() { t.leaves(); t.alloc.left++ })
 }
@@ -56,7 +56,7 @@ func (t *task) leave() {
 // park waits, with the task dead, for the end of the allocation. It reports
 // whether the task should start again, because the whole allocation does, and
 // why.
-func (t *task) park() (reason string, revived bool) {
+func (t *taskRun) park() (reason string, revived bool) {
 	t.alloc.post(func() { t.happens(lifecycle.Parks) })
 	select {
 	case <-t.killed.Done():

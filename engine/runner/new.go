@@ -42,23 +42,26 @@ func New(cfg Config) *Alloc {
 
 func newTask(a *Alloc, index int, spec *api.Task) *task {
 	t := &task{
-		alloc:    a,
-		index:    index,
-		name:     spec.Name,
-		stage:    lifecycle.StageOf(spec.Lifecycle),
-		policy:   restart.PolicyOf(*a.cfg.Job.Type, spec),
-		driver:   a.cfg.Drivers[spec.Driver],
-		gate:     make(chan struct{}, 1),
-		inlet:    inlet{requests: make(chan *restartRequest, 1)},
-		hurry:    make(chan struct{}, 1),
-		found:    make(chan struct{}),
-		revive:   make(chan string, 1),
-		state:    api.TaskState{State: pending},
-		progress: progress{Tracker: restart.Tracker{Start: time.Now()}},
+		alloc:  a,
+		index:  index,
+		name:   spec.Name,
+		stage:  lifecycle.StageOf(spec.Lifecycle),
+		driver: a.cfg.Drivers[spec.Driver],
+		gate:   make(chan struct{}, 1),
+		inlet:  inlet{requests: make(chan *restartRequest, 1)},
+		hurry:  make(chan struct{}, 1),
+		found:  make(chan struct{}),
+		revive: make(chan string, 1),
+		state:  api.TaskState{State: pending},
 	}
 	t.job.Store(&jobSpec{a.cfg.Job, a.cfg.Group, spec})
 	t.killed, t.cancel = context.WithCancel(context.Background())
-	t.env.builder = a.cfg.taskEnv(spec, t.driver.Capabilities().FSIsolation)
-	t.hooks = newTaskHooks(t)
+	t.run = &taskRun{
+		task:     t,
+		policy:   restart.PolicyOf(*a.cfg.Job.Type, spec),
+		progress: progress{Tracker: restart.Tracker{Start: time.Now()}},
+	}
+	t.run.env.builder = a.cfg.taskEnv(spec, t.driver.Capabilities().FSIsolation)
+	t.run.hooks = newTaskHooks(t.run)
 	return t
 }

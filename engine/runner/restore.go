@@ -15,7 +15,7 @@ import (
 )
 
 // recoverTask tells the driver to find the task.
-func (t *task) recoverTask() error {
+func (t *taskRun) recoverTask() error {
 	d, ok := t.driver.(drivers.Recoverer)
 	switch {
 	case !ok:
@@ -34,7 +34,7 @@ func (a *Alloc) proceed() {
 	memory := a.machine.Memory()
 	if memory.Prepared && !memory.Killing && memory.State == lifecycle.StateInit {
 		for _, t := range a.tasks { // some may not know yet that all of them start again
-			if t.progress.Step == stepStarted && !t.progress.Restarting {
+			if t.run.progress.Step == stepStarted && !t.run.progress.Restarting {
 				req := newRestart(event.RestartSignaled(reasonAll), false)
 				close(req.begin)
 				t.inlet.requests <- req
@@ -50,7 +50,7 @@ func (a *Alloc) proceed() {
 }
 
 // resume continues with the task where it is, and reports whether to start it.
-func (t recovery) resume() bool {
+func (t *taskRun) resume() bool {
 	if t.recovering {
 		defer func() { t.recovering = false; t.looked() }()
 	}
@@ -75,7 +75,7 @@ func (t recovery) resume() bool {
 
 // reattach finds the task that the driver has started, or was starting, and
 // follows it. It reports whether the task must be started again.
-func (t recovery) reattach() bool {
+func (t *taskRun) reattach() bool {
 	failure := t.hooks.prestart()
 	err := t.recoverTask()
 	switch {
@@ -100,7 +100,7 @@ func (t recovery) reattach() bool {
 
 // lost handles a task that the driver cannot find. It reports whether to start
 // the task again, which does not count as a restart.
-func (t recovery) lost(err error) bool {
+func (t *taskRun) lost(err error) bool {
 	_ = t.driver.DestroyTask(t.id, true)
 	t.inlet.refuse()
 	switch {
@@ -131,7 +131,7 @@ func Restore(cfg Config) *Alloc {
 	a.restored = true
 	records := make([]taskRecord, len(a.tasks))
 	for i, t := range a.tasks {
-		err = errors.Join(err, recovery{t}.load(&records[i]))
+		err = errors.Join(err, t.run.load(&records[i]))
 	}
 	a.restore(records)
 	if _, statErr := os.Stat(cfg.Dir); statErr != nil && a.stored.Machine.Prepared && !a.stored.Over {
@@ -152,7 +152,7 @@ func (a *Alloc) restore(records []taskRecord) {
 	members, marks := make([]lifecycle.Task, len(a.tasks)), make([]lifecycle.Mark, len(a.tasks))
 	for i, t := range a.tasks {
 		stored := &records[i]
-		recovery{t}.restore(stored)
+		t.run.restore(stored)
 		if stored.Modified.After(a.modified) {
 			a.modified = stored.Modified
 		}
@@ -173,11 +173,8 @@ func (a *Alloc) restore(records []taskRecord) {
 	}
 }
 
-// recovery brings a task into the state that an earlier engine has left.
-type recovery struct{ *task }
-
 // load reads the records of the task.
-func (t recovery) load(r *taskRecord) error {
+func (t *taskRun) load(r *taskRecord) error {
 	a := t.alloc
 	var given hooksRecord
 	if _, err := a.recorder.Get(t.key(taskKey), r); err != nil {
@@ -204,7 +201,7 @@ func (t recovery) load(r *taskRecord) error {
 	return nil
 }
 
-func (t recovery) restore(r *taskRecord) {
+func (t *taskRun) restore(r *taskRecord) {
 	if r.State.State == "" {
 		r.State.State = pending
 	}

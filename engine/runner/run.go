@@ -120,8 +120,8 @@ func (a *Alloc) prerun(called []hooks.AllocHook) {
 		}
 		for i, t := range a.tasks {
 			if !a.machine.Mark(i).Ended {
-				t.enterNetwork()
-				a.children.Go(t.run)
+				t.run.enterNetwork()
+				a.children.Go(t.run.live)
 			}
 		}
 	})
@@ -160,10 +160,10 @@ func (a *Alloc) failRestored() Result {
 	for _, t := range a.tasks {
 		_ = within(a.hard.Done(), func() error {
 			defer t.looked()
-			if err := t.recoverTask(); err != nil {
+			if err := t.run.recoverTask(); err != nil {
 				return err
 			}
-			return t.driver.DestroyTask(t.id, true)
+			return t.driver.DestroyTask(t.run.id, true)
 		})
 		if t.state.State != dead {
 			t.apply(dead, event.SetupFailure(a.failure))

@@ -12,7 +12,7 @@ import (
 
 // start prepares the task and starts it in its driver. Without a failure it
 // has begun stepStarted, unless it was killed, left or held before it could start.
-func (t *task) start() *startFailure {
+func (t *taskRun) start() *startFailure {
 	t.id, t.network = "", nil
 	if failure := t.hooks.prestart(); failure != nil {
 		return failure
@@ -47,7 +47,7 @@ func (t *task) start() *startFailure {
 
 // intend stores that the task is about to be started: if nothing is known of
 // the outcome, its driver is asked.
-func (t *task) intend(cfg *drivers.TaskConfig) error {
+func (t *taskRun) intend(cfg *drivers.TaskConfig) error {
 	if !t.alloc.recorder.Durable() {
 		return nil
 	}
@@ -60,7 +60,7 @@ func (t *task) intend(cfg *drivers.TaskConfig) error {
 }
 
 // begun takes in that the task runs.
-func (t *task) begun(handle *drivers.TaskHandle, network *drivers.Network) {
+func (t *taskRun) begun(handle *drivers.TaskHandle, network *drivers.Network) {
 	t.id, t.started, t.network = handle.Config.ID, handle, network
 	id := t.id
 	t.move(stepStarted, func() {
@@ -71,7 +71,7 @@ func (t *task) begun(handle *drivers.TaskHandle, network *drivers.Network) {
 	t.takeOrders()
 }
 
-func (t *task) driverConfig(env *taskenv.Env) *drivers.TaskConfig {
+func (t *taskRun) driverConfig(env *taskenv.Env) *drivers.TaskConfig {
 	a := t.alloc.Config()
 	cfg := &drivers.TaskConfig{
 		ID:        fmt.Sprintf("%s/%s/%s", a.Alloc.ID, t.name, a.Chance.ID("start", a.Alloc.ID, t.name)[:8]),

@@ -13,7 +13,7 @@ import (
 	"taskrun/hooks"
 )
 
-func newTaskHooks(t *task) taskHooks {
+func newTaskHooks(t *taskRun) taskHooks {
 	info := hooks.Task{
 		Alloc:    t.alloc.cfg.Alloc,
 		Job:      t.alloc.cfg.Job,

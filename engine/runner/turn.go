@@ -81,7 +81,7 @@ func (t *task) put(kind string, value any) {
 
 // advance sets the task's progress and passes its meaning to the allocation, in
 // one turn.
-func (t *task) advance(p progress, mean func()) {
+func (t *taskRun) advance(p progress, mean func()) {
 	t.progress = p
 	t.alloc.post(func() {
 		t.reached = p
@@ -91,10 +91,10 @@ func (t *task) advance(p progress, mean func()) {
 }
 
 // move starts a step of the task, and passes its meaning to the allocation.
-func (t *task) move(s step, mean func()) { t.advance(t.progress.next(s), mean) }
+func (t *taskRun) move(s step, mean func()) { t.advance(t.progress.next(s), mean) }
 
 // save stores the task's progress without an effect on the allocation.
-func (t *task) save(mean func()) {
+func (t *taskRun) save(mean func()) {
 	if t.alloc.recorder.Durable() {
 		t.advance(t.progress, mean)
 	}

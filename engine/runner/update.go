@@ -76,7 +76,7 @@ func (a *Alloc) updateHooks(u *Update) {
 		}
 	}
 	for _, t := range a.tasks {
-		t.hooks.update()
+		t.run.hooks.update()
 	}
 }
 
