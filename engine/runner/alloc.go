@@ -11,6 +11,7 @@ package runner
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -88,13 +89,10 @@ type Update struct {
 type Alloc struct {
 	cfg   Config
 	dir   *allocdir.Dir
-	tasks []*task
-	hooks []hooks.AllocHook
+	tasks taskList
+	hooks allocHooks
 
-	// inbox carries reports of tasks and hooks as functions, which the owner
-	// calls.
-	inbox    chan func()
-	over     chan struct{} // closed when nothing reads the inbox any more
+	inbox    inbox
 	recorder *store.Recorder
 	stop     chan struct{}
 	stopOnce sync.Once
@@ -166,10 +164,16 @@ func (r *revivals) remove() {
 
 // updates holds the newest version of the job that is not applied yet.
 type updates struct {
-	ready chan struct{} // capacity 1
+	ready  chan struct{} // capacity 1
+	newest atomic.Pointer[Update]
+}
 
-	mu     sync.Mutex
-	newest *Update
+// look makes the owner look for a version.
+func (u *updates) look() {
+	select {
+	case u.ready <- struct{}{}:
+	default:
+	}
 }
 
 // allocHealth is the owner's view of the allocation's health.
@@ -187,9 +191,32 @@ type allocHealth struct {
 type turn struct {
 	change  store.Change
 	orders  []lifecycle.Effect
-	verdict bool            // a verdict on the allocation's health to pass on
-	answers []chan struct{} // closed when the turn is over
-	tasks   []*task         // tasks to store
+	verdict bool    // a verdict on the allocation's health to pass on
+	tasks   []*task // tasks to store
+}
+
+// allocHooks calls the hooks of an allocation.
+type allocHooks struct {
+	alloc *Alloc
+	list  []hooks.AllocHook
+}
+
+// taskList holds the tasks of an allocation, in the order of its group.
+type taskList []*task
+
+// named returns the task with a name, or nil.
+func (l taskList) named(name string) *task {
+	if i := slices.IndexFunc(l, func(t *task) bool { return t.name == name }); i >= 0 {
+		return l[i]
+	}
+	return nil
+}
+
+// looked records that drivers look for no task any more.
+func (l taskList) looked() {
+	for _, t := range l {
+		t.looked()
+	}
 }
 
 // Config returns the allocation's configuration.
@@ -219,38 +246,9 @@ func (a *Alloc) Over() bool { return a.ended }
 // Found waits until drivers have found the tasks of a restored allocation, or
 // have failed to.
 func (a *Alloc) Found() {
-	if !a.restored {
-		return
-	}
 	for _, t := range a.tasks {
 		<-t.found
 	}
-}
-
-// awaitFound waits until drivers have found the tasks of a restored allocation that
-// an order is for, or have failed to: until then these tasks seem not to run.
-func (a *Alloc) awaitFound(ctx context.Context, tasks ...*task) error {
-	if !a.restored {
-		return nil
-	}
-	for _, t := range tasks {
-		select {
-		case <-t.found:
-		case <-a.over:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-	return nil
-}
-
-func (a *Alloc) task(name string) *task {
-	for _, t := range a.tasks {
-		if t.name == name {
-			return t
-		}
-	}
-	return nil
 }
 
 // State returns a copy of the allocation's state. It is safe to call at any
@@ -293,8 +291,8 @@ type task struct {
 	revive chan string
 	// hurry ends the delay of a restart; capacity 1.
 	hurry chan struct{}
-	// found is closed when the driver has found the task of an earlier engine, or has
-	// failed to. If it has found it, the allocation has its handle by then.
+	// found is closed when there is no task of an earlier engine, or the driver has
+	// found it, or has failed to. If it has found it, the allocation has its handle by then.
 	found     chan struct{}
 	lookedFor sync.Once // closes found
 	run       *taskRun

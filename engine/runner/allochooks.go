@@ -12,7 +12,7 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-func newAllocHooks(a *Alloc) []hooks.AllocHook {
+func newAllocHooks(a *Alloc) allocHooks {
 	cfg := a.cfg
 	info := hooks.Alloc{
 		Alloc: cfg.Alloc, Job: cfg.Job, Group: cfg.Group, AllocDir: cfg.Dir, Dir: a.dir, Sticky: cfg.Sticky,
@@ -28,7 +28,7 @@ func newAllocHooks(a *Alloc) []hooks.AllocHook {
 		},
 		Env:        func() *taskenv.Env { cfg := a.Config(); return cfg.env() },
 		Publish:    func(at time.Time, body event.Body) { a.publishNow(at, "", body) },
-		ChecksPass: func(pass bool) { a.post(func() { a.health.unchecked = !pass }) },
+		ChecksPass: func(pass bool) { a.inbox.post(func() { a.health.unchecked = !pass }) },
 		Restart: func(ctx context.Context, task, reason string) error {
 			if task != "" {
 				return a.RestartTask(ctx, task, reason, true)
@@ -42,31 +42,54 @@ func newAllocHooks(a *Alloc) []hooks.AllocHook {
 			list = append(list, h)
 		}
 	}
-	return list
+	return allocHooks{alloc: a, list: list}
 }
 
 // finish calls f at the end of the allocation. After a kill it waits for f only
 // for a limited time.
-func (a *Alloc) finish(what string, f func()) {
-	err := within(a.hard.Done(), func() error { f(); return nil })
+func (hs *allocHooks) finish(what string, f func()) {
+	err := within(hs.alloc.hard.Done(), func() error { f(); return nil })
 	if err != nil {
-		a.publishNow(time.Now(), "", event.Notice{Text: fmt.Sprintf("gave up the %s hooks of allocation %s: %v", what, a.cfg.Alloc.Name, err)})
+		hs.notice("gave up the %s hooks of allocation %s: %v", what, hs.alloc.cfg.Alloc.Name, err)
 	}
 }
 
-func (a *Alloc) prekill() {
-	for h := range phases[hooks.AllocPrekill](a.hooks) {
-		h.Prekill(a.hard)
+func (hs *allocHooks) notice(format string, args ...any) {
+	hs.alloc.publishNow(time.Now(), "", event.Notice{Text: fmt.Sprintf(format, args...)})
+}
+
+func (hs *allocHooks) prekill() {
+	for h := range phases[hooks.AllocPrekill](hs.list) {
+		h.Prekill(hs.alloc.hard)
 	}
 }
 
-func (a *Alloc) postrun() {
+func (hs *allocHooks) postrun() {
 	// The cleanup must happen even when no time is left.
-	ctx := context.WithoutCancel(a.hard)
-	for h := range phases[hooks.AllocPostrun](a.hooks) {
+	ctx := context.WithoutCancel(hs.alloc.hard)
+	for h := range phases[hooks.AllocPostrun](hs.list) {
 		if err := h.Postrun(ctx); err != nil {
-			a.publishNow(time.Now(), "", event.Notice{Text: fmt.Sprintf("post-run hook %q failed: %v", h.Name(), err)})
+			hs.notice("post-run hook %q failed: %v", h.Name(), err)
 		}
+	}
+}
+
+func (hs *allocHooks) shutdown() {
+	for h := range phases[hooks.AllocShutdown](hs.list) {
+		h.Shutdown()
+	}
+}
+
+// update passes a new version of the job to the hooks of the allocation, and to those
+// of its tasks.
+func (hs *allocHooks) update(u *Update) {
+	for h := range phases[hooks.AllocUpdate](hs.list) {
+		if err := h.Update(hs.alloc.hard, u.Job, u.Group); err != nil {
+			hs.notice("update hook %q failed: %v", h.Name(), err)
+		}
+	}
+	for _, t := range hs.alloc.tasks {
+		t.run.hooks.update()
 	}
 }
 
@@ -74,7 +97,7 @@ func (a *Alloc) postrun() {
 // Run.
 func (a *Alloc) Destroy(ctx context.Context) error {
 	var failures []error
-	for h := range phases[hooks.AllocDestroy](a.hooks) {
+	for h := range phases[hooks.AllocDestroy](a.hooks.list) {
 		if err := h.Destroy(ctx); err != nil {
 			failures = append(failures, fmt.Errorf("destroy hook %q failed: %w", h.Name(), err))
 		}

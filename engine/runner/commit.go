@@ -19,10 +19,7 @@ func (a *Alloc) commit() {
 		t.verdict = false
 		a.health.passOn()
 	}
-	for _, answer := range t.answers {
-		close(answer)
-	}
-	t.answers = t.answers[:0]
+	a.inbox.answer()
 }
 
 // store adds the changes of this turn to the records.
@@ -61,12 +58,12 @@ func (a *Alloc) carryOut(e lifecycle.Effect) {
 	case lifecycle.Blame, lifecycle.Tell: // carried out when it was published
 	case lifecycle.Prekill:
 		a.children.Go(func() {
-			a.prekill()
+			a.hooks.prekill()
 			a.shutdownDelay()
-			a.post(func() { a.happens(lifecycle.Input{Kind: lifecycle.ReadyToKill}) })
+			a.inbox.post(func() { a.happens(lifecycle.Input{Kind: lifecycle.ReadyToKill}) })
 		})
 	case lifecycle.Retire:
-		a.children.Go(a.prekill)
+		a.children.Go(a.hooks.prekill)
 	case lifecycle.Cancel:
 		a.tasks[e.Task].cancel()
 	case lifecycle.Start:

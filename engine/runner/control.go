@@ -15,7 +15,7 @@ import (
 // DriverEvent adds a driver's event about a task to the task's events. It drops
 // events about tasks that are not in this allocation.
 func (a *Alloc) DriverEvent(e drivers.TaskEvent) {
-	t := a.task(e.TaskName)
+	t := a.tasks.named(e.TaskName)
 	if t == nil {
 		return
 	}
@@ -42,11 +42,11 @@ func (a *Alloc) DriverEvent(e drivers.TaskEvent) {
 
 // Signal sends a signal, given by Nomad's name, to a running task.
 func (a *Alloc) Signal(ctx context.Context, name, signal string) error {
-	t := a.task(name)
+	t := a.tasks.named(name)
 	if t == nil {
 		return ErrUnknownTask
 	}
-	if err := a.awaitFound(ctx, t); err != nil {
+	if err := awaitFound(ctx, a.inbox.over, t); err != nil {
 		return err
 	}
 	return t.signal(event.Signaling(signal), signal)
@@ -63,7 +63,7 @@ func (t *task) signal(why *api.TaskEvent, signal string) error {
 		return fmt.Errorf("SignalTask is not supported by driver %q", t.spec().Driver)
 	}
 	var handle string
-	t.alloc.ask(func() {
+	t.alloc.inbox.ask(func() {
 		if handle = t.handle; handle != "" {
 			t.apply("", why)
 		}
@@ -81,13 +81,13 @@ func (c control) Restart(ctx context.Context, why *api.TaskEvent) error {
 	req := newRestart(why, false)
 	close(req.begin)
 	c.t.inlet.offer(req)
-	return req.await(ctx, c.t.alloc.over)
+	return req.await(ctx, c.t.alloc.inbox.over)
 }
 
 func (c control) Signal(why *api.TaskEvent, signal string) error { return c.t.signal(why, signal) }
 
 func (c control) Fail(why *api.TaskEvent) {
-	c.t.alloc.post(func() {
+	c.t.alloc.inbox.post(func() {
 		c.t.failed = true
 		c.t.apply("", why)
 	})

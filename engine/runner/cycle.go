@@ -37,7 +37,7 @@ func (t *taskRun) awaitGate() bool {
 	if t.isKilled() {
 		return false
 	}
-	t.alloc.post(func() { t.happens(lifecycle.Waits) })
+	t.alloc.inbox.post(func() { t.happens(lifecycle.Waits) })
 	select {
 	case <-t.gate:
 		return !t.isKilled()

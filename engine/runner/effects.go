@@ -96,13 +96,13 @@ func (t *task) setHalted(halted bool) {
 
 // report reports an event and a change of state to the allocation.
 func (t *task) report(state string, e *api.TaskEvent) {
-	t.alloc.post(func() { t.apply(state, e) })
+	t.alloc.inbox.post(func() { t.apply(state, e) })
 }
 
 // emit adds an event of a hook. If an earlier engine has recorded the event,
 // and the hook repeats it for this one, it is dropped.
 func (t *task) emit(e *api.TaskEvent) {
-	t.alloc.post(func() {
+	t.alloc.inbox.post(func() {
 		text := e.Type + ": " + e.DisplayMessage
 		told, repeats := t.told, t.repeats
 		if i := slices.Index(repeats, text); i >= 0 {

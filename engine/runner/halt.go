@@ -13,12 +13,12 @@ import (
 // returns once the task has ended. A stopped task is pending: its allocation goes
 // on, and its health is not judged.
 func (a *Alloc) StopTask(ctx context.Context, name string) error {
-	t := a.task(name)
+	t := a.tasks.named(name)
 	if t == nil {
 		return ErrUnknownTask
 	}
 	req, err := newHalt(), ErrTaskNotRunning
-	a.ask(func() {
+	a.inbox.ask(func() {
 		if err = t.mayHalt(); err == nil {
 			t.halt(req)
 		}
@@ -26,8 +26,8 @@ func (a *Alloc) StopTask(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	err = req.await(ctx, a.over)
-	a.ask(func() {
+	err = req.await(ctx, a.inbox.over)
+	a.inbox.ask(func() {
 		if errors.Is(err, ErrTaskNotRunning) && t.halted {
 			err = nil // it had not started, or has just ended by itself
 		}
@@ -38,12 +38,12 @@ func (a *Alloc) StopTask(ctx context.Context, name string) error {
 // StartTask starts a task that StopTask has stopped. It does not wait until the
 // task runs.
 func (a *Alloc) StartTask(name string) error {
-	t := a.task(name)
+	t := a.tasks.named(name)
 	if t == nil {
 		return ErrUnknownTask
 	}
 	err := ErrTaskNotRunning
-	a.ask(func() {
+	a.inbox.ask(func() {
 		switch {
 		case t.halted:
 			t.unhalt()
@@ -60,11 +60,11 @@ func (a *Alloc) StartTask(name string) error {
 // Halted reports whether a user has stopped a task. The error is about an unknown
 // task.
 func (a *Alloc) Halted(name string) (halted bool, err error) {
-	t := a.task(name)
+	t := a.tasks.named(name)
 	if t == nil {
 		return false, ErrUnknownTask
 	}
-	a.ask(func() { halted = t.halted })
+	a.inbox.ask(func() { halted = t.halted })
 	return halted, nil
 }
 

@@ -36,7 +36,7 @@ func (h *allocHealth) decide(v health.Verdict) {
 // SetHealth says whether the allocation is healthy, in place of the watch. It
 // waits until the allocation has taken that in.
 func (a *Alloc) SetHealth(v health.Verdict) {
-	a.ask(func() {
+	a.inbox.ask(func() {
 		a.health.end()
 		a.health.decide(v)
 		a.health.tell()

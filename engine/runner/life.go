@@ -32,10 +32,10 @@ func (t *taskRun) live() {
 			break
 		}
 		again = t.decide(restart.End{Requested: true}, nil, event.RestartSignaled(reason))
-		t.alloc.post(t.alloc.revivals.remove)
+		t.alloc.inbox.post(t.alloc.revivals.remove)
 	}
 	t.hooks.stop()
-	t.alloc.post(func() {
+	t.alloc.inbox.post(func() {
 		select {
 		case <-t.revive: // killed before it could start again
 			t.alloc.revivals.remove()
@@ -50,14 +50,14 @@ func (t *taskRun) live() {
 // leave leaves the task running for a later engine.
 func (t *taskRun) leave() {
 	t.hooks.shutdown()
-	t.alloc.post(func() { t.leaves(); t.alloc.left++ })
+	t.alloc.inbox.post(func() { t.leaves(); t.alloc.left++ })
 }
 
 // park waits, with the task dead, for the end of the allocation. It reports
 // whether the task should start again, because the whole allocation does, and
 // why.
 func (t *taskRun) park() (reason string, revived bool) {
-	t.alloc.post(func() { t.happens(lifecycle.Parks) })
+	t.alloc.inbox.post(func() { t.happens(lifecycle.Parks) })
 	select {
 	case <-t.killed.Done():
 	case <-t.alloc.leaving.Done():

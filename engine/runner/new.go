@@ -14,18 +14,24 @@ import (
 
 // New returns an allocation, which does nothing before Run.
 func New(cfg Config) *Alloc {
+	a := newAlloc(cfg)
+	a.tasks.looked()
+	return a
+}
+
+// newAlloc returns an allocation whose tasks an earlier engine may have started.
+func newAlloc(cfg Config) *Alloc {
 	a := &Alloc{
 		cfg:     cfg,
 		dir:     allocdir.At(cfg.Dir),
-		inbox:   make(chan func()),
-		over:    make(chan struct{}),
-		updates: updates{ready: make(chan struct{}, 1)},
 		stop:    make(chan struct{}),
 		created: time.Now(),
 	}
 	if a.recorder = cfg.Recorder; a.recorder == nil {
 		a.recorder = store.NewRecorder(cfg.Bus)
 	}
+	a.inbox = inbox{reports: make(chan func()), over: make(chan struct{}), durable: a.recorder.Durable()}
+	a.updates.ready = make(chan struct{}, 1)
 	a.leaving, a.leave = context.WithCancel(context.Background())
 	a.prompt, a.noDelay = context.WithCancel(context.Background())
 	members := make([]lifecycle.Task, len(cfg.Group.Tasks))

@@ -32,7 +32,7 @@ func (r restarts) finish(ctx context.Context) error {
 	}
 	var failures []error
 	for i, req := range r.requests {
-		if err := req.await(ctx, r.alloc.over); err != nil && !errors.Is(err, ErrTaskNotRunning) {
+		if err := req.await(ctx, r.alloc.inbox.over); err != nil && !errors.Is(err, ErrTaskNotRunning) {
 			failures = append(failures, fmt.Errorf("failed to restart task %s: %w", r.alloc.tasks[i].name, err))
 		}
 	}
@@ -54,27 +54,27 @@ func requestRestarts(a *Alloc, reason string, failure bool) restarts {
 // A restart because of a failure, such as an unhealthy check, counts against
 // the restart policy. An empty reason means a user's order.
 func (a *Alloc) RestartTask(ctx context.Context, name, reason string, failure bool) error {
-	t := a.task(name)
+	t := a.tasks.named(name)
 	if t == nil {
 		return fmt.Errorf("Could not find task runner for task: %s", name) //nolint:staticcheck // Nomad's words
 	}
 	if reason == "" {
 		reason = reasonTask
 	}
-	if err := a.awaitFound(ctx, t); err != nil {
+	if err := awaitFound(ctx, a.inbox.over, t); err != nil {
 		return err
 	}
 	req := newRestart(event.RestartSignaled(reason), failure)
 	close(req.begin)
 	t.inlet.offer(req)
-	return req.await(ctx, a.over)
+	return req.await(ctx, a.inbox.over)
 }
 
 // Hurry starts a task now that waits for the delay of its restart, and reports
 // whether it does.
 func (a *Alloc) Hurry(name string) (waits bool) {
-	t := a.task(name)
-	if t == nil || !a.ask(func() { waits = t.reached.Step == stepDelay }) || !waits {
+	t := a.tasks.named(name)
+	if t == nil || !a.inbox.ask(func() { waits = t.reached.Step == stepDelay }) || !waits {
 		return false
 	}
 	select {
@@ -101,26 +101,26 @@ func (a *Alloc) restart(ctx context.Context, all, stopped bool) error {
 	if all {
 		reason = reasonAll
 	}
-	if err := a.awaitFound(ctx, a.tasks...); err != nil {
+	if err := awaitFound(ctx, a.inbox.over, a.tasks...); err != nil {
 		return err
 	}
 	mayRestart := false
-	if !a.ask(func() { mayRestart = a.machine.MayRestart() }) || !mayRestart {
+	if !a.inbox.ask(func() { mayRestart = a.machine.MayRestart() }) || !mayRestart {
 		return ErrAllocEnded
 	}
-	for h := range phases[hooks.AllocPreTaskRestart](a.hooks) {
+	for h := range phases[hooks.AllocPreTaskRestart](a.hooks.list) {
 		h.PreTaskRestart(ctx)
 	}
 	a.shutdownDelay() // the group's delay applies here, too
 	if all {
-		a.ask(func() { a.happens(lifecycle.Input{Kind: lifecycle.RestartAll}) })
+		a.inbox.ask(func() { a.happens(lifecycle.Input{Kind: lifecycle.RestartAll}) })
 	}
 	restarts := requestRestarts(a, reason, false)
 	if all {
 		for _, req := range restarts.requests {
-			req.awaitTaken(ctx, a.over)
+			req.awaitTaken(ctx, a.inbox.over)
 		}
-		a.ask(func() {
+		a.inbox.ask(func() {
 			a.happens(lifecycle.Input{Kind: lifecycle.ReviveAll})
 			for _, t := range a.tasks {
 				if t.halted && stopped {
@@ -137,15 +137,29 @@ func (a *Alloc) restart(ctx context.Context, all, stopped bool) error {
 // start again, or do not. Tasks that are left to another engine report nothing.
 func (a *Alloc) awaitRevived(ctx context.Context) {
 	var revived chan struct{}
-	if !a.ask(func() { revived = a.revivals.over }) || revived == nil {
+	if !a.inbox.ask(func() { revived = a.revivals.over }) || revived == nil {
 		return
 	}
 	select {
 	case <-revived:
 	case <-a.leaving.Done():
-	case <-a.over:
+	case <-a.inbox.over:
 	case <-ctx.Done():
 	}
+}
+
+// awaitFound waits until drivers have found the tasks of a restored allocation that
+// an order is for, or have failed to: until then these tasks seem not to run.
+func awaitFound(ctx context.Context, over <-chan struct{}, tasks ...*task) error {
+	for _, t := range tasks {
+		select {
+		case <-t.found:
+		case <-over:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
 }
 
 // shutdownDelay waits for the group's shutdown_delay, until there are no tasks,
@@ -159,7 +173,7 @@ func (a *Alloc) shutdownDelay() {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-a.over:
+	case <-a.inbox.over:
 	case <-a.prompt.Done():
 	case <-a.hard.Done():
 	}
@@ -167,18 +181,18 @@ func (a *Alloc) shutdownDelay() {
 
 // Exec runs a command in a running task.
 func (a *Alloc) Exec(ctx context.Context, name string, opts *drivers.ExecOptions) (*drivers.ExitResult, error) {
-	t := a.task(name)
+	t := a.tasks.named(name)
 	if t == nil {
 		return nil, fmt.Errorf("unknown task name %q", name)
 	}
-	if err := a.awaitFound(ctx, t); err != nil {
+	if err := awaitFound(ctx, a.inbox.over, t); err != nil {
 		return nil, err
 	}
 	a.mu.Lock()
 	state := t.state
 	a.mu.Unlock()
 	handle, halted := "", false
-	a.ask(func() { handle, halted = t.handle, t.halted })
+	a.inbox.ask(func() { handle, halted = t.handle, t.halted })
 	switch {
 	case handle != "":
 		return drivers.ExecTask(ctx, t.driver, handle, opts)

@@ -84,7 +84,7 @@ func (t *taskRun) reattach() bool {
 		t.begun(t.started, t.network)
 	default:
 		id := t.id
-		t.alloc.post(func() { t.handle = id })
+		t.alloc.inbox.post(func() { t.handle = id })
 		t.takeOrders()
 	}
 	t.looked()
@@ -123,9 +123,10 @@ func (t *taskRun) lost(err error) bool {
 //
 // An allocation that cannot be restored fails when it is run.
 func Restore(cfg Config) *Alloc {
-	a := New(cfg)
+	a := newAlloc(cfg)
 	known, err := a.recorder.Get(store.KeyOf(allocKey, cfg.Alloc.ID), &a.stored)
 	if !known {
+		a.tasks.looked()
 		return a
 	}
 	a.restored = true
@@ -166,10 +167,8 @@ func (a *Alloc) restore(records []taskRecord) {
 	}
 	a.machine = lifecycle.Restore(members, marks, r.Machine)
 	if a.ended {
-		close(a.over)
-		for _, t := range a.tasks {
-			t.looked()
-		}
+		close(a.inbox.over)
+		a.tasks.looked()
 	}
 }
 

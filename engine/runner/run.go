@@ -35,7 +35,7 @@ func (a *Alloc) Run(ctx context.Context) Result {
 		}
 		a.health.begin()
 	}
-	prerun := a.hooks // even if tasks are already running
+	prerun := a.hooks.list // even if tasks are already running
 	if a.restored && (a.stored.Status == api.AllocClientStatusFailed || a.stored.Status == api.AllocClientStatusComplete) {
 		prerun = nil
 	}
@@ -51,7 +51,7 @@ func (a *Alloc) Run(ctx context.Context) Result {
 	givenUp := false
 	for a.gone < len(a.tasks) {
 		select {
-		case f := <-a.inbox:
+		case f := <-a.inbox.reports:
 			f()
 		case <-a.health.tick():
 		case <-stop:
@@ -73,23 +73,15 @@ func (a *Alloc) Run(ctx context.Context) Result {
 		a.health.check()
 		a.commit()
 	}
-	close(a.over)
+	close(a.inbox.over)
 	if !givenUp { // otherwise it was waited for already
-		a.finish("remaining", a.children.Wait)
+		a.hooks.finish("remaining", a.children.Wait)
 	}
-	if a.restored { // drivers look for no more tasks
-		for _, t := range a.tasks {
-			t.looked()
-		}
-	}
+	a.tasks.looked()
 	if a.left > 0 {
-		a.finish("shutdown", func() {
-			for h := range phases[hooks.AllocShutdown](a.hooks) {
-				h.Shutdown()
-			}
-		})
+		a.hooks.finish("shutdown", a.hooks.shutdown)
 	} else {
-		a.finish("post-run", a.postrun)
+		a.hooks.finish("post-run", a.hooks.postrun)
 		a.ended = true
 		a.commit()
 	}
@@ -106,7 +98,7 @@ func (a *Alloc) prerun(called []hooks.AllocHook) {
 			break
 		}
 	}
-	a.post(func() {
+	a.inbox.post(func() {
 		switch {
 		case failure != nil:
 			for _, t := range a.tasks {
@@ -149,7 +141,7 @@ func (a *Alloc) Fail(why string) Result {
 	a.forced = why
 	a.publishStatus()
 	a.ended = true
-	close(a.over)
+	close(a.inbox.over)
 	a.commit()
 	return a.result()
 }
@@ -169,7 +161,7 @@ func (a *Alloc) failRestored() Result {
 			t.apply(dead, event.SetupFailure(a.failure))
 		}
 	}
-	a.finish("post-run", a.postrun)
+	a.hooks.finish("post-run", a.hooks.postrun)
 	return a.Fail(fmt.Sprintf("Unable to add allocation due to error: %v", a.failure))
 }
 

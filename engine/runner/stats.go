@@ -21,7 +21,7 @@ func (t *task) watchMemory(handle string, peak int64) {
 	if e, ok := t.driver.(drivers.MemoryEnforcer); ok && e.EnforcesMemory() {
 		return
 	}
-	t.alloc.post(func() {
+	t.alloc.inbox.post(func() {
 		if t.overLimit == handle {
 			return
 		}
@@ -47,7 +47,7 @@ func (a *Alloc) Stats(ctx context.Context, name string) map[string]*drivers.Task
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	handles := map[*task]string{}
-	a.ask(func() {
+	a.inbox.ask(func() {
 		for _, t := range a.tasks {
 			if t.handle != "" && (name == "" || name == t.name) {
 				handles[t] = t.handle

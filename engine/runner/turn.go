@@ -36,32 +36,6 @@ func newEvent(at time.Time, alloc *event.Alloc, task string, body event.Body) ev
 	return event.Event{Time: at, Alloc: alloc, Task: task, Body: body}
 }
 
-// ask makes the owner run f, and waits for the end of the turn. If it returns
-// false, the allocation is over and f did not run.
-func (a *Alloc) ask(f func()) bool {
-	done := make(chan struct{})
-	select {
-	case a.inbox <- func() { f(); a.turn.answers = append(a.turn.answers, done) }:
-		<-done
-		return true
-	case <-a.over:
-		return false
-	}
-}
-
-// post makes the owner run f, and returns once its changes are stored. If the
-// allocation is over, f does not run.
-func (a *Alloc) post(f func()) {
-	if a.recorder.Durable() {
-		a.ask(f)
-		return
-	}
-	select {
-	case a.inbox <- f:
-	case <-a.over:
-	}
-}
-
 func (t *task) publish(body event.Body) { t.alloc.publish(t.name, body) }
 
 // touch marks the task to be stored at the end of the turn.
@@ -83,7 +57,7 @@ func (t *task) put(kind string, value any) {
 // one turn.
 func (t *taskRun) advance(p progress, mean func()) {
 	t.progress = p
-	t.alloc.post(func() {
+	t.alloc.inbox.post(func() {
 		t.reached = p
 		t.touch()
 		mean()

@@ -1,13 +1,9 @@
 package runner
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
-
-	"taskrun/engine/leaf/event"
-	"taskrun/hooks"
 )
 
 // Update changes the job of the running allocation. It does not wait; if
@@ -16,13 +12,8 @@ import (
 // once, kill_timeout for later kills, and everything else with a task's next
 // start.
 func (a *Alloc) Update(u Update) {
-	a.updates.mu.Lock()
-	a.updates.newest = &u
-	a.updates.mu.Unlock()
-	select {
-	case a.updates.ready <- struct{}{}:
-	default:
-	}
+	a.updates.newest.Store(&u)
+	a.updates.look()
 }
 
 // update applies the newest version and passes it to the hooks. The hooks run
@@ -31,10 +22,7 @@ func (a *Alloc) update(deadline *time.Timer) {
 	if a.updating {
 		return // called again after the last update
 	}
-	a.updates.mu.Lock()
-	u := a.updates.newest
-	a.updates.newest = nil
-	a.updates.mu.Unlock()
+	u := a.updates.newest.Swap(nil)
 	if u == nil {
 		return
 	}
@@ -52,32 +40,18 @@ func (a *Alloc) update(deadline *time.Timer) {
 		deadline.Reset(time.Until(after))
 	}
 	for _, spec := range u.Group.Tasks {
-		if t := a.task(spec.Name); t != nil {
+		if t := a.tasks.named(spec.Name); t != nil {
 			t.job.Store(&jobSpec{u.Job, u.Group, spec})
 		}
 	}
 	a.updating = true
 	a.children.Go(func() {
-		a.updateHooks(u)
-		a.post(func() {
+		a.hooks.update(u)
+		a.inbox.post(func() {
 			a.updating = false
-			select { // another update may have arrived
-			case a.updates.ready <- struct{}{}:
-			default:
-			}
+			a.updates.look() // another one may have arrived
 		})
 	})
-}
-
-func (a *Alloc) updateHooks(u *Update) {
-	for h := range phases[hooks.AllocUpdate](a.hooks) {
-		if err := h.Update(a.hard, u.Job, u.Group); err != nil {
-			a.publishNow(time.Now(), "", event.Notice{Text: fmt.Sprintf("update hook %q failed: %v", h.Name(), err)})
-		}
-	}
-	for _, t := range a.tasks {
-		t.run.hooks.update()
-	}
 }
 
 // overdueTimer returns a timer that fires at a time, or never if that is zero.
