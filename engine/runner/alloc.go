@@ -21,52 +21,11 @@ import (
 	"taskrun/drivers"
 	"taskrun/engine/health"
 	"taskrun/engine/leaf/allocdir"
-	"taskrun/engine/leaf/chance"
-	"taskrun/engine/leaf/event"
 	"taskrun/engine/lifecycle"
 	"taskrun/engine/restart"
 	"taskrun/engine/store"
 	"taskrun/hooks"
-	"taskrun/jobspec/taskenv"
 )
-
-// Config describes an allocation. It is read only.
-type Config struct {
-	Alloc    *event.Alloc
-	Index    int
-	Job      *api.Job // canonicalized
-	Group    *api.TaskGroup
-	Dir      string // the allocation's directory, made by a hook
-	Replaces string // ID of the failed allocation that this one replaces
-	// Evaluation is the ID of the evaluation that placed it.
-	Evaluation string
-	Sticky     string // link to the allocation whose data this one takes over, or empty
-	// Deployment is the ID of the deployment that waits for the allocation's
-	// health, or empty.
-	Deployment string
-	Canary     bool // placed by that deployment as a canary and not promoted
-
-	Drivers        map[string]drivers.Driver
-	Hooks          hooks.Catalog
-	Node           *taskenv.Node
-	HostEnv        []string
-	Ports          []taskenv.Port            // ports of the group
-	TaskPorts      map[string][]taskenv.Port // ports of tasks with their own (deprecated) networks
-	Cores          map[string]taskenv.Cores  // cores of tasks that request some
-	MaxKillTimeout time.Duration
-	Chance         chance.Source
-
-	Bus *event.Bus
-	// Recorder publishes events, and stores them if it is durable. If nil, they
-	// go to the Bus.
-	Recorder *store.Recorder
-	// Retry returns the delay before the allocation is replaced if it failed at
-	// the given time. It is negative if it is not replaced.
-	Retry func(failed time.Time) time.Duration
-	// OnVerdict receives the verdict on the allocation's health. It must not
-	// block.
-	OnVerdict func(health.Verdict)
-}
 
 // Result is how an allocation ended.
 type Result struct {
@@ -350,6 +309,11 @@ func (t *task) spec() *api.Task { return t.job.Load().task }
 // killTimeout is how long the task may take to end after its kill signal.
 func (t *task) killTimeout() time.Duration {
 	return min(*t.spec().KillTimeout, t.alloc.cfg.MaxKillTimeout)
+}
+
+func (t *task) granted() drivers.Resources {
+	cfg := t.alloc.Config()
+	return cfg.Granted(t.spec())
 }
 
 func (t *task) isKilled() bool { return t.killed.Err() != nil }

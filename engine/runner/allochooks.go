@@ -45,6 +45,17 @@ func newAllocHooks(a *Alloc) allocHooks {
 	return allocHooks{alloc: a, list: list}
 }
 
+// networkManager returns the driver of the group's tasks that must create its
+// network, or nil.
+func networkManager(tasks []*task) drivers.NetworkManager {
+	for _, t := range tasks {
+		if m, ok := t.driver.(drivers.NetworkManager); ok && t.driver.Capabilities().MustInitiateNetwork {
+			return m
+		}
+	}
+	return nil
+}
+
 // finish calls f at the end of the allocation. After a kill it waits for f only
 // for a limited time.
 func (hs *allocHooks) finish(what string, f func()) {

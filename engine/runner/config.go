@@ -1,38 +1,56 @@
 package runner
 
 import (
+	"sync/atomic"
+	"time"
+
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/drivers"
+	"taskrun/engine/health"
+	"taskrun/engine/leaf/chance"
+	"taskrun/engine/leaf/event"
+	"taskrun/engine/store"
+	"taskrun/hooks"
 	"taskrun/jobspec/taskenv"
 )
 
-// networkManager returns the driver of the group's tasks that must create its
-// network, or nil.
-func networkManager(tasks []*task) drivers.NetworkManager {
-	for _, t := range tasks {
-		if m, ok := t.driver.(drivers.NetworkManager); ok && t.driver.Capabilities().MustInitiateNetwork {
-			return m
-		}
-	}
-	return nil
-}
+// Config describes an allocation. It is read only.
+type Config struct {
+	Alloc    *event.Alloc
+	Index    int
+	Job      *api.Job // canonicalized
+	Group    *api.TaskGroup
+	Dir      string // the allocation's directory, made by a hook
+	Replaces string // ID of the failed allocation that this one replaces
+	// Evaluation is the ID of the evaluation that placed it.
+	Evaluation string
+	Sticky     string // link to the allocation whose data this one takes over, or empty
+	// Deployment is the ID of the deployment that waits for the allocation's
+	// health, or empty.
+	Deployment string
+	Canary     bool // placed by that deployment as a canary and not promoted
 
-// enterNetwork gives the task the network of its group. Call it before run.
-func (t *taskRun) enterNetwork() {
-	if n := t.alloc.network; n != nil && n.IP != "" {
-		t.env.change().SetNetworkStatus(n.Interface, n.IP)
-	}
-}
+	Drivers        map[string]drivers.Driver
+	Hooks          hooks.Catalog
+	Node           *taskenv.Node
+	HostEnv        []string
+	Ports          []taskenv.Port            // ports of the group
+	TaskPorts      map[string][]taskenv.Port // ports of tasks with their own (deprecated) networks
+	Cores          map[string]taskenv.Cores  // cores of tasks that request some
+	MaxKillTimeout time.Duration
+	Chance         chance.Source
 
-// isolation returns the network in which the task starts. Only tasks of the
-// driver that created it can join it; the others use the network of the
-// machine.
-func (t *taskRun) isolation() *drivers.NetworkIsolation {
-	if n := t.alloc.network; n != nil && n.Driver == t.driver.Info().Name {
-		return n
-	}
-	return nil
+	Bus *event.Bus
+	// Recorder publishes events, and stores them if it is durable. If nil, they
+	// go to the Bus.
+	Recorder *store.Recorder
+	// Retry returns the delay before the allocation is replaced if it failed at
+	// the given time. It is negative if it is not replaced.
+	Retry func(failed time.Time) time.Duration
+	// OnVerdict receives the verdict on the allocation's health. It must not
+	// block.
+	OnVerdict func(health.Verdict)
 }
 
 // Granted returns the resources that a task gets. Cores determine its CPU, and
@@ -57,11 +75,6 @@ func (c *Config) Granted(t *api.Task) (out drivers.Resources) {
 		out.CPU, out.Cores = cores.MHz, cores.IDs
 	}
 	return out
-}
-
-func (t *task) granted() drivers.Resources {
-	cfg := t.alloc.Config()
-	return cfg.Granted(t.spec())
 }
 
 func (c *Config) info() taskenv.AllocInfo {
@@ -98,12 +111,29 @@ const (
 	isolatedSecrets = "/secrets"
 )
 
-// dnsOf returns how the tasks of a group resolve names; nil means like the
-// machine.
-func dnsOf(g *api.TaskGroup) *drivers.DNS {
-	if len(g.Networks) == 0 || g.Networks[0].DNS == nil {
-		return nil
+// taskEnv is the environment of a task, which hooks extend. Except for
+// templates, it is owned by the task's run.
+type taskEnv struct {
+	builder *taskenv.Builder
+	built   *taskenv.Env // by builder; nil after a change
+	// templates holds the variables that a hook has set since the last
+	// snapshot.
+	templates atomic.Pointer[map[string]string]
+}
+
+// change returns the builder and discards the built environment.
+func (e *taskEnv) change() *taskenv.Builder {
+	e.built = nil
+	return e.builder
+}
+
+// snapshot returns the current environment.
+func (e *taskEnv) snapshot() *taskenv.Env {
+	if env := e.templates.Swap(nil); env != nil {
+		e.change().SetTemplateEnv(*env)
 	}
-	dns := g.Networks[0].DNS
-	return &drivers.DNS{Servers: dns.Servers, Searches: dns.Searches, Options: dns.Options}
+	if e.built == nil {
+		e.built = e.builder.Build()
+	}
+	return e.built
 }

@@ -119,6 +119,13 @@ func (a *Alloc) prerun(called []hooks.AllocHook) {
 	})
 }
 
+// enterNetwork gives the task the network of its group. Call it before run.
+func (t *taskRun) enterNetwork() {
+	if n := t.alloc.network; n != nil && n.IP != "" {
+		t.env.change().SetNetworkStatus(n.Interface, n.IP)
+	}
+}
+
 // giveUp ends the tasks that a hook or a driver keeps from ending. It reports
 // whether there were any.
 func (a *Alloc) giveUp() (late bool) {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/hashicorp/nomad/api"
+
 	"taskrun/drivers"
 	"taskrun/engine/leaf/event"
 	"taskrun/jobspec/taskenv"
@@ -118,4 +120,24 @@ func faults(err error) string {
 	}
 	b.WriteString("\n\n")
 	return b.String()
+}
+
+// isolation returns the network in which the task starts. Only tasks of the
+// driver that created it can join it; the others use the network of the
+// machine.
+func (t *taskRun) isolation() *drivers.NetworkIsolation {
+	if n := t.alloc.network; n != nil && n.Driver == t.driver.Info().Name {
+		return n
+	}
+	return nil
+}
+
+// dnsOf returns how the tasks of a group resolve names; nil means like the
+// machine.
+func dnsOf(g *api.TaskGroup) *drivers.DNS {
+	if len(g.Networks) == 0 || g.Networks[0].DNS == nil {
+		return nil
+	}
+	dns := g.Networks[0].DNS
+	return &drivers.DNS{Servers: dns.Servers, Searches: dns.Searches, Options: dns.Options}
 }
