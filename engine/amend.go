@@ -58,6 +58,6 @@ func (r *jobRun) forgetVersions(c *store.Change) {
 		return true
 	})
 	if len(gone) > 0 {
-		r.engine.bus.Publish(nil, "", event.Forgotten{Job: r.key, Versions: gone})
+		r.host.bus.Publish(nil, "", event.Forgotten{Job: r.key, Versions: gone})
 	}
 }

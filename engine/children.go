@@ -33,12 +33,12 @@ func (c *children) launch(child *api.Job, what store.Change) error {
 	if r.ended || r.settled.Err() != nil || isStopped(r.newest.Load()) {
 		return fmt.Errorf("cannot run job %q: it is being stopped", *r.job.ID)
 	}
-	if _, err := r.engine.runs.find(r.engine.keyOf(child)); err == nil && r.engine.cfg.Resident {
+	if _, err := r.runs.find(r.host.keyOf(child)); err == nil && r.host.cfg.Resident {
 		r.recorder.Commit(what)
 		return nil // it was launched in the same second
 	}
 	if r.recorder.Durable() {
-		what.Put(store.KeyOf(jobKey, r.engine.keyOf(child)), child)
+		what.Put(store.KeyOf(jobKey, r.host.keyOf(child)), child)
 		r.recorder.Commit(what)
 	}
 	c.begin(child, func() {})
@@ -50,15 +50,15 @@ func (c *children) restore() {
 	c.parent.mu.Lock()
 	defer c.parent.mu.Unlock()
 	for _, child := range c.orphans {
-		c.parent.engine.runs.finding.Add(1)
-		c.begin(child, c.parent.engine.runs.finding.Done)
+		c.parent.runs.finding.Add(1)
+		c.begin(child, c.parent.runs.finding.Done)
 	}
 }
 
 // begin starts a child. The caller must hold the lock.
 func (c *children) begin(child *api.Job, restored func()) {
 	parent := c.parent
-	r := newJobRun(parent.engine, child, parent.dir, parent.ports.memory, parent.recorder)
+	r := newJobRun(parent.host, parent.runs, child, parent.dir, parent.ports.memory, parent.recorder)
 	r.hostEnv = parent.hostEnv
 	r.ports.sequence = parent.ports.sequence
 	for _, g := range child.TaskGroups {
@@ -70,9 +70,9 @@ func (c *children) begin(child *api.Job, restored func()) {
 	c.mu.Lock()
 	c.known[r.key] = r
 	c.mu.Unlock()
-	parent.engine.runs.addChild(r)
+	parent.runs.addChild(r)
 	start := func() { r.restore(); restored() }
-	if parent.engine.cfg.Resident {
+	if parent.host.cfg.Resident {
 		r.above = parent
 		r.enter(start)
 		return

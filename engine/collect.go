@@ -92,7 +92,7 @@ func (r *jobRun) isForgettable(since time.Time) bool {
 	}
 	for _, s := range r.slots {
 		for _, p := range s.Placed {
-			if a := r.engine.allocs.find(p.ID); a != nil && a.State().Modified.After(since) {
+			if a := r.host.allocs.find(p.ID); a != nil && a.State().Modified.After(since) {
 				return false
 			}
 		}
@@ -116,7 +116,7 @@ func (s *slot) collect(since time.Time, c *store.Change) {
 		s.kept = s.kept[len(gone):]
 	default:
 		for _, p := range s.Placed {
-			a := s.engine.allocs.find(p.ID)
+			a := s.host.allocs.find(p.ID)
 			if a == nil || a.State().Modified.After(since) {
 				return
 			}
@@ -143,11 +143,11 @@ func (r *jobRun) destroy(a *runner.Alloc, c *store.Change) {
 	if r.recorder.Halted() {
 		return
 	}
-	if err := a.Destroy(r.engine.hard); err != nil {
-		r.engine.notice("cannot remove allocation %s: %v", id.ID, err)
+	if err := a.Destroy(r.host.hard); err != nil {
+		r.host.notice("cannot remove allocation %s: %v", id.ID, err)
 	}
 	runner.Forget(c, id.ID)
-	r.engine.allocs.forget(id)
+	r.host.allocs.forget(id)
 }
 
 // collectEvaluations forgets the evaluations without allocations that are older

@@ -21,7 +21,7 @@ func (r *jobRun) introduce() {
 		return
 	}
 	job, known := r.newest.Load(), false
-	r.engine.state.Look(func(run *fold.Run) { known = run.Version(r.key, *job.Version) != nil })
+	r.host.state.Look(func(run *fold.Run) { known = run.Version(r.key, *job.Version) != nil })
 	if known {
 		return
 	}
@@ -56,7 +56,7 @@ func (r *jobRun) evaluate(why event.Trigger, alloc string, c *store.Change) stri
 // evaluateWith is evaluate for an evaluation whose trigger, allocation and
 // priority are given. The lock is held.
 func (r *jobRun) evaluateWith(v event.Evaluation, c *store.Change) string {
-	v.ID = r.engine.cfg.Chance.ID("evaluation", r.key, v.Trigger, v.Alloc)
+	v.ID = r.host.cfg.Chance.ID("evaluation", r.key, v.Trigger, v.Alloc)
 	v.Job, v.Parent, v.Version = r.key, r.parent(), *r.newest.Load().Version
 	if d := r.deployment(); d != nil {
 		switch v.Trigger {
@@ -66,7 +66,7 @@ func (r *jobRun) evaluateWith(v event.Evaluation, c *store.Change) string {
 		}
 	}
 	var surplus []*fold.Evaluation
-	r.engine.state.Look(func(run *fold.Run) {
+	r.host.state.Look(func(run *fold.Run) {
 		surplus = run.Surplus(r.owns)
 	})
 	r.forgetEvaluations(surplus, c)
@@ -77,7 +77,7 @@ func (r *jobRun) evaluateWith(v event.Evaluation, c *store.Change) string {
 // evaluateStop returns the ID of the evaluation with which an allocation is
 // stopped. The lock is held.
 func (r *jobRun) evaluateStop(a *event.Alloc, c *store.Change) (id string) {
-	r.engine.state.Look(func(run *fold.Run) {
+	r.host.state.Look(func(run *fold.Run) {
 		if known := run.Evaluated(a.Job, a.ID, event.AllocStop); known != nil {
 			id = known.ID
 		}
@@ -103,7 +103,7 @@ func (s *slot) placedBy(p placement, c *store.Change) (id string) {
 		why = event.DeploymentWatcher
 	}
 	if p.Replaces == "" || why == event.DeploymentWatcher && s.deployments.of(p.Version) == nil {
-		s.engine.state.Look(func(run *fold.Run) {
+		s.host.state.Look(func(run *fold.Run) {
 			if v := run.Version(s.key, p.Version); v != nil {
 				id = v.Evaluation
 			}
@@ -132,7 +132,7 @@ func (r *jobRun) forgetEvaluations(gone []*fold.Evaluation, c *store.Change) {
 	for _, v := range gone {
 		c.ForgetEvaluation(v.Evaluation)
 	}
-	publishForgotten(&r.engine.bus, gone)
+	publishForgotten(&r.host.bus, gone)
 }
 
 // publishForgotten reports forgotten evaluations, job by job.

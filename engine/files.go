@@ -2,9 +2,7 @@ package engine
 
 import (
 	"fmt"
-	"math"
 	"sync/atomic"
-	"syscall"
 
 	"github.com/hashicorp/nomad/api"
 )
@@ -22,17 +20,6 @@ const (
 type openFiles struct {
 	limit int // for jobs; the rest is for clients, and for what is open only shortly
 	used  atomic.Int64
-}
-
-// fileLimit returns how many descriptors living jobs may have. The tasks of
-// rehearsals open few.
-func (c *Config) fileLimit() int {
-	var limit syscall.Rlimit
-	if c.LogicalPorts || syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {
-		return math.MaxInt
-	}
-	most := int(min(limit.Cur, math.MaxInt32)) //nolint:gosec // below 1<<31
-	return most - most/8
 }
 
 // check refuses a job that needs more descriptors than are left. now is the
@@ -61,21 +48,9 @@ func filesOf(job *api.Job) int {
 // filesOfGroup returns how many descriptors an allocation of a group needs.
 func filesOfGroup(g *api.TaskGroup) int { return filesOfAlloc + len(g.Tasks)*filesOfTask }
 
-// hold counts the descriptors of a slot that begins to live. The caller must
-// hold the lock.
-func (s *slot) hold() {
-	s.files = filesOfAlloc
-	if g := s.version(s.Want).LookupTaskGroup(s.group); g != nil {
-		s.files = filesOfGroup(g)
-	}
-	if s.jobRun.living++; s.jobRun.living == 1 {
-		s.files += filesOfJob
-	}
-	s.engine.files.used.Add(int64(s.files))
-}
+// launches reports whether a job is periodic or parameterized: it runs only
+// through the jobs that it launches.
+func launches(job *api.Job) bool { return job.IsPeriodic() || job.IsParameterized() }
 
-// release takes back what hold has counted. The caller must hold the lock.
-func (s *slot) release() {
-	s.jobRun.living--
-	s.engine.files.used.Add(int64(-s.files))
-}
+// isStopped reports whether a version of a job says that nothing of it runs.
+func isStopped(job *api.Job) bool { return job.Stop != nil && *job.Stop }

@@ -70,9 +70,9 @@ func (r *jobRun) isEmpty() bool {
 // isPatient reports whether the job, of which nothing runs, waits for another
 // version. The caller must hold the lock.
 func (r *jobRun) isPatient() bool {
-	waits := r.engine.cfg.Patient && !r.isEnding() && r.parent() == "" && !isStopped(r.newest.Load())
+	waits := r.host.cfg.Patient && !r.isEnding() && r.parent() == "" && !isStopped(r.newest.Load())
 	if waits && !r.idle {
-		r.engine.notice("job %q has ended; it runs again when it changes", *r.job.ID)
+		r.host.notice("job %q has ended; it runs again when it changes", *r.job.ID)
 	}
 	r.idle = waits
 	return waits
@@ -82,7 +82,7 @@ func (r *jobRun) isPatient() bool {
 // its deployment. The caller must hold the lock.
 func (r *jobRun) isDeployed() bool {
 	d := r.deployment()
-	return r.engine.cfg.Resident && !r.isEnding() && d != nil && d.Active()
+	return r.host.cfg.Resident && !r.isEnding() && d != nil && d.Active()
 }
 
 // finish ends the job itself. Its children may go on.
@@ -99,6 +99,6 @@ func (r *jobRun) finish() {
 func (r *jobRun) forget() {
 	if r.purged.Load() && r.ended {
 		r.forgotten.Store(true)
-		r.engine.allocs.forgetJob(*r.job.ID)
+		r.host.allocs.forgetJob(*r.job.ID)
 	}
 }

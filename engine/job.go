@@ -2,29 +2,135 @@ package engine
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/engine/health"
 	"taskrun/engine/leaf/allocdir"
-	"taskrun/engine/leaf/event"
 	"taskrun/engine/port"
+	"taskrun/engine/runner"
 	"taskrun/engine/store"
 )
 
-func newJobRun(e *Engine, job *api.Job, dir *allocdir.Run, memory *port.Memory, recorder *store.Recorder) *jobRun {
+// jobRuns holds the runs of the submitted, registered or recovered jobs.
+type jobRuns struct {
+	going sync.WaitGroup
+	done  chan struct{} // closed when all runs have ended
+	// finding counts the runs and allocations whose tasks drivers may still
+	// find again.
+	finding sync.WaitGroup
+
+	mu    sync.Mutex
+	list  []*jobRun          // in the order of their registration, without children
+	byKey map[string]*jobRun // with children
+	// opening holds the keys of jobs that are being registered for the first
+	// time. The channels are closed when that is over.
+	opening map[string]chan struct{}
+	purged  []*jobRun // not in list any more, but not over yet
+	over    bool      // nothing new may start
+}
+
+// jobRun is one run of a job. It has a slot for each group and index, in which
+// allocations run one after another.
+type jobRun struct {
+	host     *host
+	runs     *jobRuns
+	key      string   // of the job
+	job      *api.Job // the submitted version, for everything that updates cannot change
+	newest   atomic.Pointer[api.Job]
+	dir      *allocdir.Run
+	ports    jobPorts
+	recorder *store.Recorder
+	hostEnv  []string
+	woken    chan struct{} // signals a change; capacity 1
+	ready    chan struct{} // closed when the state left by an earlier engine is known
+
+	stopping context.Context // done: the job stops
+	settled  context.Context // done: nothing new starts
+	cancel   []context.CancelFunc
+
+	children  children
+	above     *jobRun        // the parent of a child, in a resident engine
+	lives     sync.WaitGroup // running slots
+	placing   sync.WaitGroup // the first turn, and the first placement of each slot that it begins
+	purged    atomic.Bool    // forget the job once it has ended; set with mu held
+	forgotten atomic.Bool    // the job was purged and has ended
+
+	mu          sync.Mutex
+	versions    versions
+	deployments deployments // of these versions
+	scalings    map[string][]api.ScalingEvent
+	priority    int                           // of the evaluation with which the job begins; 0: that of the job
+	introduced  Registered                    // the effect of the first version, without its plan
+	submissions map[uint64]*api.JobSubmission // by version, unless they are stored
+	slots       []*slot
+	living      int  // number of running slots
+	changed     bool // the slots have to be checked
+	waits       bool // a slot is waiting for its turn
+	stopped     bool // by an order for this job
+	ended       bool // the job can start nothing more
+	turned      bool // the first turn is over
+	idle        bool // everything has ended, and another version is awaited
+}
+
+// children holds the jobs that run on behalf of a periodic or parameterized
+// job.
+type children struct {
+	parent      *jobRun
+	runs        sync.WaitGroup
+	dispatching sync.Mutex // serializes dispatches
+	orphans     []*api.Job // left by an earlier engine
+
+	live atomic.Int32 // number of running children
+
+	mu    sync.Mutex         // may be locked while a job is locked, not the other way round
+	known map[string]*jobRun // by key
+	dead  []*jobRun          // in the order of their deaths; some may live again
+}
+
+// slot runs the allocations of a group and an index, one after another. A
+// canary has a slot of its own, next to that of the allocation it may replace.
+//
+// rollOut decides what a slot should run, and a goroutine of the slot carries
+// it out.
+type slot struct {
+	*jobRun
+	group string
+	index int
+	lane  int // distinguishes slots with the same index; normally 0
+
+	restored  *runner.Alloc   // last allocation of an earlier engine; nil for none
+	ended     *runner.Alloc   // the previous allocation, until the next one is placed
+	claimed   []int           // ports of the present allocation
+	kept      []*runner.Alloc // allocations that have ended, like the first ones of Placed
+	forgotten store.Change    // records to delete at the next placement
+	wake      chan struct{}   // signals a change of what is wanted; capacity 1
+	onVerdict func(alloc string, v health.Verdict)
+
+	// Guarded by the job's mu.
+	slotRecord
+	living  bool          // the slot's goroutine is running
+	files   int           // descriptors that are counted for it
+	present *runner.Alloc // nil between two allocations
+	again   bool          // place another allocation, however this one ends
+}
+
+func newJobRun(h *host, runs *jobRuns, job *api.Job, dir *allocdir.Run, memory *port.Memory, recorder *store.Recorder) *jobRun {
 	r := &jobRun{
-		engine: e, key: e.keyOf(job), job: job, dir: dir, recorder: recorder, hostEnv: e.cfg.HostEnv,
+		host: h, runs: runs, key: h.keyOf(job), job: job, dir: dir, recorder: recorder, hostEnv: h.cfg.HostEnv,
 		woken: make(chan struct{}, 1), ready: make(chan struct{}), scalings: map[string][]api.ScalingEvent{},
 		submissions: map[uint64]*api.JobSubmission{},
 	}
 	r.placing.Add(1) // until the first turn is over
-	r.ports = jobPorts{job: *job.ID, claims: e.ports, shared: e.cfg.LogicalPorts, memory: memory, notice: e.notice, drivers: e.cfg.Drivers}
+	r.ports = jobPorts{job: *job.ID, claims: h.ports, shared: h.cfg.LogicalPorts, memory: memory, notice: h.notice, drivers: h.cfg.Drivers}
 	r.children = children{parent: r, known: map[string]*jobRun{}}
 	r.newest.Store(job)
 	r.versions = versions{job}
 	var stop, settle context.CancelFunc
-	r.stopping, stop = context.WithCancel(e.stopping)
-	r.settled, settle = context.WithCancel(e.settled)
+	r.stopping, stop = context.WithCancel(h.stopping)
+	r.settled, settle = context.WithCancel(h.settled)
 	r.cancel = []context.CancelFunc{stop, settle}
 	return r
 }
@@ -36,7 +142,7 @@ func (r *jobRun) lock() {
 }
 
 // isEnding reports whether the job starts nothing new.
-func (r *jobRun) isEnding() bool { return r.settled.Err() != nil || r.engine.leaving.Err() != nil }
+func (r *jobRun) isEnding() bool { return r.settled.Err() != nil || r.host.leaving.Err() != nil }
 
 // stop stops the job.
 func (r *jobRun) stop() {
@@ -53,31 +159,13 @@ func (r *jobRun) look() {
 	}
 }
 
-// launches reports whether a job is periodic or parameterized: it runs only
-// through the jobs that it launches.
-func launches(job *api.Job) bool { return job.IsPeriodic() || job.IsParameterized() }
-
-// keyOf returns the key of a job. Only a resident engine obeys namespaces.
-func (e *Engine) keyOf(job *api.Job) string { return e.keyIn(job, *job.ID) }
-
-// keyIn returns the key of the job with an ID in the namespace of another one.
-func (e *Engine) keyIn(job *api.Job, id string) string {
-	if !e.cfg.Resident {
-		return id
-	}
-	return event.JobKey(*job.Namespace, id)
-}
-
 // parent returns the key of the job on whose behalf the job runs, or "".
 func (r *jobRun) parent() string {
 	if r.job.ParentID == nil || *r.job.ParentID == "" {
 		return ""
 	}
-	return r.engine.keyIn(r.job, *r.job.ParentID)
+	return r.host.keyIn(r.job, *r.job.ParentID)
 }
-
-// isStopped reports whether a version of a job says that nothing of it runs.
-func isStopped(job *api.Job) bool { return job.Stop != nil && *job.Stop }
 
 // version returns a version of the job, or the newest if that version is not
 // kept. The caller must hold the lock.

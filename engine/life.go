@@ -30,12 +30,12 @@ func (r *jobRun) home() *jobRun {
 // nothing lives once the engine stops or leaves.
 func (r *jobRun) enter(begin func()) bool {
 	if err := r.recorder.Wake(); err != nil {
-		r.engine.notice("job %q: %v", *r.job.ID, err)
+		r.host.notice("job %q: %v", *r.job.ID, err)
 	}
 	if r.above != nil {
 		r.above.children.live.Add(1)
 	}
-	entered := r.engine.runs.enter(func() {
+	entered := r.runs.enter(func() {
 		begin()
 		r.live()
 		r.rest()
@@ -48,7 +48,7 @@ func (r *jobRun) enter(begin func()) bool {
 
 // revive begins another life of a dead job. The caller must hold the lock.
 func (r *jobRun) revive() {
-	if !r.ended || !r.engine.cfg.Resident {
+	if !r.ended || !r.host.cfg.Resident {
 		return
 	}
 	r.ended = false
@@ -70,7 +70,7 @@ func (r *jobRun) wasStopped(since uint64) bool {
 // rest ends a life of the job.
 func (r *jobRun) rest() {
 	r.mu.Lock()
-	leaving := r.engine.leaving.Err() != nil
+	leaving := r.host.leaving.Err() != nil
 	if r.ended && !leaving {
 		r.ports.releaseStatic(0)
 		if r.above != nil && r.isOver() {
@@ -109,15 +109,15 @@ func (r *jobRun) vanish() {
 	for _, job := range r.versions {
 		gone = append(gone, *job.Version)
 	}
-	r.engine.bus.Publish(nil, "", event.Forgotten{Job: r.key, Versions: gone, Gone: true})
+	r.host.bus.Publish(nil, "", event.Forgotten{Job: r.key, Versions: gone, Gone: true})
 	if r.above != nil {
-		r.engine.runs.hide(r)
+		r.runs.hide(r)
 		if r.ended {
 			r.eraseChild()
 		}
 		return
 	}
-	r.engine.runs.purge(r)
+	r.runs.purge(r)
 	for _, child := range r.children.all() {
 		child.mu.Lock()
 		if child.ended {
@@ -137,13 +137,13 @@ func (r *jobRun) erase() {
 		return
 	}
 	r.stop() // releases the contexts
-	r.engine.runs.erase(r)
-	if _, err := r.engine.runs.find(r.key); err != nil {
-		r.engine.state.Look(func(run *fold.Run) { run.Specify(r.key, nil) })
+	r.runs.erase(r)
+	if _, err := r.runs.find(r.key); err != nil {
+		r.host.state.Look(func(run *fold.Run) { run.Specify(r.key, nil) })
 	}
 	r.forgetAllocs(&store.Change{}) // the records go with the directory
 	if err := r.remove(); err != nil {
-		r.engine.notice("cannot remove what is left of job %q, which was purged: %v", *r.job.ID, err)
+		r.host.notice("cannot remove what is left of job %q, which was purged: %v", *r.job.ID, err)
 	}
 }
 
@@ -154,7 +154,7 @@ func (r *jobRun) eraseChild() {
 		return
 	}
 	r.stop() // releases the contexts
-	r.engine.runs.hide(r)
+	r.runs.hide(r)
 	r.above.children.forget(r)
 	var c store.Change
 	r.forgetAllocs(&c)
@@ -193,7 +193,7 @@ func (c *children) forget(r *jobRun) {
 func (r *jobRun) forgetAllocs(c *store.Change) {
 	for _, s := range r.slots {
 		for _, p := range s.Placed {
-			if a := r.engine.allocs.find(p.ID); a != nil {
+			if a := r.host.allocs.find(p.ID); a != nil {
 				r.destroy(a, c)
 			}
 		}
@@ -231,7 +231,7 @@ func (l *jobRuns) leave() {
 	runs := append(l.list, l.purged...)
 	l.mu.Unlock()
 	for _, r := range runs {
-		if r.engine.cfg.Resident {
+		if r.host.cfg.Resident {
 			r.leave()
 		}
 	}

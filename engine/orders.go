@@ -148,7 +148,7 @@ func (r *jobRun) reschedule() error {
 		if s.Gone || len(s.Placed) == 0 {
 			continue
 		}
-		if a := r.engine.allocs.find(s.last().ID); a == nil || a.State().Status != api.AllocClientStatusFailed {
+		if a := r.host.allocs.find(s.last().ID); a == nil || a.State().Status != api.AllocClientStatusFailed {
 			continue
 		}
 		if over {

@@ -21,11 +21,11 @@ func (c *children) runPeriodic() {
 	for ; !r.endsLaunching(); after = time.Now() {
 		next, err := nextLaunch(r.newest.Load().Periodic, after)
 		if err != nil {
-			r.engine.notice("job %q will not be launched: %v", *r.job.ID, err)
+			r.host.notice("job %q will not be launched: %v", *r.job.ID, err)
 			c.nextVersion(nil)
 			continue
 		}
-		r.engine.notice("next launch of job %q: %s", *r.job.ID, next.Format(time.RFC1123Z))
+		r.host.notice("next launch of job %q: %s", *r.job.ID, next.Format(time.RFC1123Z))
 		timer := time.NewTimer(time.Until(next))
 		another := c.nextVersion(timer.C)
 		timer.Stop()
@@ -33,7 +33,7 @@ func (c *children) runPeriodic() {
 			continue
 		}
 		if *r.newest.Load().Periodic.ProhibitOverlap && c.running() {
-			r.engine.notice("job %q is not launched: the last launch still runs and prohibit_overlap is set", *r.job.ID)
+			r.host.notice("job %q is not launched: the last launch still runs and prohibit_overlap is set", *r.job.ID)
 			r.recorder.Commit(c.launched(next))
 			continue
 		}

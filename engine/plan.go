@@ -15,7 +15,7 @@ func (r *jobRun) plan(job *api.Job) (*update.Plan, error) {
 	if err := checkKind(r.newest.Load(), job); err != nil {
 		return nil, err
 	}
-	if err := r.engine.checkSize(job, r.newest.Load()); err != nil {
+	if err := r.host.checkSize(job, r.newest.Load()); err != nil {
 		return nil, err
 	}
 	places, _ := r.places()
@@ -50,7 +50,7 @@ func checkKind(before, job *api.Job) error {
 // admit checks whether a version can run, and claims the ports that it needs.
 // The caller must hold the lock.
 func (r *jobRun) admit(job *api.Job) error {
-	if err := r.engine.watch.follow(job); err != nil {
+	if err := r.host.watch.follow(job); err != nil {
 		return err
 	}
 	if launches(job) || !r.ports.reserved {

@@ -194,7 +194,7 @@ func restoreRun(e *Engine, dir *allocdir.Run, recorder *store.Recorder) (*jobRun
 	if _, err := recorder.Get(store.KeyOf(orderKey), &order); err != nil {
 		return nil, err
 	}
-	r := newJobRun(e, parent, dir, port.Recall(dir.PortsFile()), recorder)
+	r := newJobRun(e.host, &e.runs, parent, dir, port.Recall(dir.PortsFile()), recorder)
 	r.children.orphans = children
 	r.hostEnv = nil
 	for _, v := range what.HostEnv {

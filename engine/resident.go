@@ -115,7 +115,7 @@ func (r *jobRun) registerAgain(order Registration) (answer Registered, err error
 	}); err != nil {
 		return answer, err
 	}
-	if answer.Plan.Diff.Type == "None" && r.engine.cfg.Resident && !launches(r.job) {
+	if answer.Plan.Diff.Type == "None" && r.host.cfg.Resident && !launches(r.job) {
 		var c store.Change
 		answer.Evaluation = r.evaluateWith(event.Evaluation{Trigger: event.JobRegister, Priority: order.EvalPriority}, &c)
 		r.recorder.Commit(c)
@@ -127,7 +127,7 @@ func (r *jobRun) registerAgain(order Registration) (answer Registered, err error
 // told completes an answer. The caller must hold the lock.
 func (r *jobRun) told(answer *Registered) {
 	answer.Version = *r.newest.Load().Version
-	r.engine.state.Look(func(run *fold.Run) {
+	r.host.state.Look(func(run *fold.Run) {
 		if v := run.Version(r.key, answer.Version); v != nil {
 			answer.Modified = v.Created
 			if answer.Evaluation == "" {

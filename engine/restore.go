@@ -36,7 +36,7 @@ func (r recovery) readOrder() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, err := r.recorder.Get(store.KeyOf(stoppedKey, r.key), &r.stopped); err != nil {
-		r.engine.notice("job %q: %v", *r.job.ID, err)
+		r.host.notice("job %q: %v", *r.job.ID, err)
 	}
 	if r.stopped {
 		r.stop()
@@ -54,14 +54,14 @@ func (r recovery) readVersions() {
 	for _, key := range r.recorder.Keys(store.KeyOf(versionKey, r.key)) {
 		var job api.Job
 		if _, err := r.recorder.Get(key, &job); err != nil {
-			r.engine.notice("job %q: %v", *r.job.ID, err)
+			r.host.notice("job %q: %v", *r.job.ID, err)
 			continue
 		}
 		r.versions = append(r.versions, &job)
 	}
 	slices.SortFunc(r.versions, func(a, b *api.Job) int { return int(*a.Version) - int(*b.Version) })
 	if _, err := r.recorder.Get(store.KeyOf(scalingKey, r.key), &r.scalings); err != nil {
-		r.engine.notice("job %q: %v", *r.job.ID, err)
+		r.host.notice("job %q: %v", *r.job.ID, err)
 	}
 	r.readDeployments()
 }
@@ -71,7 +71,7 @@ func (r recovery) readDeployments() {
 	for _, key := range r.recorder.Keys(store.KeyOf(deploymentKey, r.key)) {
 		var d deploymentRecord
 		if _, err := r.recorder.Get(key, &d); err != nil || d.Deployment == nil {
-			r.engine.notice("job %q: %v", *r.job.ID, err)
+			r.host.notice("job %q: %v", *r.job.ID, err)
 			continue
 		}
 		d.status, d.description = d.Status, d.Description
@@ -111,7 +111,7 @@ func (r recovery) readSlots() {
 			_, err = r.recorder.Get(key, &s.slotRecord)
 		}
 		if err != nil || laneErr != nil || len(s.Placed) == 0 {
-			r.engine.notice("cannot restore what is stored as %q: %v", parts, err)
+			r.host.notice("cannot restore what is stored as %q: %v", parts, err)
 			continue
 		}
 		s.restore()
@@ -126,7 +126,7 @@ func (r recovery) readSlots() {
 // adoptPorts claims the static ports of the job of a resident engine, unless it
 // is dead.
 func (r recovery) adoptPorts() {
-	if !r.engine.cfg.Resident || launches(r.job) || r.above != nil {
+	if !r.host.cfg.Resident || launches(r.job) || r.above != nil {
 		return
 	}
 	if len(r.slots) == 0 || slices.ContainsFunc(r.slots, func(s *slot) bool { return !s.restored.Over() }) {
@@ -142,13 +142,13 @@ func (s *slot) restore() {
 		}
 		cfg := s.config(p)
 		s.restored = runner.Restore(cfg)
-		s.engine.allocs.track(s.restored)
-		s.engine.runs.finding.Go(s.restored.Found)
+		s.host.allocs.track(s.restored)
+		s.runs.finding.Go(s.restored.Found)
 		if p.Unwanted != "" {
-			s.engine.allocs.mark(s.restored, p.Unwanted, p.isFinal())
+			s.host.allocs.mark(s.restored, p.Unwanted, p.isFinal())
 		}
 		if p.Transition != nil {
-			s.engine.allocs.transit(s.restored, *p.Transition)
+			s.host.allocs.transit(s.restored, *p.Transition)
 		}
 	}
 }
@@ -158,7 +158,7 @@ func (s *slot) proceed() {
 	if cfg := s.restored.Config(); !s.restored.Over() {
 		s.claimed = s.ports.adopt(&cfg)
 	}
-	s.engine.cores.adopt(s.last().Cores)
+	s.host.cores.adopt(s.last().Cores)
 	s.present, s.again = s.restored, s.last().Again
 	s.begin()
 	if s.last().Unwanted != "" {

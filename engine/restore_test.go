@@ -21,7 +21,7 @@ func TestQueriesDuringRestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = recorder.Close() }()
-	r := newJobRun(e, &api.Job{ID: new("job")}, nil, nil, recorder)
+	r := newJobRun(e.host, &e.runs, &api.Job{ID: new("job")}, nil, nil, recorder)
 	e.runs.add(r)
 	var both sync.WaitGroup
 	both.Go(recovery{r}.readOrder)

@@ -18,7 +18,7 @@ import (
 // caller must hold the lock.
 func (r *jobRun) advance(c *store.Change) (again time.Time) {
 	if d := r.deployment(); d != nil {
-		if r.stopping.Err() != nil && !r.engine.cfg.Resident {
+		if r.stopping.Err() != nil && !r.host.cfg.Resident {
 			d.Cancel()
 		} else {
 			again = d.Tick(time.Now())
@@ -193,7 +193,7 @@ func (r *jobRun) goBack(d *deploymentRecord) *api.Job {
 	}
 	job := *stable
 	if err := r.admit(&job); err != nil {
-		r.engine.notice("cannot roll job %q back to version %d: %v", *job.ID, *stable.Version, err)
+		r.host.notice("cannot roll job %q back to version %d: %v", *job.ID, *stable.Version, err)
 		return nil
 	}
 	d.Description += fmt.Sprintf(" - rolling back to job version %d", *stable.Version)
@@ -288,7 +288,7 @@ func (r *jobRun) update(job *api.Job, how registration) (*update.Plan, error) {
 		return plan, err
 	}
 	var c store.Change
-	if r.engine.cfg.Resident {
+	if r.host.cfg.Resident {
 		if err := r.announce(job, how.submission, &c); err != nil {
 			r.ports.releaseStatic(had)
 			return nil, err
@@ -317,7 +317,7 @@ func (r *jobRun) announce(job *api.Job, submission *api.JobSubmission, c *store.
 // resident engine, it can live again unless it was purged. The caller must hold
 // the lock.
 func (r *jobRun) isOver() bool {
-	if r.engine.cfg.Resident {
+	if r.host.cfg.Resident {
 		return r.purged.Load() || r.home().purged.Load()
 	}
 	return r.ended || r.stopped

@@ -12,31 +12,31 @@ const keptRuns = 5
 // run returns when the job has ended and its directory is closed.
 func (r *jobRun) run() {
 	var history *store.History
-	if !r.recorder.Durable() && !r.engine.cfg.NoHistory { // a durable recorder keeps it itself
-		history = store.NewHistory(&r.engine.bus, r.dir.Dir, r.key)
+	if !r.recorder.Durable() && !r.host.cfg.NoHistory { // a durable recorder keeps it itself
+		history = store.NewHistory(&r.host.bus, r.dir.Dir, r.key)
 	}
 	r.begin()
 	r.live()
 	r.lives.Wait()
 	r.finish()
 	r.children.runs.Wait()
-	if r.engine.leaving.Err() != nil {
+	if r.host.leaving.Err() != nil {
 		r.leave()
 		return
 	}
 	if history != nil {
 		if err := history.Close(); err != nil {
-			r.engine.notice("job %q: %v", *r.job.ID, err)
+			r.host.notice("job %q: %v", *r.job.ID, err)
 		}
 	}
 	if err := r.recorder.Remove(); err != nil {
-		r.engine.notice("cannot remove the state of job %q, which has ended: %v", *r.job.ID, err)
+		r.host.notice("cannot remove the state of job %q, which has ended: %v", *r.job.ID, err)
 	}
 	if err := r.dir.Prune(keptRuns); err != nil {
-		r.engine.notice("cannot remove old runs of job %q: %v", *r.job.ID, err)
+		r.host.notice("cannot remove old runs of job %q: %v", *r.job.ID, err)
 	}
 	if err := r.close(); err != nil {
-		r.engine.notice("cannot close the run of job %q: %v", *r.job.ID, err)
+		r.host.notice("cannot close the run of job %q: %v", *r.job.ID, err)
 	}
 }
 
@@ -44,7 +44,7 @@ func (r *jobRun) run() {
 func (r *jobRun) begin() {
 	r.children.restore()
 	r.restore()
-	r.engine.runs.finding.Done()
+	r.runs.finding.Done()
 	if launches(r.job) {
 		r.placing.Done() // it places nothing itself
 	}
@@ -56,7 +56,7 @@ func (r *jobRun) live() {
 	case r.job.IsPeriodic():
 		r.children.runPeriodic()
 	case r.job.IsParameterized():
-		r.engine.notice("job %q waits to be dispatched", *r.job.ID)
+		r.host.notice("job %q waits to be dispatched", *r.job.ID)
 		for !r.endsLaunching() {
 			r.children.nextVersion(nil)
 		}
@@ -88,6 +88,6 @@ func (r *jobRun) leave() {
 	defer r.mu.Unlock()
 	r.ports.releaseStatic(0)
 	if err := errors.Join(r.recorder.Close(), r.ports.memory.Close(), r.dir.Leave()); err != nil {
-		r.engine.notice("job %q: %v", *r.job.ID, err)
+		r.host.notice("job %q: %v", *r.job.ID, err)
 	}
 }

@@ -55,7 +55,7 @@ func (e *Engine) Scale(id string, order Scaling) (*update.Plan, error) {
 		group.Count = new(int(*order.Count))
 		next.TaskGroups = slices.Clone(job.TaskGroups)
 		next.TaskGroups[slices.Index(job.TaskGroups, g)] = &group
-		if err := r.engine.checkSize(&next, job); err != nil {
+		if err := r.host.checkSize(&next, job); err != nil {
 			return nil, badScale("%v", err)
 		}
 		plan, err := r.update(&next, registration{trigger: event.JobScaling, submission: r.submission(*job.Version)})
@@ -99,7 +99,7 @@ func checkScaling(job *api.Job, g *api.TaskGroup, d *deploymentRecord, order Sca
 // evaluation returns the ID of the evaluation that came with the newest version.
 // The caller must hold the lock.
 func (r *jobRun) evaluation() (id string) {
-	r.engine.state.Look(func(run *fold.Run) {
+	r.host.state.Look(func(run *fold.Run) {
 		if v := run.Version(r.key, *r.newest.Load().Version); v != nil {
 			id = v.Evaluation
 		}
@@ -117,7 +117,7 @@ func (r *jobRun) note(group string, e api.ScalingEvent) {
 		c.Put(store.KeyOf(scalingKey, r.key), r.scalings)
 		r.recorder.Commit(c)
 	}
-	r.engine.bus.Publish(nil, "", event.Scaled{Job: r.key})
+	r.host.bus.Publish(nil, "", event.Scaled{Job: r.key})
 }
 
 // Scalings returns the kept scaling events of a job, by group, newest first.

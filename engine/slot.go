@@ -25,7 +25,7 @@ func (s *slot) policy() restart.ReschedulePolicy {
 }
 
 func (s *slot) config(p placement) runner.Config {
-	e := s.engine
+	h := s.host
 	version := s.settings(p)
 	cfg := runner.Config{
 		Alloc:          &event.Alloc{Job: s.key, Group: s.group, Name: s.name(), ID: p.ID, Parent: s.parent()},
@@ -40,13 +40,13 @@ func (s *slot) config(p placement) runner.Config {
 		Ports:          p.Ports,
 		TaskPorts:      p.TaskPorts,
 		Cores:          p.Cores,
-		Drivers:        e.cfg.Drivers,
-		Hooks:          e.cfg.Hooks,
-		Node:           e.cfg.Node,
+		Drivers:        h.cfg.Drivers,
+		Hooks:          h.cfg.Hooks,
+		Node:           h.cfg.Node,
 		HostEnv:        s.hostEnv,
-		MaxKillTimeout: e.cfg.MaxKillTimeout,
-		Chance:         e.cfg.Chance,
-		Bus:            &e.bus,
+		MaxKillTimeout: h.cfg.MaxKillTimeout,
+		Chance:         h.cfg.Chance,
+		Bus:            &h.bus,
 		Recorder:       s.recorder,
 		Retry:          s.retry,
 		OnVerdict:      func(v health.Verdict) { s.onVerdict(p.ID, v) },
@@ -152,7 +152,7 @@ func (s *slot) nudge() {
 // the lock.
 func (s *slot) catchUp() {
 	if why := s.unwanted(); why != "" {
-		s.engine.allocs.unwant(s.present, why, false)
+		s.host.allocs.unwant(s.present, why, false)
 	}
 	s.nudge()
 }
@@ -185,5 +185,5 @@ func (s *slot) stopAlloc(c *store.Change) {
 	c.Put(s.record(), s.slotRecord)
 	s.recorder.Commit(*c)
 	*c = store.Change{}
-	s.engine.allocs.unwant(s.present, migrated, s.last().isFinal())
+	s.host.allocs.unwant(s.present, migrated, s.last().isFinal())
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"taskrun/engine/fold"
 	"taskrun/engine/restart"
 	"taskrun/engine/runner"
 	"taskrun/engine/store"
@@ -36,7 +37,7 @@ func (s *slot) live(placed func()) {
 	next := s.restored
 	s.restored = nil
 	for next != nil || s.mayPlace() {
-		if next == nil && !s.engine.mayPlace() {
+		if next == nil && !s.host.mayPlace() {
 			placed() // it will take long
 			s.awaitEligibility()
 			continue
@@ -80,7 +81,7 @@ const keptAllocs = 5
 // place returns a new allocation of the version that is wanted.
 func (s *slot) place() *runner.Alloc {
 	s.mu.Lock()
-	p := placement{ID: s.engine.cfg.Chance.ID("allocation", s.key, s.group, s.index, s.lane), Version: s.Want, Canary: s.Canary, WasCanary: s.Canary}
+	p := placement{ID: s.host.cfg.Chance.ID("allocation", s.key, s.group, s.index, s.lane), Version: s.Want, Canary: s.Canary, WasCanary: s.Canary}
 	if len(s.Placed) > 0 && s.last().ReplaceAt.IsZero() && !s.wasStopped(s.last().Version) && (!s.Canary || s.last().WasCanary && s.last().Version == s.Want) {
 		p.Replaces = s.last().ID
 	}
@@ -94,14 +95,14 @@ func (s *slot) place() *runner.Alloc {
 	cfg := s.config(p)
 	var failure error
 	s.claimed, failure = s.ports.give(&cfg, s.lane)
-	cfg.Cores = s.engine.cores.giveAll(cfg.Group)
+	cfg.Cores = s.host.cores.giveAll(cfg.Group)
 	p.Ports, p.TaskPorts, p.Cores = cfg.Ports, cfg.TaskPorts, cfg.Cores
 	s.Placed = append(s.Placed, p)
 	s.forgotten.Put(s.record(), s.slotRecord)
 	s.recorder.Commit(s.forgotten)
 	s.forgotten = store.Change{}
 	alloc := runner.New(cfg)
-	s.engine.allocs.track(alloc)
+	s.host.allocs.track(alloc)
 	s.present = alloc
 	s.mu.Unlock()
 	if failure != nil {
@@ -112,12 +113,12 @@ func (s *slot) place() *runner.Alloc {
 
 // run runs an allocation until it has ended or was left.
 func (s *slot) run(alloc *runner.Alloc) runner.Result {
-	e := s.engine
-	defer context.AfterFunc(s.stopping, func() { e.allocs.unwant(alloc, notNeeded, false) })()
-	defer context.AfterFunc(e.leaving, alloc.Leave)()
+	h := s.host
+	defer context.AfterFunc(s.stopping, func() { h.allocs.unwant(alloc, notNeeded, false) })()
+	defer context.AfterFunc(h.leaving, alloc.Leave)()
 	defer s.ports.release(s.claimed)
-	defer e.cores.release(alloc.Config().Cores)
-	return alloc.Run(e.hard)
+	defer h.cores.release(alloc.Config().Cores)
+	return alloc.Run(h.hard)
 }
 
 // another waits until another allocation is to take the place of one that has
@@ -193,4 +194,41 @@ func (s *slot) keep(ended *runner.Alloc) (oldest *runner.Alloc) {
 	}
 	oldest, s.kept, s.Placed = s.kept[0], s.kept[1:], s.Placed[1:]
 	return oldest
+}
+
+// awaitEligibility waits until the eligibility of the node may have changed, or
+// something else is wanted of the slot.
+func (s *slot) awaitEligibility() {
+	state, node := s.host.state, fold.Topic{Table: fold.Nodes, Key: s.host.cfg.Node.ID}
+	state.mu.Lock()
+	w := state.join(node)
+	state.mu.Unlock()
+	defer state.leave(node, w)
+	if s.host.mayPlace() {
+		return
+	}
+	select {
+	case <-w.changed:
+	case <-s.wake:
+	case <-s.settled.Done():
+	}
+}
+
+// hold counts the descriptors of a slot that begins to live. The caller must
+// hold the lock.
+func (s *slot) hold() {
+	s.files = filesOfAlloc
+	if g := s.version(s.Want).LookupTaskGroup(s.group); g != nil {
+		s.files = filesOfGroup(g)
+	}
+	if s.jobRun.living++; s.jobRun.living == 1 {
+		s.files += filesOfJob
+	}
+	s.host.files.used.Add(int64(s.files))
+}
+
+// release takes back what hold has counted. The caller must hold the lock.
+func (s *slot) release() {
+	s.jobRun.living--
+	s.host.files.used.Add(int64(-s.files))
 }

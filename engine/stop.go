@@ -124,5 +124,5 @@ func (r *jobRun) skipShutdownDelays(c *store.Change) {
 // the lock, and store the slot's record.
 func (s *slot) transit(how api.DesiredTransition) {
 	s.last().Transition = &how
-	s.engine.allocs.transit(s.present, how)
+	s.host.allocs.transit(s.present, how)
 }

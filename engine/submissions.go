@@ -22,7 +22,7 @@ func (r *jobRun) submission(version uint64) *api.JobSubmission {
 	var source api.JobSubmission
 	switch ok, err := r.recorder.Get(r.numbered(submissionKey, version), &source); {
 	case err != nil:
-		r.engine.notice("job %q: %v", *r.job.ID, err)
+		r.host.notice("job %q: %v", *r.job.ID, err)
 		return nil
 	case !ok:
 		return nil

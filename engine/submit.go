@@ -42,7 +42,7 @@ func New(cfg Config) *Engine {
 		ports = port.NewLogical()
 	}
 	ports.Obey(cfg.Ports)
-	e := &Engine{cfg: cfg, state: newState(), ports: ports, cores: newCoreClaims(cfg.Node)}
+	e := &Engine{host: &host{cfg: cfg, state: newState(), ports: ports, cores: newCoreClaims(cfg.Node)}}
 	e.files.limit = cfg.fileLimit()
 	e.cores.apart = cfg.repeats()
 	e.runs = jobRuns{done: make(chan struct{}), byKey: map[string]*jobRun{}, opening: map[string]chan struct{}{}}
@@ -218,7 +218,7 @@ func open(e *Engine, job *api.Job, source *api.JobSubmission) (*jobRun, error) {
 	if err != nil {
 		return nil, errors.Join(err, discard(e, dir))
 	}
-	r := newJobRun(e, job, dir, port.Recall(dir.PortsFile()), recorder)
+	r := newJobRun(e.host, &e.runs, job, dir, port.Recall(dir.PortsFile()), recorder)
 	if !launches(job) {
 		err = r.ports.reserve(job)
 	}

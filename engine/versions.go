@@ -53,7 +53,7 @@ func (r *jobRun) created() (index uint64) {
 	if job.CreateIndex != nil {
 		return *job.CreateIndex
 	}
-	r.engine.state.Look(func(run *fold.Run) {
+	r.host.state.Look(func(run *fold.Run) {
 		if v := run.Version(r.key, *job.Version); v != nil {
 			index = v.Created
 		}
