@@ -206,7 +206,7 @@ func (a *Alloc) Over() bool { return a.ended }
 // have failed to.
 func (a *Alloc) Found() {
 	for _, t := range a.tasks {
-		<-t.found
+		<-t.found.Done()
 	}
 }
 
@@ -250,11 +250,11 @@ type task struct {
 	revive chan string
 	// hurry ends the delay of a restart; capacity 1.
 	hurry chan struct{}
-	// found is closed when there is no task of an earlier engine, or the driver has
+	// found is done when there is no task of an earlier engine, or the driver has
 	// found it, or has failed to. If it has found it, the allocation has its handle by then.
-	found     chan struct{}
-	lookedFor sync.Once // closes found
-	run       *taskRun
+	found  context.Context
+	looked context.CancelFunc
+	run    *taskRun
 
 	// Owned by the allocation.
 	state    api.TaskState // written with the allocation's mu held
@@ -326,8 +326,6 @@ func (t *taskRun) isLeft() bool {
 	t.left = t.left || t.alloc.leaving.Err() != nil && !t.isKilled()
 	return t.left
 }
-
-func (t *task) looked() { t.lookedFor.Do(func() { close(t.found) }) }
 
 // leaves records that the task reports nothing more.
 func (t *task) leaves() {

@@ -56,11 +56,11 @@ func newTask(a *Alloc, index int, spec *api.Task) *task {
 		gate:   make(chan struct{}, 1),
 		inlet:  inlet{requests: make(chan *restartRequest, 1)},
 		hurry:  make(chan struct{}, 1),
-		found:  make(chan struct{}),
 		revive: make(chan string, 1),
 		state:  api.TaskState{State: pending},
 	}
 	t.job.Store(&jobSpec{a.cfg.Job, a.cfg.Group, spec})
+	t.found, t.looked = context.WithCancel(context.Background())
 	t.killed, t.cancel = context.WithCancel(context.Background())
 	t.run = &taskRun{
 		task:     t,

@@ -152,8 +152,11 @@ func (a *Alloc) awaitRevived(ctx context.Context) {
 // an order is for, or have failed to: until then these tasks seem not to run.
 func awaitFound(ctx context.Context, over <-chan struct{}, tasks ...*task) error {
 	for _, t := range tasks {
+		if t.found.Err() != nil {
+			continue
+		}
 		select {
-		case <-t.found:
+		case <-t.found.Done():
 		case <-over:
 		case <-ctx.Done():
 			return context.Cause(ctx)
