@@ -66,7 +66,9 @@ func (c *children) begin(child *api.Job, restored func()) {
 			r.ports.plan(g, i, 0)
 		}
 	}
+	r.mu.Lock()
 	r.introduce()
+	r.mu.Unlock()
 	c.mu.Lock()
 	c.known[r.key] = r
 	c.mu.Unlock()

@@ -75,7 +75,7 @@ func (r *jobRun) collect(job, allocs time.Time) {
 		s.collect(allocs, &c)
 	}
 	r.slots = slices.DeleteFunc(r.slots, func(s *slot) bool { return len(s.Placed) == 0 && s.Gone && !s.living })
-	r.forgetVersions(&c)
+	r.forgetVersions(r.slots.versions(), &c)
 	r.recorder.Commit(c)
 }
 

@@ -46,9 +46,3 @@ func (l deployments) of(version uint64) *deploymentRecord {
 	}
 	return nil
 }
-
-// deploy adds a deployment that begins now. The lock is held.
-func (r *jobRun) deploy(d *health.Deployment) {
-	id := r.host.cfg.Chance.ID("deployment", r.key)
-	r.deployments = append(r.deployments, &deploymentRecord{ID: id, Began: time.Now(), Deployment: d})
-}

@@ -10,37 +10,46 @@ import (
 	"taskrun/engine/fold"
 	"taskrun/engine/leaf/event"
 	"taskrun/engine/store"
+	"taskrun/engine/update"
 )
 
+// Registered is the effect of an order about a job.
+type Registered struct {
+	Version    uint64
+	Evaluation string       // ID
+	Index      uint64       // of the evaluation or, if there is none, of the version
+	Modified   uint64       // index of the version
+	Plan       *update.Plan // nil if the job was stopped
+}
+
 // introduce publishes the version with which the job begins, and the evaluation
-// that places it, unless an earlier engine has.
-func (r *jobRun) introduce() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.purged.Load() {
+// that places it, unless an earlier engine has. The caller
+// must hold the lock.
+func (h *history) introduce() {
+	if h.purged.Load() {
 		return
 	}
-	job, known := r.newest.Load(), false
-	r.host.state.Look(func(run *fold.Run) { known = run.Version(r.key, *job.Version) != nil })
+	job, known := h.newest.Load(), false
+	h.host.state.Look(func(run *fold.Run) { known = run.Version(h.key, *job.Version) != nil })
 	if known {
 		return
 	}
 	var c store.Change
-	r.tellVersion(job, &c)
+	h.tellVersion(job, &c)
 	if !launches(job) { // nothing of these is placed
-		r.evaluateWith(event.Evaluation{Trigger: event.JobRegister, Priority: r.priority}, &c)
+		h.evaluateWith(event.Evaluation{Trigger: event.JobRegister, Priority: h.priority}, &c)
 	}
-	r.recorder.Commit(c)
-	r.told(&r.introduced)
+	h.recorder.Commit(c)
+	h.told(&h.introduced)
 }
 
 // tellVersion adds to a change that a version is there, or is another one. The
 // lock is held.
-func (r *jobRun) tellVersion(job *api.Job, c *store.Change) {
-	if r.purged.Load() {
+func (h *history) tellVersion(job *api.Job, c *store.Change) {
+	if h.purged.Load() {
 		return // another job may have its key
 	}
-	v := event.Version{Job: r.key, Parent: r.parent(), Number: *job.Version, Stable: job.Stable != nil && *job.Stable}
+	v := event.Version{Job: h.key, Parent: h.parent, Number: *job.Version, Stable: job.Stable != nil && *job.Stable}
 	if job.VersionTag != nil {
 		v.Tag = job.VersionTag.Name
 	}
@@ -49,16 +58,16 @@ func (r *jobRun) tellVersion(job *api.Job, c *store.Change) {
 
 // evaluate adds an evaluation to a change and returns its ID. It is about an
 // allocation, by its ID, or about the whole job. The lock is held.
-func (r *jobRun) evaluate(why event.Trigger, alloc string, c *store.Change) string {
-	return r.evaluateWith(event.Evaluation{Trigger: why, Alloc: alloc}, c)
+func (h *history) evaluate(why event.Trigger, alloc string, c *store.Change) string {
+	return h.evaluateWith(event.Evaluation{Trigger: why, Alloc: alloc}, c)
 }
 
 // evaluateWith is evaluate for an evaluation whose trigger, allocation and
 // priority are given. The lock is held.
-func (r *jobRun) evaluateWith(v event.Evaluation, c *store.Change) string {
-	v.ID = r.host.cfg.Chance.ID("evaluation", r.key, v.Trigger, v.Alloc)
-	v.Job, v.Parent, v.Version = r.key, r.parent(), *r.newest.Load().Version
-	if d := r.deployment(); d != nil {
+func (h *history) evaluateWith(v event.Evaluation, c *store.Change) string {
+	v.ID = h.host.cfg.Chance.ID("evaluation", h.key, v.Trigger, v.Alloc)
+	v.Job, v.Parent, v.Version = h.key, h.parent, *h.newest.Load().Version
+	if d := h.deployment(); d != nil {
 		switch v.Trigger {
 		case event.JobRegister, event.JobScaling, event.DeploymentWatcher:
 			v.Deployment = d.ID
@@ -66,73 +75,37 @@ func (r *jobRun) evaluateWith(v event.Evaluation, c *store.Change) string {
 		}
 	}
 	var surplus []*fold.Evaluation
-	r.host.state.Look(func(run *fold.Run) {
-		surplus = run.Surplus(r.owns)
+	h.host.state.Look(func(run *fold.Run) {
+		surplus = run.Surplus(h.owns)
 	})
-	r.forgetEvaluations(surplus, c)
+	h.forgetEvaluations(surplus, c)
 	c.Add(event.Event{Time: time.Now(), Body: v})
 	return v.ID
 }
 
 // evaluateStop returns the ID of the evaluation with which an allocation is
 // stopped. The lock is held.
-func (r *jobRun) evaluateStop(a *event.Alloc, c *store.Change) (id string) {
-	r.host.state.Look(func(run *fold.Run) {
+func (h *history) evaluateStop(a *event.Alloc, c *store.Change) (id string) {
+	h.host.state.Look(func(run *fold.Run) {
 		if known := run.Evaluated(a.Job, a.ID, event.AllocStop); known != nil {
 			id = known.ID
 		}
 	})
 	if id == "" {
-		id = r.evaluate(event.AllocStop, a.ID, c)
+		id = h.evaluate(event.AllocStop, a.ID, c)
 	}
 	return id
 }
 
-// placedBy returns the ID of the evaluation because of which something is
-// placed: the one with which its version came or, where it takes the place of
-// another allocation, that of this. The lock is held.
-func (s *slot) placedBy(p placement, c *store.Change) (id string) {
-	why, last := event.AllocFailure, placement{}
-	if p.Replaces != "" {
-		last = *s.last()
-	}
-	switch {
-	case last.Stopped != "":
-		return last.Stopped
-	case p.Replaces != "" && last.Version != p.Version:
-		why = event.DeploymentWatcher
-	}
-	if p.Replaces == "" || why == event.DeploymentWatcher && s.deployments.of(p.Version) == nil {
-		s.host.state.Look(func(run *fold.Run) {
-			if v := run.Version(s.key, p.Version); v != nil {
-				id = v.Evaluation
-			}
-		})
-		return id
-	}
-	return s.evaluate(why, p.Replaces, c)
-}
-
-// ForgetEvaluations forgets the evaluations that choose returns.
-func (e *Engine) ForgetEvaluations(choose func(*fold.Run) []*fold.Evaluation) {
-	var gone []*fold.Evaluation
-	e.state.Look(func(run *fold.Run) { gone = slices.Clone(choose(run)) })
-	for _, r := range e.runs.all() {
-		var c store.Change
-		r.forgetEvaluations(slices.DeleteFunc(slices.Clone(gone), func(v *fold.Evaluation) bool { return !r.owns(v) }), &c)
-		r.recorder.Commit(c)
-	}
-}
-
 // owns reports whether an evaluation is of the job or of one of its children.
-func (r *jobRun) owns(v *fold.Evaluation) bool { return v.Job == r.key || v.Parent == r.key }
+func (h *history) owns(v *fold.Evaluation) bool { return v.Job == h.key || v.Parent == h.key }
 
 // forgetEvaluations adds to a change that evaluations of the job are forgotten.
-func (r *jobRun) forgetEvaluations(gone []*fold.Evaluation, c *store.Change) {
+func (h *history) forgetEvaluations(gone []*fold.Evaluation, c *store.Change) {
 	for _, v := range gone {
 		c.ForgetEvaluation(v.Evaluation)
 	}
-	publishForgotten(&r.host.bus, gone)
+	publishForgotten(&h.host.bus, gone)
 }
 
 // publishForgotten reports forgotten evaluations, job by job.
@@ -144,4 +117,32 @@ func publishForgotten(bus *event.Bus, gone []*fold.Evaluation) {
 	for _, job := range slices.Sorted(maps.Keys(ids)) {
 		bus.Publish(nil, "", event.Forgotten{Job: job, Evaluations: ids[job]})
 	}
+}
+
+// told completes an answer. The caller must hold the lock.
+func (h *history) told(answer *Registered) {
+	answer.Version = *h.newest.Load().Version
+	h.host.state.Look(func(run *fold.Run) {
+		if v := run.Version(h.key, answer.Version); v != nil {
+			answer.Modified = v.Created
+			if answer.Evaluation == "" {
+				answer.Index, answer.Evaluation = v.Created, v.Evaluation
+				return
+			}
+		}
+		if v := run.Evaluation(answer.Evaluation); v != nil {
+			answer.Index = v.Index
+		}
+	})
+}
+
+// evaluation returns the ID of the evaluation that came with the newest version.
+// The caller must hold the lock.
+func (h *history) evaluation() (id string) {
+	h.host.state.Look(func(run *fold.Run) {
+		if v := run.Version(h.key, *h.newest.Load().Version); v != nil {
+			id = v.Evaluation
+		}
+	})
+	return id
 }

@@ -70,7 +70,7 @@ func (r *jobRun) isEmpty() bool {
 // isPatient reports whether the job, of which nothing runs, waits for another
 // version. The caller must hold the lock.
 func (r *jobRun) isPatient() bool {
-	waits := r.host.cfg.Patient && !r.isEnding() && r.parent() == "" && !isStopped(r.newest.Load())
+	waits := r.host.cfg.Patient && !r.isEnding() && r.parent == "" && !isStopped(r.newest.Load())
 	if waits && !r.idle {
 		r.host.notice("job %q has ended; it runs again when it changes", *r.job.ID)
 	}

@@ -35,17 +35,14 @@ type jobRuns struct {
 // jobRun is one run of a job. It has a slot for each group and index, in which
 // allocations run one after another.
 type jobRun struct {
-	host     *host
-	runs     *jobRuns
-	key      string   // of the job
-	job      *api.Job // the submitted version, for everything that updates cannot change
-	newest   atomic.Pointer[api.Job]
-	dir      *allocdir.Run
-	ports    jobPorts
-	recorder *store.Recorder
-	hostEnv  []string
-	woken    chan struct{} // signals a change; capacity 1
-	ready    chan struct{} // closed when the state left by an earlier engine is known
+	history
+	runs    *jobRuns
+	job     *api.Job // the submitted version, for everything that updates cannot change
+	dir     *allocdir.Run
+	ports   jobPorts
+	hostEnv []string
+	woken   chan struct{} // signals a change; capacity 1
+	ready   chan struct{} // closed when the state left by an earlier engine is known
 
 	stopping context.Context // done: the job stops
 	settled  context.Context // done: nothing new starts
@@ -55,24 +52,17 @@ type jobRun struct {
 	above     *jobRun        // the parent of a child, in a resident engine
 	lives     sync.WaitGroup // running slots
 	placing   sync.WaitGroup // the first turn, and the first placement of each slot that it begins
-	purged    atomic.Bool    // forget the job once it has ended; set with mu held
 	forgotten atomic.Bool    // the job was purged and has ended
 
-	mu          sync.Mutex
-	versions    versions
-	deployments deployments // of these versions
-	scalings    map[string][]api.ScalingEvent
-	priority    int                           // of the evaluation with which the job begins; 0: that of the job
-	introduced  Registered                    // the effect of the first version, without its plan
-	submissions map[uint64]*api.JobSubmission // by version, unless they are stored
-	slots       []*slot
-	living      int  // number of running slots
-	changed     bool // the slots have to be checked
-	waits       bool // a slot is waiting for its turn
-	stopped     bool // by an order for this job
-	ended       bool // the job can start nothing more
-	turned      bool // the first turn is over
-	idle        bool // everything has ended, and another version is awaited
+	mu      sync.Mutex
+	slots   slots
+	living  int  // number of running slots
+	changed bool // the slots have to be checked
+	waits   bool // a slot is waiting for its turn
+	stopped bool // by an order for this job
+	ended   bool // the job can start nothing more
+	turned  bool // the first turn is over
+	idle    bool // everything has ended, and another version is awaited
 }
 
 // children holds the jobs that run on behalf of a periodic or parameterized
@@ -119,15 +109,19 @@ type slot struct {
 
 func newJobRun(h *host, runs *jobRuns, job *api.Job, dir *allocdir.Run, memory *port.Memory, recorder *store.Recorder) *jobRun {
 	r := &jobRun{
-		host: h, runs: runs, key: h.keyOf(job), job: job, dir: dir, recorder: recorder, hostEnv: h.cfg.HostEnv,
-		woken: make(chan struct{}, 1), ready: make(chan struct{}), scalings: map[string][]api.ScalingEvent{},
-		submissions: map[uint64]*api.JobSubmission{},
+		history: history{
+			host: h, key: h.keyOf(job), recorder: recorder, versions: versions{job},
+			scalings: map[string][]api.ScalingEvent{}, submissions: map[uint64]*api.JobSubmission{},
+		},
+		runs: runs, job: job, dir: dir, hostEnv: h.cfg.HostEnv, woken: make(chan struct{}, 1), ready: make(chan struct{}),
+	}
+	if job.ParentID != nil && *job.ParentID != "" {
+		r.parent = h.keyIn(job, *job.ParentID)
 	}
 	r.placing.Add(1) // until the first turn is over
 	r.ports = jobPorts{job: *job.ID, claims: h.ports, shared: h.cfg.LogicalPorts, memory: memory, notice: h.notice, drivers: h.cfg.Drivers}
 	r.children = children{parent: r, known: map[string]*jobRun{}}
 	r.newest.Store(job)
-	r.versions = versions{job}
 	var stop, settle context.CancelFunc
 	r.stopping, stop = context.WithCancel(h.stopping)
 	r.settled, settle = context.WithCancel(h.settled)
@@ -159,23 +153,17 @@ func (r *jobRun) look() {
 	}
 }
 
-// parent returns the key of the job on whose behalf the job runs, or "".
-func (r *jobRun) parent() string {
-	if r.job.ParentID == nil || *r.job.ParentID == "" {
-		return ""
-	}
-	return r.host.keyIn(r.job, *r.job.ParentID)
-}
+// slots are the slots of a job.
+type slots []*slot
 
-// version returns a version of the job, or the newest if that version is not
-// kept. The caller must hold the lock.
-func (r *jobRun) version(n uint64) *api.Job {
-	if i := r.versions.index(n); i >= 0 {
-		return r.versions[i]
+// versions returns the versions that allocations have, or are to have.
+func (l slots) versions() map[uint64]bool {
+	needed := map[uint64]bool{}
+	for _, s := range l {
+		needed[s.Want] = true
+		for _, p := range s.Placed {
+			needed[p.Version] = true
+		}
 	}
-	return r.newest.Load()
+	return needed
 }
-
-// deployment returns the deployment of the newest version, or nil. The caller
-// must hold the lock.
-func (r *jobRun) deployment() *deploymentRecord { return r.deployments.of(*r.newest.Load().Version) }

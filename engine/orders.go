@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/engine/fold"
 	"taskrun/engine/leaf/event"
 	"taskrun/engine/store"
 	"taskrun/engine/update"
@@ -119,12 +120,6 @@ func (e *Engine) Untag(id, name string) error {
 	return nil
 }
 
-func (r *jobRun) tag(i int, tag *api.JobVersionTag) {
-	var c store.Change
-	r.amend(i, &c, func(job *api.Job) { job.VersionTag = tag })
-	r.recorder.Commit(c)
-}
-
 // Evaluate creates an evaluation of a job and returns its ID. With reschedule,
 // it replaces the failed allocations now, regardless of the job's reschedule
 // blocks: those that wait and those that were given up.
@@ -158,4 +153,22 @@ func (r *jobRun) reschedule() error {
 		s.begin()
 	}
 	return nil
+}
+
+// Submission returns the source of a job's version, or nil if it is not known.
+// Like the version, it is read only.
+func (e *Engine) Submission(key string, version uint64) *api.JobSubmission {
+	source, _ := withJob(e, key, func(r *jobRun) (*api.JobSubmission, error) { return r.submission(version), nil })
+	return source
+}
+
+// ForgetEvaluations forgets the evaluations that choose returns.
+func (e *Engine) ForgetEvaluations(choose func(*fold.Run) []*fold.Evaluation) {
+	var gone []*fold.Evaluation
+	e.state.Look(func(run *fold.Run) { gone = slices.Clone(choose(run)) })
+	for _, r := range e.runs.all() {
+		var c store.Change
+		r.forgetEvaluations(slices.DeleteFunc(slices.Clone(gone), func(v *fold.Evaluation) bool { return !r.owns(v) }), &c)
+		r.recorder.Commit(c)
+	}
 }

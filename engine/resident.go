@@ -33,15 +33,6 @@ type Registration struct {
 	Admit func(now *api.Job) error
 }
 
-// Registered is the effect of an order about a job.
-type Registered struct {
-	Version    uint64
-	Evaluation string       // ID
-	Index      uint64       // of the evaluation or, if there is none, of the version
-	Modified   uint64       // index of the version
-	Plan       *update.Plan // nil if the job was stopped
-}
-
 // Register makes a job of a resident engine run: a new one, another version of a
 // known one, or one that is stopping or dead, which then lives again. It returns
 // before anything is placed, but a later engine will know of the job. If it
@@ -122,23 +113,6 @@ func (r *jobRun) registerAgain(order Registration) (answer Registered, err error
 	}
 	r.told(&answer)
 	return answer, nil
-}
-
-// told completes an answer. The caller must hold the lock.
-func (r *jobRun) told(answer *Registered) {
-	answer.Version = *r.newest.Load().Version
-	r.host.state.Look(func(run *fold.Run) {
-		if v := run.Version(r.key, answer.Version); v != nil {
-			answer.Modified = v.Created
-			if answer.Evaluation == "" {
-				answer.Index, answer.Evaluation = v.Created, v.Evaluation
-				return
-			}
-		}
-		if v := run.Evaluation(answer.Evaluation); v != nil {
-			answer.Index = v.Index
-		}
-	})
 }
 
 // begun reports whether the engine runs jobs.

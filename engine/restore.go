@@ -17,10 +17,12 @@ import (
 func (r *jobRun) restore() {
 	recovery{r}.readOrder()
 	recovery{r}.readVersions()
+	r.mu.Lock()
 	if !launches(r.job) {
 		r.deployFirst()
 	}
 	r.introduce()
+	r.mu.Unlock()
 	recovery{r}.readSlots()
 	close(r.ready)
 }
@@ -80,10 +82,9 @@ func (r recovery) readDeployments() {
 	slices.SortFunc(r.deployments, func(a, b *deploymentRecord) int { return int(a.Version) - int(b.Version) })
 }
 
-// deployFirst starts the deployment of the first version.
+// deployFirst starts the deployment of the first version. The caller must hold the
+// lock.
 func (r *jobRun) deployFirst() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.changed = true
 	job := r.newest.Load()
 	if *job.Version > 0 || r.deployment() != nil {

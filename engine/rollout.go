@@ -165,7 +165,7 @@ func (r *jobRun) tell(d *deploymentRecord, c *store.Change) (another bool) {
 	if isNew {
 		r.changed = true
 		if !d.Active() {
-			r.forgetVersions(c)
+			r.forgetVersions(r.slots.versions(), c)
 		}
 		c.Add(event.Event{Time: time.Now(), Body: event.Deployment{
 			ID: d.ID, Job: r.key, Version: d.Version, Status: d.Status, Description: d.Description, Canarying: d.Canarying(),
@@ -213,7 +213,6 @@ type registration struct {
 // the ID of its evaluation. The caller must hold the lock and commit c with
 // advance.
 func (r *jobRun) register(job *api.Job, how registration, c *store.Change) (evaluation string) {
-	before := r.newest.Load()
 	if d := r.deployment(); d != nil {
 		if isStopped(job) {
 			d.Cancel()
@@ -222,28 +221,19 @@ func (r *jobRun) register(job *api.Job, how registration, c *store.Change) (eval
 		}
 		r.tell(d, c)
 	}
-	job.Version, job.Stable = new(*before.Version+1), new(false)
-	job.SubmitTime, job.VersionTag = new(time.Now().UnixNano()), nil
-	job.CreateIndex = new(r.created())
-	job.ParentID, job.Payload, job.Dispatched = before.ParentID, before.Payload, before.Dispatched
+	r.number(job)
 	deployment := health.NewDeployment(job, time.Now())
 	if !how.proven && deployment != nil {
 		places, _ := r.places()
 		deployment = update.Begin(job, r.version, places, time.Now())
 	}
-	r.versions = append(r.versions, job)
-	r.newest.Store(job)
-	if r.recorder.Durable() {
-		c.Put(r.numbered(versionKey, *before.Version), before)
-		c.Put(store.KeyOf(jobKey, r.key), job)
-	}
-	r.keepSubmission(*job.Version, how.submission, c)
+	r.add(job, how.submission, c)
 	if deployment != nil && !isStopped(job) {
 		r.deploy(deployment)
 	}
 	r.tellVersion(job, c)
 	evaluation = r.evaluateWith(event.Evaluation{Trigger: how.trigger, Priority: how.priority}, c)
-	r.forgetVersions(c)
+	r.forgetVersions(r.slots.versions(), c)
 	r.changed, r.ports.excess = true, r.ports.reserved
 	if !how.quiet {
 		c.Add(event.Event{Time: time.Now(), Body: event.Notice{Text: fmt.Sprintf("job %q: version %d", *job.ID, *job.Version)}})

@@ -8,14 +8,9 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/engine/fold"
 	"taskrun/engine/leaf/event"
-	"taskrun/engine/store"
 	"taskrun/engine/update"
 )
-
-// keptScalings is how many scaling events of a group are kept, as in Nomad.
-const keptScalings = 20
 
 // ScaleError is Nomad's message about an invalid order to scale a job.
 type ScaleError string
@@ -94,30 +89,6 @@ func checkScaling(job *api.Job, g *api.TaskGroup, d *deploymentRecord, order Sca
 		}
 	}
 	return nil
-}
-
-// evaluation returns the ID of the evaluation that came with the newest version.
-// The caller must hold the lock.
-func (r *jobRun) evaluation() (id string) {
-	r.host.state.Look(func(run *fold.Run) {
-		if v := run.Version(r.key, *r.newest.Load().Version); v != nil {
-			id = v.Evaluation
-		}
-	})
-	return id
-}
-
-// note keeps a scaling event, newest first, and publishes it. The caller must
-// hold the lock.
-func (r *jobRun) note(group string, e api.ScalingEvent) {
-	events := append([]api.ScalingEvent{e}, r.scalings[group]...)
-	r.scalings[group] = events[:min(len(events), keptScalings)]
-	if r.recorder.Durable() {
-		var c store.Change
-		c.Put(store.KeyOf(scalingKey, r.key), r.scalings)
-		r.recorder.Commit(c)
-	}
-	r.host.bus.Publish(nil, "", event.Scaled{Job: r.key})
 }
 
 // Scalings returns the kept scaling events of a job, by group, newest first.

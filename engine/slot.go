@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/engine/fold"
 	"taskrun/engine/health"
 	"taskrun/engine/leaf/event"
 	"taskrun/engine/restart"
@@ -28,7 +30,7 @@ func (s *slot) config(p placement) runner.Config {
 	h := s.host
 	version := s.settings(p)
 	cfg := runner.Config{
-		Alloc:          &event.Alloc{Job: s.key, Group: s.group, Name: s.name(), ID: p.ID, Parent: s.parent()},
+		Alloc:          &event.Alloc{Job: s.key, Group: s.group, Name: s.name(), ID: p.ID, Parent: s.parent},
 		Index:          s.index,
 		Job:            version.Job,
 		Group:          version.Group,
@@ -186,4 +188,37 @@ func (s *slot) stopAlloc(c *store.Change) {
 	s.recorder.Commit(*c)
 	*c = store.Change{}
 	s.host.allocs.unwant(s.present, migrated, s.last().isFinal())
+}
+
+func (s *slot) record() store.Key {
+	parts := []string{slotKey, s.key, s.group, strconv.Itoa(s.index)}
+	if s.lane > 0 {
+		parts = append(parts, strconv.Itoa(s.lane))
+	}
+	return store.KeyOf(parts...)
+}
+
+// placedBy returns the ID of the evaluation because of which something is
+// placed: the one with which its version came or, where it takes the place of
+// another allocation, that of this. The lock is held.
+func (s *slot) placedBy(p placement, c *store.Change) (id string) {
+	why, last := event.AllocFailure, placement{}
+	if p.Replaces != "" {
+		last = *s.last()
+	}
+	switch {
+	case last.Stopped != "":
+		return last.Stopped
+	case p.Replaces != "" && last.Version != p.Version:
+		why = event.DeploymentWatcher
+	}
+	if p.Replaces == "" || why == event.DeploymentWatcher && s.deployments.of(p.Version) == nil {
+		s.host.state.Look(func(run *fold.Run) {
+			if v := run.Version(s.key, p.Version); v != nil {
+				id = v.Evaluation
+			}
+		})
+		return id
+	}
+	return s.evaluate(why, p.Replaces, c)
 }

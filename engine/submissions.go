@@ -6,23 +6,16 @@ import (
 	"taskrun/engine/store"
 )
 
-// Submission returns the source of a job's version, or nil if it is not known.
-// Like the version, it is read only.
-func (e *Engine) Submission(key string, version uint64) *api.JobSubmission {
-	source, _ := withJob(e, key, func(r *jobRun) (*api.JobSubmission, error) { return r.submission(version), nil })
-	return source
-}
-
 // submission returns the source of a version, or nil. The caller must hold the
 // lock.
-func (r *jobRun) submission(version uint64) *api.JobSubmission {
-	if !r.recorder.Durable() {
-		return r.submissions[version]
+func (h *history) submission(version uint64) *api.JobSubmission {
+	if !h.recorder.Durable() {
+		return h.submissions[version]
 	}
 	var source api.JobSubmission
-	switch ok, err := r.recorder.Get(r.numbered(submissionKey, version), &source); {
+	switch ok, err := h.recorder.Get(h.numbered(submissionKey, version), &source); {
 	case err != nil:
-		r.host.notice("job %q: %v", *r.job.ID, err)
+		h.host.notice("job %q: %v", *h.newest.Load().ID, err)
 		return nil
 	case !ok:
 		return nil
@@ -32,19 +25,19 @@ func (r *jobRun) submission(version uint64) *api.JobSubmission {
 
 // keepSubmission adds the source of a version to a change; source may be nil.
 // The caller must hold the lock.
-func (r *jobRun) keepSubmission(version uint64, source *api.JobSubmission, c *store.Change) {
+func (h *history) keepSubmission(version uint64, source *api.JobSubmission, c *store.Change) {
 	switch {
 	case source == nil:
-	case r.recorder.Durable():
-		c.Put(r.numbered(submissionKey, version), source)
+	case h.recorder.Durable():
+		c.Put(h.numbered(submissionKey, version), source)
 	default:
-		r.submissions[version] = source
+		h.submissions[version] = source
 	}
 }
 
 // dropSubmission adds to a change that a version is forgotten. The caller must
 // hold the lock.
-func (r *jobRun) dropSubmission(version uint64, c *store.Change) {
-	c.Drop(r.numbered(submissionKey, version))
-	delete(r.submissions, version)
+func (h *history) dropSubmission(version uint64, c *store.Change) {
+	c.Drop(h.numbered(submissionKey, version))
+	delete(h.submissions, version)
 }

@@ -4,8 +4,6 @@ import (
 	"slices"
 
 	"github.com/hashicorp/nomad/api"
-
-	"taskrun/engine/fold"
 )
 
 // versions are versions of a job, newest last.
@@ -44,19 +42,4 @@ func (v versions) kept() (kept versions) {
 		}
 	}
 	return kept
-}
-
-// created returns the index at which the job was registered for the first time.
-// The caller must hold the lock.
-func (r *jobRun) created() (index uint64) {
-	job := r.newest.Load()
-	if job.CreateIndex != nil {
-		return *job.CreateIndex
-	}
-	r.host.state.Look(func(run *fold.Run) {
-		if v := run.Version(r.key, *job.Version); v != nil {
-			index = v.Created
-		}
-	})
-	return index
 }
