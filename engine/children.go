@@ -19,11 +19,6 @@ func newChild(parent *api.Job, id string) *api.Job {
 	return &child
 }
 
-// running reports whether any child is running.
-func (c *children) running() bool {
-	return c.live.Load() > 0
-}
-
 // launch starts a child in the directory of its parent's run, and stores that
 // together with what.
 func (c *children) launch(child *api.Job, what store.Change) error {
@@ -76,7 +71,7 @@ func (c *children) begin(child *api.Job, restored func()) {
 	start := func() { r.restore(); restored() }
 	if parent.host.cfg.Resident {
 		r.above = parent
-		r.enter(start)
+		r.enter(func() { start(); r.runGroups() })
 		return
 	}
 	c.live.Add(1)

@@ -70,7 +70,7 @@ func (e *Engine) changeDeployment(id string, change func(r *jobRun, d *deploymen
 	d.unsaved, r.changed = true, true
 	var c store.Change
 	r.evaluate(event.DeploymentWatcher, "", &c)
-	r.advance(&c)
+	r.act(&c)
 	r.look()
 	return nil
 }

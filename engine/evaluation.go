@@ -10,17 +10,7 @@ import (
 	"taskrun/engine/fold"
 	"taskrun/engine/leaf/event"
 	"taskrun/engine/store"
-	"taskrun/engine/update"
 )
-
-// Registered is the effect of an order about a job.
-type Registered struct {
-	Version    uint64
-	Evaluation string       // ID
-	Index      uint64       // of the evaluation or, if there is none, of the version
-	Modified   uint64       // index of the version
-	Plan       *update.Plan // nil if the job was stopped
-}
 
 // introduce publishes the version with which the job begins, and the evaluation
 // that places it, unless an earlier engine has. The caller

@@ -10,8 +10,8 @@ import (
 
 	"taskrun/engine/fold"
 	"taskrun/engine/health"
-	"taskrun/engine/leaf/event"
 	"taskrun/engine/store"
+	"taskrun/engine/update"
 )
 
 // history is what is kept and told of a job besides its allocations: its versions,
@@ -76,88 +76,23 @@ func (h *history) number(job *api.Job) {
 	job.ParentID, job.Payload, job.Dispatched = before.ParentID, before.Payload, before.Dispatched
 }
 
-// add makes a numbered version the newest one. The caller must hold the lock.
-func (h *history) add(job *api.Job, source *api.JobSubmission, c *store.Change) {
-	before := h.newest.Load()
-	h.versions = append(h.versions, job)
-	h.newest.Store(job)
-	if h.recorder.Durable() {
-		c.Put(h.numbered(versionKey, *before.Version), before)
-		c.Put(store.KeyOf(jobKey, h.key), job)
-	}
-	h.keepSubmission(*job.Version, source, c)
-}
-
-// amend replaces the version at index i with a changed copy. The caller must
-// hold the lock.
-func (h *history) amend(i int, c *store.Change, change func(*api.Job)) {
-	job := *h.versions[i]
-	change(&job)
-	h.versions[i] = &job
-	key := h.numbered(versionKey, *job.Version)
-	if *job.Version == *h.newest.Load().Version {
-		h.newest.Store(&job)
-		key = store.KeyOf(jobKey, h.key)
-	}
-	if h.recorder.Durable() {
-		c.Put(key, &job)
-	}
-	h.tellVersion(&job, c)
-}
-
-func (h *history) tag(i int, tag *api.JobVersionTag) {
-	var c store.Change
-	h.amend(i, &c, func(job *api.Job) { job.VersionTag = tag })
-	h.recorder.Commit(c)
-}
-
-// forgetVersions drops the versions that are neither kept nor needed by
-// allocations, with their deployments. The caller must hold the lock.
-func (h *history) forgetVersions(needed map[uint64]bool, c *store.Change) {
-	for _, job := range h.versions.kept() {
-		needed[*job.Version] = true
-	}
-	var gone []uint64
-	h.versions = slices.DeleteFunc(h.versions, func(job *api.Job) bool {
-		n := *job.Version
-		if needed[n] {
-			return false
-		}
-		c.Drop(h.numbered(versionKey, n))
-		c.Drop(h.numbered(deploymentKey, n))
-		h.dropSubmission(n, c)
-		deployment := ""
-		if d := h.deployments.of(n); d != nil {
-			deployment = d.ID
-		}
-		c.ForgetVersion(h.key, n, deployment)
-		gone = append(gone, n)
-		h.deployments = slices.DeleteFunc(h.deployments, func(d *deploymentRecord) bool { return d.Version == n })
-		return true
-	})
-	if len(gone) > 0 {
-		h.host.bus.Publish(nil, "", event.Forgotten{Job: h.key, Versions: gone})
-	}
-}
-
 // deploy adds a deployment that begins now. The lock is held.
 func (h *history) deploy(d *health.Deployment) {
 	id := h.host.cfg.Chance.ID("deployment", h.key)
 	h.deployments = append(h.deployments, &deploymentRecord{ID: id, Began: time.Now(), Deployment: d})
 }
 
-// keptScalings is how many scaling events of a group are kept, as in Nomad.
-const keptScalings = 20
+// Registered is the effect of an order about a job.
+type Registered struct {
+	Version    uint64
+	Evaluation string       // ID
+	Index      uint64       // of the evaluation or, if there is none, of the version
+	Modified   uint64       // index of the version
+	Plan       *update.Plan // nil if the job was stopped
+}
 
-// note keeps a scaling event, newest first, and publishes it. The caller must
+// wasStopped reports whether the job was stopped since a version. The caller must
 // hold the lock.
-func (h *history) note(group string, e api.ScalingEvent) {
-	events := append([]api.ScalingEvent{e}, h.scalings[group]...)
-	h.scalings[group] = events[:min(len(events), keptScalings)]
-	if h.recorder.Durable() {
-		var c store.Change
-		c.Put(store.KeyOf(scalingKey, h.key), h.scalings)
-		h.recorder.Commit(c)
-	}
-	h.host.bus.Publish(nil, "", event.Scaled{Job: h.key})
+func (h *history) wasStopped(since uint64) bool {
+	return slices.ContainsFunc(h.versions, func(job *api.Job) bool { return isStopped(job) && *job.Version > since })
 }

@@ -155,15 +155,3 @@ func (r *jobRun) look() {
 
 // slots are the slots of a job.
 type slots []*slot
-
-// versions returns the versions that allocations have, or are to have.
-func (l slots) versions() map[uint64]bool {
-	needed := map[uint64]bool{}
-	for _, s := range l {
-		needed[s.Want] = true
-		for _, p := range s.Placed {
-			needed[p.Version] = true
-		}
-	}
-	return needed
-}

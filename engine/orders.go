@@ -135,26 +135,6 @@ func (e *Engine) Evaluate(id string, reschedule bool) (evaluation string, err er
 	})
 }
 
-// reschedule replaces the failed allocations now. The caller must hold the
-// lock.
-func (r *jobRun) reschedule() error {
-	over := r.isOver() || r.isEnding()
-	for _, s := range r.slots {
-		if s.Gone || len(s.Placed) == 0 {
-			continue
-		}
-		if a := r.host.allocs.find(s.last().ID); a == nil || a.State().Status != api.AllocClientStatusFailed {
-			continue
-		}
-		if over {
-			return fmt.Errorf("cannot reschedule job %q: it has ended, or is being stopped", *r.job.ID)
-		}
-		s.again = s.living // otherwise the slot places one anyway
-		s.begin()
-	}
-	return nil
-}
-
 // Submission returns the source of a job's version, or nil if it is not known.
 // Like the version, it is read only.
 func (e *Engine) Submission(key string, version uint64) *api.JobSubmission {

@@ -18,7 +18,7 @@ import (
 func (c *children) runPeriodic() {
 	r := c.parent
 	after := c.lastLaunch()
-	for ; !r.endsLaunching(); after = time.Now() {
+	for ; !c.endsLaunching(); after = time.Now() {
 		next, err := nextLaunch(r.newest.Load().Periodic, after)
 		if err != nil {
 			r.host.notice("job %q will not be launched: %v", *r.job.ID, err)
@@ -32,12 +32,14 @@ func (c *children) runPeriodic() {
 		if another || r.settled.Err() != nil {
 			continue
 		}
+		var change store.Change
+		c.launched(next, &change)
 		if *r.newest.Load().Periodic.ProhibitOverlap && c.running() {
 			r.host.notice("job %q is not launched: the last launch still runs and prohibit_overlap is set", *r.job.ID)
-			r.recorder.Commit(c.launched(next))
+			r.recorder.Commit(change)
 			continue
 		}
-		_ = c.launch(c.periodic(next), c.launched(next)) // fails if the job is being stopped
+		_ = c.launch(c.periodic(next), change) // fails if the job is being stopped
 	}
 }
 
@@ -62,15 +64,15 @@ func (c *children) lastLaunch() (last time.Time) {
 		}
 	}
 	last = time.Now()
-	r.recorder.Commit(c.launched(last))
+	var change store.Change
+	c.launched(last, &change)
+	r.recorder.Commit(change)
 	return last
 }
 
-// launched returns the change that records the time up to which launches were
-// made.
-func (c *children) launched(at time.Time) (change store.Change) {
+// launched adds the time up to which launches were made to a change.
+func (c *children) launched(at time.Time, change *store.Change) {
 	change.Put(store.KeyOf(periodicKey, c.parent.key), at)
-	return change
 }
 
 // nextLaunch returns when a periodic job is launched next after now.
@@ -116,4 +118,14 @@ func (e *Engine) Launch(jobID string) (string, error) {
 	}
 	child := r.children.periodic(time.Now())
 	return *child.ID, r.children.launch(child, store.Change{})
+}
+
+// endsLaunching reports whether a job launches nothing more. If so, it has
+// ended.
+func (c *children) endsLaunching() bool {
+	r := c.parent
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = r.settled.Err() != nil || isStopped(r.newest.Load())
+	return r.ended
 }

@@ -18,7 +18,7 @@ func (r *jobRun) plan(job *api.Job) (*update.Plan, error) {
 	if err := r.host.checkSize(job, r.newest.Load()); err != nil {
 		return nil, err
 	}
-	places, _ := r.places()
+	places, _ := r.slots.places()
 	plan := update.New(r.newest.Load(), job, r.version, places)
 	if plan.Diff.Type == "None" {
 		return plan, nil
@@ -56,7 +56,7 @@ func (r *jobRun) admit(job *api.Job) error {
 	if launches(job) || !r.ports.reserved {
 		return nil
 	}
-	places, _ := r.places()
+	places, _ := r.slots.places()
 	next := *job
 	next.Version = new(*r.newest.Load().Version + 1)
 	if d := update.Begin(&next, r.version, places, time.Now()); d != nil {
@@ -67,26 +67,4 @@ func (r *jobRun) admit(job *api.Job) error {
 		}
 	}
 	return r.ports.reserve(job)
-}
-
-// places describes the slots that count towards the job, and returns the slots
-// in the same order. The caller must hold the lock.
-func (r *jobRun) places() (places []update.Place, slots []*slot) {
-	for _, s := range r.slots {
-		if s.Gone {
-			continue
-		}
-		p := update.Place{Group: s.group, Index: s.index, Canary: s.Canary, Version: s.Want, State: update.Over}
-		switch {
-		case s.present != nil:
-			p.State = update.Living
-		case s.living:
-			p.State = update.Waiting
-		}
-		if len(s.Placed) > 0 && s.last().Version == s.Want {
-			p.Alloc = s.last().ID
-		}
-		places, slots = append(places, p), append(slots, s)
-	}
-	return places, slots
 }

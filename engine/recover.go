@@ -220,3 +220,26 @@ func restoreRun(e *Engine, dir *allocdir.Run, recorder *store.Recorder) (*jobRun
 	}
 	return r, nil
 }
+
+// residents returns the runs that an earlier resident engine has left. It removes
+// those whose registration was interrupted.
+func (h *host) residents() (runs []Run, err error) {
+	dirs, err := allocdir.ResidentRuns(h.cfg.DataDir, h.cfg.StateDir)
+	if err != nil {
+		h.notice("%v", err)
+	}
+	for _, dir := range dirs {
+		if store.HasState(dir) || store.HasHistory(dir) {
+			runs = append(runs, Run{Dir: dir})
+			continue
+		}
+		r, err := allocdir.ReopenResident(dir, h.cfg.StateDir)
+		if err == nil {
+			err = r.Remove()
+		}
+		if err != nil && !errors.Is(err, allocdir.ErrInUse) {
+			h.notice("%v", err)
+		}
+	}
+	return runs, nil
+}

@@ -41,7 +41,7 @@ func (e *Engine) Renew(ctx context.Context, alloc, task string) error {
 		now := a.State()
 		switch t := now.Tasks[task]; {
 		case now.Status == api.AllocClientStatusComplete, now.Status == api.AllocClientStatusFailed:
-			return e.replace(a.Config().Alloc)
+			return replace(e, a.Config().Alloc)
 		case t != nil && t.State == "dead":
 			if err := a.Renew(ctx); !errors.Is(err, runner.ErrAllocEnded) {
 				return err
@@ -58,21 +58,18 @@ func (e *Engine) Renew(ctx context.Context, alloc, task string) error {
 
 // replace places another allocation in place of one that has ended, if it is the
 // last one in its slot.
-func (e *Engine) replace(a *event.Alloc) error {
-	r, err := e.runs.find(a.Job)
-	if err != nil {
-		return err
-	}
-	r.lock()
-	defer r.mu.Unlock()
-	if r.isOver() || r.isEnding() {
-		return fmt.Errorf("cannot start job %q again: it is being stopped", *r.job.ID)
-	}
-	for _, s := range r.slots {
-		if !s.Gone && len(s.Placed) > 0 && s.last().ID == a.ID {
-			s.again = s.living // otherwise the slot places one anyway
-			s.begin()
+func replace(e *Engine, a *event.Alloc) error {
+	_, err := withJob(e, a.Job, func(r *jobRun) (_ struct{}, err error) {
+		if r.isOver() || r.isEnding() {
+			return struct{}{}, fmt.Errorf("cannot start job %q again: it is being stopped", *r.job.ID)
 		}
-	}
-	return nil
+		for s := range r.slots.lasting() {
+			if s.last().ID == a.ID {
+				s.placeAgain()
+			}
+		}
+		r.revive()
+		return struct{}{}, nil
+	})
+	return err
 }

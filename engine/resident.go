@@ -12,10 +12,6 @@ import (
 	"taskrun/engine/update"
 )
 
-// residentEvaluations is how many evaluations of all its jobs a resident engine
-// keeps.
-const residentEvaluations = 20_000
-
 // Resident reports whether the engine takes new jobs at any time.
 func (e *Engine) Resident() bool { return e.cfg.Resident }
 
@@ -122,13 +118,6 @@ func (e *Engine) begun() bool {
 	return e.submitted
 }
 
-// Deregistration is how to stop a job.
-type Deregistration struct {
-	Purge           bool // forget the job at once, and its allocations once they have ended
-	NoShutdownDelay bool // wait for no shutdown_delay
-	EvalPriority    int  // of the evaluation; 0 means that of the job
-}
-
 // Deregister stops a job of a resident engine: the stopped job is a new version
 // of it. It does not wait. A job that is stopped already only gets an
 // evaluation.
@@ -156,12 +145,12 @@ func (e *Engine) Deregister(key string, order Deregistration) (answer Registered
 		}, &c)
 	}
 	if order.NoShutdownDelay {
-		r.skipShutdownDelays(&c)
+		r.slots.skipShutdownDelays(&c)
 	}
 	if order.Purge {
 		r.purge(&c)
 	}
-	r.advance(&c)
+	r.act(&c)
 	r.told(&answer)
 	if order.Purge {
 		r.vanish()

@@ -53,7 +53,7 @@ func (r *jobRun) advance(c *store.Change) (again time.Time) {
 // this point repeats the decision.
 func (r *jobRun) rollOut(c *store.Change) (carryOut []func()) {
 	job := r.newest.Load()
-	places, slots := r.places()
+	places, slots := r.slots.places()
 	rollout := update.Rollout{Job: job, Version: r.version, Places: places}
 	if d := r.deployment(); d != nil {
 		rollout.Deployment = d.Deployment
@@ -151,7 +151,7 @@ func (r *jobRun) tell(d *deploymentRecord, c *store.Change) (another bool) {
 		next = r.goBack(d)
 	}
 	if d.Status == health.DeploymentFailed && d.Status != d.status && *r.job.Type == api.JobTypeSystem {
-		r.replaceFailed()
+		r.slots.replaceFailed()
 	}
 	if d.Status == health.DeploymentSuccessful && d.Status != d.status {
 		if i := r.versions.index(d.Version); i >= 0 {
@@ -224,7 +224,7 @@ func (r *jobRun) register(job *api.Job, how registration, c *store.Change) (eval
 	r.number(job)
 	deployment := health.NewDeployment(job, time.Now())
 	if !how.proven && deployment != nil {
-		places, _ := r.places()
+		places, _ := r.slots.places()
 		deployment = update.Begin(job, r.version, places, time.Now())
 	}
 	r.add(job, how.submission, c)
@@ -238,77 +238,6 @@ func (r *jobRun) register(job *api.Job, how registration, c *store.Change) (eval
 	if !how.quiet {
 		c.Add(event.Event{Time: time.Now(), Body: event.Notice{Text: fmt.Sprintf("job %q: version %d", *job.ID, *job.Version)}})
 	}
-	if launches(job) && !isStopped(job) {
-		r.revive()
-	}
 	r.look()
 	return evaluation
-}
-
-// replaceFailed replaces the allocations of a system job that have failed so
-// far. Like Nomad, it does so once, when the deployment fails. The caller must
-// hold the lock.
-func (r *jobRun) replaceFailed() {
-	for _, s := range r.slots {
-		switch {
-		case s.Gone || len(s.Placed) == 0:
-		case s.present == nil:
-			s.begin()
-		case s.present.State().Status == api.AllocClientStatusFailed:
-			s.again = true
-		}
-	}
-}
-
-// update makes job the newest version. The caller must hold the lock.
-func (r *jobRun) update(job *api.Job, how registration) (*update.Plan, error) {
-	if r.isOver() || r.isEnding() {
-		return nil, fmt.Errorf("cannot change job %q: it is being stopped", *job.ID)
-	}
-	if r.ended { // it may live again
-		if err := r.recorder.Wake(); err != nil {
-			return nil, fmt.Errorf("cannot change job %q: %w", *job.ID, err)
-		}
-		defer r.recorder.Rest()
-		r.ports.reserved = !launches(job)
-	}
-	had := len(r.ports.static)
-	plan, err := r.plan(job)
-	if err != nil || plan.Diff.Type == "None" {
-		return plan, err
-	}
-	var c store.Change
-	if r.host.cfg.Resident {
-		if err := r.announce(job, how.submission, &c); err != nil {
-			r.ports.releaseStatic(had)
-			return nil, err
-		}
-	}
-	r.register(job, how, &c)
-	r.advance(&c)
-	return plan, nil
-}
-
-// announce stores a version that is about to be registered, and adds to the change
-// that registers it that this is done: if there is no room for the version, its
-// registration fails before it changes anything.
-func (r *jobRun) announce(job *api.Job, submission *api.JobSubmission, c *store.Change) error {
-	var next store.Change
-	key := store.KeyOf(announcedKey, r.key)
-	next.Put(key, []any{job, submission})
-	if err := r.recorder.Try(next); err != nil {
-		return fmt.Errorf("cannot keep the next version of job %q: %w", *job.ID, err)
-	}
-	c.Drop(key)
-	return nil
-}
-
-// isOver reports whether the job has ended, or is being stopped, for good. In a
-// resident engine, it can live again unless it was purged. The caller must hold
-// the lock.
-func (r *jobRun) isOver() bool {
-	if r.host.cfg.Resident {
-		return r.purged.Load() || r.home().purged.Load()
-	}
-	return r.ended || r.stopped
 }

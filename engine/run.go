@@ -16,7 +16,6 @@ func (r *jobRun) run() {
 		history = store.NewHistory(&r.host.bus, r.dir.Dir, r.key)
 	}
 	r.begin()
-	r.live()
 	r.lives.Wait()
 	r.finish()
 	r.children.runs.Wait()
@@ -40,7 +39,8 @@ func (r *jobRun) run() {
 	}
 }
 
-// begin brings the job into its first state, or into that of an earlier engine.
+// begin brings the job into its first state, or into that of an earlier engine. It
+// returns when the job has ended.
 func (r *jobRun) begin() {
 	r.children.restore()
 	r.restore()
@@ -48,6 +48,7 @@ func (r *jobRun) begin() {
 	if launches(r.job) {
 		r.placing.Done() // it places nothing itself
 	}
+	r.live()
 }
 
 // live returns when the job has ended.
@@ -57,21 +58,12 @@ func (r *jobRun) live() {
 		r.children.runPeriodic()
 	case r.job.IsParameterized():
 		r.host.notice("job %q waits to be dispatched", *r.job.ID)
-		for !r.endsLaunching() {
+		for !r.children.endsLaunching() {
 			r.children.nextVersion(nil)
 		}
 	default:
 		r.runGroups()
 	}
-}
-
-// endsLaunching reports whether a job launches nothing more. If so, it has
-// ended.
-func (r *jobRun) endsLaunching() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.ended = r.settled.Err() != nil || isStopped(r.newest.Load())
-	return r.ended
 }
 
 // close releases everything that the run has acquired so far.
@@ -89,5 +81,31 @@ func (r *jobRun) leave() {
 	r.ports.releaseStatic(0)
 	if err := errors.Join(r.recorder.Close(), r.ports.memory.Close(), r.dir.Leave()); err != nil {
 		r.host.notice("job %q: %v", *r.job.ID, err)
+	}
+}
+
+// revive begins another life of a dead job if a slot lives or, for a job that
+// launches others, if it may launch some. The caller must hold the lock.
+func (r *jobRun) revive() {
+	lives := r.living > 0 || launches(r.job) && !isStopped(r.newest.Load())
+	if !r.ended || !lives || !r.host.cfg.Resident {
+		return
+	}
+	r.ended = false
+	if r.ports.reserved && len(r.ports.static) == 0 {
+		r.ports.reserved = r.ports.reserve(r.newest.Load()) == nil // otherwise each allocation claims its own
+	}
+	r.enter(r.live)
+}
+
+// leave closes what all runs of a resident engine have open, for a later engine.
+func (l *jobRuns) leave() {
+	l.mu.Lock()
+	runs := append(l.list, l.purged...)
+	l.mu.Unlock()
+	for _, r := range runs {
+		if r.host.cfg.Resident {
+			r.leave()
+		}
 	}
 }

@@ -177,3 +177,35 @@ func (e *Engine) Jobs() []*api.Job {
 	}
 	return jobs
 }
+
+// running reports whether any child is running.
+func (c *children) running() bool {
+	return c.live.Load() > 0
+}
+
+// keptChildren is how many dead jobs are kept that the same job has launched,
+// regardless of their age.
+const keptChildren = 1000
+
+// died notes the death of a child, and returns another dead one if there are too
+// many of them.
+func (c *children) died(r *jobRun) (surplus *jobRun) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r == c.parent {
+		return nil
+	}
+	if c.dead = append(c.dead, r); len(c.dead) > keptChildren {
+		surplus, c.dead = c.dead[0], c.dead[1:]
+	}
+	return surplus
+}
+
+func (c *children) forget(r *jobRun) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known[r.key] == r {
+		delete(c.known, r.key)
+	}
+	c.dead = slices.DeleteFunc(c.dead, func(other *jobRun) bool { return other == r })
+}

@@ -222,3 +222,10 @@ func (s *slot) placedBy(p placement, c *store.Change) (id string) {
 	}
 	return s.evaluate(why, p.Replaces, c)
 }
+
+// transit records how the present allocation should end. The caller must hold
+// the lock, and store the slot's record.
+func (s *slot) transit(how api.DesiredTransition) {
+	s.last().Transition = &how
+	s.host.allocs.transit(s.present, how)
+}

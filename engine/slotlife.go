@@ -18,7 +18,6 @@ func (s *slot) begin() {
 		return
 	}
 	s.living = true
-	s.revive()
 	s.hold()
 	s.lives.Add(1)
 	placed := func() {}
@@ -27,6 +26,13 @@ func (s *slot) begin() {
 		placed = sync.OnceFunc(s.placing.Done)
 	}
 	go s.live(placed)
+}
+
+// placeAgain places another allocation now, in place of one that is running or has
+// ended. The lock is held.
+func (s *slot) placeAgain() {
+	s.again = s.living // otherwise the slot places one anyway
+	s.begin()
 }
 
 // live runs an allocation, and another in its place for as long as that is

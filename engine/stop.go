@@ -10,6 +10,13 @@ import (
 	"taskrun/engine/store"
 )
 
+// Deregistration is how to stop a job.
+type Deregistration struct {
+	Purge           bool // forget the job at once, and its allocations once they have ended
+	NoShutdownDelay bool // wait for no shutdown_delay
+	EvalPriority    int  // of the evaluation; 0 means that of the job
+}
+
 // StopJob stops a job like `nomad job stop`: kill signals, grace periods,
 // poststop tasks. A periodic or parameterized job launches nothing more; the
 // jobs that it has launched go on. A purged job is forgotten once it has ended.
@@ -33,7 +40,7 @@ func (e *Engine) StopJob(id string, order Deregistration) (bool, error) {
 	var c store.Change
 	c.Put(store.KeyOf(stoppedKey, r.key), true)
 	if order.NoShutdownDelay {
-		r.skipShutdownDelays(&c)
+		r.slots.skipShutdownDelays(&c)
 	}
 	r.evaluateWith(event.Evaluation{Trigger: event.JobDeregister, Priority: order.EvalPriority}, &c)
 	r.recorder.Commit(c)
@@ -102,27 +109,26 @@ func (e *Engine) SkipShutdownDelays() {
 		r.mu.Lock()
 		if !r.ended {
 			var c store.Change
-			r.skipShutdownDelays(&c)
+			r.slots.skipShutdownDelays(&c)
 			r.recorder.Commit(c)
 		}
 		r.mu.Unlock()
 	}
 }
 
-// skipShutdownDelays makes the present allocations wait for no shutdown_delay
-// when they stop. The caller must hold the lock.
-func (r *jobRun) skipShutdownDelays(c *store.Change) {
+// pause makes a later engine place all allocations again that run now.
+func (r *jobRun) pause() {
+	for _, child := range r.children.all() {
+		child.pause()
+	}
+	r.lock()
+	defer r.mu.Unlock()
+	var c store.Change
 	for _, s := range r.slots {
-		if s.present != nil {
-			s.transit(api.DesiredTransition{NoShutdownDelay: new(true)})
+		if s.present != nil && s.last().Unwanted == "" {
+			s.last().Again = true
 			c.Put(s.record(), s.slotRecord)
 		}
 	}
-}
-
-// transit records how the present allocation should end. The caller must hold
-// the lock, and store the slot's record.
-func (s *slot) transit(how api.DesiredTransition) {
-	s.last().Transition = &how
-	s.host.allocs.transit(s.present, how)
+	r.recorder.Commit(c)
 }

@@ -237,6 +237,10 @@ func discard(e *Engine, dir *allocdir.Run) error {
 	return dir.Close()
 }
 
+// residentEvaluations is how many evaluations of all its jobs a resident engine
+// keeps.
+const residentEvaluations = 20_000
+
 // begin runs submitted or recovered jobs. The caller must hold the lock.
 func (e *Engine) begin(runs []*jobRun) {
 	e.submitted = true
