@@ -46,11 +46,11 @@ func TestDispatchesMatchNomad(t *testing.T) {
 	if err := e.Submit(parsed.Job); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := e.Dispatch("parameterized", engine.Dispatch{Payload: []byte("the payload\n")}); err == nil ||
+	if _, _, err := e.Handle("parameterized").Dispatch(engine.Dispatch{Payload: []byte("the payload\n")}); err == nil ||
 		err.Error() != "Dispatch did not provide required meta keys: [who]" {
 		t.Errorf("without meta: %v", err)
 	}
-	if _, _, err := e.Dispatch("parameterized", engine.Dispatch{Payload: []byte("the payload\n"), Meta: map[string]string{"who": "you"}}); err != nil {
+	if _, _, err := e.Handle("parameterized").Dispatch(engine.Dispatch{Payload: []byte("the payload\n"), Meta: map[string]string{"who": "you"}}); err != nil {
 		t.Fatal(err)
 	}
 

@@ -237,7 +237,7 @@ func (r *engineRun) submit(jobs []*api.Job) error {
 		if !j.IsPeriodic() {
 			continue
 		}
-		if _, err := r.engine.Launch(*j.ID); err != nil {
+		if _, err := r.engine.Handle(*j.ID).Launch(); err != nil {
 			r.display.Say(err.Error()) // the run is being stopped already
 		}
 	}

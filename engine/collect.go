@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
 	"taskrun/engine/fold"
+	"taskrun/engine/store"
 )
 
 // How old something must be before a resident engine forgets it, and how often it
@@ -76,4 +78,15 @@ func (e *Engine) collectEvaluations(before time.Time) {
 		return gone
 	})
 	publishForgotten(&e.bus, unowned)
+}
+
+// ForgetEvaluations forgets the evaluations that choose returns.
+func (e *Engine) ForgetEvaluations(choose func(*fold.Run) []*fold.Evaluation) {
+	var gone []*fold.Evaluation
+	e.state.Look(func(run *fold.Run) { gone = slices.Clone(choose(run)) })
+	for _, r := range e.runs.all() {
+		var c store.Change
+		r.forgetEvaluations(slices.DeleteFunc(slices.Clone(gone), func(v *fold.Evaluation) bool { return !r.owns(v) }), &c)
+		r.recorder.Commit(c)
+	}
 }

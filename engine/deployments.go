@@ -17,28 +17,27 @@ import (
 // errNoDeployment is Nomad's error for an unknown deployment ID.
 var errNoDeployment = errors.New("deployment not found")
 
-// Deployments returns the known deployments of a job, oldest first. An unknown
-// job has none.
-func (e *Engine) Deployments(job string) []Deployment {
-	list, _ := withJob(e, job, func(r *jobRun) (list []Deployment, _ error) {
+// Deployments returns the known deployments of the job, oldest first.
+func (j JobHandle) Deployments() []Deployment {
+	list, _ := withJob(j.engine, j.key, func(r *jobRun) (list []Deployment, _ error) {
 		for _, d := range r.deployments {
-			list = append(list, r.snapshot(d))
+			list = append(list, d.snapshot(r.key, r.slots))
 		}
 		return list, nil
 	})
 	return list
 }
 
-// snapshot returns a copy of a deployment. The caller must hold the lock.
-func (r *jobRun) snapshot(d *deploymentRecord) Deployment {
+// snapshot returns a copy of the deployment of a job. The caller must hold the lock.
+func (d *deploymentRecord) snapshot(job string, slots slots) Deployment {
 	shown := Deployment{
-		ID: d.ID, Job: r.key, Version: d.Version, Began: d.Began, Status: d.Status, Description: d.Description,
+		ID: d.ID, Job: job, Version: d.Version, Began: d.Began, Status: d.Status, Description: d.Description,
 		Groups: map[string]DeploymentGroup{},
 	}
 	for name, g := range d.Groups {
 		group := DeploymentGroup{DeploymentGroup: *g}
 		group.Healthy, group.Unhealthy = slices.Clone(g.Healthy), slices.Clone(g.Unhealthy)
-		for _, s := range r.slots {
+		for _, s := range slots {
 			for _, p := range s.Placed {
 				if s.group == name && p.Version == d.Version && p.WasCanary {
 					group.PlacedCanaries = append(group.PlacedCanaries, p.ID)
@@ -50,24 +49,31 @@ func (r *jobRun) snapshot(d *deploymentRecord) Deployment {
 	return shown
 }
 
-// changeDeployment changes a deployment and acts on the consequences.
-func (e *Engine) changeDeployment(id string, change func(r *jobRun, d *deploymentRecord) error) error {
-	job := e.jobOf(id)
-	r, err := e.runs.find(job)
+// DeploymentHandle gives orders to a deployment. The errors are Nomad's.
+type DeploymentHandle struct {
+	engine *Engine
+	id     string
+}
+
+// Deployment returns a handle on the deployment with an ID.
+func (e *Engine) Deployment(id string) DeploymentHandle { return DeploymentHandle{e, id} }
+
+// change changes the deployment and acts on the consequences.
+func (d DeploymentHandle) change(change func(r *jobRun, d *deploymentRecord) error) error {
+	r, err := d.engine.runs.find(d.job())
 	if err != nil {
 		return errNoDeployment
 	}
 	r.lock()
 	defer r.mu.Unlock()
-	i := slices.IndexFunc(r.deployments, func(d *deploymentRecord) bool { return d.ID == id })
+	i := slices.IndexFunc(r.deployments, func(known *deploymentRecord) bool { return known.ID == d.id })
 	if i < 0 {
 		return errNoDeployment
 	}
-	d := r.deployments[i]
-	if err := change(r, d); err != nil {
+	if err := change(r, r.deployments[i]); err != nil {
 		return err
 	}
-	d.unsaved, r.changed = true, true
+	r.deployments[i].unsaved, r.changed = true, true
 	var c store.Change
 	r.evaluate(event.DeploymentWatcher, "", &c)
 	r.act(&c)
@@ -75,48 +81,46 @@ func (e *Engine) changeDeployment(id string, change func(r *jobRun, d *deploymen
 	return nil
 }
 
-// jobOf returns the key of the job that has a deployment, or "".
-func (e *Engine) jobOf(deployment string) (job string) {
-	e.state.Look(func(run *fold.Run) {
-		for _, d := range slices.Backward(run.Deployments) {
-			if d.ID == deployment {
-				job = d.Job
+// job returns the key of the job that has the deployment, or "".
+func (d DeploymentHandle) job() (key string) {
+	d.engine.state.Look(func(run *fold.Run) {
+		for _, known := range slices.Backward(run.Deployments) {
+			if known.ID == d.id {
+				key = known.Job
 				return
 			}
 		}
 	})
-	if job != "" {
-		return job
+	if key != "" {
+		return key
 	}
-	for _, r := range e.runs.all() { // it may be so new that no event tells of it
-		if slices.ContainsFunc(e.Deployments(r.key), func(d Deployment) bool { return d.ID == deployment }) {
+	for _, r := range d.engine.runs.all() { // it may be so new that no event tells of it
+		if slices.ContainsFunc(d.engine.Handle(r.key).Deployments(), func(known Deployment) bool { return known.ID == d.id }) {
 			return r.key
 		}
 	}
 	return ""
 }
 
-// Promote promotes the canaries of the given groups of a deployment, or of all
-// groups if none is given. The errors are Nomad's.
-func (e *Engine) Promote(deployment string, groups []string) error {
-	return e.changeDeployment(deployment, func(_ *jobRun, d *deploymentRecord) error {
-		return d.Promote(groups, time.Now())
-	})
+// Promote promotes the canaries of the given groups, or of all groups if none is
+// given.
+func (d DeploymentHandle) Promote(groups []string) error {
+	return d.change(func(_ *jobRun, d *deploymentRecord) error { return d.Promote(groups, time.Now()) })
 }
 
-// Pause pauses a deployment, which then places nothing more, or resumes it.
-func (e *Engine) Pause(deployment string, pause bool) error {
-	return e.changeDeployment(deployment, func(_ *jobRun, d *deploymentRecord) error { return d.Pause(pause, time.Now()) })
+// Pause pauses the deployment, which then places nothing more, or resumes it.
+func (d DeploymentHandle) Pause(pause bool) error {
+	return d.change(func(_ *jobRun, d *deploymentRecord) error { return d.Pause(pause, time.Now()) })
 }
 
-// Fail marks a deployment as failed, which ends it.
-func (e *Engine) Fail(deployment string) error {
-	return e.changeDeployment(deployment, func(_ *jobRun, d *deploymentRecord) error { return d.Fail() })
+// Fail marks the deployment as failed, which ends it.
+func (d DeploymentHandle) Fail() error {
+	return d.change(func(_ *jobRun, d *deploymentRecord) error { return d.Fail() })
 }
 
-// SetHealth marks allocations of a deployment as healthy or unhealthy, by ID.
+// SetHealth marks allocations of the deployment as healthy or unhealthy, by ID.
 // If any ID is refused, it changes nothing.
-func (e *Engine) SetHealth(deployment string, healthy, unhealthy []string) error {
+func (d DeploymentHandle) SetHealth(healthy, unhealthy []string) error {
 	verdicts := map[string]health.Verdict{}
 	for _, id := range healthy {
 		verdicts[id] = health.Healthy
@@ -125,7 +129,7 @@ func (e *Engine) SetHealth(deployment string, healthy, unhealthy []string) error
 		verdicts[id] = health.Unhealthy
 	}
 	told := map[string]*runner.Alloc{}
-	err := e.changeDeployment(deployment, func(r *jobRun, d *deploymentRecord) error {
+	err := d.change(func(r *jobRun, d *deploymentRecord) error {
 		if err := d.CheckSetHealth(); err != nil {
 			return err
 		}

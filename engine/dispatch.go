@@ -30,50 +30,6 @@ type Dispatch struct {
 	Token string
 }
 
-// Dispatch runs a parameterized job of this engine, and returns the ID of the
-// job that it runs as; again says that this was dispatched before. The errors
-// are those of `nomad job dispatch`.
-func (e *Engine) Dispatch(jobID string, d Dispatch) (id string, again bool, err error) {
-	r, err := e.runs.find(jobID)
-	switch {
-	case err != nil:
-		return "", false, errors.New("parameterized job not found")
-	case !r.job.IsParameterized():
-		return "", false, fmt.Errorf("Specified job %q is not a parameterized job", jobID) //nolint:staticcheck // Nomad's words
-	}
-	job := r.newest.Load()
-	if err := checkDispatch(job.ParameterizedJob, d.Payload, d.Meta); err != nil {
-		return "", false, err
-	}
-	if !validPrefix().MatchString(d.Prefix) {
-		return "", false, fmt.Errorf("cannot use %q in the ID of a job: it may have up to 64 letters, digits, dots, hyphens and underscores", d.Prefix)
-	}
-	r.children.dispatching.Lock()
-	defer r.children.dispatching.Unlock()
-	if id := r.children.dispatched(d.Token); id != "" {
-		return id, true, nil
-	}
-	if d.Prefix != "" {
-		d.Prefix += "-"
-	}
-	id = fmt.Sprintf("%s/dispatch-%s%d-%s", *job.ID, d.Prefix, time.Now().Unix(), e.cfg.Chance.ID("dispatch", jobID)[:8])
-	child := newChild(job, id)
-	child.Dispatched = true
-	child.Payload = slices.Clone(d.Payload)
-	child.Meta = maps.Clone(job.Meta)
-	if child.Meta == nil {
-		child.Meta = map[string]string{}
-	}
-	maps.Copy(child.Meta, d.Meta)
-	if d.Priority > 0 {
-		child.Priority = &d.Priority
-	}
-	if d.Token != "" {
-		child.DispatchIdempotencyToken = &d.Token
-	}
-	return id, false, r.children.launch(child, store.Change{})
-}
-
 // dispatched returns the ID of the child that a token stands for; empty if
 // there is none.
 func (c *children) dispatched(token string) string {
@@ -119,4 +75,48 @@ func checkDispatch(p *api.ParameterizedJobConfig, payload []byte, meta map[strin
 		return fmt.Errorf("Dispatch did not provide required meta keys: %v", missing)
 	}
 	return nil
+}
+
+// Dispatch runs a parameterized job of this engine, and returns the ID of the
+// job that it runs as; again says that this was dispatched before. The errors
+// are those of `nomad job dispatch`.
+func (j JobHandle) Dispatch(d Dispatch) (id string, again bool, err error) {
+	r, err := j.engine.runs.find(j.key)
+	switch {
+	case err != nil:
+		return "", false, errors.New("parameterized job not found")
+	case !r.job.IsParameterized():
+		return "", false, fmt.Errorf("Specified job %q is not a parameterized job", j.key) //nolint:staticcheck // Nomad's words
+	}
+	job := r.newest.Load()
+	if err := checkDispatch(job.ParameterizedJob, d.Payload, d.Meta); err != nil {
+		return "", false, err
+	}
+	if !validPrefix().MatchString(d.Prefix) {
+		return "", false, fmt.Errorf("cannot use %q in the ID of a job: it may have up to 64 letters, digits, dots, hyphens and underscores", d.Prefix)
+	}
+	r.children.dispatching.Lock()
+	defer r.children.dispatching.Unlock()
+	if id := r.children.dispatched(d.Token); id != "" {
+		return id, true, nil
+	}
+	if d.Prefix != "" {
+		d.Prefix += "-"
+	}
+	id = fmt.Sprintf("%s/dispatch-%s%d-%s", *job.ID, d.Prefix, time.Now().Unix(), r.host.cfg.Chance.ID("dispatch", j.key)[:8])
+	child := newChild(job, id)
+	child.Dispatched = true
+	child.Payload = slices.Clone(d.Payload)
+	child.Meta = maps.Clone(job.Meta)
+	if child.Meta == nil {
+		child.Meta = map[string]string{}
+	}
+	maps.Copy(child.Meta, d.Meta)
+	if d.Priority > 0 {
+		child.Priority = &d.Priority
+	}
+	if d.Token != "" {
+		child.DispatchIdempotencyToken = &d.Token
+	}
+	return id, false, r.children.launch(child, store.Change{})
 }

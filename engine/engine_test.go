@@ -667,7 +667,7 @@ func TestParameterizedJob(t *testing.T) {
 	h := run(t, job, map[time.Duration]func(*engine.Engine){
 		time.Minute: func(e *engine.Engine) {
 			dispatch := func(name, jobID, payload string, meta map[string]string) {
-				id, _, err := e.Dispatch(jobID, engine.Dispatch{Payload: []byte(payload), Meta: meta})
+				id, _, err := e.Handle(jobID).Dispatch(engine.Dispatch{Payload: []byte(payload), Meta: meta})
 				answers[name] = id
 				if err != nil {
 					answers[name] = err.Error()
@@ -768,10 +768,10 @@ func TestPeriodicJobLaunchedByOrder(t *testing.T) {
 	job.Periodic = &api.PeriodicConfig{Spec: new("0 0 1 1 *")}
 	h := run(t, job, map[time.Duration]func(*engine.Engine){
 		time.Second: func(e *engine.Engine) {
-			if _, err := e.Launch("job"); err != nil {
+			if _, err := e.Handle("job").Launch(); err != nil {
 				t.Error(err)
 			}
-			if _, err := e.Launch("nobody"); err == nil {
+			if _, err := e.Handle("nobody").Launch(); err == nil {
 				t.Error("launched a job that is not there")
 			}
 		},

@@ -39,7 +39,7 @@ func TestJobsBeyondTheFilesOfTheProcessAreRefused(t *testing.T) {
 		}
 		refused("a third job", order("c", 1))
 		refused("a higher count", order("a", 2))
-		_, err := e.Scale("a", engine.Scaling{Group: "g", Count: new(int64(2))})
+		_, err := e.Handle("a").Scale(engine.Scaling{Group: "g", Count: new(int64(2))})
 		refused("a scaling", err)
 		if left, err := os.ReadDir(filepath.Join(dir, "jobs")); err != nil || len(left) != 2 {
 			t.Errorf("directories of jobs: %v, %v", left, err)

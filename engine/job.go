@@ -155,3 +155,22 @@ func (r *jobRun) look() {
 
 // slots are the slots of a job.
 type slots []*slot
+
+// home returns the run that has the directory of the job: its own or its
+// parent's.
+func (r *jobRun) home() *jobRun {
+	if r.above != nil {
+		return r.above
+	}
+	return r
+}
+
+// isOver reports whether the job has ended, or is being stopped, for good. In a
+// resident engine, it can live again unless it was purged. The caller must hold
+// the lock.
+func (r *jobRun) isOver() bool {
+	if r.host.cfg.Resident {
+		return r.purged.Load() || r.home().purged.Load()
+	}
+	return r.ended || r.stopped
+}

@@ -57,11 +57,11 @@ func TestRunningJobsStayBelowTheLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = "at most 3 allocations"
-	if _, err := e.Update(version(4)); err == nil || !strings.Contains(err.Error(), want) {
+	if _, err := e.Register(engine.Registration{Job: version(4)}); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("update: %v", err)
 	}
 	for _, count := range []int64{4, 2_000_000_000, 1<<63 - 1} {
-		if _, err := e.Scale("job", engine.Scaling{Group: "g", Count: &count}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := e.Handle("job").Scale(engine.Scaling{Group: "g", Count: &count}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("scale to %d: %v", count, err)
 		}
 	}

@@ -102,24 +102,6 @@ func (c *children) periodic(at time.Time) *api.Job {
 	return child
 }
 
-// Launch runs a periodic job of this engine now, regardless of its cron
-// expressions and prohibit_overlap, and returns the ID of the child. As in
-// Nomad, it does not run a job with enabled = false.
-func (e *Engine) Launch(jobID string) (string, error) {
-	r, err := e.runs.find(jobID)
-	if err != nil {
-		return "", err
-	}
-	if !r.job.IsPeriodic() {
-		return "", errors.New("can't force launch non-periodic job")
-	}
-	if !*r.job.Periodic.Enabled {
-		return "", fmt.Errorf("force launch for job %q failed: can't force run non-tracked job %q (%s)", jobID, jobID, *r.job.Namespace)
-	}
-	child := r.children.periodic(time.Now())
-	return *child.ID, r.children.launch(child, store.Change{})
-}
-
 // endsLaunching reports whether a job launches nothing more. If so, it has
 // ended.
 func (c *children) endsLaunching() bool {
@@ -128,4 +110,22 @@ func (c *children) endsLaunching() bool {
 	defer r.mu.Unlock()
 	r.ended = r.settled.Err() != nil || isStopped(r.newest.Load())
 	return r.ended
+}
+
+// Launch runs a periodic job of this engine now, regardless of its cron
+// expressions and prohibit_overlap, and returns the ID of the child. As in
+// Nomad, it does not run a job with enabled = false.
+func (j JobHandle) Launch() (string, error) {
+	r, err := j.engine.runs.find(j.key)
+	if err != nil {
+		return "", err
+	}
+	if !r.job.IsPeriodic() {
+		return "", errors.New("can't force launch non-periodic job")
+	}
+	if !*r.job.Periodic.Enabled {
+		return "", fmt.Errorf("force launch for job %q failed: can't force run non-tracked job %q (%s)", j.key, j.key, *r.job.Namespace)
+	}
+	child := r.children.periodic(time.Now())
+	return *child.ID, r.children.launch(child, store.Change{})
 }

@@ -109,15 +109,15 @@ func (e *Engine) Recover(runs ...Run) error {
 
 // lose returns the error about a run that cannot be recovered. A resident engine
 // also publishes it, and forgets the run if nothing is left to recover.
-func (e *Engine) lose(run Run, err error) error {
-	if !e.cfg.Resident {
+func (h *host) lose(run Run, err error) error {
+	if !h.cfg.Resident {
 		return fmt.Errorf("cannot recover the run in %q: %w", run.Dir, err)
 	}
 	err = fmt.Errorf("job %q is lost, with its versions and allocations: %w", allocdir.JobOf(run.Dir), err)
 	if !store.HasState(run.Dir) {
 		err = errors.Join(err, allocdir.Disown(run.Dir))
 	}
-	e.notice("%v", err)
+	h.notice("%v", err)
 	return err
 }
 

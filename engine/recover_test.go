@@ -104,7 +104,7 @@ var scenarios = map[string]scenario{
 		job.TaskGroups[0].Tasks[0].DispatchPayload = &api.DispatchPayloadConfig{File: "in.txt"}
 		return job
 	}, actions: map[time.Duration]func(*engine.Engine){10 * time.Second: func(e *engine.Engine) {
-		_, _, _ = e.Dispatch("job", engine.Dispatch{Payload: []byte("hello"), Meta: map[string]string{"code": "4"}})
+		_, _, _ = e.Handle("job").Dispatch(engine.Dispatch{Payload: []byte("hello"), Meta: map[string]string{"code": "4"}})
 	}}},
 	"a rolling update": {lasts: 2 * time.Minute, job: func() *api.Job {
 		return service(2, "a", "kill_after", "1s")
@@ -142,7 +142,7 @@ func update(job *api.Job) func(*engine.Engine) {
 	job.Canonicalize()
 	return func(e *engine.Engine) {
 		another := *job
-		_, _ = e.Update(&another)
+		_, _ = e.Register(engine.Registration{Job: &another})
 	}
 }
 
@@ -330,7 +330,7 @@ func TestRecoveryOfAStoppedJob(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-time.After(7 * time.Hour)
-		if stopped, err := first.StopJob("job", engine.Deregistration{}); !stopped || err != nil {
+		if stopped, err := first.Handle("job").Stop(engine.Deregistration{}); !stopped || err != nil {
 			t.Errorf("stopped: %v, %v", stopped, err)
 		}
 		run := first.Runs()[0]
@@ -343,7 +343,7 @@ func TestRecoveryOfAStoppedJob(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if stopped, ended := e.Ending("job"); !stopped || !ended {
+		if stopped, ended := e.Handle("job").Ending(); !stopped || !ended {
 			t.Errorf("stopped: %v, ended: %v", stopped, ended)
 		}
 		<-time.After(10 * time.Hour) // after the time of another launch

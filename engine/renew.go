@@ -59,9 +59,9 @@ func (e *Engine) Renew(ctx context.Context, alloc, task string) error {
 // replace places another allocation in place of one that has ended, if it is the
 // last one in its slot.
 func replace(e *Engine, a *event.Alloc) error {
-	_, err := withJob(e, a.Job, func(r *jobRun) (_ struct{}, err error) {
+	return e.Handle(a.Job).order(func(r *jobRun) error {
 		if r.isOver() || r.isEnding() {
-			return struct{}{}, fmt.Errorf("cannot start job %q again: it is being stopped", *r.job.ID)
+			return fmt.Errorf("cannot start job %q again: it is being stopped", *r.job.ID)
 		}
 		for s := range r.slots.lasting() {
 			if s.last().ID == a.ID {
@@ -69,7 +69,6 @@ func replace(e *Engine, a *event.Alloc) error {
 			}
 		}
 		r.revive()
-		return struct{}{}, nil
+		return nil
 	})
-	return err
 }

@@ -25,7 +25,7 @@ func TestReschedule(t *testing.T) {
 			living.Tasks = []*api.Task{newTask("lives", "run_for", "1h")}
 			job.TaskGroups = append(job.TaskGroups, living)
 			reschedule := func(e *engine.Engine) {
-				if _, err := e.Evaluate("job", true); err != nil {
+				if _, err := e.Handle("job").Evaluate(true); err != nil {
 					t.Error(err)
 				}
 			}
@@ -35,7 +35,7 @@ func TestReschedule(t *testing.T) {
 				20 * time.Second:       reschedule,
 				30 * time.Second: func(e *engine.Engine) {
 					e.Stop()
-					if _, err := e.Evaluate("job", true); err == nil {
+					if _, err := e.Handle("job").Evaluate(true); err == nil {
 						t.Error("a job that is being stopped was rescheduled")
 					}
 				},

@@ -32,7 +32,7 @@ type Registration struct {
 // Register makes a job of a resident engine run: a new one, another version of a
 // known one, or one that is stopping or dead, which then lives again. It returns
 // before anything is placed, but a later engine will know of the job. If it
-// fails, nothing has changed. The errors are those of Submit and Update; an
+// fails, nothing has changed. The errors are those of Submit; an
 // engine that is not resident only takes versions of the jobs it runs.
 func (e *Engine) Register(order Registration) (Registered, error) {
 	key := e.keyOf(order.Job)
@@ -121,8 +121,8 @@ func (e *Engine) begun() bool {
 // Deregister stops a job of a resident engine: the stopped job is a new version
 // of it. It does not wait. A job that is stopped already only gets an
 // evaluation.
-func (e *Engine) Deregister(key string, order Deregistration) (answer Registered, err error) {
-	r, err := e.runs.find(key)
+func (j JobHandle) Deregister(order Deregistration) (answer Registered, err error) {
+	r, err := j.engine.runs.find(j.key)
 	if err != nil {
 		return answer, err
 	}
@@ -130,7 +130,7 @@ func (e *Engine) Deregister(key string, order Deregistration) (answer Registered
 	defer r.mu.Unlock()
 	switch {
 	case r.purged.Load():
-		return answer, fmt.Errorf("job not found: %q", key)
+		return answer, fmt.Errorf("job not found: %q", j.key)
 	case r.isEnding():
 		return answer, fmt.Errorf("cannot stop job %q: the engine is stopping", *r.job.ID)
 	}
@@ -156,4 +156,23 @@ func (e *Engine) Deregister(key string, order Deregistration) (answer Registered
 		r.vanish()
 	}
 	return answer, nil
+}
+
+// Plan returns what Register would do at once with a job, which must be
+// canonicalized. All allocations of a job that is not running would be placed. Plan
+// changes nothing, and returns the same errors as Register.
+func (e *Engine) Plan(job *api.Job) (*update.Plan, error) {
+	r, err := e.runs.find(e.keyOf(job))
+	if err != nil { // the job is not running
+		if err := e.checkSize(job, nil); err != nil {
+			return nil, err
+		}
+		return update.New(nil, job, nil, nil), nil
+	}
+	r.lock()
+	defer r.mu.Unlock()
+	had := len(r.ports.static)
+	plan, err := r.plan(job)
+	r.ports.releaseStatic(had)
+	return plan, err
 }

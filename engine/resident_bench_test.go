@@ -96,13 +96,13 @@ func BenchmarkManyJobs(b *testing.B) {
 		b.ReportMetric(float64(runtime.NumGoroutine())/n, "goroutines/job")
 		began = time.Now()
 		for i := range n {
-			if _, err := e.Deregister(fmt.Sprint("job", i), engine.Deregistration{}); err != nil {
+			if _, err := e.Handle(fmt.Sprint("job", i)).Deregister(engine.Deregistration{}); err != nil {
 				b.Fatal(err)
 			}
 		}
 		for i := range n {
 			for ended := false; !ended; {
-				if _, ended = e.Ending(fmt.Sprint("job", i)); !ended {
+				if _, ended = e.Handle(fmt.Sprint("job", i)).Ending(); !ended {
 					runtime.Gosched()
 				}
 			}
@@ -121,7 +121,7 @@ func BenchmarkManyJobs(b *testing.B) {
 		b.ReportMetric(time.Since(began).Seconds(), "s/recovered")
 		for i := range n {
 			for ended := false; !ended; {
-				if _, ended = e.Ending(fmt.Sprint("job", i)); !ended {
+				if _, ended = e.Handle(fmt.Sprint("job", i)).Ending(); !ended {
 					runtime.Gosched()
 				}
 			}

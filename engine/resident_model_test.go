@@ -208,7 +208,7 @@ func (m *model) step() {
 		var answer engine.Registered
 		purge := what == 6
 		if m.order(key, map[bool]string{true: "purge", false: "stop"}[purge], func() (err error) {
-			answer, err = m.engine.Deregister(key, engine.Deregistration{Purge: purge})
+			answer, err = m.engine.Handle(key).Deregister(engine.Deregistration{Purge: purge})
 			return err
 		}) {
 			m.saw(answer.Index)
@@ -222,14 +222,14 @@ func (m *model) step() {
 	case what == 7 && known.kind != "parameterized" && !known.stopped:
 		count := int64(m.random.IntN(3))
 		if m.order(key, "scale", func() error {
-			_, err := m.engine.Scale(key, engine.Scaling{Group: "g", Count: &count})
+			_, err := m.engine.Handle(key).Scale(engine.Scaling{Group: "g", Count: &count})
 			return err
 		}) && known.count != int(count) {
 			known.count, known.version = int(count), known.version+1
 		}
 	case what == 8 && known.kind == "parameterized" && !known.stopped:
 		m.order(key, "dispatch", func() error {
-			_, _, err := m.engine.Dispatch(key, engine.Dispatch{})
+			_, _, err := m.engine.Handle(key).Dispatch(engine.Dispatch{})
 			return err
 		})
 	case what == 9 && known.kind == "service":
@@ -279,7 +279,7 @@ func (m *model) settle() {
 		if *job.Version != j.version || (job.Stop != nil && *job.Stop) != j.stopped {
 			m.t.Errorf("job %s has version %d, stopped %v, want %+v", key, *job.Version, job.Stop, *j)
 		}
-		if source := m.engine.Submission(key, *job.Version); source == nil || !j.stopped && source.Source != j.value {
+		if source := m.engine.Handle(key).Submission(*job.Version); source == nil || !j.stopped && source.Source != j.value {
 			m.t.Errorf("version %d of job %s has the source %v", *job.Version, key, source)
 		}
 		if j.kind == "service" && !j.stopped {
@@ -287,7 +287,7 @@ func (m *model) settle() {
 				want = append(want, job.TaskGroups[0].Tasks[0].Name)
 			}
 		}
-		if _, ended := m.engine.Ending(key); ended != (j.stopped || j.kind == "batch") && j.count > 0 {
+		if _, ended := m.engine.Handle(key).Ending(); ended != (j.stopped || j.kind == "batch") && j.count > 0 {
 			m.t.Errorf("job %s, %+v, has ended: %t", key, *j, ended)
 		}
 	}

@@ -55,7 +55,7 @@ func register(t *testing.T, e *engine.Engine, job *api.Job) engine.Registered {
 
 func deregister(t *testing.T, e *engine.Engine, key string, purge bool) engine.Registered {
 	t.Helper()
-	answer, err := e.Deregister(key, engine.Deregistration{Purge: purge})
+	answer, err := e.Handle(key).Deregister(engine.Deregistration{Purge: purge})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestResidentLife(t *testing.T) {
 
 		deregister(t, e, "web", false)
 		<-time.After(time.Minute)
-		if stopped, ended := e.Ending("web"); !stopped || !ended {
+		if stopped, ended := e.Handle("web").Ending(); !stopped || !ended {
 			t.Errorf("stopped %t, ended %t", stopped, ended)
 		}
 		if again := register(t, e, web()); again.Version != 4 {
@@ -149,7 +149,7 @@ func TestResidentLife(t *testing.T) {
 		if a := e.AllocsOf("web")[2]; a.Replaces != "" {
 			t.Errorf("the allocation of another life replaces %s", a.Replaces)
 		}
-		if _, err := e.Revert("web", 0, nil); err != nil {
+		if _, err := e.Handle("web").Revert(0, nil); err != nil {
 			t.Fatal(err)
 		}
 		deregister(t, e, "web", true)
@@ -162,7 +162,7 @@ func TestResidentLife(t *testing.T) {
 		}
 		<-time.After(time.Minute)
 		expect(t, statuses(e, "web"), "0 running")
-		if source := e.Submission("web", 0); source == nil || source.Source != "source of web" {
+		if source := e.Handle("web").Submission(0); source == nil || source.Source != "source of web" {
 			t.Errorf("submission: %v", source)
 		}
 		closeEngine(t, e)
@@ -193,7 +193,7 @@ func TestResidentIsContinued(t *testing.T) {
 		expect(t, statuses(e, "batch"), "0 complete")
 		expect(t, statuses(e, "stopped"), "0 complete")
 		for key, want := range map[string]bool{"web": false, "web prod": false, "batch": true, "stopped": true} {
-			if _, ended := e.Ending(key); ended != want {
+			if _, ended := e.Handle(key).Ending(); ended != want {
 				t.Errorf("job %q has ended: %t", key, ended)
 			}
 		}
@@ -308,7 +308,7 @@ func TestResidentCollect(t *testing.T) {
 			register(t, e, job)
 		}
 		<-time.After(time.Minute)
-		if err := e.Tag("tagged", nil, "v", ""); err != nil {
+		if err := e.Handle("tagged").Tag(nil, "v", ""); err != nil {
 			t.Fatal(err)
 		}
 		ids := func() (ids []string) {
@@ -347,24 +347,24 @@ func TestResidentChildren(t *testing.T) {
 		parent.ParameterizedJob = &api.ParameterizedJobConfig{}
 		parent.Namespace = new("prod")
 		register(t, e, parent)
-		id, _, err := e.Dispatch("parent prod", engine.Dispatch{})
+		id, _, err := e.Handle("parent prod").Dispatch(engine.Dispatch{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		<-time.After(time.Minute)
 		child := event.JobKey("prod", id)
-		if _, ended := e.Ending(child); !ended || len(e.Jobs()) != 2 {
+		if _, ended := e.Handle(child).Ending(); !ended || len(e.Jobs()) != 2 {
 			t.Errorf("%s has ended: %t; %d jobs", child, ended, len(e.Jobs()))
 		}
 		deregister(t, e, "parent prod", false)
-		if _, _, err := e.Dispatch("parent prod", engine.Dispatch{}); err == nil {
+		if _, _, err := e.Handle("parent prod").Dispatch(engine.Dispatch{}); err == nil {
 			t.Error("a stopped job was dispatched")
 		}
 		end(t, e)
 		e = resident(t, world, dataDir)
 		<-time.After(time.Second)
 		expect(t, statuses(e, child), "0 complete")
-		if stopped, ended := e.Ending("parent prod"); !stopped || !ended {
+		if stopped, ended := e.Handle("parent prod").Ending(); !stopped || !ended {
 			t.Errorf("stopped %t, ended %t", stopped, ended)
 		}
 		again := named("parent", newJob("batch", newTask("t", "run_for", "1s")))
@@ -372,7 +372,7 @@ func TestResidentChildren(t *testing.T) {
 		if answer := register(t, e, again); answer.Version != 2 {
 			t.Errorf("registered: %+v", answer)
 		}
-		if _, _, err = e.Dispatch("parent prod", engine.Dispatch{}); err != nil {
+		if _, _, err = e.Handle("parent prod").Dispatch(engine.Dispatch{}); err != nil {
 			t.Fatal(err)
 		}
 		<-time.After(time.Minute)

@@ -25,9 +25,9 @@ func TestQueriesDuringRestore(t *testing.T) {
 	e.runs.add(r)
 	var both sync.WaitGroup
 	both.Go(recovery{r}.readOrder)
-	both.Go(func() { e.Ending("job") })
+	both.Go(func() { e.Handle("job").Ending() })
 	both.Wait()
-	if stopped, _ := e.Ending("job"); !stopped {
+	if stopped, _ := e.Handle("job").Ending(); !stopped {
 		t.Error("the order to stop is lost")
 	}
 }

@@ -241,3 +241,17 @@ func (r *jobRun) register(job *api.Job, how registration, c *store.Change) (eval
 	r.look()
 	return evaluation
 }
+
+// replaceFailed replaces the allocations of a system job that have failed so
+// far. Like Nomad, it does so once, when the deployment fails. The caller must
+// hold the lock.
+func (l slots) replaceFailed() {
+	for s := range l.lasting() {
+		switch {
+		case s.present == nil:
+			s.begin()
+		case s.present.State().Status == api.AllocClientStatusFailed:
+			s.again = true
+		}
+	}
+}

@@ -108,13 +108,13 @@ func orderAbout(t *testing.T, random *rand.Rand) (checked int, ok bool) {
 	if over(e.Engine) {
 		return 0, false
 	}
-	if _, err := e.Update(last); err != nil {
+	if _, err := e.Register(engine.Registration{Job: last}); err != nil {
 		t.Fatalf("%v: %v", done, err)
 	}
 	<-time.After(5 * time.Minute)
 
 	newest := e.Jobs()[0]
-	deployments := e.Deployments("job")
+	deployments := e.Handle("job").Deployments()
 	if d := deployments[len(deployments)-1]; d.Status != "successful" || d.Version != *newest.Version || !*newest.Stable {
 		t.Errorf("%v: the deployment of version %d is %s: %s", done, d.Version, d.Status, d.Description)
 	}
@@ -189,7 +189,7 @@ func over(e *engine.Engine) bool {
 // order carries out a random order, which may be refused, and returns its name.
 func order(e *engine.Engine, random *rand.Rand) (what string) {
 	var err error
-	deployments := e.Deployments("job")
+	deployments := e.Handle("job").Deployments()
 	latest := deployments[len(deployments)-1].ID
 	switch random.IntN(9) {
 	case 0, 1, 2:
@@ -204,23 +204,23 @@ func order(e *engine.Engine, random *rand.Rand) (what string) {
 			}
 		}
 		job.Canonicalize()
-		_, err = e.Update(job)
+		_, err = e.Register(engine.Registration{Job: job})
 		g := job.TaskGroups[0]
 		what = fmt.Sprintf("update: %d of %q for %v, %d canaries", *g.Count, g.Tasks[0].Env["VALUE"], g.Tasks[0].Config["run_for"], *g.Update.Canary)
 	case 3:
 		what = "scale"
-		_, err = e.Scale("job", engine.Scaling{Group: "g", Count: new(int64(random.IntN(5)))})
+		_, err = e.Handle("job").Scale(engine.Scaling{Group: "g", Count: new(int64(random.IntN(5)))})
 	case 4:
-		what, err = "promote", e.Promote(latest, nil)
+		what, err = "promote", e.Deployment(latest).Promote(nil)
 	case 5:
 		pause := random.IntN(2) == 0
-		what, err = fmt.Sprint("pause ", pause), e.Pause(latest, pause)
+		what, err = fmt.Sprint("pause ", pause), e.Deployment(latest).Pause(pause)
 	case 6:
-		what, err = "fail", e.Fail(latest)
+		what, err = "fail", e.Deployment(latest).Fail()
 	case 7:
-		versions, _ := e.Versions("job")
+		versions, _ := e.Handle("job").Versions()
 		what = "revert"
-		_, err = e.Revert("job", *versions[random.IntN(len(versions))].Version, nil)
+		_, err = e.Handle("job").Revert(*versions[random.IntN(len(versions))].Version, nil)
 	case 8:
 		what = "stop nothing"
 		for _, a := range e.Allocs() {

@@ -42,7 +42,7 @@ func altered(job *api.Job, change func(j *api.Job, u *api.UpdateStrategy)) *api.
 func become(t *testing.T, job *api.Job) func(*engine.Engine) {
 	job.Canonicalize()
 	return func(e *engine.Engine) {
-		if _, err := e.Update(job); err != nil {
+		if _, err := e.Register(engine.Registration{Job: job}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -179,11 +179,11 @@ func TestRollOut(t *testing.T) {
 			actions: map[time.Duration]func(*engine.Engine){
 				hour: become(t, altered(service(2, "b"), func(_ *api.Job, u *api.UpdateStrategy) { u.Canary = new(1) })),
 				hour + time.Minute: func(e *engine.Engine) {
-					d := e.Deployments("job")[1]
+					d := e.Handle("job").Deployments()[1]
 					if g := d.Groups["g"]; g.Placed != 1 || len(g.PlacedCanaries) != 1 || len(g.Healthy) != 1 || g.Promoted {
 						t.Errorf("before the promotion: %+v", g)
 					}
-					if err := e.Promote(d.ID, nil); err != nil {
+					if err := e.Deployment(d.ID).Promote(nil); err != nil {
 						t.Error(err)
 					}
 				},
@@ -247,7 +247,7 @@ func TestRollOut(t *testing.T) {
 			actions: map[time.Duration]func(*engine.Engine){
 				hour: become(t, service(2, "b")),
 				hour + time.Second: func(e *engine.Engine) {
-					if err := e.Fail(e.Deployments("job")[1].ID); err != nil {
+					if err := e.Deployment(e.Handle("job").Deployments()[1].ID).Fail(); err != nil {
 						t.Error(err)
 					}
 				},
@@ -339,14 +339,14 @@ func TestRollOut(t *testing.T) {
 }
 
 func pause(t *testing.T, e *engine.Engine, pause bool) {
-	d := e.Deployments("job")
-	if err := e.Pause(d[len(d)-1].ID, pause); err != nil {
+	d := e.Handle("job").Deployments()
+	if err := e.Deployment(d[len(d)-1].ID).Pause(pause); err != nil {
 		t.Error(err)
 	}
 }
 
 func scale(t *testing.T, e *engine.Engine, count int64) {
-	if _, err := e.Scale("job", engine.Scaling{Group: "g", Count: &count}); err != nil {
+	if _, err := e.Handle("job").Scale(engine.Scaling{Group: "g", Count: &count}); err != nil {
 		t.Error(err)
 	}
 }
@@ -354,7 +354,7 @@ func scale(t *testing.T, e *engine.Engine, count int64) {
 // judge tells the deployment whether the newest allocation with a name is
 // healthy.
 func judge(t *testing.T, e *engine.Engine, name string, healthy bool) {
-	d := e.Deployments("job")
+	d := e.Handle("job").Deployments()
 	var id string
 	for _, a := range e.Allocs() {
 		if a.Name == name {
@@ -365,7 +365,7 @@ func judge(t *testing.T, e *engine.Engine, name string, healthy bool) {
 	if !healthy {
 		good, bad = bad, good
 	}
-	if err := e.SetHealth(d[len(d)-1].ID, good, bad); err != nil {
+	if err := e.Deployment(d[len(d)-1].ID).SetHealth(good, bad); err != nil {
 		t.Error(err)
 	}
 }
@@ -404,7 +404,7 @@ func TestStaticPortsOfVersions(t *testing.T) {
 		} {
 			<-time.After(time.Minute)
 			_, planned := e.Plan(c.job)
-			_, err := e.Update(c.job)
+			_, err := e.Register(engine.Registration{Job: c.job})
 			if fmt.Sprint(planned) != fmt.Sprint(err) {
 				t.Errorf("job %s: the plan says %v, the update %v", *c.job.ID, planned, err)
 			}
@@ -446,10 +446,10 @@ func TestUpdateOfAPeriodicJob(t *testing.T) {
 	}
 	h := run(t, periodic("0 */6 * * *"), map[time.Duration]func(*engine.Engine){
 		7 * time.Hour: func(e *engine.Engine) {
-			if _, err := e.Update(periodic("30 */8 * * *")); err != nil {
+			if _, err := e.Register(engine.Registration{Job: periodic("30 */8 * * *")}); err != nil {
 				t.Error(err)
 			}
-			if _, err := e.Update(newJob("batch", newTask("t"))); err == nil {
+			if _, err := e.Register(engine.Registration{Job: newJob("batch", newTask("t"))}); err == nil {
 				t.Error("it is periodic no more")
 			}
 		},
@@ -473,7 +473,7 @@ func TestKeptVersions(t *testing.T) {
 		actions[time.Minute+time.Duration(n)*time.Second] = become(t, service(1, fmt.Sprint(n)))
 	}
 	actions[time.Minute+10*time.Second] = func(e *engine.Engine) {
-		versions, err := e.Versions("job")
+		versions, err := e.Handle("job").Versions()
 		var kept []uint64
 		for _, v := range versions {
 			kept = append(kept, *v.Version)
@@ -481,10 +481,10 @@ func TestKeptVersions(t *testing.T) {
 		if err != nil || !slices.Equal(kept, []uint64{9, 8, 7, 6, 5, 4, 0}) || !*versions[len(versions)-1].Stable {
 			t.Errorf("kept are %v, %v", kept, err)
 		}
-		if _, err := e.Revert("job", 3, nil); err == nil {
+		if _, err := e.Handle("job").Revert(3, nil); err == nil {
 			t.Error("a version that is not kept came back")
 		}
-		if _, err := e.Revert("job", 0, nil); err != nil {
+		if _, err := e.Handle("job").Revert(0, nil); err != nil {
 			t.Error(err)
 		}
 	}

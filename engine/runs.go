@@ -117,18 +117,6 @@ func (l *jobRuns) end() {
 	l.going.Done()
 }
 
-// withJob returns the result of f for a job. It waits until the state left by
-// an earlier engine is known, and calls f with the job's lock held.
-func withJob[T any](e *Engine, key string, f func(*jobRun) (T, error)) (answer T, err error) {
-	r, err := e.runs.find(key)
-	if err != nil {
-		return answer, err
-	}
-	r.lock()
-	defer r.mu.Unlock()
-	return f(r)
-}
-
 // Placed waits until the first allocations of every submitted or recovered job
 // are placed: earlier, Allocs lacks some of them. Call it after Submit or
 // Recover.

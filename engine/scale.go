@@ -28,11 +28,37 @@ type Scaling struct {
 	Meta    map[string]any
 }
 
+func checkScaling(job *api.Job, g *api.TaskGroup, d *deploymentRecord, order Scaling) error {
+	switch {
+	case g == nil:
+		return badScale("task group %q specified for scaling does not exist in job", order.Group)
+	case order.Count == nil:
+		return nil
+	case order.Error:
+		return badScale("scaling action should not contain count if error is true")
+	case *order.Count < 0:
+		return badScale("scaling action count can't be negative")
+	case *job.Type == api.JobTypeSystem:
+		return badScale("cannot scale jobs of type %q", *job.Type)
+	case d != nil && d.Active():
+		return badScale("job scaling blocked due to active deployment")
+	}
+	if p := g.Scaling; p != nil {
+		switch {
+		case p.Max != nil && *order.Count > *p.Max:
+			return badScale("group count was greater than scaling policy maximum: %d > %d", *order.Count, *p.Max)
+		case p.Min != nil && *order.Count < *p.Min:
+			return badScale("group count was less than scaling policy minimum: %d < %d", *order.Count, *p.Min)
+		}
+	}
+	return nil
+}
+
 // Scale changes the count of a group, which makes a new version of the job. The
 // plan is nil if the order only records an event. Scale returns a ScaleError or
-// an error of Update.
-func (e *Engine) Scale(id string, order Scaling) (*update.Plan, error) {
-	return withJob(e, id, func(r *jobRun) (*update.Plan, error) {
+// an error of Register.
+func (j JobHandle) Scale(order Scaling) (*update.Plan, error) {
+	return withJob(j.engine, j.key, func(r *jobRun) (*update.Plan, error) {
 		job := r.newest.Load()
 		g := job.LookupTaskGroup(order.Group)
 		if err := checkScaling(job, g, r.deployment(), order); err != nil {
@@ -65,34 +91,8 @@ func (e *Engine) Scale(id string, order Scaling) (*update.Plan, error) {
 	})
 }
 
-func checkScaling(job *api.Job, g *api.TaskGroup, d *deploymentRecord, order Scaling) error {
-	switch {
-	case g == nil:
-		return badScale("task group %q specified for scaling does not exist in job", order.Group)
-	case order.Count == nil:
-		return nil
-	case order.Error:
-		return badScale("scaling action should not contain count if error is true")
-	case *order.Count < 0:
-		return badScale("scaling action count can't be negative")
-	case *job.Type == api.JobTypeSystem:
-		return badScale("cannot scale jobs of type %q", *job.Type)
-	case d != nil && d.Active():
-		return badScale("job scaling blocked due to active deployment")
-	}
-	if p := g.Scaling; p != nil {
-		switch {
-		case p.Max != nil && *order.Count > *p.Max:
-			return badScale("group count was greater than scaling policy maximum: %d > %d", *order.Count, *p.Max)
-		case p.Min != nil && *order.Count < *p.Min:
-			return badScale("group count was less than scaling policy minimum: %d < %d", *order.Count, *p.Min)
-		}
-	}
-	return nil
-}
-
 // Scalings returns the kept scaling events of a job, by group, newest first.
-func (e *Engine) Scalings(id string) map[string][]api.ScalingEvent {
-	events, _ := withJob(e, id, func(r *jobRun) (map[string][]api.ScalingEvent, error) { return maps.Clone(r.scalings), nil })
+func (j JobHandle) Scalings() map[string][]api.ScalingEvent {
+	events, _ := withJob(j.engine, j.key, func(r *jobRun) (map[string][]api.ScalingEvent, error) { return maps.Clone(r.scalings), nil })
 	return events
 }

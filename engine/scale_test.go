@@ -30,11 +30,11 @@ func TestScalingEvents(t *testing.T) {
 				{engine.Scaling{Group: "g", Message: "no metrics", Error: true}, false},
 				{engine.Scaling{Group: "g", Message: "more", Count: new(int64(2))}, true},
 			} {
-				if plan, err := e.Scale("job", c.order); err != nil || (plan != nil) != c.planned {
+				if plan, err := e.Handle("job").Scale(c.order); err != nil || (plan != nil) != c.planned {
 					t.Errorf("%s: %+v, %v", c.order.Message, plan, err)
 				}
 			}
-			if _, err := e.Scale("job", engine.Scaling{Group: "g", Message: "refused", Count: new(int64(3)), Error: true}); err == nil {
+			if _, err := e.Handle("job").Scale(engine.Scaling{Group: "g", Message: "refused", Count: new(int64(3)), Error: true}); err == nil {
 				t.Error("an error with a count is not refused")
 			}
 			want := map[string][]api.ScalingEvent{"g": {
@@ -42,7 +42,7 @@ func TestScalingEvents(t *testing.T) {
 				{Time: at, Message: "no metrics", PreviousCount: 1, Error: true},
 				{Time: at, Message: "looked", PreviousCount: 1, Meta: meta},
 			}}
-			got := e.Scalings("job")
+			got := e.Handle("job").Scalings()
 			if id := got["g"][0].EvalID; id == nil || *id == "" {
 				t.Error("the event that changed the job has no evaluation")
 			}
@@ -51,11 +51,11 @@ func TestScalingEvents(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			for n := range 21 {
-				if _, err := e.Scale("job", engine.Scaling{Group: "other", Message: fmt.Sprint(n)}); err != nil {
+				if _, err := e.Handle("job").Scale(engine.Scaling{Group: "other", Message: fmt.Sprint(n)}); err != nil {
 					t.Error(err)
 				}
 			}
-			kept := e.Scalings("job")
+			kept := e.Handle("job").Scalings()
 			if others := kept["other"]; len(kept["g"]) != 3 || len(others) != 20 || others[0].Message != "20" || others[19].Message != "1" {
 				t.Errorf("kept are %+v", kept)
 			}

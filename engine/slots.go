@@ -32,25 +32,6 @@ func (l slots) versions() map[uint64]bool {
 	return needed
 }
 
-// home returns the run that has the directory of the job: its own or its
-// parent's.
-func (r *jobRun) home() *jobRun {
-	if r.above != nil {
-		return r.above
-	}
-	return r
-}
-
-// isOver reports whether the job has ended, or is being stopped, for good. In a
-// resident engine, it can live again unless it was purged. The caller must hold
-// the lock.
-func (r *jobRun) isOver() bool {
-	if r.host.cfg.Resident {
-		return r.purged.Load() || r.home().purged.Load()
-	}
-	return r.ended || r.stopped
-}
-
 // places describes the slots that count towards the job, and returns them in
 // the same order. The caller must hold the lock.
 func (l slots) places() (places []update.Place, counted []*slot) {
@@ -80,20 +61,6 @@ func (l slots) skipShutdownDelays(c *store.Change) {
 		if s.present != nil {
 			s.transit(api.DesiredTransition{NoShutdownDelay: new(true)})
 			c.Put(s.record(), s.slotRecord)
-		}
-	}
-}
-
-// replaceFailed replaces the allocations of a system job that have failed so
-// far. Like Nomad, it does so once, when the deployment fails. The caller must
-// hold the lock.
-func (l slots) replaceFailed() {
-	for s := range l.lasting() {
-		switch {
-		case s.present == nil:
-			s.begin()
-		case s.present.State().Status == api.AllocClientStatusFailed:
-			s.again = true
 		}
 	}
 }

@@ -17,13 +17,13 @@ type Deregistration struct {
 	EvalPriority    int  // of the evaluation; 0 means that of the job
 }
 
-// StopJob stops a job like `nomad job stop`: kill signals, grace periods,
+// Stop stops the job like `nomad job stop`: kill signals, grace periods,
 // poststop tasks. A periodic or parameterized job launches nothing more; the
 // jobs that it has launched go on. A purged job is forgotten once it has ended.
-// StopJob does not wait, and reports whether there was anything to stop. A
+// Stop does not wait, and reports whether there was anything to stop. A
 // resident engine has Deregister instead.
-func (e *Engine) StopJob(id string, order Deregistration) (bool, error) {
-	r, err := e.runs.find(id)
+func (j JobHandle) Stop(order Deregistration) (bool, error) {
+	r, err := j.engine.runs.find(j.key)
 	if err != nil {
 		return false, err
 	}
@@ -48,10 +48,10 @@ func (e *Engine) StopJob(id string, order Deregistration) (bool, error) {
 	return true, nil
 }
 
-// Ending reports whether a job was stopped, and whether it has ended. A job
+// Ending reports whether the job was stopped, and whether it has ended. A job
 // that has ended starts nothing more, but its children may still run.
-func (e *Engine) Ending(id string) (stopped, ended bool) {
-	r, err := e.runs.find(id)
+func (j JobHandle) Ending() (stopped, ended bool) {
+	r, err := j.engine.runs.find(j.key)
 	if err != nil {
 		return false, false
 	}

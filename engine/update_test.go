@@ -26,7 +26,7 @@ func changed(t *testing.T, job *api.Job, change func(*api.Job)) func(*engine.Eng
 		}
 		change(next)
 		next.Canonicalize()
-		if _, err := e.Update(next); err != nil {
+		if _, err := e.Register(engine.Registration{Job: next}); err != nil {
 			t.Error(err)
 		}
 	}

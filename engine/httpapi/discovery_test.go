@@ -132,7 +132,7 @@ func TestDiscoveryOfTraefik(t *testing.T) {
 func TestEventsInNamespaces(t *testing.T) {
 	t.Parallel()
 	f := serveAgent(t)
-	if _, err := f.engine.Deregister(event.JobKey("prod", "web"), engine.Deregistration{Purge: true}); err != nil {
+	if _, err := f.engine.Handle(event.JobKey("prod", "web")).Deregister(engine.Deregistration{Purge: true}); err != nil {
 		t.Fatal(err)
 	}
 	topics := map[api.Topic][]string{api.TopicJob: {"web"}, api.TopicAllocation: {"web"}, api.TopicEvaluation: {"web"}, api.TopicDeployment: {"web"}}

@@ -31,7 +31,7 @@ func serveUnderFire(t *testing.T) *fixture {
 // undisturbed checks that the run goes on, and that a task can start.
 func (f *fixture) undisturbed() {
 	f.Helper()
-	if _, _, err := f.engine.Dispatch("parent", engine.Dispatch{}); err != nil {
+	if _, _, err := f.engine.Handle("parent").Dispatch(engine.Dispatch{}); err != nil {
 		f.Fatal(err)
 	}
 	f.running("child")

@@ -169,7 +169,7 @@ func (r *Agent) serve(ctx context.Context) error {
 // busyFor returns for how long the agent cannot be idle yet.
 func (r *Agent) busyFor(now time.Time) time.Duration {
 	for _, job := range r.engine.Jobs() {
-		if _, ended := r.engine.Ending(event.JobKey(*job.Namespace, *job.ID)); !ended {
+		if _, ended := r.engine.Handle(event.JobKey(*job.Namespace, *job.ID)).Ending(); !ended {
 			return r.opts.Idle
 		}
 	}

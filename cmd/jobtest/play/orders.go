@@ -24,15 +24,15 @@ func (r *round) give(ctx context.Context, o *jobtest.Order) error {
 	case jobtest.Signal:
 		return r.signal(ctx, o)
 	case jobtest.Dispatch:
-		_, _, err := r.engine.Dispatch(id, engine.Dispatch{Meta: o.Meta, Payload: o.Payload})
+		_, _, err := r.engine.Handle(id).Dispatch(engine.Dispatch{Meta: o.Meta, Payload: o.Payload})
 		return err
 	case jobtest.Update:
 		version := *r.job.Versions[o.File] // which may come again
-		_, err := r.engine.Update(&version)
+		_, err := r.engine.Register(engine.Registration{Job: &version})
 		return err
 	case jobtest.Scale:
 		count := int64(o.Count)
-		_, err := r.engine.Scale(id, engine.Scaling{Group: o.Target, Count: &count})
+		_, err := r.engine.Handle(id).Scale(engine.Scaling{Group: o.Target, Count: &count})
 		return err
 	case jobtest.Promote:
 		return r.promote(id, o)
@@ -44,7 +44,7 @@ func (r *round) give(ctx context.Context, o *jobtest.Order) error {
 func (r *round) stop(id string, o *jobtest.Order) error {
 	if r.wholeJob(o) {
 		r.verdict.Cause = verdict.Cause{Text: "an order of the test stopped the job", User: true}
-		_, err := r.engine.StopJob(id, engine.Deregistration{})
+		_, err := r.engine.Handle(id).Stop(engine.Deregistration{})
 		return err
 	}
 	return r.each(o, func(a engine.Alloc, _ string) error { return r.engine.StopAlloc(a.ID, engine.AllocStop{}) })
@@ -140,7 +140,7 @@ func running(a engine.Alloc, task string) bool {
 
 // promote promotes the canaries of the latest deployment.
 func (r *round) promote(id string, o *jobtest.Order) error {
-	all := r.engine.Deployments(id)
+	all := r.engine.Handle(id).Deployments()
 	if len(all) == 0 {
 		return errors.New("the job has no deployment")
 	}
@@ -148,5 +148,5 @@ func (r *round) promote(id string, o *jobtest.Order) error {
 	if o.Target != "" {
 		groups = []string{o.Target}
 	}
-	return r.engine.Promote(all[len(all)-1].ID, groups)
+	return r.engine.Deployment(all[len(all)-1].ID).Promote(groups)
 }

@@ -25,18 +25,18 @@ func (h *Handler) Promote(r *rest.Request, order *api.DeploymentPromoteRequest) 
 	if order.All {
 		order.Groups = nil
 	}
-	return h.order(r, order.DeploymentID, func() error { return h.run.Engine.Promote(r.ID, order.Groups) })
+	return h.order(r, order.DeploymentID, func() error { return h.run.Engine.Deployment(r.ID).Promote(order.Groups) })
 }
 
 // Pause answers PUT /v1/deployment/pause/:id.
 func (h *Handler) Pause(r *rest.Request, order *api.DeploymentPauseRequest) (any, error) {
-	return h.order(r, order.DeploymentID, func() error { return h.run.Engine.Pause(r.ID, order.Pause) })
+	return h.order(r, order.DeploymentID, func() error { return h.run.Engine.Deployment(r.ID).Pause(order.Pause) })
 }
 
 // Fail answers PUT /v1/deployment/fail/:id. The request may have no
 // body.
 func (h *Handler) Fail(r *rest.Request) (any, error) {
-	return h.order(r, "", func() error { return h.run.Engine.Fail(r.ID) })
+	return h.order(r, "", func() error { return h.run.Engine.Deployment(r.ID).Fail() })
 }
 
 // SetHealth answers PUT /v1/deployment/allocation-health/:id.
@@ -45,7 +45,7 @@ func (h *Handler) SetHealth(r *rest.Request, order *api.DeploymentAllocHealthReq
 		return nil, rest.Fail(http.StatusBadRequest, "must specify at least one healthy/unhealthy allocation ID")
 	}
 	return h.order(r, order.DeploymentID, func() error {
-		return h.run.Engine.SetHealth(r.ID, order.HealthyAllocationIDs, order.UnhealthyAllocationIDs)
+		return h.run.Engine.Deployment(r.ID).SetHealth(order.HealthyAllocationIDs, order.UnhealthyAllocationIDs)
 	})
 }
 
@@ -62,7 +62,7 @@ func (h *Handler) order(r *rest.Request, named string, do func() error) (any, er
 		return nil, err
 	}
 	answer, job := &deploymentChanged{}, h.run.KeyIn(before.Namespace, before.JobID)
-	if after := h.run.Engine.Deployments(job); len(after) > 0 && after[len(after)-1].Version > before.JobVersion {
+	if after := h.run.Engine.Handle(job).Deployments(); len(after) > 0 && after[len(after)-1].Version > before.JobVersion {
 		answer.RevertedJobVersion = h.revertedTo(job, after[len(after)-1].Version)
 	}
 	answer.EvalID, answer.EvalCreateIndex = h.run.Tracker.Evaluated(job, "", event.DeploymentWatcher)
@@ -73,7 +73,7 @@ func (h *Handler) order(r *rest.Request, named string, do func() error) (any, er
 
 // revertedTo returns the earlier version with the same content as a new one.
 func (h *Handler) revertedTo(job string, number uint64) *uint64 {
-	versions, err := h.run.Engine.Versions(job)
+	versions, err := h.run.Engine.Handle(job).Versions()
 	if err != nil || len(versions) == 0 || *versions[0].Version != number {
 		return nil
 	}

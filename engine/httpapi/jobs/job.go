@@ -43,7 +43,7 @@ func (h *Handler) Dispatch(r *rest.Request, order *api.JobDispatchRequest) (any,
 	if err := h.checkDispatch(r, order.Meta); err != nil {
 		return nil, err
 	}
-	child, again, err := h.run.Engine.Dispatch(h.run.Key(r), engine.Dispatch{
+	child, again, err := h.run.Engine.Handle(h.run.Key(r)).Dispatch(engine.Dispatch{
 		Payload: order.Payload, Meta: order.Meta, Prefix: order.IdPrefixTemplate, Priority: order.Priority,
 		Token: r.Query.Get("idempotency_token"),
 	})
@@ -90,7 +90,7 @@ func (h *Handler) Launch(r *rest.Request) (any, error) {
 	if _, _, err := h.run.FindJob(r); err != nil {
 		return nil, errors.New("job not found") // Nomad's status
 	}
-	child, err := h.run.Engine.Launch(h.run.Key(r))
+	child, err := h.run.Engine.Handle(h.run.Key(r)).Launch()
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func (h *Handler) Evaluate(r *rest.Request, order *api.JobEvaluateRequest) (any,
 	case j.IsParameterized():
 		return nil, errors.New("can't evaluate parameterized job")
 	}
-	evaluation, err := h.run.Engine.Evaluate(h.run.Key(r), order.EvalOptions.ForceReschedule)
+	evaluation, err := h.run.Engine.Handle(h.run.Key(r)).Evaluate(order.EvalOptions.ForceReschedule)
 	if err != nil {
 		return nil, err
 	}

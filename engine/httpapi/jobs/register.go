@@ -137,7 +137,7 @@ func (h *Handler) Revert(r *rest.Request, order *api.JobRevertRequest) (any, err
 		return nil, rest.Fail(http.StatusNotFound, "job %q not found", r.ID)
 	}
 	key := h.run.Key(r)
-	plan, err := h.run.Engine.Revert(key, order.JobVersion, order.EnforcePriorVersion)
+	plan, err := h.run.Engine.Handle(key).Revert(order.JobVersion, order.EnforcePriorVersion)
 	if err != nil {
 		return nil, err
 	}

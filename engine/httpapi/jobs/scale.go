@@ -22,7 +22,7 @@ func (h *Handler) ScaleStatus(r *rest.Request) (any, error) {
 		JobID: *j.ID, Namespace: *j.Namespace, JobCreateIndex: *j.CreateIndex, JobModifyIndex: *j.ModifyIndex,
 		JobStopped: *j.Stop, TaskGroups: map[string]api.TaskGroupScaleStatus{},
 	}
-	scalings := h.run.Engine.Scalings(h.run.Key(r))
+	scalings := h.run.Engine.Handle(h.run.Key(r)).Scalings()
 	for _, g := range j.TaskGroups {
 		group := api.TaskGroupScaleStatus{Desired: *g.Count, Events: scalings[*g.Name]}
 		for _, a := range now.Allocs(j) {
@@ -65,7 +65,7 @@ func (h *Handler) Scale(r *rest.Request, order *api.ScalingRequest) (any, error)
 		return nil, conflict(order.JobModifyIndex, *j.JobModifyIndex)
 	}
 	key := h.run.Key(r)
-	plan, err := h.run.Engine.Scale(key, engine.Scaling{
+	plan, err := h.run.Engine.Handle(key).Scale(engine.Scaling{
 		Group: group, Count: order.Count, Message: order.Message, Error: order.Error, Meta: order.Meta,
 	})
 	var wrong engine.ScaleError

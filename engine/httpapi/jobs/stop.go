@@ -78,10 +78,10 @@ func deregistration(r *rest.Request) (order engine.Deregistration, err error) {
 // there was nothing to stop.
 func (h *Handler) stop(key string, order engine.Deregistration) (evaluation string, index uint64, err error) {
 	if h.run.Resident {
-		stopped, err := h.run.Engine.Deregister(key, order)
+		stopped, err := h.run.Engine.Handle(key).Deregister(order)
 		return stopped.Evaluation, stopped.Index, err
 	}
-	stopped, err := h.run.Engine.StopJob(key, order)
+	stopped, err := h.run.Engine.Handle(key).Stop(order)
 	if stopped {
 		evaluation, index = h.run.Tracker.Evaluated(key, "", event.JobDeregister)
 	}

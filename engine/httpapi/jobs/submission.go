@@ -28,7 +28,7 @@ func (h *Handler) Submission(r *rest.Request) (any, error) {
 
 // submission returns the source of a job's version, or nil.
 func (h *Handler) submission(key string, version uint64) *api.JobSubmission {
-	if source := h.run.Engine.Submission(key, version); source != nil || version > 0 {
+	if source := h.run.Engine.Handle(key).Submission(version); source != nil || version > 0 {
 		return source
 	}
 	return h.sources[key]

@@ -24,7 +24,7 @@ func (h *Handler) Versions(r *rest.Request) (any, error) {
 		return nil, err
 	}
 	key := h.run.Key(r)
-	kept, err := h.run.Engine.Versions(key)
+	kept, err := h.run.Engine.Handle(key).Versions()
 	if err != nil {
 		return nil, rest.Fail(http.StatusNotFound, "job versions not found")
 	}

@@ -29,7 +29,7 @@ func (h *Handler) Tag(r *rest.Request) error {
 	if order.Version == 0 && order.Latest {
 		number = nil
 	}
-	return h.tagged(r, h.run.Engine.Tag(h.run.Key(r), number, name, order.Description))
+	return h.tagged(r, h.run.Engine.Handle(h.run.Key(r)).Tag(number, name, order.Description))
 }
 
 // Untag answers DELETE /v1/job/:id/versions/:tag/tag.
@@ -38,7 +38,7 @@ func (h *Handler) Untag(r *rest.Request) error {
 	if err != nil {
 		return err
 	}
-	return h.tagged(r, h.run.Engine.Untag(h.run.Key(r), name))
+	return h.tagged(r, h.run.Engine.Handle(h.run.Key(r)).Untag(name))
 }
 
 // tagOf splits the ID of a request into a job's ID, which must exist, and a

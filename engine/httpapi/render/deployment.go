@@ -11,7 +11,7 @@ func (run *Run) Deployments(key string) (list []*api.Deployment) {
 	if !ok {
 		return nil
 	}
-	for _, d := range run.Engine.Deployments(key) {
+	for _, d := range run.Engine.Handle(key).Deployments() {
 		created, modified, changed := run.Tracker.Deployment(key, d.ID)
 		index, _ := run.Tracker.Version(key, d.Version)
 		if changed.IsZero() {

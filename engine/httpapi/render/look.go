@@ -100,7 +100,7 @@ func (now *Snapshot) withState(key string, j *api.Job) *api.Job {
 	registered, _ := now.run.Tracker.Version(key, *j.Version)
 	created := now.run.created(key, j)
 	job.CreateIndex, job.ModifyIndex, job.JobModifyIndex = &created, &modified, &registered
-	stopped, ended := now.run.Engine.Ending(key)
+	stopped, ended := now.run.Engine.Handle(key).Ending()
 	job.Stop, job.Status = &stopped, new(now.jobStatus(key, j, stopped, ended))
 	now.run.AddPolicies(&job)
 	return &job

@@ -52,7 +52,7 @@ func (h *Handler) searchable(r *rest.Request) []searched {
 		for _, a := range now.Allocs(j) {
 			allocs = append(allocs, a.ID)
 		}
-		for _, d := range h.run.Engine.Deployments(h.run.KeyOf(j)) {
+		for _, d := range h.run.Engine.Handle(h.run.KeyOf(j)).Deployments() {
 			deployments = append(deployments, d.ID)
 		}
 	}

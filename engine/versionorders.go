@@ -1,0 +1,105 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/leaf/event"
+	"taskrun/engine/store"
+	"taskrun/engine/update"
+)
+
+// Versions returns the kept versions of a job, newest first. They are read
+// only.
+func (j JobHandle) Versions() ([]*api.Job, error) {
+	return withJob(j.engine, j.key, func(r *jobRun) ([]*api.Job, error) {
+		kept := r.versions.kept()
+		slices.Reverse(kept)
+		return kept, nil
+	})
+}
+
+// Revert makes an earlier version of a job the newest one again. If prior is
+// set, it must be the number of the current version. The errors are Nomad's.
+func (j JobHandle) Revert(to uint64, prior *uint64) (*update.Plan, error) {
+	return withJob(j.engine, j.key, func(r *jobRun) (*update.Plan, error) {
+		now := *r.newest.Load().Version
+		kept := r.versions.kept()
+		i := kept.index(to)
+		switch {
+		case prior != nil && *prior != now:
+			return nil, fmt.Errorf("Current job has version %d; enforcing version %d", now, *prior) //nolint:staticcheck // Nomad's words
+		case to == now:
+			return nil, fmt.Errorf("can't revert to current version")
+		case i < 0:
+			return nil, fmt.Errorf("job %q in namespace %q at version %d not found", j.key, *r.job.Namespace, to)
+		}
+		job := *kept[i]
+		return r.update(&job, registration{trigger: event.JobRegister, submission: r.submission(to)})
+	})
+}
+
+// Errors of Tag and Untag.
+var (
+	ErrNoVersion = errors.New("there is no such version")
+	ErrTagged    = errors.New("another version has that tag")
+)
+
+// Tag names a version of the job, the newest one if number is nil. A tagged
+// version is kept regardless of its age. A version has one tag, the latest. Tag
+// returns ErrNoVersion, ErrTagged, or an error for an unknown job.
+func (j JobHandle) Tag(number *uint64, name, description string) error {
+	return j.order(func(r *jobRun) error {
+		if number == nil {
+			number = r.newest.Load().Version
+		}
+		if i := r.versions.tagged(name); i >= 0 && *r.versions[i].Version != *number {
+			return fmt.Errorf("tag %q of job %q: %w: version %d", name, j.key, ErrTagged, *r.versions[i].Version)
+		}
+		i := r.versions.index(*number)
+		if i < 0 {
+			return fmt.Errorf("version %d of job %q: %w", *number, j.key, ErrNoVersion)
+		}
+		r.tag(i, &api.JobVersionTag{Name: name, Description: description, TaggedTime: time.Now().UnixNano()})
+		return nil
+	})
+}
+
+// Untag removes a tag from its version. It returns ErrNoVersion, or an error
+// for an unknown job.
+func (j JobHandle) Untag(name string) error {
+	return j.order(func(r *jobRun) error {
+		i := r.versions.tagged(name)
+		if i < 0 {
+			return fmt.Errorf("tag %q of job %q: %w", name, j.key, ErrNoVersion)
+		}
+		r.tag(i, nil)
+		return nil
+	})
+}
+
+// Submission returns the source of a job's version, or nil if it is not known.
+// Like the version, it is read only.
+func (j JobHandle) Submission(version uint64) *api.JobSubmission {
+	source, _ := withJob(j.engine, j.key, func(r *jobRun) (*api.JobSubmission, error) { return r.submission(version), nil })
+	return source
+}
+
+// Evaluate creates an evaluation of a job and returns its ID. With reschedule,
+// it replaces the failed allocations now, regardless of the job's reschedule
+// blocks: those that wait and those that were given up.
+func (j JobHandle) Evaluate(reschedule bool) (evaluation string, err error) {
+	return withJob(j.engine, j.key, func(r *jobRun) (evaluation string, err error) {
+		var c store.Change
+		evaluation = r.evaluate(event.JobRegister, "", &c)
+		r.recorder.Commit(c)
+		if reschedule {
+			err = r.reschedule()
+		}
+		return evaluation, err
+	})
+}
