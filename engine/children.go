@@ -55,6 +55,9 @@ func (c *children) begin(child *api.Job, restored func()) {
 	parent := c.parent
 	r := newJobRun(parent.host, parent.runs, child, parent.dir, parent.ports.memory, parent.recorder)
 	r.hostEnv = parent.hostEnv
+	if parent.host.cfg.Resident {
+		r.home = parent
+	}
 	r.ports.sequence = parent.ports.sequence
 	for _, g := range child.TaskGroups {
 		for i := range update.Count(child, g) {
@@ -70,7 +73,6 @@ func (c *children) begin(child *api.Job, restored func()) {
 	parent.runs.addChild(r)
 	start := func() { r.restore(); restored() }
 	if parent.host.cfg.Resident {
-		r.above = parent
 		r.enter(func() { start(); r.runGroups() })
 		return
 	}

@@ -41,21 +41,15 @@ func (e *Engine) collectOld() {
 	}
 }
 
-// collect forgets jobs that have not changed since a time, and allocations and
-// evaluations that have not changed since another one.
+// collect forgets jobs that have not changed since a time, and allocations that
+// have not changed since another one, with the evaluations that are older than that
+// and have none, and those of jobs that are not known any more.
 func (e *Engine) collect(jobs, allocs time.Time) {
 	for _, r := range e.runs.all() {
-		for _, child := range r.children.all() {
-			child.collect(jobs, allocs)
+		for _, r := range append(r.children.all(), r) {
+			r.collect(jobs, allocs)
 		}
-		r.collect(jobs, allocs)
 	}
-	e.collectEvaluations(allocs)
-}
-
-// collectEvaluations forgets the evaluations without allocations that are older
-// than a time, and those of jobs that are not known any more.
-func (e *Engine) collectEvaluations(before time.Time) {
 	known := map[string]bool{}
 	for _, job := range e.Jobs() {
 		known[e.keyOf(job)] = true
@@ -68,7 +62,7 @@ func (e *Engine) collectEvaluations(before time.Time) {
 		}
 		for _, v := range run.Evaluations {
 			switch {
-			case used[v.ID] || v.Time.After(before):
+			case used[v.ID] || v.Time.After(allocs):
 			case known[v.Job]:
 				gone = append(gone, v)
 			default:

@@ -111,7 +111,7 @@ func (r *jobRun) vanish() {
 		gone = append(gone, *job.Version)
 	}
 	r.host.bus.Publish(nil, "", event.Forgotten{Job: r.key, Versions: gone, Gone: true})
-	if r.above != nil {
+	if r.home != r {
 		r.runs.hide(r)
 		if r.ended {
 			r.eraseChild()
@@ -156,7 +156,7 @@ func (r *jobRun) eraseChild() {
 	}
 	r.stop() // releases the contexts
 	r.runs.hide(r)
-	r.above.children.forget(r)
+	r.home.children.forget(r)
 	var c store.Change
 	r.slots.forgetAllocs(&c)
 	for _, kind := range []string{jobKey, versionKey, submissionKey, announcedKey, slotKey, deploymentKey, scalingKey, stoppedKey, purgedKey} {

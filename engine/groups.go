@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -45,26 +46,28 @@ func (r *jobRun) turn() (again time.Time, over bool) {
 	if r.living > 0 {
 		r.idle = false
 	}
-	if r.living > 0 || r.isEmpty() || r.isDeployed() || r.isPatient() {
+	if r.living > 0 || r.mayGrow() || r.isPatient() {
 		return again, false
 	}
 	r.ended = true
 	return again, true
 }
 
-// isEmpty reports whether the job is a service that was scaled to 0. Such a job
-// does not end: it waits to be scaled up.
-func (r *jobRun) isEmpty() bool {
-	job := r.newest.Load()
-	if *job.Type != api.JobTypeService || *job.Version == 0 || r.isEnding() || isStopped(job) {
+// mayGrow reports whether the job, of which nothing runs, waits: a service that was
+// scaled to 0 to be scaled up, and the job of a resident engine for the end of its
+// deployment. The caller must hold the lock.
+func (r *jobRun) mayGrow() bool {
+	if r.isEnding() {
 		return false
 	}
-	for _, g := range job.TaskGroups {
-		if *g.Count > 0 {
-			return false
-		}
-	}
-	return true
+	d := r.deployment()
+	return isEmpty(r.newest.Load()) || r.host.cfg.Resident && d != nil && d.Active()
+}
+
+// isEmpty reports whether a job is a service that was scaled to 0.
+func isEmpty(job *api.Job) bool {
+	return *job.Type == api.JobTypeService && *job.Version > 0 && !isStopped(job) &&
+		!slices.ContainsFunc(job.TaskGroups, func(g *api.TaskGroup) bool { return *g.Count > 0 })
 }
 
 // isPatient reports whether the job, of which nothing runs, waits for another
@@ -76,13 +79,6 @@ func (r *jobRun) isPatient() bool {
 	}
 	r.idle = waits
 	return waits
-}
-
-// isDeployed reports whether the job of a resident engine waits for the end of
-// its deployment. The caller must hold the lock.
-func (r *jobRun) isDeployed() bool {
-	d := r.deployment()
-	return r.host.cfg.Resident && !r.isEnding() && d != nil && d.Active()
 }
 
 // finish ends the job itself. Its children may go on.

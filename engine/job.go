@@ -49,7 +49,7 @@ type jobRun struct {
 	cancel   []context.CancelFunc
 
 	children  children
-	above     *jobRun        // the parent of a child, in a resident engine
+	home      *jobRun        // the run whose directory it uses: its own or, in a resident engine, that of its parent
 	lives     sync.WaitGroup // running slots
 	placing   sync.WaitGroup // the first turn, and the first placement of each slot that it begins
 	forgotten atomic.Bool    // the job was purged and has ended
@@ -121,6 +121,7 @@ func newJobRun(h *host, runs *jobRuns, job *api.Job, dir *allocdir.Run, memory *
 	r.placing.Add(1) // until the first turn is over
 	r.ports = jobPorts{job: *job.ID, claims: h.ports, shared: h.cfg.LogicalPorts, memory: memory, notice: h.notice, drivers: h.cfg.Drivers}
 	r.children = children{parent: r, known: map[string]*jobRun{}}
+	r.home = r
 	r.newest.Store(job)
 	var stop, settle context.CancelFunc
 	r.stopping, stop = context.WithCancel(h.stopping)
@@ -156,21 +157,12 @@ func (r *jobRun) look() {
 // slots are the slots of a job.
 type slots []*slot
 
-// home returns the run that has the directory of the job: its own or its
-// parent's.
-func (r *jobRun) home() *jobRun {
-	if r.above != nil {
-		return r.above
-	}
-	return r
-}
-
 // isOver reports whether the job has ended, or is being stopped, for good. In a
 // resident engine, it can live again unless it was purged. The caller must hold
 // the lock.
 func (r *jobRun) isOver() bool {
 	if r.host.cfg.Resident {
-		return r.purged.Load() || r.home().purged.Load()
+		return r.purged.Load() || r.home.purged.Load()
 	}
 	return r.ended || r.stopped
 }

@@ -13,8 +13,8 @@ func (r *jobRun) enter(live func()) bool {
 	if err := r.recorder.Wake(); err != nil {
 		r.host.notice("job %q: %v", *r.job.ID, err)
 	}
-	if r.above != nil {
-		r.above.children.live.Add(1)
+	if r.home != r {
+		r.home.children.live.Add(1)
 	}
 	entered := r.runs.enter(func() {
 		live()
@@ -32,18 +32,18 @@ func (r *jobRun) rest() {
 	leaving := r.host.leaving.Err() != nil
 	if r.ended && !leaving {
 		r.ports.releaseStatic(0)
-		if r.above != nil && r.isOver() {
+		if r.home != r && r.isOver() {
 			r.eraseChild()
 		}
 	}
 	r.mu.Unlock()
-	if surplus := r.home().children.died(r); surplus != nil {
+	if surplus := r.home.children.died(r); surplus != nil {
 		surplus.collect(time.Now(), time.Now())
 	}
-	if r.above != nil {
-		r.above.children.live.Add(-1)
+	if r.home != r {
+		r.home.children.live.Add(-1)
 	}
-	home := r.home()
+	home := r.home
 	if !home.recorder.Rest() || leaving {
 		return
 	}

@@ -55,7 +55,10 @@ var errPurged = errors.New("the job was purged")
 // registerNew registers a job that the engine does not know.
 func (e *Engine) registerNew(order Registration) (answer Registered, err error) {
 	job := order.Job
-	if !e.cfg.Resident || !e.begun() {
+	e.mu.Lock()
+	begun := e.submitted
+	e.mu.Unlock()
+	if !e.cfg.Resident || !begun {
 		return answer, fmt.Errorf("job not found: %q", *job.ID)
 	}
 	if order.Admit != nil {
@@ -109,13 +112,6 @@ func (r *jobRun) registerAgain(order Registration) (answer Registered, err error
 	}
 	r.told(&answer)
 	return answer, nil
-}
-
-// begun reports whether the engine runs jobs.
-func (e *Engine) begun() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.submitted
 }
 
 // Deregister stops a job of a resident engine: the stopped job is a new version

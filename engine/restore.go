@@ -19,7 +19,7 @@ func (r *jobRun) restore() {
 	recovery{r}.readVersions()
 	r.mu.Lock()
 	if !launches(r.job) {
-		r.deployFirst()
+		recovery{r}.deployFirst()
 	}
 	r.introduce()
 	r.mu.Unlock()
@@ -84,7 +84,7 @@ func (r recovery) readDeployments() {
 
 // deployFirst starts the deployment of the first version. The caller must hold the
 // lock.
-func (r *jobRun) deployFirst() {
+func (r recovery) deployFirst() {
 	r.changed = true
 	job := r.newest.Load()
 	if *job.Version > 0 || r.deployment() != nil {
@@ -127,7 +127,7 @@ func (r recovery) readSlots() {
 // adoptPorts claims the static ports of the job of a resident engine, unless it
 // is dead.
 func (r recovery) adoptPorts() {
-	if !r.host.cfg.Resident || launches(r.job) || r.above != nil {
+	if !r.host.cfg.Resident || launches(r.job) || r.home != r.jobRun {
 		return
 	}
 	if len(r.slots) == 0 || slices.ContainsFunc(r.slots, func(s *slot) bool { return !s.restored.Over() }) {

@@ -64,3 +64,14 @@ func (l slots) skipShutdownDelays(c *store.Change) {
 		}
 	}
 }
+
+// pause makes a later engine place all allocations again that run now. The caller
+// must hold the lock.
+func (l slots) pause(c *store.Change) {
+	for _, s := range l {
+		if s.present != nil && s.last().Unwanted == "" {
+			s.last().Again = true
+			c.Put(s.record(), s.slotRecord)
+		}
+	}
+}

@@ -115,20 +115,3 @@ func (e *Engine) SkipShutdownDelays() {
 		r.mu.Unlock()
 	}
 }
-
-// pause makes a later engine place all allocations again that run now.
-func (r *jobRun) pause() {
-	for _, child := range r.children.all() {
-		child.pause()
-	}
-	r.lock()
-	defer r.mu.Unlock()
-	var c store.Change
-	for _, s := range r.slots {
-		if s.present != nil && s.last().Unwanted == "" {
-			s.last().Again = true
-			c.Put(s.record(), s.slotRecord)
-		}
-	}
-	r.recorder.Commit(c)
-}

@@ -306,13 +306,19 @@ func storeOrder(e *Engine, how string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, r := range e.runs.all() {
-		if e.cfg.Resident {
-			r.pause()
+		if !e.cfg.Resident {
+			var c store.Change
+			c.Put(store.KeyOf(orderKey), how)
+			r.recorder.Commit(c)
 			continue
 		}
-		var c store.Change
-		c.Put(store.KeyOf(orderKey), how)
-		r.recorder.Commit(c)
+		for _, r := range append(r.children.all(), r) {
+			r.lock()
+			var c store.Change
+			r.slots.pause(&c)
+			r.recorder.Commit(c)
+			r.mu.Unlock()
+		}
 	}
 }
 
