@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -73,7 +74,7 @@ func (c *children) begin(child *api.Job, restored func()) {
 	parent.runs.addChild(r)
 	start := func() { r.restore(); restored() }
 	if parent.host.cfg.Resident {
-		r.enter(func() { start(); r.runGroups() })
+		r.enter(func() { start(); r.live() })
 		return
 	}
 	c.live.Add(1)
@@ -84,4 +85,139 @@ func (c *children) begin(child *api.Job, restored func()) {
 		r.finish()
 		c.live.Add(-1)
 	})
+}
+
+// live returns when the job has ended.
+func (r *jobRun) live() {
+	switch {
+	case r.job.IsPeriodic():
+		r.children.runPeriodic()
+	case r.job.IsParameterized():
+		r.host.notice("job %q waits to be dispatched", *r.job.ID)
+		for !r.children.endsLaunching() {
+			r.children.nextVersion(nil)
+		}
+	default:
+		r.runGroups()
+	}
+}
+
+// runPeriodic launches the job at the times of its cron expressions until the
+// engine stops.
+//
+// If launches were due while no engine was running, it makes up for the first
+// of them.
+func (c *children) runPeriodic() {
+	r := c.parent
+	after := c.lastLaunch()
+	for ; !c.endsLaunching(); after = time.Now() {
+		next, err := nextLaunch(r.newest.Load().Periodic, after)
+		if err != nil {
+			r.host.notice("job %q will not be launched: %v", *r.job.ID, err)
+			c.nextVersion(nil)
+			continue
+		}
+		r.host.notice("next launch of job %q: %s", *r.job.ID, next.Format(time.RFC1123Z))
+		timer := time.NewTimer(time.Until(next))
+		another := c.nextVersion(timer.C)
+		timer.Stop()
+		if another || r.settled.Err() != nil {
+			continue
+		}
+		var change store.Change
+		c.launched(next, &change)
+		if *r.newest.Load().Periodic.ProhibitOverlap && c.running() {
+			r.host.notice("job %q is not launched: the last launch still runs and prohibit_overlap is set", *r.job.ID)
+			r.recorder.Commit(change)
+			continue
+		}
+		_ = c.launch(c.periodic(next), change) // fails if the job is being stopped
+	}
+}
+
+// nextVersion waits for a time or the end of the job. It reports whether a new
+// version of the job came first.
+func (c *children) nextVersion(until <-chan time.Time) bool {
+	select {
+	case <-c.parent.woken:
+		return true
+	case <-until:
+	case <-c.parent.settled.Done():
+	}
+	return false
+}
+
+// lastLaunch returns the time up to which launches were made, or now.
+func (c *children) lastLaunch() (last time.Time) {
+	r := c.parent
+	if r.recorder.Durable() {
+		if ok, err := r.recorder.Get(store.KeyOf(periodicKey, r.key), &last); ok && err == nil {
+			return last
+		}
+	}
+	last = time.Now()
+	var change store.Change
+	c.launched(last, &change)
+	r.recorder.Commit(change)
+	return last
+}
+
+// launched adds the time up to which launches were made to a change.
+func (c *children) launched(at time.Time, change *store.Change) {
+	change.Put(store.KeyOf(periodicKey, c.parent.key), at)
+}
+
+// nextLaunch returns when a periodic job is launched next after now.
+func nextLaunch(p *api.PeriodicConfig, now time.Time) (time.Time, error) {
+	if !*p.Enabled {
+		return time.Time{}, fmt.Errorf("its periodic block is not enabled")
+	}
+	location, err := p.GetLocation()
+	if err != nil {
+		return time.Time{}, fmt.Errorf("cannot find time zone %q: %w", *p.TimeZone, err)
+	}
+	next, err := p.Next(now.In(location))
+	if err != nil {
+		return time.Time{}, err
+	}
+	if next.IsZero() {
+		return time.Time{}, fmt.Errorf("its cron expressions name no time to come")
+	}
+	return next, nil
+}
+
+// periodic returns the child for a launch at the given time.
+func (c *children) periodic(at time.Time) *api.Job {
+	parent := c.parent.newest.Load()
+	child := newChild(parent, fmt.Sprintf("%s/periodic-%d", *parent.ID, at.Unix()))
+	child.Periodic = nil
+	return child
+}
+
+// endsLaunching reports whether a job launches nothing more. If so, it has
+// ended.
+func (c *children) endsLaunching() bool {
+	r := c.parent
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = r.settled.Err() != nil || isStopped(r.newest.Load())
+	return r.ended
+}
+
+// Launch runs a periodic job of this engine now, regardless of its cron
+// expressions and prohibit_overlap, and returns the ID of the child. As in
+// Nomad, it does not run a job with enabled = false.
+func (j JobHandle) Launch() (string, error) {
+	r, err := j.engine.runs.find(j.key)
+	if err != nil {
+		return "", err
+	}
+	if !r.job.IsPeriodic() {
+		return "", errors.New("can't force launch non-periodic job")
+	}
+	if !*r.job.Periodic.Enabled {
+		return "", fmt.Errorf("force launch for job %q failed: can't force run non-tracked job %q (%s)", j.key, j.key, *r.job.Namespace)
+	}
+	child := r.children.periodic(time.Now())
+	return *child.ID, r.children.launch(child, store.Change{})
 }

@@ -51,21 +51,6 @@ func (r *jobRun) begin() {
 	r.live()
 }
 
-// live returns when the job has ended.
-func (r *jobRun) live() {
-	switch {
-	case r.job.IsPeriodic():
-		r.children.runPeriodic()
-	case r.job.IsParameterized():
-		r.host.notice("job %q waits to be dispatched", *r.job.ID)
-		for !r.children.endsLaunching() {
-			r.children.nextVersion(nil)
-		}
-	default:
-		r.runGroups()
-	}
-}
-
 // close releases everything that the run has acquired so far.
 func (r *jobRun) close() error {
 	r.mu.Lock()
