@@ -96,3 +96,81 @@ type Registered struct {
 func (h *history) wasStopped(since uint64) bool {
 	return slices.ContainsFunc(h.versions, func(job *api.Job) bool { return isStopped(job) && *job.Version > since })
 }
+
+// versions are versions of a job, newest last.
+type versions []*api.Job
+
+// keptVersions is how many versions of a job are kept, as in Nomad, in addition
+// to the latest stable one and to tagged ones.
+const keptVersions = 6
+
+// index returns the index of a version, or a negative number.
+func (v versions) index(n uint64) int {
+	return slices.IndexFunc(v, func(job *api.Job) bool { return *job.Version == n })
+}
+
+// tagged returns the index of the version with a tag, or a negative number.
+func (v versions) tagged(name string) int {
+	return slices.IndexFunc(v, func(job *api.Job) bool { return job.VersionTag != nil && job.VersionTag.Name == name })
+}
+
+// stable returns the index of the latest stable version, or a negative number.
+func (v versions) stable() int {
+	for i, job := range slices.Backward(v) {
+		if job.Stable != nil && *job.Stable {
+			return i
+		}
+	}
+	return -1
+}
+
+// kept returns the versions that Nomad keeps.
+func (v versions) kept() (kept versions) {
+	stable := v.stable()
+	for i, job := range v {
+		if i >= len(v)-keptVersions || i == stable || job.VersionTag != nil {
+			kept = append(kept, job)
+		}
+	}
+	return kept
+}
+
+// Deployment is a snapshot of a deployment.
+type Deployment struct {
+	ID          string
+	Job         string // ID
+	Version     uint64 // of the job
+	Began       time.Time
+	Status      string
+	Description string
+	Groups      map[string]DeploymentGroup
+}
+
+// DeploymentGroup is a snapshot of a group that takes part in a deployment.
+type DeploymentGroup struct {
+	health.DeploymentGroup
+	PlacedCanaries []string // IDs
+}
+
+// deploymentRecord is what is stored of a deployment.
+type deploymentRecord struct {
+	ID    string    `json:"id"`
+	Began time.Time `json:"began"`
+	*health.Deployment
+
+	unsaved             bool
+	status, description string // that were told
+}
+
+// deployments are those of the versions of a job, the newest last.
+type deployments []*deploymentRecord
+
+// of returns the deployment of a version; nil if it has none.
+func (l deployments) of(version uint64) *deploymentRecord {
+	for _, d := range slices.Backward(l) {
+		if d.Version == version {
+			return d
+		}
+	}
+	return nil
+}

@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/hashicorp/nomad/api"
 )
 
 // add adds runs of jobs that have no run yet.
@@ -117,53 +115,10 @@ func (l *jobRuns) end() {
 	l.going.Done()
 }
 
-// Placed waits until the first allocations of every submitted or recovered job
-// are placed: earlier, Allocs lacks some of them. Call it after Submit or
-// Recover.
-func (e *Engine) Placed() {
-	for _, r := range e.runs.all() {
-		r.placing.Wait()
-		for _, child := range r.children.all() {
-			child.placing.Wait()
-		}
-	}
-}
-
 func (c *children) all() []*jobRun {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.SortedFunc(maps.Values(c.known), func(a, b *jobRun) int { return strings.Compare(a.key, b.key) })
-}
-
-// Job returns the newest version of a job, which is read only. There is none of
-// a purged job.
-func (e *Engine) Job(id string) (*api.Job, bool) {
-	r, err := e.runs.find(id)
-	if err != nil || r.forgotten.Load() {
-		return nil, false
-	}
-	return r.newest.Load(), true
-}
-
-// Jobs returns the newest versions of the submitted jobs, except purged ones.
-// For a resident engine, it includes the jobs that these have launched. They are
-// read only.
-func (e *Engine) Jobs() []*api.Job {
-	jobs := []*api.Job{}
-	add := func(r *jobRun) {
-		if !r.forgotten.Load() {
-			jobs = append(jobs, r.newest.Load())
-		}
-	}
-	for _, r := range e.runs.all() {
-		add(r)
-		if e.cfg.Resident {
-			for _, child := range r.children.all() {
-				add(child)
-			}
-		}
-	}
-	return jobs
 }
 
 // running reports whether any child is running.
