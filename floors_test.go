@@ -106,6 +106,7 @@ var floors = []floor{
 	{"engine/store", leaves + " drivers jobspec/...", "", "keeps what recovery needs, runs nothing"},
 	{"engine/registry", leaves + " engine/fold engine/store", "", "what an agent knows besides its jobs: stored, published, and nothing decided"},
 	{"engine/runner", leaves + " engine/lifecycle engine/restart engine/health engine/store drivers hooks jobspec/...", "drivers/... hooks/...", "knows drivers and hooks by their contracts"},
+	{"engine/grant", "engine/port engine/runner engine/update drivers jobspec/...", "", "what an allocation is given of the machine; starts nothing"},
 	{"engine/httpapi/rest", "", "", "the ground of the API: requests and answers, no jobs"},
 	{"engine/httpapi/feed", "", "", "the latest lines of the event stream"},
 	{"engine/httpapi/tracker", "engine engine/fold engine/registry engine/leaf/event engine/httpapi/feed", "", "what the engine's state tells, and the event stream"},
@@ -114,7 +115,7 @@ var floors = []floor{
 	{"engine/httpapi/volumes", "engine " + leaves + " engine/httpapi/rest engine/httpapi/render engine/httpapi/tracker jobspec/placement", "", "a resource of the API; a volume has constraints as a job has"},
 	{"engine/httpapi/*", "engine engine/fold engine/hoststats engine/registry engine/update " + leaves + " engine/httpapi/rest engine/httpapi/feed engine/httpapi/tracker engine/httpapi/render jobspec", "drivers drivers/... hooks/... jobspec/...", "a resource of the API: sees the façade, and no other resource"},
 	{"engine/httpapi", "engine engine/fold engine/registry engine/httpapi/... " + leaves + " jobspec/...", "drivers drivers/... hooks/...", "the server: who is let in, and which resource serves a path"},
-	{"engine", leaves + " engine/fold engine/registry engine/lifecycle engine/restart engine/health engine/update engine/port engine/store engine/runner drivers hooks jobspec/...", "drivers/... hooks/...", "the façade; never a catalog"},
+	{"engine", leaves + " engine/fold engine/registry engine/lifecycle engine/restart engine/health engine/update engine/port engine/grant engine/store engine/runner drivers hooks jobspec/...", "drivers/... hooks/...", "the façade; never a catalog"},
 
 	{"hooks/catalog", "hooks/... drivers jobspec/stub " + leaves, "jobspec/taskenv", "the list of hooks, and what they share"},
 	{"hooks/artifact", "hooks hooks/artifact/unpack drivers jobspec/... " + leaves, "", "an implementation; archives are a matter of their own"},

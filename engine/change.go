@@ -27,9 +27,9 @@ func (r *jobRun) update(job *api.Job, how registration) (*update.Plan, error) {
 			return nil, fmt.Errorf("cannot change job %q: %w", *job.ID, err)
 		}
 		defer r.recorder.Rest()
-		r.ports.reserved = !launches(job)
+		r.ports.Reserved = !launches(job)
 	}
-	had := len(r.ports.static)
+	had := r.ports.Static()
 	plan, err := r.plan(job)
 	if err != nil || plan.Diff.Type == "None" {
 		return plan, err
@@ -37,7 +37,7 @@ func (r *jobRun) update(job *api.Job, how registration) (*update.Plan, error) {
 	var c store.Change
 	if r.host.cfg.Resident {
 		if err := r.announce(job, how.submission, &c); err != nil {
-			r.ports.releaseStatic(had)
+			r.ports.ReleaseStatic(had)
 			return nil, err
 		}
 	}

@@ -54,15 +54,15 @@ func (c *children) restore() {
 // begin starts a child. The caller must hold the lock.
 func (c *children) begin(child *api.Job, restored func()) {
 	parent := c.parent
-	r := newJobRun(parent.host, parent.runs, child, parent.dir, parent.ports.memory, parent.recorder)
+	r := newJobRun(parent.host, parent.runs, child, parent.dir, parent.ports.Memory, parent.recorder)
 	r.hostEnv = parent.hostEnv
 	if parent.host.cfg.Resident {
 		r.home = parent
 	}
-	r.ports.sequence = parent.ports.sequence
+	r.ports.Sequence = parent.ports.Sequence
 	for _, g := range child.TaskGroups {
 		for i := range update.Count(child, g) {
-			r.ports.plan(g, i, 0)
+			r.ports.Plan(g, i, 0)
 		}
 	}
 	r.mu.Lock()

@@ -171,7 +171,7 @@ func (r *jobRun) remove() error {
 	if r.recorder.Halted() {
 		return nil
 	}
-	return errors.Join(r.recorder.Close(), r.ports.memory.Close(), r.dir.Remove())
+	return errors.Join(r.recorder.Close(), r.ports.Memory.Close(), r.dir.Remove())
 }
 
 // forgetAllocs forgets all allocations of a job, removes their directories and

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/engine/grant"
 	"taskrun/engine/leaf/event"
 	"taskrun/engine/port"
 	"taskrun/engine/registry"
@@ -23,7 +24,7 @@ type host struct {
 	allocs *allocs
 	watch  *driverWatch
 	ports  *port.Claims
-	cores  *coreClaims
+	cores  *grant.Cores
 	files  openFiles
 
 	registry *registry.Registry

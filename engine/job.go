@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/engine/grant"
 	"taskrun/engine/health"
 	"taskrun/engine/leaf/allocdir"
 	"taskrun/engine/port"
@@ -39,7 +40,7 @@ type jobRun struct {
 	runs    *jobRuns
 	job     *api.Job // the submitted version, for everything that updates cannot change
 	dir     *allocdir.Run
-	ports   jobPorts
+	ports   grant.Ports
 	hostEnv []string
 	woken   chan struct{} // signals a change; capacity 1
 	ready   chan struct{} // closed when the state left by an earlier engine is known
@@ -119,7 +120,7 @@ func newJobRun(h *host, runs *jobRuns, job *api.Job, dir *allocdir.Run, memory *
 		r.parent = h.keyIn(job, *job.ParentID)
 	}
 	r.placing.Add(1) // until the first turn is over
-	r.ports = jobPorts{job: *job.ID, claims: h.ports, shared: h.cfg.LogicalPorts, memory: memory, notice: h.notice, drivers: h.cfg.Drivers}
+	r.ports = grant.Ports{Job: *job.ID, Claims: h.ports, Shared: h.cfg.LogicalPorts, Memory: memory, Notice: h.notice, Drivers: h.cfg.Drivers}
 	r.children = children{parent: r, known: map[string]*jobRun{}}
 	r.home = r
 	r.newest.Store(job)

@@ -38,7 +38,7 @@ func (r *jobRun) rest() {
 	r.mu.Lock()
 	leaving := r.host.leaving.Err() != nil
 	if r.ended && !leaving {
-		r.ports.releaseStatic(0)
+		r.ports.ReleaseStatic(0)
 		if r.home != r && r.isOver() {
 			r.eraseChild()
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/engine/grant"
 	"taskrun/engine/update"
 )
 
@@ -53,18 +54,18 @@ func (r *jobRun) admit(job *api.Job) error {
 	if err := r.host.watch.follow(job); err != nil {
 		return err
 	}
-	if launches(job) || !r.ports.reserved {
+	if launches(job) || !r.ports.Reserved {
 		return nil
 	}
 	places, _ := r.slots.places()
 	next := *job
 	next.Version = new(*r.newest.Load().Version + 1)
 	if d := update.Begin(&next, r.version, places, time.Now()); d != nil {
-		for p := range staticPorts(job) {
-			if g := d.Groups[*p.group.Name]; g != nil && g.Canaries > 0 {
-				return fmt.Errorf("group %q: a canary cannot have static port %d beside the allocation that it may replace: leave out canary, or the port's number", *p.group.Name, p.Value)
+		for p := range grant.StaticPorts(job) {
+			if g := d.Groups[*p.Group.Name]; g != nil && g.Canaries > 0 {
+				return fmt.Errorf("group %q: a canary cannot have static port %d beside the allocation that it may replace: leave out canary, or the port's number", *p.Group.Name, p.Value)
 			}
 		}
 	}
-	return r.ports.reserve(job)
+	return r.ports.Reserve(job)
 }

@@ -209,7 +209,7 @@ func restoreRun(e *Engine, dir *allocdir.Run, recorder *store.Recorder) (*jobRun
 		return r, nil // the order was for an engine that ends with its jobs
 	}
 	if !launches(parent) {
-		r.ports.adoptStatic(parent)
+		r.ports.AdoptStatic(parent)
 	}
 	switch order {
 	case orderKill:

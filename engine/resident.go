@@ -167,8 +167,8 @@ func (e *Engine) Plan(job *api.Job) (*update.Plan, error) {
 	}
 	r.lock()
 	defer r.mu.Unlock()
-	had := len(r.ports.static)
+	had := r.ports.Static()
 	plan, err := r.plan(job)
-	r.ports.releaseStatic(had)
+	r.ports.ReleaseStatic(had)
 	return plan, err
 }

@@ -131,7 +131,7 @@ func (r recovery) adoptPorts() {
 		return
 	}
 	if len(r.slots) == 0 || slices.ContainsFunc(r.slots, func(s *slot) bool { return !s.restored.Over() }) {
-		r.ports.adoptStatic(r.newest.Load())
+		r.ports.AdoptStatic(r.newest.Load())
 	}
 }
 
@@ -157,9 +157,9 @@ func (s *slot) restore() {
 // proceed lets a restored slot live again.
 func (s *slot) proceed() {
 	if cfg := s.restored.Config(); !s.restored.Over() {
-		s.claimed = s.ports.adopt(&cfg)
+		s.claimed = s.ports.Adopt(&cfg)
 	}
-	s.host.cores.adopt(s.last().Cores)
+	s.host.cores.Adopt(s.last().Cores)
 	s.present, s.again = s.restored, s.last().Again
 	s.begin()
 	if s.last().Unwanted != "" {

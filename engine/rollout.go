@@ -40,10 +40,10 @@ func (r *jobRun) advance(c *store.Change) (again time.Time) {
 	for _, do := range carryOut {
 		do()
 	}
-	if r.ports.excess && !r.waits && !slices.ContainsFunc(r.slots, func(s *slot) bool {
+	if r.ports.Excess && !r.waits && !slices.ContainsFunc(r.slots, func(s *slot) bool {
 		return s.present != nil && s.last().Version != *r.newest.Load().Version
 	}) {
-		r.ports.keepStatic(r.newest.Load())
+		r.ports.KeepStatic(r.newest.Load())
 	}
 	return again
 }
@@ -64,7 +64,7 @@ func (r *jobRun) rollOut(c *store.Change) (carryOut []func()) {
 		if o.Action == update.Start {
 			s := r.slotFor(o.Group, o.Index, o.Canary)
 			s.Want, s.Canary, s.Earlier = *job.Version, o.Canary, nil
-			r.ports.plan(job.LookupTaskGroup(s.group), s.index, s.lane)
+			r.ports.Plan(job.LookupTaskGroup(s.group), s.index, s.lane)
 			carryOut = append(carryOut, s.begin)
 			continue
 		}
@@ -73,7 +73,7 @@ func (r *jobRun) rollOut(c *store.Change) (carryOut []func()) {
 		case update.Start:
 		case update.Replace:
 			s.Want = *job.Version
-			r.ports.plan(job.LookupTaskGroup(s.group), s.index, s.lane)
+			r.ports.Plan(job.LookupTaskGroup(s.group), s.index, s.lane)
 			carryOut = append(carryOut, s.catchUp, s.begin)
 		case update.Change, update.Promote:
 			s.move(*job.Version)
@@ -234,7 +234,7 @@ func (r *jobRun) register(job *api.Job, how registration, c *store.Change) (eval
 	r.tellVersion(job, c)
 	evaluation = r.evaluateWith(event.Evaluation{Trigger: how.trigger, Priority: how.priority}, c)
 	r.forgetVersions(r.slots.versions(), c)
-	r.changed, r.ports.excess = true, r.ports.reserved
+	r.changed, r.ports.Excess = true, r.ports.Reserved
 	if !how.quiet {
 		c.Add(event.Event{Time: time.Now(), Body: event.Notice{Text: fmt.Sprintf("job %q: version %d", *job.ID, *job.Version)}})
 	}

@@ -55,16 +55,16 @@ func (r *jobRun) begin() {
 func (r *jobRun) close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.ports.releaseStatic(0)
-	return errors.Join(r.ports.memory.Close(), r.dir.Close())
+	r.ports.ReleaseStatic(0)
+	return errors.Join(r.ports.Memory.Close(), r.dir.Close())
 }
 
 // leave closes what the run has open, so that another engine can continue it.
 func (r *jobRun) leave() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.ports.releaseStatic(0)
-	if err := errors.Join(r.recorder.Close(), r.ports.memory.Close(), r.dir.Leave()); err != nil {
+	r.ports.ReleaseStatic(0)
+	if err := errors.Join(r.recorder.Close(), r.ports.Memory.Close(), r.dir.Leave()); err != nil {
 		r.host.notice("job %q: %v", *r.job.ID, err)
 	}
 }
@@ -77,8 +77,8 @@ func (r *jobRun) revive() {
 		return
 	}
 	r.ended = false
-	if r.ports.reserved && len(r.ports.static) == 0 {
-		r.ports.reserved = r.ports.reserve(r.newest.Load()) == nil // otherwise each allocation claims its own
+	if r.ports.Reserved && r.ports.Static() == 0 {
+		r.ports.Reserved = r.ports.Reserve(r.newest.Load()) == nil // otherwise each allocation claims its own
 	}
 	r.enter(r.live)
 }

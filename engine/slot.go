@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/fold"
+	"taskrun/engine/grant"
 	"taskrun/engine/health"
 	"taskrun/engine/leaf/event"
 	"taskrun/engine/restart"
@@ -18,7 +19,7 @@ import (
 // last returns the latest placement.
 func (s *slot) last() *placement { return &s.Placed[len(s.Placed)-1] }
 
-func (s *slot) name() string { return allocName(*s.job.ID, s.group, s.index) }
+func (s *slot) name() string { return grant.AllocName(*s.job.ID, s.group, s.index) }
 
 // policy returns the reschedule policy of the wanted version, if that is still
 // known.

@@ -100,8 +100,8 @@ func (s *slot) place() *runner.Alloc {
 	p.Evaluation = s.placedBy(p, &s.forgotten)
 	cfg := s.config(p)
 	var failure error
-	s.claimed, failure = s.ports.give(&cfg, s.lane)
-	cfg.Cores = s.host.cores.giveAll(cfg.Group)
+	s.claimed, failure = s.ports.Give(&cfg, s.lane)
+	cfg.Cores = s.host.cores.Give(cfg.Group)
 	p.Ports, p.TaskPorts, p.Cores = cfg.Ports, cfg.TaskPorts, cfg.Cores
 	s.Placed = append(s.Placed, p)
 	s.forgotten.Put(s.record(), s.slotRecord)
@@ -122,8 +122,8 @@ func (s *slot) run(alloc *runner.Alloc) runner.Result {
 	h := s.host
 	defer context.AfterFunc(s.stopping, func() { h.allocs.unwant(alloc, notNeeded, false) })()
 	defer context.AfterFunc(h.leaving, alloc.Leave)()
-	defer s.ports.release(s.claimed)
-	defer h.cores.release(alloc.Config().Cores)
+	defer s.ports.Release(s.claimed)
+	defer h.cores.Release(alloc.Config().Cores)
 	return alloc.Run(h.hard)
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"taskrun/drivers"
 	"taskrun/engine/fold"
+	"taskrun/engine/grant"
 	"taskrun/engine/leaf/allocdir"
 	"taskrun/engine/leaf/event"
 	"taskrun/engine/leaf/service"
@@ -42,9 +43,9 @@ func New(cfg Config) *Engine {
 		ports = port.NewLogical()
 	}
 	ports.Obey(cfg.Ports)
-	e := &Engine{host: &host{cfg: cfg, state: newState(), ports: ports, cores: newCoreClaims(cfg.Node)}}
+	e := &Engine{host: &host{cfg: cfg, state: newState(), ports: ports, cores: grant.NewCores(cfg.Node)}}
 	e.files.limit = cfg.fileLimit()
-	e.cores.apart = cfg.repeats()
+	e.cores.Apart = cfg.repeats()
 	e.runs = jobRuns{done: make(chan struct{}), byKey: map[string]*jobRun{}, opening: map[string]chan struct{}{}}
 	e.notice = func(format string, args ...any) {
 		e.bus.Publish(nil, "", event.Notice{Text: fmt.Sprintf(format, args...)})
@@ -182,7 +183,7 @@ func (e *Engine) Submit(jobs ...*api.Job) error {
 			return fmt.Errorf("cannot run job %q: %w", *job.ID, err)
 		}
 		if e.cfg.repeats() {
-			r.ports.sequence = port.NewSequence(i)
+			r.ports.Sequence = port.NewSequence(i)
 		}
 		runs = append(runs, r)
 	}
@@ -220,7 +221,7 @@ func open(e *Engine, job *api.Job, source *api.JobSubmission) (*jobRun, error) {
 	}
 	r := newJobRun(e.host, &e.runs, job, dir, port.Recall(dir.PortsFile()), recorder)
 	if !launches(job) {
-		err = r.ports.reserve(job)
+		err = r.ports.Reserve(job)
 	}
 	if err != nil {
 		return nil, errors.Join(err, recorder.Remove(), r.close(), discard(e, dir))

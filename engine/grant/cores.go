@@ -1,4 +1,4 @@
-package engine
+package grant
 
 import (
 	"cmp"
@@ -10,30 +10,31 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// coreClaims assigns CPU cores to tasks that request them. As in Nomad, a task
+// Cores assigns CPU cores to tasks that request them. As in Nomad, a task
 // gets the first free cores. If too few are free, it shares the cores with the
 // fewest tasks, because an allocation here never waits for resources.
-type coreClaims struct {
+type Cores struct {
 	node   *taskenv.Node
 	usable func() []taskenv.Core // measures them once
-	// apart: each allocation gets cores as if it were alone, so that it makes no
+	// Apart: each allocation gets cores as if it were alone, so that it makes no
 	// difference which of several is placed first.
-	apart bool
+	Apart bool
 
 	mu    sync.Mutex
 	users map[int]int // number of tasks of each core, by its ID
 }
 
-func newCoreClaims(node *taskenv.Node) *coreClaims {
+// NewCores returns the cores of a node, which nobody has yet.
+func NewCores(node *taskenv.Node) *Cores {
 	if node == nil {
 		node = &taskenv.Node{}
 	}
-	return &coreClaims{node: node, usable: sync.OnceValue(node.UsableCores), users: map[int]int{}}
+	return &Cores{node: node, usable: sync.OnceValue(node.UsableCores), users: map[int]int{}}
 }
 
-// give returns so many cores, or all there are. Where cores cannot be told
+// pick returns so many cores, or all there are. Where cores cannot be told
 // apart, only their speed counts. The lock is held.
-func (c *coreClaims) give(wanted int) (given taskenv.Cores) {
+func (c *Cores) pick(wanted int) (given taskenv.Cores) {
 	usable := c.usable()
 	if len(usable) == 0 {
 		return taskenv.Cores{MHz: int(float64(wanted) * c.node.CoreMHz())}
@@ -50,12 +51,12 @@ func (c *coreClaims) give(wanted int) (given taskenv.Cores) {
 	return given
 }
 
-// giveAll returns the cores of a group's tasks, by task; nil if no task
+// Give returns the cores of a group's tasks, by task; nil if no task
 // requests any.
-func (c *coreClaims) giveAll(g *api.TaskGroup) (given map[string]taskenv.Cores) {
+func (c *Cores) Give(g *api.TaskGroup) (given map[string]taskenv.Cores) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.apart {
+	if c.Apart {
 		clear(c.users)
 	}
 	for _, t := range g.Tasks {
@@ -65,18 +66,18 @@ func (c *coreClaims) giveAll(g *api.TaskGroup) (given map[string]taskenv.Cores) 
 		if given == nil {
 			given = map[string]taskenv.Cores{}
 		}
-		given[t.Name] = c.give(*t.Resources.Cores)
+		given[t.Name] = c.pick(*t.Resources.Cores)
 	}
 	return given
 }
 
-// adopt counts cores that an allocation got from an earlier engine.
-func (c *coreClaims) adopt(given map[string]taskenv.Cores) { c.count(given, 1) }
+// Adopt counts cores that an allocation got from an earlier engine.
+func (c *Cores) Adopt(given map[string]taskenv.Cores) { c.count(given, 1) }
 
-// release returns the cores of an allocation.
-func (c *coreClaims) release(given map[string]taskenv.Cores) { c.count(given, -1) }
+// Release returns the cores of an allocation.
+func (c *Cores) Release(given map[string]taskenv.Cores) { c.count(given, -1) }
 
-func (c *coreClaims) count(given map[string]taskenv.Cores, by int) {
+func (c *Cores) count(given map[string]taskenv.Cores, by int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, cores := range given {

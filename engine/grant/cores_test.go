@@ -1,4 +1,4 @@
-package engine
+package grant
 
 import (
 	"testing"
@@ -13,7 +13,7 @@ import (
 // tasks.
 func TestCoreClaims(t *testing.T) {
 	t.Parallel()
-	c := newCoreClaims(nil)
+	c := NewCores(nil)
 	c.usable = func() []taskenv.Core {
 		return []taskenv.Core{{ID: 0, MHz: 2000}, {ID: 2, MHz: 2000}, {ID: 3, MHz: 1500}}
 	}
@@ -26,7 +26,7 @@ func TestCoreClaims(t *testing.T) {
 	}
 	give := func(what string, g *api.TaskGroup, want map[string]taskenv.Cores) map[string]taskenv.Cores {
 		t.Helper()
-		got := c.giveAll(g)
+		got := c.Give(g)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
 		}
@@ -37,21 +37,21 @@ func TestCoreClaims(t *testing.T) {
 	give("the last free one, and a shared one", group(new(1), new(1)), map[string]taskenv.Cores{
 		"a": {IDs: []int{3}, MHz: 1500}, "b": {IDs: []int{0}, MHz: 2000},
 	})
-	c.release(first)
+	c.Release(first)
 	give("one that is free again", group(new(1)), map[string]taskenv.Cores{"a": {IDs: []int{2}, MHz: 2000}})
 	give("more than there are", group(new(9)), map[string]taskenv.Cores{"a": {IDs: []int{0, 2, 3}, MHz: 5500}})
-	c.adopt(map[string]taskenv.Cores{"t": {IDs: []int{0, 2}}})
+	c.Adopt(map[string]taskenv.Cores{"t": {IDs: []int{0, 2}}})
 	give("those of an earlier engine count", group(new(1)), map[string]taskenv.Cores{"a": {IDs: []int{3}, MHz: 1500}})
 }
 
 // TestCoresWithoutIDs counts cores as average ones.
 func TestCoresWithoutIDs(t *testing.T) {
 	t.Parallel()
-	c := newCoreClaims(&taskenv.Node{Attributes: map[string]string{"cpu.numcores": "4", "cpu.totalcompute": "10000"}})
-	if diff := cmp.Diff(taskenv.Cores{MHz: 5000}, c.give(2)); diff != "" {
+	c := NewCores(&taskenv.Node{Attributes: map[string]string{"cpu.numcores": "4", "cpu.totalcompute": "10000"}})
+	if diff := cmp.Diff(taskenv.Cores{MHz: 5000}, c.pick(2)); diff != "" {
 		t.Error(diff)
 	}
-	if given := newCoreClaims(nil).give(2); given.MHz != 0 {
+	if given := NewCores(nil).pick(2); given.MHz != 0 {
 		t.Errorf("of an unknown speed: %+v", given)
 	}
 }

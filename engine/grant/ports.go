@@ -1,4 +1,5 @@
-package engine
+// Package grant gives the allocations of a job ports and cores of this machine.
+package grant
 
 import (
 	"fmt"
@@ -13,25 +14,26 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// jobPorts assigns ports to the allocations of a job.
-type jobPorts struct {
-	job    string // ID
-	claims *port.Claims
-	shared bool // several allocations may have the same port
-	memory *port.Memory
-	notice func(format string, args ...any)
-	// sequence gives the dynamic ports in a run with a seed; else it is nil.
-	sequence *port.Sequence
-	drivers  map[string]drivers.Driver
+// Ports assigns ports to the allocations of a job.
+type Ports struct {
+	Job    string // ID
+	Claims *port.Claims
+	Shared bool // several allocations may have the same port
+	Memory *port.Memory
+	Notice func(format string, args ...any)
+	// Sequence gives the dynamic ports in a run with a seed; else it is nil.
+	Sequence *port.Sequence
+	Drivers  map[string]drivers.Driver
 
-	static   []int // claimed for all allocations
-	reserved bool  // static contains all static ports of the job
-	excess   bool  // static may contain ports that are no longer needed
+	Reserved bool // all static ports of the job are claimed
+	Excess   bool // static ports may be claimed that are no longer needed
+
+	static []int // claimed for all allocations
 }
 
-func (p *jobPorts) claimStatic(cfg *runner.Config) (claimed []int, err error) {
+func (p *Ports) claimStatic(cfg *runner.Config) (claimed []int, err error) {
 	for s := range staticOf(cfg.Group, cfg.Index) {
-		if err := p.claims.Static(s.Value, cfg.Alloc.Name); err != nil {
+		if err := p.Claims.Static(s.Value, cfg.Alloc.Name); err != nil {
 			return claimed, s.error(err)
 		}
 		claimed = append(claimed, s.Value)
@@ -39,11 +41,11 @@ func (p *jobPorts) claimStatic(cfg *runner.Config) (claimed []int, err error) {
 	return claimed, nil
 }
 
-// plan decides on the dynamic ports of a slot in a run with a seed. It is called
+// Plan decides on the dynamic ports of a slot in a run with a seed. It is called
 // for one slot after another, so that it makes no difference which of several
 // allocations is placed first.
-func (p *jobPorts) plan(g *api.TaskGroup, index, lane int) {
-	if p.sequence == nil {
+func (p *Ports) Plan(g *api.TaskGroup, index, lane int) {
+	if p.Sequence == nil {
 		return
 	}
 	for task, n := range networksOf(g) {
@@ -61,19 +63,19 @@ type portOwner struct {
 }
 
 // planned returns the port that the plan has for an owner.
-func (p *jobPorts) planned(o portOwner, n *api.NetworkResource, wanted api.Port) int {
+func (p *Ports) planned(o portOwner, n *api.NetworkResource, wanted api.Port) int {
 	want := 0
 	if p.direct(o.group, n, wanted) {
 		want = wanted.To
 	}
-	name := fmt.Sprintf("%s %s[%d] %d %s %s", p.job, *o.group.Name, o.index, o.lane, o.task, wanted.Label)
-	return p.sequence.Of(name, want, func(number int) bool { return slices.Contains(p.static, number) })
+	name := fmt.Sprintf("%s %s[%d] %d %s %s", p.Job, *o.group.Name, o.index, o.lane, o.task, wanted.Label)
+	return p.Sequence.Of(name, want, func(number int) bool { return slices.Contains(p.static, number) })
 }
 
-// give gives an allocation its ports. Those that are claimed must be released
+// Give gives an allocation its ports. Those that are claimed must be released
 // when it has ended.
-func (p *jobPorts) give(cfg *runner.Config, lane int) (claimed []int, err error) {
-	if !p.reserved {
+func (p *Ports) Give(cfg *runner.Config, lane int) (claimed []int, err error) {
+	if !p.Reserved {
 		claimed, err = p.claimStatic(cfg)
 	}
 	cfg.TaskPorts = map[string][]taskenv.Port{}
@@ -99,7 +101,7 @@ func (p *jobPorts) give(cfg *runner.Config, lane int) (claimed []int, err error)
 		}
 	}
 	if err != nil {
-		p.release(claimed)
+		p.Release(claimed)
 		return nil, err
 	}
 	return claimed, nil
@@ -112,38 +114,38 @@ func given(p api.Port, value int) taskenv.Port {
 // dynamic claims the port that the slot had last, if it is free. Where a
 // network of its own would forward a port to the one that the task listens on,
 // and there is no such network, both are the same if possible.
-func (p *jobPorts) dynamic(cfg *runner.Config, o portOwner, n *api.NetworkResource, wanted api.Port) (value int, err error) {
-	if p.sequence != nil {
+func (p *Ports) dynamic(cfg *runner.Config, o portOwner, n *api.NetworkResource, wanted api.Port) (value int, err error) {
+	if p.Sequence != nil {
 		return p.planned(o, n, wanted), nil
 	}
 	owner := fmt.Sprintf("%s[%d] %s %s", *o.group.Name, o.index, o.task, wanted.Label)
-	want := p.memory.Of(owner)
+	want := p.Memory.Of(owner)
 	direct := p.direct(o.group, n, wanted)
 	if direct {
 		want = wanted.To
 	}
-	if value, err = p.claims.Dynamic(cfg.Alloc.Name, want, p.memory.Has); err != nil {
+	if value, err = p.Claims.Dynamic(cfg.Alloc.Name, want, p.Memory.Has); err != nil {
 		return 0, fmt.Errorf("cannot find a port for label %q: %w", wanted.Label, err)
 	}
 	if direct && value != wanted.To {
-		p.notice("%s: port %d is in use, and nothing hands %d on to it for port %q", cfg.Alloc.Name, wanted.To, value, wanted.Label)
+		p.Notice("%s: port %d is in use, and nothing hands %d on to it for port %q", cfg.Alloc.Name, wanted.To, value, wanted.Label)
 	}
-	if err := p.memory.Keep(owner, value); err != nil {
-		p.notice("the ports of job %q may be others in the next run: %v", p.job, err)
+	if err := p.Memory.Keep(owner, value); err != nil {
+		p.Notice("the ports of job %q may be others in the next run: %v", p.Job, err)
 	}
 	return value, nil
 }
 
 // direct reports whether the tasks of a group listen on the port that another
 // would be forwarded to, if the group had the network that it asks for.
-func (p *jobPorts) direct(g *api.TaskGroup, n *api.NetworkResource, wanted api.Port) bool {
+func (p *Ports) direct(g *api.TaskGroup, n *api.NetworkResource, wanted api.Port) bool {
 	return wanted.To > 0 && n.Mode != "" && n.Mode != "host" && !slices.ContainsFunc(g.Tasks, func(t *api.Task) bool {
-		return p.drivers[t.Driver].Capabilities().FSIsolation == drivers.FSIsolationImage
+		return p.Drivers[t.Driver].Capabilities().FSIsolation == drivers.FSIsolationImage
 	})
 }
 
-// adopt claims the ports that an allocation got from an earlier engine.
-func (p *jobPorts) adopt(cfg *runner.Config) (claimed []int) {
+// Adopt claims the ports that an allocation got from an earlier engine.
+func (p *Ports) Adopt(cfg *runner.Config) (claimed []int) {
 	for _, ports := range append(slices.Collect(maps.Values(cfg.TaskPorts)), cfg.Ports) {
 		for _, had := range ports {
 			if !slices.Contains(p.static, had.Value) && p.adoptPort(had.Value, cfg.Alloc.Name) {
@@ -154,71 +156,74 @@ func (p *jobPorts) adopt(cfg *runner.Config) (claimed []int) {
 	return claimed
 }
 
-func (p *jobPorts) adoptPort(number int, alloc string) bool {
-	err := p.claims.Adopt(number, alloc)
+func (p *Ports) adoptPort(number int, alloc string) bool {
+	err := p.Claims.Adopt(number, alloc)
 	if err != nil {
-		p.notice("%s: %v", alloc, err)
+		p.Notice("%s: %v", alloc, err)
 	}
 	return err == nil
 }
 
-// reserve claims the static ports of all allocations of a version, in addition
+// Reserve claims the static ports of all allocations of a version, in addition
 // to those already claimed. On error it changes nothing.
-func (p *jobPorts) reserve(job *api.Job) error {
+func (p *Ports) Reserve(job *api.Job) error {
 	wanted, had := map[int]string{}, len(p.static)
-	for s := range staticPorts(job) {
+	for s := range StaticPorts(job) {
 		err := error(nil)
-		name := s.alloc(p.job)
-		if other, twice := wanted[s.Value]; twice && !p.shared {
+		name := s.alloc(p.Job)
+		if other, twice := wanted[s.Value]; twice && !p.Shared {
 			err = fmt.Errorf("port %d is in use by %s", s.Value, other)
 		} else if wanted[s.Value] = name; !slices.Contains(p.static[:had], s.Value) {
-			err = p.claims.Static(s.Value, name)
+			err = p.Claims.Static(s.Value, name)
 		}
 		if err != nil {
-			p.releaseStatic(had)
+			p.ReleaseStatic(had)
 			return s.error(err)
 		}
 		if !slices.Contains(p.static, s.Value) {
 			p.static = append(p.static, s.Value)
 		}
 	}
-	p.reserved = true
+	p.Reserved = true
 	return nil
 }
 
-// adoptStatic is like reserve, for a job that an earlier engine has started.
-func (p *jobPorts) adoptStatic(job *api.Job) {
-	for s := range staticPorts(job) {
-		if p.adoptPort(s.Value, s.alloc(p.job)) {
+// AdoptStatic is like Reserve, for a job that an earlier engine has started.
+func (p *Ports) AdoptStatic(job *api.Job) {
+	for s := range StaticPorts(job) {
+		if p.adoptPort(s.Value, s.alloc(p.Job)) {
 			p.static = append(p.static, s.Value)
 		}
 	}
-	p.reserved = true
+	p.Reserved = true
 }
 
-// keepStatic releases the static ports that a version does not need.
-func (p *jobPorts) keepStatic(job *api.Job) {
-	p.excess = false
+// KeepStatic releases the static ports that a version does not need.
+func (p *Ports) KeepStatic(job *api.Job) {
+	p.Excess = false
 	needed := map[int]bool{}
-	for s := range staticPorts(job) {
+	for s := range StaticPorts(job) {
 		needed[s.Value] = true
 	}
 	p.static = slices.DeleteFunc(p.static, func(number int) bool {
 		if !needed[number] {
-			p.claims.Release(number)
+			p.Claims.Release(number)
 		}
 		return !needed[number]
 	})
 }
 
-func (p *jobPorts) release(claimed []int) {
+func (p *Ports) Release(claimed []int) {
 	for _, number := range claimed {
-		p.claims.Release(number)
+		p.Claims.Release(number)
 	}
 }
 
-// releaseStatic releases all static ports except the first had ones.
-func (p *jobPorts) releaseStatic(had int) {
-	p.release(p.static[had:])
+// Static returns how many static ports are claimed for all allocations.
+func (p *Ports) Static() int { return len(p.static) }
+
+// ReleaseStatic releases all static ports except the first had ones.
+func (p *Ports) ReleaseStatic(had int) {
+	p.Release(p.static[had:])
 	p.static = p.static[:had]
 }

@@ -1,4 +1,4 @@
-package engine
+package grant
 
 import (
 	"fmt"
@@ -25,29 +25,30 @@ func networksOf(g *api.TaskGroup) iter.Seq2[string, *api.NetworkResource] {
 	}
 }
 
-// staticPort is a static port of an allocation.
-type staticPort struct {
+// StaticPort is a static port of an allocation.
+type StaticPort struct {
 	api.Port
-	group *api.TaskGroup
+	Group *api.TaskGroup
 	index int
 }
 
-func (s staticPort) alloc(job string) string { return allocName(job, *s.group.Name, s.index) }
+func (s StaticPort) alloc(job string) string { return AllocName(job, *s.Group.Name, s.index) }
 
-func (s staticPort) error(err error) error {
-	return fmt.Errorf("port %q of group %q: static %w", s.Label, *s.group.Name, err)
+func (s StaticPort) error(err error) error {
+	return fmt.Errorf("port %q of group %q: static %w", s.Label, *s.Group.Name, err)
 }
 
-func allocName(job, group string, index int) string {
+// AllocName returns the name of an allocation.
+func AllocName(job, group string, index int) string {
 	return fmt.Sprintf("%s.%s[%d]", job, group, index)
 }
 
 // staticOf returns the static ports of one allocation of a group.
-func staticOf(g *api.TaskGroup, index int) iter.Seq[staticPort] {
-	return func(yield func(staticPort) bool) {
+func staticOf(g *api.TaskGroup, index int) iter.Seq[StaticPort] {
+	return func(yield func(StaticPort) bool) {
 		for _, n := range networksOf(g) {
 			for _, p := range n.ReservedPorts {
-				if !p.IgnoreCollision && !yield(staticPort{p, g, index}) {
+				if !p.IgnoreCollision && !yield(StaticPort{p, g, index}) {
 					return
 				}
 			}
@@ -55,10 +56,10 @@ func staticOf(g *api.TaskGroup, index int) iter.Seq[staticPort] {
 	}
 }
 
-// staticPorts returns the static ports of all allocations of a version of a
+// StaticPorts returns the static ports of all allocations of a version of a
 // job.
-func staticPorts(job *api.Job) iter.Seq[staticPort] {
-	return func(yield func(staticPort) bool) {
+func StaticPorts(job *api.Job) iter.Seq[StaticPort] {
+	return func(yield func(StaticPort) bool) {
 		for _, g := range job.TaskGroups {
 			for i := range update.Count(job, g) {
 				for p := range staticOf(g, i) {
