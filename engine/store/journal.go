@@ -248,3 +248,5 @@ func (j *journal) remove() error {
 	}
 	return err
 }
+
+func (j *journal) runDir() string { return filepath.Dir(filepath.Dir(j.path)) }

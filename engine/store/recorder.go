@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -65,49 +63,6 @@ func Open(bus *event.Bus, runDir string) (*Recorder, error) {
 
 // Durable reports whether the recorder stores anything.
 func (r *Recorder) Durable() bool { return r.journal != nil }
-
-// Change is a set of records and events, which is stored as a whole or not at
-// all. The zero value is empty.
-type Change struct {
-	puts   map[Key]any
-	drops  []Key
-	all    []Key // delete these and everything below them
-	events []event.Event
-	number func(c *Change, seq uint64)
-}
-
-// Put stores a value, which replaces an earlier one. The value must be suitable
-// for encoding/json, and must not change before Commit.
-func (c *Change) Put(key Key, value any) {
-	if c.puts == nil {
-		c.puts = map[Key]any{}
-	}
-	c.puts[key] = value
-}
-
-// Drop deletes the record with a key. A Put in the same change comes after it.
-func (c *Change) Drop(key Key) { c.drops = append(c.drops, key) }
-
-// DropAll deletes the records with a key and below it. Its cost depends on the
-// total number of records.
-func (c *Change) DropAll(prefix Key) { c.all = append(c.all, prefix) }
-
-// Add adds an event.
-func (c *Change) Add(e event.Event) { c.events = append(c.events, e) }
-
-// Number sets a function that a Ledger calls with the number of the last event,
-// before anything is stored. It may put more values, or change those that were
-// put, so that they contain their index.
-func (c *Change) Number(set func(c *Change, seq uint64)) { c.number = set }
-
-// Reset makes the change empty.
-func (c *Change) Reset() {
-	clear(c.puts)
-	clear(c.events)
-	c.drops, c.all, c.events = c.drops[:0], c.all[:0], c.events[:0]
-}
-
-func (c *Change) isEmpty() bool { return len(c.puts)+len(c.drops)+len(c.all)+len(c.events) == 0 }
 
 // Commit stores a change and publishes its events.
 func (r *Recorder) Commit(c Change) {
@@ -173,92 +128,6 @@ func (r *Recorder) told(err error) (news string) {
 	return news
 }
 
-// record returns the change in its stored form, without its events.
-func (c *Change) record() (*record, error) {
-	rec := &record{Drop: c.drops, All: c.all, Put: make(map[Key]json.RawMessage, len(c.puts)+len(c.events))}
-	for key, value := range c.puts {
-		text, err := json.Marshal(value)
-		if err != nil {
-			return rec, err
-		}
-		rec.Put[key] = text
-	}
-	return rec, nil
-}
-
-// past is the prefix of stored events: the latest one of each kind, and the
-// first one of each allocation and deployment.
-const past = "event"
-
-// remember adds numbered events to a record, as lines of the history and as
-// values.
-func remember(rec *record, events []event.Event, j *journal) error {
-	rec.Seq = j.seq
-	var text strings.Builder
-	for _, e := range events {
-		rec.Seq = e.Seq
-		line, err := e.Line(j.lines + 1)
-		if err != nil {
-			return err
-		}
-		j.lines++
-		text.Write(line)
-		stored, err := e.Store()
-		if err != nil {
-			return err
-		}
-		value, err := json.Marshal(stored)
-		if err != nil {
-			return err
-		}
-		rec.Put[pastKey(e)] = value
-		if first := firstKey(e); j.values[first] == nil && rec.Put[first] == nil {
-			rec.Put[first] = value
-		}
-	}
-	rec.Text = text.String()
-	return nil
-}
-
-// pastKey returns the key for the latest event of e's kind.
-func pastKey(e event.Event) Key {
-	kind := event.Kind(e.Body)
-	switch b := e.Body.(type) {
-	case event.Deployment: // it concerns no single allocation
-		return KeyOf(past, "", b.Job, kind, b.ID)
-	case event.Version:
-		return KeyOf(past, "", b.Job, kind, strconv.FormatUint(b.Number, 10))
-	case event.Evaluation:
-		if b.Alloc == "" {
-			return KeyOf(past, "", b.Job, kind, b.ID)
-		}
-		return KeyOf(past, b.Alloc, "", kind, string(b.Trigger)) // deleted with the allocation
-	case event.Service:
-		return KeyOf(past, e.Alloc.ID, e.Task, kind, b.ID)
-	case event.Check:
-		return KeyOf(past, e.Alloc.ID, e.Task, kind, b.Service, b.Check)
-	}
-	if e.Alloc == nil {
-		return KeyOf(past, "", e.Task, kind)
-	}
-	return KeyOf(past, e.Alloc.ID, e.Task, kind)
-}
-
-// firstKey returns the key for the first event of an allocation, deployment or
-// version.
-func firstKey(e event.Event) Key {
-	switch b := e.Body.(type) {
-	case event.Deployment:
-		return KeyOf(past, "", b.Job, "first", b.ID)
-	case event.Version:
-		return KeyOf(past, "", b.Job, "first version", strconv.FormatUint(b.Number, 10))
-	}
-	if e.Alloc == nil {
-		return KeyOf(past, "", "", "first")
-	}
-	return KeyOf(past, e.Alloc.ID, "", "first")
-}
-
 // Repeats reports whether an event is the same as the latest one of its kind.
 func (r *Recorder) Repeats(e event.Event) bool {
 	if r.journal == nil || event.Kind(e.Body) == "" {
@@ -271,24 +140,6 @@ func (r *Recorder) Repeats(e event.Event) bool {
 	before, err := last.Event()
 	return err == nil && reflect.DeepEqual(before.Body, e.Body)
 }
-
-// ForgetAlloc adds the deletion of an allocation's events to a change.
-func (c *Change) ForgetAlloc(id string) { c.DropAll(KeyOf(past, id)) }
-
-// ForgetJob adds the deletion of a job's events to a change, besides those of
-// its allocations.
-func (c *Change) ForgetJob(job string) { c.DropAll(KeyOf(past, "", job)) }
-
-// ForgetVersion adds the deletion of the events of a job's version, and of its
-// deployment, to a change.
-func (c *Change) ForgetVersion(job string, number uint64, deployment string) {
-	for _, e := range []event.Event{{Body: event.Version{Job: job, Number: number}}, {Body: event.Deployment{Job: job, ID: deployment}}} {
-		c.drops = append(c.drops, pastKey(e), firstKey(e))
-	}
-}
-
-// ForgetEvaluation adds the deletion of an evaluation to a change.
-func (c *Change) ForgetEvaluation(v event.Evaluation) { c.Drop(pastKey(event.Event{Body: v})) }
 
 // Past returns the remembered events, in order, and the number of the last
 // event of the run.
@@ -394,4 +245,27 @@ func (r *Recorder) end(remove bool) (err error) {
 		return err
 	}
 	return errors.Join(err, r.journal.close())
+}
+
+// open opens the files of a resting recorder. The caller must hold the lock.
+func (r *Recorder) open() error {
+	if !r.closed || r.ended || r.journal.stops() {
+		return nil
+	}
+	j, err := openJournal(r.journal.runDir())
+	if err != nil {
+		return err
+	}
+	j.halt, j.keeps = r.journal.halt, true
+	r.journal, r.closed = j, false
+	return nil
+}
+
+// idle closes the files unless somebody needs them. The caller must hold the lock.
+func (r *Recorder) idle() {
+	if r.users > 0 || !r.rests || r.closed || r.ended || r.failing || r.journal.stops() {
+		return
+	}
+	_ = r.journal.close() // nothing is buffered
+	r.journal.values, r.journal.text, r.closed = nil, "", true
 }

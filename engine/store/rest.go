@@ -1,7 +1,5 @@
 package store
 
-import "path/filepath"
-
 // Wake prepares the recorder for a user who stores much. It opens the files of a
 // resting recorder.
 func (r *Recorder) Wake() error {
@@ -51,28 +49,3 @@ func (r *Recorder) Try(c Change) error {
 	defer r.idle()
 	return r.journal.try(record)
 }
-
-// open opens the files of a resting recorder. The caller must hold the lock.
-func (r *Recorder) open() error {
-	if !r.closed || r.ended || r.journal.stops() {
-		return nil
-	}
-	j, err := openJournal(r.journal.runDir())
-	if err != nil {
-		return err
-	}
-	j.halt, j.keeps = r.journal.halt, true
-	r.journal, r.closed = j, false
-	return nil
-}
-
-// idle closes the files unless somebody needs them. The caller must hold the lock.
-func (r *Recorder) idle() {
-	if r.users > 0 || !r.rests || r.closed || r.ended || r.failing || r.journal.stops() {
-		return
-	}
-	_ = r.journal.close() // nothing is buffered
-	r.journal.values, r.journal.text, r.closed = nil, "", true
-}
-
-func (j *journal) runDir() string { return filepath.Dir(filepath.Dir(j.path)) }
