@@ -2,7 +2,9 @@ package update
 
 import (
 	"maps"
+	"regexp"
 	"slices"
+	"sync"
 
 	"github.com/hashicorp/nomad/api"
 )
@@ -77,3 +79,5 @@ func taskValues(t *api.Task) values {
 	}
 	return valuesOf(t)
 }
+
+var dynamicValue = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\.DynamicPorts\[[^]]*\]\.Value$`) })

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/hashicorp/nomad/api"
@@ -30,8 +31,7 @@ var (
 		"Resources.CPU", "Resources.Cores", "Resources.MemoryMB", "Resources.MemoryMaxMB", "Resources.Networks",
 		"Resources.Devices", "Resources.NUMA", "Resources.SecretsMB",
 	}
-	connect      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^Services\[[^]]*\]\.Connect\b`) })
-	dynamicValue = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\.DynamicPorts\[[^]]*\]\.Value$`) })
+	connect = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^Services\[[^]]*\]\.Connect\b`) })
 )
 
 // kindOfGroup returns the effect of the change of a group that exists in both
@@ -80,4 +80,40 @@ func taskNamed(g *api.TaskGroup, name string) *api.Task {
 		}
 	}
 	return nil
+}
+
+func stopped(job *api.Job) bool { return job.Stop != nil && *job.Stop }
+
+// groupNames returns the groups of both versions.
+func groupNames(before, after *api.Job) (names []string) {
+	for _, job := range []*api.Job{after, before} {
+		if job == nil {
+			continue
+		}
+		for _, g := range job.TaskGroups {
+			if !slices.Contains(names, *g.Name) {
+				names = append(names, *g.Name)
+			}
+		}
+	}
+	return names
+}
+
+func groupNamed(job *api.Job, name string) *api.TaskGroup {
+	if job == nil {
+		return nil
+	}
+	return job.LookupTaskGroup(name)
+}
+
+// Count returns how many allocations a group has on one node: none if the job
+// is stopped.
+func Count(job *api.Job, g *api.TaskGroup) int {
+	if stopped(job) {
+		return 0
+	}
+	if strings.HasPrefix(*job.Type, "sys") {
+		return min(*g.Count, 1)
+	}
+	return *g.Count
 }

@@ -1,8 +1,6 @@
 package update
 
 import (
-	"slices"
-
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/health"
@@ -64,44 +62,6 @@ type Order struct {
 	Group  string
 	Index  int
 	Canary bool
-}
-
-// Next returns the orders to carry out now. Once they are carried out, Next
-// returns no orders until something else happens. Waits reports whether
-// something is left for later.
-func (r *Rollout) Next() (orders []Order, waits bool) {
-	r.kinds, r.verdicts = map[kindKey]Kind{}, map[string]health.Verdict{}
-	if r.Deployment != nil {
-		for _, g := range r.Deployment.Groups {
-			for _, id := range g.Healthy {
-				r.verdicts[id] = health.Healthy
-			}
-			for _, id := range g.Unhealthy {
-				r.verdicts[id] = health.Unhealthy
-			}
-		}
-	}
-	places := map[string][]int{}
-	for i, p := range r.Places {
-		places[p.Group] = append(places[p.Group], i)
-	}
-	for _, name := range r.names() {
-		p := groupPass{Rollout: r, name: name, places: places[name]}
-		p.run()
-		orders, waits = append(orders, p.orders...), waits || p.waits
-	}
-	return orders, waits
-}
-
-// names returns the groups of the job, then those that only places have.
-func (r *Rollout) names() []string {
-	names := groupNames(r.Job, nil)
-	for _, p := range r.Places {
-		if !slices.Contains(names, p.Group) {
-			names = append(names, p.Group)
-		}
-	}
-	return names
 }
 
 // kindOf returns the effect of the step from a version to the newest one on a

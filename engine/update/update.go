@@ -8,7 +8,6 @@ package update
 import (
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -104,32 +103,8 @@ func Diff(before, after *api.Job) *api.JobDiff {
 	return d
 }
 
-func stopped(job *api.Job) bool { return job.Stop != nil && *job.Stop }
-
 // Same reports whether two versions of a job are the same.
 func Same(a, b *api.Job) bool { return Diff(a, b).Type == none }
-
-// groupNames returns the groups of both versions.
-func groupNames(before, after *api.Job) (names []string) {
-	for _, job := range []*api.Job{after, before} {
-		if job == nil {
-			continue
-		}
-		for _, g := range job.TaskGroups {
-			if !slices.Contains(names, *g.Name) {
-				names = append(names, *g.Name)
-			}
-		}
-	}
-	return names
-}
-
-func groupNamed(job *api.Job, name string) *api.TaskGroup {
-	if job == nil {
-		return nil
-	}
-	return job.LookupTaskGroup(name)
-}
 
 func diffGroup(before, after *api.Job, name string) *api.TaskGroupDiff {
 	was, is := groupNamed(before, name), groupNamed(after, name)
@@ -202,18 +177,6 @@ func (r *Rollout) group(name string, orders []Order) Group {
 		slices.Sort(list)
 	}
 	return g
-}
-
-// Count returns how many allocations a group has on one node: none if the job
-// is stopped.
-func Count(job *api.Job, g *api.TaskGroup) int {
-	if stopped(job) {
-		return 0
-	}
-	if strings.HasPrefix(*job.Type, "sys") {
-		return min(*g.Count, 1)
-	}
-	return *g.Count
 }
 
 // updates returns the counts by Nomad's names.
