@@ -341,3 +341,19 @@ func (a *Alloc) reviveTask(i int) {
 	a.tasks[i].Parked = false
 	a.effects = append(a.effects, Effect{Kind: Revive, Task: i})
 }
+
+// resume repeats the orders that may not have been carried out.
+func (a *Alloc) resume() {
+	for i := range a.tasks {
+		if m := &a.tasks[i]; m.Cancelled && !m.Ended {
+			a.effects = append(a.effects, Effect{Kind: Cancel, Task: i})
+		}
+	}
+	switch {
+	case a.kill == nil || a.kill.ready:
+	case len(a.kill.waves) > 0:
+		a.effects = append(a.effects, Effect{Kind: Prekill})
+	case a.released:
+		a.effects = append(a.effects, Effect{Kind: Retire})
+	}
+}

@@ -86,22 +86,6 @@ func (a *Alloc) restoreKill(ready bool) {
 	}
 }
 
-// resume repeats the orders that may not have been carried out.
-func (a *Alloc) resume() {
-	for i := range a.tasks {
-		if m := &a.tasks[i]; m.Cancelled && !m.Ended {
-			a.effects = append(a.effects, Effect{Kind: Cancel, Task: i})
-		}
-	}
-	switch {
-	case a.kill == nil || a.kill.ready:
-	case len(a.kill.waves) > 0:
-		a.effects = append(a.effects, Effect{Kind: Prekill})
-	case a.released:
-		a.effects = append(a.effects, Effect{Kind: Retire})
-	}
-}
-
 // MarshalText returns the state's name.
 func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
