@@ -1,6 +1,9 @@
 package health
 
 import (
+	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -29,6 +32,15 @@ type Deployment struct {
 	// Revert is true if a group has failed that reverts to a stable version.
 	Revert bool `json:",omitempty"`
 }
+
+// Errors of orders for a deployment that has ended, in Nomad's words.
+var (
+	errNoPromote   = errors.New("can't promote terminal deployment")
+	errNoPause     = errors.New("can't pause terminal deployment")
+	errNoResume    = errors.New("can't resume terminal deployment")
+	errNoFail      = errors.New("can't fail terminal deployment")
+	errNoSetHealth = errors.New("can't set health of allocations for a terminal deployment")
+)
 
 // DeploymentGroup is a group that takes part in a deployment.
 type DeploymentGroup struct {
@@ -216,4 +228,56 @@ func (d *Deployment) finish() {
 	if d.Status == DeploymentRunning {
 		d.Status, d.Description = DeploymentSuccessful, "Deployment completed successfully"
 	}
+}
+
+// promoteItself promotes the canaries if all are healthy and every group has
+// auto_promote.
+func (d *Deployment) promoteItself(now time.Time) {
+	canarying := false
+	for _, g := range d.Groups {
+		if !g.Canarying() {
+			continue
+		}
+		if !g.AutoPromote || len(g.Healthy) < g.Canaries {
+			return
+		}
+		canarying = true
+	}
+	if canarying && d.Status == DeploymentRunning {
+		_ = d.Promote(nil, now) // the canaries are healthy
+	}
+}
+
+// Promote promotes the canaries of the given groups, or of all groups if none
+// is given: the rollout continues with their version.
+func (d *Deployment) Promote(groups []string, now time.Time) error {
+	if !d.Active() {
+		return errNoPromote
+	}
+	var promoted []*DeploymentGroup
+	var faults []error
+	for _, name := range slices.Sorted(maps.Keys(d.Groups)) {
+		g := d.Groups[name]
+		if !g.Canarying() || len(groups) > 0 && !slices.Contains(groups, name) {
+			continue
+		}
+		if len(g.Healthy) < g.Canaries {
+			faults = append(faults, fmt.Errorf("Task group %q has %d/%d healthy allocations", name, len(g.Healthy), g.Canaries))
+		}
+		promoted = append(promoted, g)
+	}
+	switch {
+	case len(faults) > 0:
+		return errors.Join(faults...)
+	case len(promoted) == 0:
+		return errors.New("no canaries to promote")
+	}
+	for _, g := range promoted {
+		g.Promoted, g.Deadline = true, now.Add(g.Progress)
+	}
+	if d.Status == DeploymentRunning {
+		d.describe()
+	}
+	d.finish()
+	return nil
 }
