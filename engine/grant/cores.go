@@ -24,7 +24,7 @@ type Cores struct {
 	users map[int]int // number of tasks of each core, by its ID
 }
 
-// NewCores returns the cores of a node, which nobody has yet.
+// NewCores returns the cores of a node, all of them free.
 func NewCores(node *taskenv.Node) *Cores {
 	if node == nil {
 		node = &taskenv.Node{}
