@@ -44,7 +44,9 @@ func (a *app) run(ctx context.Context, args []string) int {
 }
 
 // Commands returns the tree of commands, from which man pages are made.
-func Commands() *cobra.Command { return newRootCommand(newApp(&console.Console{Color: ui.ColorAuto}, nil)) }
+func Commands() *cobra.Command {
+	return newRootCommand(newApp(&console.Console{Color: ui.ColorAuto}, nil))
+}
 
 func newRootCommand(a *app) *cobra.Command {
 	root := &cobra.Command{
