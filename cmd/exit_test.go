@@ -56,7 +56,7 @@ func TestExitCodeOfErrors(t *testing.T) {
 				t.Errorf("exit code %d, want %d", got, c.code)
 			}
 			streams, _, stderr := ui.Test()
-			(newApp(&console.Console{Streams: streams, Color: ui.ColorAuto}, nil)).PrintError(c.err)
+			newApp(&console.Console{Streams: streams, Color: ui.ColorAuto}, nil).PrintError(c.err)
 			if got := stderr.String(); got != c.stderr {
 				t.Errorf("stderr says %q, want %q", got, c.stderr)
 			}
@@ -64,7 +64,7 @@ func TestExitCodeOfErrors(t *testing.T) {
 				return
 			}
 			streams, stdout, _ := ui.Test()
-			(newApp(&console.Console{Streams: streams, JSONErrors: true}, nil)).PrintError(c.err)
+			newApp(&console.Console{Streams: streams, JSONErrors: true}, nil).PrintError(c.err)
 			if got := withoutTime(stdout.String()); got != c.stdout {
 				t.Errorf("stdout says %q, want %q", got, c.stdout)
 			}

@@ -128,7 +128,7 @@ var samples = map[string][3]string{
 // possible ways. A new flag needs a row in samples.
 func TestEveryOptionMayComeFromEverywhere(t *testing.T) {
 	t.Parallel()
-	root := newRootCommand((newApp(&console.Console{Color: ui.ColorAuto}, nil)))
+	root := newRootCommand(newApp(&console.Console{Color: ui.ColorAuto}, nil))
 	for _, c := range slices.Concat(root.Commands(), subcommands(root)) {
 		for _, name := range config.Options(allFlags(c)) {
 			sample, ok := samples[name]

@@ -16,7 +16,7 @@ import (
 // defines.
 func TestHelpFitsTheTerminal(t *testing.T) {
 	t.Parallel()
-	root := newRootCommand((newApp(&console.Console{Color: ui.ColorAuto}, nil)))
+	root := newRootCommand(newApp(&console.Console{Color: ui.ColorAuto}, nil))
 	for _, c := range append([]*cobra.Command{root}, root.Commands()...) {
 		var out bytes.Buffer
 		c.SetOut(&out)
@@ -36,7 +36,7 @@ func TestHelpFitsTheTerminal(t *testing.T) {
 
 func TestHelpGroupsFlags(t *testing.T) {
 	t.Parallel()
-	root := newRootCommand((newApp(&console.Console{Color: ui.ColorAuto}, nil)))
+	root := newRootCommand(newApp(&console.Console{Color: ui.ColorAuto}, nil))
 	up, _, err := root.Find([]string{"up"})
 	if err != nil {
 		t.Fatal(err)
