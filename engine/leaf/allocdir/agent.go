@@ -152,10 +152,6 @@ func (a *Agent) Path(name string) string { return filepath.Join(a.Dir, name) }
 // Close releases the lock.
 func (a *Agent) Close() error { return unlock(a.lock) }
 
-// Leave closes this process's descriptor of the lock. Another process that has it
-// keeps the lock.
-func (a *Agent) Leave() error { return a.lock.Close() }
-
 // AgentHolds reports whether an agent, or its keeper, has a data directory, and
 // the agent's PID if that is known.
 func AgentHolds(dataDir string) (pid int, holds bool) { return holder(agentDir(dataDir)) }

@@ -42,7 +42,7 @@ func TestOneAgentForADataDirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := third.Leave(); err != nil {
+	if err := third.Lock().Close(); err != nil {
 		t.Fatal(err)
 	}
 }
