@@ -51,6 +51,14 @@ func foreground(dir string) error {
 				return err
 			}
 			fmt.Println("pipes", isOpen(before), isOpen(w.pipe), p.Pid())
+		case "late":
+			late := w.Intend("late")
+			if _, err := w.helpers.Start(process.Spec{
+				Path: "/bin/sh", Args: []string{"-c", "exec sleep 600"}, Env: environOf("a"), Dir: "/",
+				OnExit: func(process.Status, time.Time) { late.Remove() },
+			}); err != nil {
+				return err
+			}
 		case "close":
 			if rest == "true" {
 				if _, err := run.Shutdown(context.Background()); err != nil {
@@ -249,6 +257,20 @@ func TestKeeperOfLastingTasks(t *testing.T) {
 	for _, path := range left {
 		waitFor(t, path+" is there", gone(path))
 	}
+}
+
+// A watch is closed while the reaper, which buries the keeper, removes the entry
+// of a process: neither waits for the other.
+func TestCloseWhileAnEntryIsRemoved(t *testing.T) {
+	t.Parallel()
+	dir := private(t)
+	p := inForeground(t, dir)
+	p.say(t, "late")
+	p.say(t, "close true")
+	if got := p.must(t, "closed"); got != "<nil>" {
+		t.Error(got)
+	}
+	waitFor(t, "the record is there", noRecords(dir))
 }
 
 // A run that has cleaned up ends its keeper, which touches nothing; otherwise

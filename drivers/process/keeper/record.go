@@ -131,6 +131,13 @@ func (r *record) write(c cell, line string) {
 	}
 }
 
+// failure returns the first error of a write.
+func (r *record) failure() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}
+
 // remove removes the record: nothing is left of the run.
 func (r *record) remove() error {
 	r.mu.Lock()

@@ -295,14 +295,15 @@ func (w *Watch) Close(clean bool) error {
 	close(w.closing)
 	w.keeping.Wait()
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.record == nil || !clean {
+	r, pipe := w.record, w.pipe
+	w.mu.Unlock() // the reaper, which buries the keeper, may still remove entries
+	if r == nil || !clean {
 		return nil // the end of this program tells the keeper
 	}
-	err := errors.Join(w.record.err, w.record.remove())
+	err := errors.Join(r.failure(), r.remove())
 	_, dismissed := w.helpers.Shutdown(context.Background())
-	if w.pipe != nil {
-		err = errors.Join(err, w.pipe.Close())
+	if pipe != nil {
+		err = errors.Join(err, pipe.Close())
 	}
 	return errors.Join(err, dismissed)
 }
