@@ -16,6 +16,10 @@ func TestMain(m *testing.M) {
 		main()
 		panic("main has returned")
 	}
+	// With the race detector each process would wait for a second at its end.
+	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
+		panic(err)
+	}
 	flag.Parse()
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
 		_ = f.Value.Set(atOnce) // a number

@@ -55,12 +55,19 @@ func httpd() {
 	os.Exit(1)
 }
 
+// raceOptions are those of the race detector: without them each process that a test
+// starts waits for a second at its end.
+const raceOptions = "atexit_sleep_ms=0"
+
 // leakTest finds goroutines that tests have left behind.
 type leakTest struct{ m *testing.M }
 
 func (t leakTest) Run() int {
 	if signal.Ignored(syscall.SIGHUP) { // as with nohup; commands would inherit it
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
+	if err := os.Setenv("GORACE", raceOptions); err != nil { // for those that get the whole environment
+		panic(err)
 	}
 	flag.Parse()
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
@@ -126,6 +133,7 @@ func TestJourneys(t *testing.T) {
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 			env.Setenv("TASKRUN_DATA_DIR", filepath.Join(env.WorkDir, "data"))
 			env.Setenv("JOBS", jobs)
+			env.Setenv("GORACE", raceOptions)
 			taskrun, err := exec.LookPath("taskrun") // for scripts that change PATH
 			if err != nil {
 				return err
