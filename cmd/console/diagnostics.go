@@ -21,6 +21,7 @@ import (
 // validate, GitHub workflow annotations.
 type Format string
 
+// The formats.
 const (
 	FormatPlain  = Format(ui.Plain)
 	FormatJSON   = Format(ui.JSON)

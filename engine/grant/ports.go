@@ -213,6 +213,7 @@ func (p *Ports) KeepStatic(job *api.Job) {
 	})
 }
 
+// Release releases claimed ports.
 func (p *Ports) Release(claimed []int) {
 	for _, number := range claimed {
 		p.Claims.Release(number)

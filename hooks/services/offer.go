@@ -78,21 +78,21 @@ func isServiceName(name string) bool {
 	return name == strings.Trim(name, "-") && name != "" && len(name) <= 63
 }
 
-func (a *site) check(task string, s *api.Service, c *api.ServiceCheck, where service.Network) (*check.Check, error) {
-	made := &check.Check{ServiceCheck: *c, Service: s.Name, Group: a.info.Alloc.Name, Task: task}
-	made.Task = cmp.Or(c.TaskName, s.TaskName, task)
+func (s *site) check(task string, of *api.Service, c *api.ServiceCheck, where service.Network) (*check.Check, error) {
+	made := &check.Check{ServiceCheck: *c, Service: of.Name, Group: s.info.Alloc.Name, Task: task}
+	made.Task = cmp.Or(c.TaskName, of.TaskName, task)
 	if c.Type != "script" {
 		mode, custom := c.AddressMode, ""
-		if mode == "" && s.Address != "" {
-			mode, custom = "auto", s.Address
+		if mode == "" && of.Address != "" {
+			mode, custom = "auto", of.Address
 		}
 		var err error
-		made.Address, made.Port, err = where.Address(cmp.Or(mode, "host"), cmp.Or(c.PortLabel, s.PortLabel), custom)
+		made.Address, made.Port, err = where.Address(cmp.Or(mode, "host"), cmp.Or(c.PortLabel, of.PortLabel), custom)
 		if err != nil {
-			return nil, fmt.Errorf("unable to get address for check %q of service %q: %w", c.Name, s.Name, err)
+			return nil, fmt.Errorf("unable to get address for check %q of service %q: %w", c.Name, of.Name, err)
 		}
 	}
-	made.SetID(a.info.Alloc.ID)
+	made.SetID(s.info.Alloc.ID)
 	return made, nil
 }
 

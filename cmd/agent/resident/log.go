@@ -18,6 +18,7 @@ import (
 // Level is the level of a message in the log of an agent.
 type Level string
 
+// The levels.
 const (
 	levelDebug Level = "debug"
 	LevelInfo  Level = "info"
