@@ -4,6 +4,7 @@ variable "attack" {
   default = <<-EOT
     could() { echo "COULD $1"; }
     mine() { "$@" 2>/dev/null || echo "COULD NOT $*"; }
+    until [ -s shared/script ]; do sleep 0.01; done # the last file that it tries
     # what a task may do
     mine touch file local/file tmp/file secrets/file "$NOMAD_ALLOC_DIR/data/$NOMAD_TASK_NAME" "$NOMAD_ALLOC_DIR/tmp/$NOMAD_TASK_NAME" "$NOMAD_ALLOC_DIR/$NOMAD_TASK_NAME"
     mine cat "$NOMAD_ALLOC_DIR/data/root" "$NOMAD_ALLOC_DIR/logs/root.stdout.0" secrets/template shared/script >/dev/null
