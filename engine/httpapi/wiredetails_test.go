@@ -105,7 +105,9 @@ func TestMonitorLogsRequests(t *testing.T) {
 func TestCounters(t *testing.T) {
 	t.Parallel()
 	job := newJob("job", "batch", newTask("bad", "exit_code", 1), newTask("good"))
-	job.TaskGroups[0].Tasks[0].RestartPolicy = &api.RestartPolicy{Attempts: new(1), Delay: new(time.Duration(0)), Mode: new("fail")}
+	tasks := job.TaskGroups[0].Tasks
+	tasks[0].RestartPolicy = &api.RestartPolicy{Attempts: new(1), Delay: new(time.Duration(0)), Mode: new("fail")}
+	tasks[1].Lifecycle = &api.TaskLifecycle{Hook: api.TaskLifecycleHookPrestart} // otherwise it may be killed with the other
 	job.Canonicalize()
 	f := serve(t, job)
 	f.untilJobIs("job", "dead")
