@@ -38,7 +38,7 @@ var floors = []floor{
 
 	{"cmd/config", "jobspec/syntax jobspec/diagnostic", "", "flags, environment and file become one plain value; config.hcl is read as job files are"},
 	{"cmd/agent/settings", "jobspec jobspec/syntax jobspec/diagnostic", "", "pure: configuration files of a Nomad agent in, settings and diagnostics out"},
-	{"cmd/agent/resident", "cmd/agent/... cmd/console cmd/exit cmd/garbage cmd/host cmd/lookup cmd/neighbors cmd/preflight cmd/source drivers drivers/process drivers/process/keeper engine engine/httpapi engine/port " + leaves + " hooks/catalog hooks/stubs hooks/taskapi jobspec jobspec/...", "", "joins an engine to an agent, as cmd joins one to a run"},
+	{"cmd/agent/resident", "cmd/agent/... cmd/console cmd/exit cmd/garbage cmd/host cmd/lookup cmd/neighbors cmd/preflight cmd/source drivers drivers/process drivers/process/keeper engine engine/httpapi engine/port " + leaves + " hooks/catalog hooks/stubs hooks/taskapi jobspec jobspec/...", "", "joins an engine to an agent"},
 	{"cmd/agent/*", "", "", "what an agent needs besides jobs: files of service managers, and its log"},
 	{"cmd/client", "engine/execwire engine/leaf/event", "", "speaks Nomad's API to whatever serves it, and never imports a server"},
 	{"cmd/cluster", "cmd/client engine/health engine/leaf/event", "", "what a cluster says becomes events; the client asks it"},
@@ -58,6 +58,7 @@ var floors = []floor{
 	{"cmd/console", "cmd/client cmd/exit cmd/jobfile cmd/report cmd/source cmd/ui cmd/ui/answer cmd/verdict jobspec jobspec/report", "", "what commands say to their user, and how a user stops them; knows no runs"},
 	{"cmd/lookup", "cmd/client cmd/console cmd/exit cmd/record cmd/source cmd/verdict drivers drivers/process engine/httpapi engine/leaf/allocdir engine/leaf/event engine/leaf/runtimedir", "", "finds runs and tasks, and warns of engines that do not answer; starts and changes nothing"},
 	{"cmd/onscreen", "cmd/client cmd/cluster cmd/console cmd/exit cmd/lookup cmd/source cmd/ui cmd/ui/fullscreen cmd/ui/screen cmd/verdict drivers/process/keeper engine/leaf/event", "", "a run on the full screen: what the model shows comes from a source, and its orders go to a server"},
+	{"cmd/enginerun", "cmd/bubble cmd/ci cmd/client cmd/console cmd/exit cmd/garbage cmd/host cmd/jobfile cmd/jobtest/play cmd/lookup cmd/neighbors cmd/preflight cmd/record cmd/source cmd/ui/view cmd/verdict drivers drivers/process drivers/process/keeper engine engine/httpapi engine/port " + leaves + " hooks/catalog hooks/stubs hooks/taskapi jobspec/...", "drivers/mock cmd/ui", "joins an engine to a run of jobs; what a user may ask of it, cmd knows"},
 	{"cmd/garbage", "", "", "the memory of this process; knows no runs"},
 	{"cmd/host", "cmd/lookup cmd/preflight drivers drivers/process/keeper engine engine/httpapi engine/leaf/allocdir engine/registry hooks/template jobspec/...", "", "serves an engine of this process, and decides nothing about its run"},
 	{"cmd/ci", "cmd/console cmd/exit cmd/jobfile cmd/report cmd/textfile cmd/ui cmd/ui/view cmd/verdict engine/fold jobspec", "", "writes the texts of cmd/report where a CI system looks for them"},

@@ -46,7 +46,7 @@ func detachAgent(ctx context.Context, a *app, flags *pflag.FlagSet, dataDir stri
 	}
 	d.Log, err = os.OpenFile(lock.Path("keeper.log"), os.O_WRONLY|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o600)
 	if err = errors.Join(err, lock.Close()); err != nil {
-		return readOnly(err, dataDir)
+		return exit.ReadOnly(err, dataDir)
 	}
 	defer d.Log.Close()
 	if _, err := keeper.Detach(d); err != nil {
@@ -57,7 +57,7 @@ func detachAgent(ctx context.Context, a *app, flags *pflag.FlagSet, dataDir stri
 
 // agentNotStarted returns why an agent in the background has not started.
 func agentNotStarted(failure error, log string) error {
-	if told := toldStart(failure, nil); told != nil {
+	if told := exit.Unpack(failure); told != nil {
 		return told
 	}
 	if text, err := resident.ReadLimited(log); err == nil && len(text) > 0 {
@@ -115,5 +115,5 @@ func agentError(err error, dataDir string) error {
 	if errors.Is(err, allocdir.ErrAgent) {
 		return exit.Running("%w", err).WithHint("run jobs in it with: taskrun up --agent; stop it with: taskrun agent stop; give this one another directory with: --data-dir DIR")
 	}
-	return readOnly(err, dataDir)
+	return exit.ReadOnly(err, dataDir)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/cluster"
+	"taskrun/cmd/enginerun"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/lookup"
 	"taskrun/cmd/record"
@@ -137,7 +138,7 @@ func attachHere(ctx context.Context, a *app, job string, opts attachOptions) (co
 		return 0, err
 	}
 	if d.Self.Agent { // which writes no summaries
-		display.End(resultOf(v))
+		display.End(enginerun.ResultOf(v))
 		return v.Code(), nil
 	}
 	summary, err := record.Read(d.Self.Runs[d.IDs[0]])

@@ -61,7 +61,7 @@ func followChange(ctx context.Context, a *app, rollout *cluster.Rollout, what st
 	}
 	ctx, stop := a.Stoppable(ctx)
 	defer stop()
-	screen := &rolloutScreen{notices: noticesOf(a), show: answer.Rollout{To: a.Answer(mode)}, broken: make(chan error, 1)}
+	screen := &rolloutScreen{Notices: noticesOf(a), show: answer.Rollout{To: a.Answer(mode)}, broken: make(chan error, 1)}
 	v := verdict.New(verdict.Policy{Outlives: true}, nil)
 	if err := follow(ctx, &source.Loop{Source: rollout, Decider: v, Screen: screen}); err != nil {
 		return exit.Stopped(ctx, err)
@@ -75,7 +75,7 @@ func followChange(ctx context.Context, a *app, rollout *cluster.Rollout, what st
 
 // rolloutScreen shows deployments and notices.
 type rolloutScreen struct {
-	notices
+	source.Notices
 	show   answer.Rollout
 	broken chan error
 }

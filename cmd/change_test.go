@@ -28,7 +28,7 @@ func TestRolloutScreen(t *testing.T) {
 		}
 		var said []string
 		screen := &rolloutScreen{
-			notices: func(text string) { said = append(said, text) },
+			Notices: func(text string) { said = append(said, text) },
 			show:    answer.Rollout{To: answer.To{Streams: streams, Mode: ui.Plain}}, broken: make(chan error, 1),
 		}
 		var bus event.Bus

@@ -14,6 +14,7 @@ import (
 	"taskrun/cmd/client"
 	"taskrun/cmd/cluster"
 	"taskrun/cmd/console"
+	"taskrun/cmd/enginerun"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/lookup"
 	"taskrun/cmd/source"
@@ -120,7 +121,7 @@ func (r *clusterRun) show(ctx context.Context, past []event.Event, p verdict.Pol
 		loop.Timeout = max(1, p.Timeout-time.Since(options.Begin))
 	}
 	err := r.toTheEnd(ctx, loop, v, display, options.Mode)
-	result := resultOf(v)
+	result := enginerun.ResultOf(v)
 	if v.Left() != 0 {
 		result.Cause, result.User = "taskrun has left the run, which continues", true
 	}
@@ -146,7 +147,7 @@ func (r *clusterRun) toTheEnd(ctx context.Context, loop *source.Loop, v *verdict
 		return err
 	}
 	r.reports.CloseSection()
-	display.End(resultOf(v))
+	display.End(enginerun.ResultOf(v))
 	select {
 	case err := <-display.Broken():
 		return err

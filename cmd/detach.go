@@ -3,12 +3,8 @@ package cmd
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"net"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +15,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/console"
+	"taskrun/cmd/enginerun"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/record"
@@ -27,8 +24,6 @@ import (
 	"taskrun/cmd/ui/answer"
 	"taskrun/cmd/ui/view"
 	"taskrun/cmd/verdict"
-	"taskrun/drivers/process/keeper"
-	"taskrun/engine/leaf/allocdir"
 	"taskrun/jobspec"
 )
 
@@ -47,47 +42,15 @@ func detach(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 	if err := a.ShowDiagnostics(console.Format(opts.mode), files, warnings); err != nil {
 		return nil, err
 	}
-	log, err := allocdir.NewLog(dataDir)
+	input, err := enginerun.NewInput(files)
 	if err != nil {
-		return nil, readOnly(err, dataDir)
-	}
-	defer log.Close()
-	input := backgroundInput{Jobs: jobfile.Jobs(files), Made: jobfile.Sources(files), Given: jobfile.Given(files), Local: jobfile.Stubs(files).File, Log: log.Name()}
-	input.Specs, err = jobfile.Redacted(files)
-	if err != nil {
-		return nil, errors.Join(err, os.Remove(log.Name()))
+		return nil, err
 	}
 	if opts.watch {
-		input.Watch = newWatchInput(files, opts)
+		input.Watch = newWatched(files, opts)
 	}
-	path, err := input.encode()
-	if err != nil {
-		return nil, errors.Join(err, os.Remove(log.Name()))
-	}
-	defer os.Remove(path) // the engine removes it after reading it
-	dir, err := os.Getwd()
-	if err != nil {
-		return nil, err
-	}
-	sockets, err := a.runs.MakeSockets()
-	if err != nil {
-		return nil, err // nothing could stop a run without a socket
-	}
-	words, err := keeper.Detach(keeper.Detached{
-		Args: engineArgs(a, path, opts.flags), Env: a.Environ, Dir: dir, Log: log, RecordDir: sockets,
-	})
-	if err != nil {
-		return nil, notStarted(err, log.Name())
-	}
-	var run reached
-	if err := json.Unmarshal([]byte(words), &run); err != nil {
-		return nil, fmt.Errorf("cannot find out how to reach the run: %w", err)
-	}
-	server, err := client.Local(run.Socket)
-	if err != nil {
-		return nil, err
-	}
-	return source.NewDirectory(server, &run.Self), nil
+	args := func(path string) []string { return engineArgs(a, path, opts.flags) }
+	return enginerun.Detach(a.runs, dataDir, input, args, a.Environ)
 }
 
 // engineArgs returns the command line of an engine with the flags of another
@@ -112,23 +75,6 @@ func engineArgs(a *app, file string, given *pflag.FlagSet) []string {
 		args = append(args, "--"+f.Name+"="+value)
 	})
 	return args
-}
-
-// notStarted returns why there is no run, and removes the run's log.
-func notStarted(failure error, log string) error {
-	text, err := os.ReadFile(log)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	} else {
-		err = errors.Join(err, os.Remove(log))
-	}
-	if told := toldStart(failure, err); told != nil {
-		return told
-	}
-	if said := strings.TrimSpace(string(text)); said != "" {
-		failure = fmt.Errorf("%w:\n%s", failure, said)
-	}
-	return errors.Join(failure, err)
 }
 
 // reportDetached reports how to reach a run, and waits for the run if the options say

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"taskrun/cmd/console"
+	"taskrun/cmd/enginerun"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/verdict"
@@ -37,18 +38,18 @@ func TestExitCodeOfErrors(t *testing.T) {
 		{"closed stdout", fmt.Errorf("write: %w", syscall.EPIPE), 141, "", ""},
 		{"cancelled", context.Canceled, 130, "taskrun: context canceled\n", ""},
 		{
-			"a job that runs already", submitError(&allocdir.InUseError{JobID: "j", PID: 7}, "/data"), 3,
+			"a job that runs already", enginerun.Refused(&allocdir.InUseError{JobID: "j", PID: 7}, "/data"), 3,
 			"taskrun: job \"j\" is running: process 7\nchange it with: taskrun update FILE; stop it with: taskrun stop j; run another one beside it with: taskrun up --data-dir DIR\n", "",
 		},
 		{
-			"a data directory that cannot be made", submitError(fmt.Errorf("cannot make directory: %w", &fs.PathError{Op: "mkdir", Path: "/home/u/.local", Err: syscall.EROFS}), "/home/u/.local/state/taskrun"), 125,
+			"a data directory that cannot be made", enginerun.Refused(fmt.Errorf("cannot make directory: %w", &fs.PathError{Op: "mkdir", Path: "/home/u/.local", Err: syscall.EROFS}), "/home/u/.local/state/taskrun"), 125,
 			"taskrun: cannot make directory: mkdir /home/u/.local: read-only file system\nchoose a directory that you can write to with --data-dir or TASKRUN_DATA_DIR\n", "",
 		},
 		{
-			"a file elsewhere that cannot be read", submitError(&fs.PathError{Op: "open", Path: "/etc/shadow", Err: syscall.EACCES}, "/home/u/.local/state/taskrun"), 125,
+			"a file elsewhere that cannot be read", enginerun.Refused(&fs.PathError{Op: "open", Path: "/etc/shadow", Err: syscall.EACCES}, "/home/u/.local/state/taskrun"), 125,
 			"taskrun: open /etc/shadow: permission denied\n", "",
 		},
-		{"refused by the engine", submitError(errors.New("disk full"), "/data"), 125, "taskrun: disk full\n", ""},
+		{"refused by the engine", enginerun.Refused(errors.New("disk full"), "/data"), 125, "taskrun: disk full\n", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

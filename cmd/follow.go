@@ -43,28 +43,5 @@ func (a *app) goesOn(ctx context.Context, d *source.Directory) {
 	}
 }
 
-// notices is a screen that shows only the notices of a run.
-type notices func(text string)
-
-// Run shows each notice until events end.
-func (n notices) Run(ctx context.Context, events *event.Subscription) {
-	defer events.Close()
-	for e, ok := events.Next(ctx); ok; e, ok = events.Next(ctx) {
-		if body, ok := e.Body.(event.Notice); ok {
-			n(body.Text)
-		}
-	}
-}
-
-// Say shows a text.
-func (n notices) Say(text string) { n(text) }
-
-// SayAfter shows a text at once: a screen of notices has no earlier events to
-// wait for.
-func (n notices) SayAfter(_ uint64, text string) { n(text) }
-
-// Broken never receives an error: notices do not go to stdout.
-func (n notices) Broken() <-chan error { return nil }
-
 // noticesOf returns the screen that shows notices as messages.
-func noticesOf(a *app) notices { return func(text string) { a.Say("%s", text) } }
+func noticesOf(a *app) source.Notices { return func(text string) { a.Say("%s", text) } }

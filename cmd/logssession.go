@@ -229,7 +229,7 @@ func (l *logsSession) open(ctx context.Context, t *client.Task, part client.Log)
 // ended. The latter is read from its files, which outlive the engine: nothing is
 // lost however slowly it is shown, and whatever ends the engine.
 func (l *logsSession) followServer(ctx context.Context, s *client.Server) error {
-	screen := &logsScreen{notices: func(text string) { l.a.Warn(errors.New(text)) }, session: l, broken: make(chan error, 1)}
+	screen := &logsScreen{Notices: func(text string) { l.a.Warn(errors.New(text)) }, session: l, broken: make(chan error, 1)}
 	if s.Socket == "" {
 		logs := cluster.NewLogs(s)
 		logs.Job, logs.Tail, logs.Streams, logs.Want = l.opts.Job, l.opts.tail, l.opts.streams(), l.of
@@ -257,7 +257,7 @@ func (l *logsSession) followServer(ctx context.Context, s *client.Server) error 
 
 // logsScreen shows the output of one run beside that of others.
 type logsScreen struct {
-	notices
+	source.Notices
 	session *logsSession
 	broken  chan error
 	piece   []byte

@@ -245,7 +245,7 @@ func (t *tracing) picture(width int) waterfall.Options {
 // follow takes in the events of a job until its run ends. On a terminal it draws them
 // meanwhile, and removes the picture at the end of the run.
 func (t *tracing) follow(ctx context.Context, s source.Source, job string) error {
-	screen := &traceScreen{notices: noticesOf(t.app), builder: t.builder, picture: t.picture, job: job, broken: make(chan error, 1)}
+	screen := &traceScreen{Notices: noticesOf(t.app), builder: t.builder, picture: t.picture, job: job, broken: make(chan error, 1)}
 	if t.opts.format == traceText && t.opts.to == "" && t.Streams.OutTerm && t.Streams.Cursor() {
 		screen.still = t.Streams.Still()
 	}

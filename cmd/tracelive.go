@@ -6,6 +6,7 @@ import (
 
 	"taskrun/cmd/report/trace"
 	"taskrun/cmd/report/waterfall"
+	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
 	"taskrun/engine/leaf/event"
 )
@@ -19,7 +20,7 @@ const (
 
 // traceScreen shows a run that goes on as a picture.
 type traceScreen struct {
-	notices
+	source.Notices
 	builder *trace.Builder
 	picture func(width int) waterfall.Options
 	job     string

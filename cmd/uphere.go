@@ -7,13 +7,19 @@ import (
 	"os"
 	"time"
 
+	"taskrun/cmd/console"
+	"taskrun/cmd/enginerun"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/jobfile"
+	"taskrun/cmd/preflight"
 	"taskrun/cmd/rehearse"
+	"taskrun/cmd/ui/view"
+	"taskrun/cmd/verdict"
 	"taskrun/drivers"
-	"taskrun/drivers/process/keeper"
+	"taskrun/engine"
 	"taskrun/engine/httpapi"
 	"taskrun/engine/leaf/allocdir"
+	"taskrun/jobspec"
 )
 
 // upHere runs or rehearses jobs on this machine.
@@ -57,25 +63,42 @@ func upHere(ctx context.Context, a *app, args []string, opts upOptions) error {
 	if opts.detach {
 		return runDetach(ctx, a, files, warnings, opts, dataDir)
 	}
+	o := opts.engineRun(a, files, warnings, p, dataDir)
 	if opts.virtual {
-		return rehearseVirtually(ctx, a, files, warnings, opts, p, dataDir)
+		return enginerun.Virtually(ctx, o)
 	}
-	port, err := listenHTTP(a, opts.http)
-	if err != nil {
+	if o.Port, err = listenHTTP(a, opts.http); err != nil {
 		return err
 	}
-	r, stop := newRun(a, files, warnings, opts, p, surroundings{dataDir: dataDir, watch: keeper.New(), began: time.Now(), port: port})
-	defer stop()
 	if opts.watch {
-		r.follow = func(ctx context.Context) { watchFiles(ctx, a, r, jobFileNames(files), files, opts, opts.since) }
+		o.Follow = func(ctx context.Context, e *engine.Engine) {
+			watchFiles(ctx, a, e, jobFileNames(files), files, opts, opts.since)
+		}
 	}
-	code, err := r.run(ctx, jobfile.Jobs(files))
+	r, stop := enginerun.New(o)
+	defer stop()
+	code, err := r.Run(ctx, jobfile.Jobs(files))
 	if err != nil {
-		err = submitError(err, dataDir)
+		err = enginerun.Refused(err, dataDir)
 	} else {
 		err = exit.Silent(code)
 	}
-	return opts.reports.Ended(r.ending(), err)
+	return opts.reports.Ended(r.Ending(), err)
+}
+
+// engineRun returns the options of a run by an engine in this process.
+func (o *upOptions) engineRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, p verdict.Policy, dataDir string) enginerun.Options {
+	instead, _ := o.instead(a.drivers()) // the preflight has refused mistakes
+	return enginerun.Options{
+		Console: a.Console, Runs: a.runs, Version: currentVersion().Version, Files: files, Warnings: warnings, Policy: p, Began: time.Now(), DataDir: dataDir,
+		Drivers: a.drivers(), Instead: instead, Node: preflight.Node(preflightFiles(files), a.health(), jobfile.Stubs(files).Node),
+		Neighbors: o.neighbors, MaxAllocs: int(o.maxAllocs), HostPaths: o.hostPaths, MemoryMax: o.memoryMax,
+		Now: o.now, Rehearse: o.rehearse, Offline: o.offline, Patient: o.watch, Seed: o.seed, Reports: o.reports,
+		View: view.Options{
+			Mode: o.mode, Color: a.Color, Time: o.time, Verbose: o.verbose, Prefix: o.shown.prefix, Shows: o.shown.filter(jobfile.Jobs(files)),
+			Untested: console.AsDiagnostics(o.untested),
+		},
+	}
 }
 
 // dataDirFor returns the data directory of a run. One of its own is removed at

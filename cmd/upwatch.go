@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"taskrun/cmd/console"
+	"taskrun/cmd/enginerun"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/source"
@@ -64,28 +65,28 @@ func jobFileNames(files []jobfile.File) (names []string) {
 	return names
 }
 
-// newWatchInput returns what an engine in the background needs to follow files.
-func newWatchInput(files []jobfile.File, opts upOptions) *watchInput {
-	return &watchInput{
+// newWatched returns what an engine in the background needs to follow files.
+func newWatched(files []jobfile.File, opts upOptions) *enginerun.Watched {
+	return &enginerun.Watched{
 		Names: jobFileNames(files), Vars: opts.Vars, VarFiles: opts.VarFiles, SecretVars: opts.secretVars(), Stubs: opts.stubsFile(),
 		Strict: opts.strict, NoRestart: opts.noRestart, Since: opts.since,
 	}
 }
 
-// restore completes the options of an engine in the background.
-func (in *watchInput) restore(opts *upOptions) {
-	opts.Vars, opts.VarFiles, opts.SecretVars, opts.Stubbed, opts.stubs = in.Vars, in.VarFiles, in.SecretVars, true, in.Stubs
-	opts.strict, opts.noRestart, opts.watch = in.Strict, in.NoRestart, true
+// watchAgain completes the options of an engine in the background.
+func (o *upOptions) watchAgain(in *enginerun.Watched) {
+	o.Vars, o.VarFiles, o.SecretVars, o.Stubbed, o.stubs = in.Vars, in.VarFiles, in.SecretVars, true, in.Stubs
+	o.strict, o.noRestart, o.watch = in.Strict, in.NoRestart, true
 }
 
 // watchFiles follows the files of a run until ctx has ended or the run stops. They
 // were read after since; files are nil if another process has read them.
-func watchFiles(ctx context.Context, a *app, r *engineRun, names []string, files []jobfile.File, opts upOptions, since time.Time) {
+func watchFiles(ctx context.Context, a *app, e *engine.Engine, names []string, files []jobfile.File, opts upOptions, since time.Time) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	w := &watchedRun{a: a, names: names, opts: opts, engine: r.engine, files: files, began: time.Now()}
+	w := &watchedRun{a: a, names: names, opts: opts, engine: e, files: files, began: time.Now()}
 	builds := watch.NewBuilds(a.Environ)
-	w.blocks = &watch.Blocks{Engine: r.engine, Builds: builds, Say: w.say}
+	w.blocks = &watch.Blocks{Engine: e, Builds: builds, Say: w.say}
 	watcher := watch.NewWatcher(w.say)
 	defer watcher.Close()
 	w.opts.update = true
@@ -97,7 +98,7 @@ func watchFiles(ctx context.Context, a *app, r *engineRun, names []string, files
 	var running sync.WaitGroup
 	running.Go(func() { w.loop.Run(ctx) })
 	select {
-	case <-r.engine.Stopping():
+	case <-e.Stopping():
 	case <-ctx.Done():
 	}
 	cancel()

@@ -10,9 +10,11 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/enginerun"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/lookup"
+	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/view"
 	"taskrun/cmd/verdict"
@@ -51,27 +53,23 @@ type verification struct {
 // onTaskrun runs the job with an engine of this process.
 func (v *verification) onTaskrun(ctx context.Context) (*verify.Played, error) {
 	up := upOptions{jobOptions: v.opts.jobOptions, machineOptions: v.opts.machineOptions}
-	r, stop := newRun(v.a, v.files, nil, up, verdict.Policy{}, surroundings{
-		dataDir: filepath.Join(v.scratch, "taskrun"), watch: v.watch, shared: true, began: time.Now(),
-		screen: quietScreen{notices(func(text string) { v.a.Say("taskrun: %s", text) })},
-	})
+	serving := make(chan struct{})
+	o := up.engineRun(v.a, v.files, nil, verdict.Policy{}, filepath.Join(v.scratch, "taskrun"))
+	o.Watch, o.Serving = v.watch, func() { close(serving) }
+	o.Screen = quietScreen{func(text string) { v.a.Say("taskrun: %s", text) }}
+	r, stop := enginerun.New(o)
 	defer stop()
-	if r.socket == "" {
+	if r.Socket() == "" {
 		return nil, errors.New("cannot talk to the run: it has no socket")
 	}
-	server, err := client.Local(r.socket)
+	server, err := client.Local(r.Socket())
 	if err != nil {
 		return nil, err
 	}
-	ended, serving := make(chan error, 1), make(chan struct{})
-	serve := r.serve
-	r.serve = func() {
-		serve()
-		close(serving)
-	}
 	v.a.Say("taskrun runs job %q", *v.job.ID)
+	ended := make(chan error, 1)
 	go func() {
-		_, err := r.run(ctx, jobfile.Jobs(v.files))
+		_, err := r.Run(ctx, jobfile.Jobs(v.files))
 		ended <- err
 	}()
 	select {
@@ -79,12 +77,12 @@ func (v *verification) onTaskrun(ctx context.Context) (*verify.Played, error) {
 		if err == nil {
 			err = context.Cause(ctx) // it was stopped at once
 		}
-		return nil, submitError(err, v.scratch)
+		return nil, enginerun.Refused(err, v.scratch)
 	case <-serving:
 	}
 	played, err := v.play(ctx, server, "", "taskrun")
 	if err != nil {
-		r.takeOrder(false)
+		r.Stop(false)
 	}
 	return played, errors.Join(err, <-ended)
 }
@@ -213,7 +211,7 @@ func (v *verification) volumes() (map[string]stub.HostVolume, error) {
 }
 
 // quietScreen shows only the notices of a run.
-type quietScreen struct{ notices }
+type quietScreen struct{ source.Notices }
 
 // End shows nothing.
 func (quietScreen) End(view.Result) {}

@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 
 	"taskrun/cmd/verdict"
@@ -98,4 +100,19 @@ func Stopped(ctx context.Context, err error) error {
 		return Silent(sig.Code)
 	}
 	return err
+}
+
+// ReadOnly adds a hint to an error of a data directory that cannot be written to.
+func ReadOnly(err error, dataDir string) error {
+	at, ok := errors.AsType[*fs.PathError](err)
+	if !ok || !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS) || !within(at.Path, dataDir) && !within(dataDir, at.Path) {
+		return err
+	}
+	return (&Error{Code: Code(err), Err: err}).WithHint("choose a directory that you can write to with --data-dir or TASKRUN_DATA_DIR")
+}
+
+// within reports whether a path is a directory or lies in it.
+func within(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
 }

@@ -1,15 +1,14 @@
-package cmd
+// Package enginerun runs jobs by an engine of this process until they have ended: in
+// view of the user, in virtual time, or in the background, where one engine after the
+// other may have the run.
+package enginerun
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
-	"runtime/debug"
-	"syscall"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -32,17 +31,16 @@ import (
 	"taskrun/jobspec"
 )
 
-// engineRun is a run of jobs by an engine in this process.
-type engineRun struct {
+// Run is a run of jobs by an engine in this process.
+type Run struct {
 	engine   *engine.Engine
 	watch    *keeper.Watch
-	display  runScreen
+	display  Screen
 	verdict  *verdict.Verdict
 	signals  <-chan os.Signal
 	orders   chan bool     // from clients: true is to kill the run
 	over     chan struct{} // closed when no more orders are taken
 	began    time.Time
-	dataDir  string
 	socket   string // of its API; empty: none
 	now      bool   // periodic jobs are launched at once
 	virtual  bool   // in virtual time
@@ -51,7 +49,7 @@ type engineRun struct {
 	result   view.Result                       // how it ended
 	serve    func()                            // lets clients in; nil: there are none
 	shared   bool                              // the watch belongs to the caller
-	follow   func(ctx context.Context)         // follows the files of the run; may be nil
+	follow   Follower                          // may be nil
 	specs    func() (map[string][]byte, error) // the jobs without their secrets, by ID
 
 	// Of a run in the background.
@@ -62,32 +60,36 @@ type engineRun struct {
 	failure  error                       // why an earlier engine's work could not go on
 }
 
-// runScreen is where a run is shown.
-type runScreen interface {
+// Follower follows the files of a run until ctx has ended or the engine stops.
+type Follower func(ctx context.Context, e *engine.Engine)
+
+// Screen is where a run is shown.
+type Screen interface {
 	source.Screen
 	End(view.Result)
 }
 
-// run runs jobs until they have ended and returns the exit code. On error they
+// Run runs jobs until they have ended and returns the exit code. On error they
 // were not started.
-func (r *engineRun) run(ctx context.Context, jobs []*api.Job) (int, error) {
+func (r *Run) Run(ctx context.Context, jobs []*api.Job) (int, error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // a run ends by its signals
 	defer cancel()
 	if r.began.IsZero() {
 		r.began = time.Now()
 	}
-	quiet := time.NewTimer(garbage.QuietTime)
+	busy := func() {}
 	if !r.virtual {
 		defer time.AfterFunc(garbage.QuietTime, garbage.CollectAsUsual).Stop()
-		quiet = time.AfterFunc(garbage.QuietTime, debug.FreeOSMemory) // gives back what starting tasks took
+		tidier := garbage.NewTidier() // gives back what starting tasks took
+		defer tidier.Stop()
+		busy = tidier.Busy
 	}
-	defer quiet.Stop()
 	loop := &source.Loop{
 		Source: r.source(), Decider: r.verdict, Screen: r.display, Output: !r.detached,
 		Signals: r.signals, Codes: console.StopSignals, Orders: r.orders, Decided: r.decided,
 		Seen: func(e event.Event) {
 			if state, ok := e.Body.(event.TaskState); ok && state.State == "running" {
-				quiet.Reset(garbage.QuietTime)
+				busy()
 			}
 		},
 	}
@@ -129,15 +131,15 @@ func (r *engineRun) run(ctx context.Context, jobs []*api.Job) (int, error) {
 	if loop.Shown(ctx) { // nothing runs any more: only a reader of stdout may have taken time
 		r.lookAtStdout()
 		r.reports.CloseSection()
-		r.display.End(resultOf(r.verdict))
+		r.display.End(ResultOf(r.verdict))
 		r.lookAtStdout()
 	}
-	r.result = resultOf(r.verdict)
+	r.result = ResultOf(r.verdict)
 	return r.verdict.Code(), nil
 }
 
 // beginFollow begins to follow the files of the run, if that is wanted.
-func (r *engineRun) beginFollow(ctx context.Context) (end func()) {
+func (r *Run) beginFollow(ctx context.Context) (end func()) {
 	if r.follow == nil {
 		return func() {}
 	}
@@ -145,7 +147,7 @@ func (r *engineRun) beginFollow(ctx context.Context) (end func()) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		r.follow(ctx)
+		r.follow(ctx, r.engine)
 	}()
 	return func() {
 		cancel()
@@ -153,8 +155,8 @@ func (r *engineRun) beginFollow(ctx context.Context) (end func()) {
 	}
 }
 
-// ending returns how the run ended, after run.
-func (r *engineRun) ending() ci.Ending {
+// Ending returns how the run ended, after Run.
+func (r *Run) Ending() ci.Ending {
 	e := ci.Ending{Run: r.verdict.Run, Began: r.began, Result: r.result, Output: func(string, string) []string { return nil }}
 	if d, ok := r.display.(*view.Display); ok {
 		e.Output = d.LastOutput
@@ -162,20 +164,20 @@ func (r *engineRun) ending() ci.Ending {
 	return e
 }
 
-func (r *engineRun) source() source.Source {
+func (r *Run) source() source.Source {
 	if r.virtual {
 		return source.NewSettled(r.engine, bubble.Settle)
 	}
 	return source.NewHere(r.engine)
 }
 
-// resultOf returns how a run ends now.
-func resultOf(v *verdict.Verdict) view.Result {
+// ResultOf returns how a run ends now.
+func ResultOf(v *verdict.Verdict) view.Result {
 	return view.Result{ExitCode: v.Code(), Cause: v.Cause.Text, User: v.Cause.User, Time: time.Now()}
 }
 
 // abandon ends a run that has not begun.
-func (r *engineRun) abandon(ctx context.Context) error {
+func (r *Run) abandon(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, source.SweepTime)
 	defer cancel()
 	err := r.engine.Close(ctx)
@@ -183,15 +185,18 @@ func (r *engineRun) abandon(ctx context.Context) error {
 }
 
 // closeWatch ends the watch of a run that is clean or not, see keeper.Watch.
-func (r *engineRun) closeWatch(clean bool) error {
+func (r *Run) closeWatch(clean bool) error {
 	if r.shared {
 		return nil
 	}
 	return r.watch.Close(clean)
 }
 
-// takeOrder hands the order of a client to the run.
-func (r *engineRun) takeOrder(kill bool) {
+// Socket returns the path of the run's API; empty: there is none.
+func (r *Run) Socket() string { return r.socket }
+
+// Stop stops or kills the run, as a client has ordered.
+func (r *Run) Stop(kill bool) {
 	select {
 	case r.orders <- kill:
 	case <-r.over:
@@ -199,14 +204,14 @@ func (r *engineRun) takeOrder(kill bool) {
 }
 
 // takeNoOrders lets clients know that the run is over.
-func (r *engineRun) takeNoOrders() {
+func (r *Run) takeNoOrders() {
 	if r.over != nil {
 		close(r.over)
 	}
 }
 
 // submitAndServe submits the jobs and lets clients in.
-func (r *engineRun) submitAndServe(jobs []*api.Job) error {
+func (r *Run) submitAndServe(jobs []*api.Job) error {
 	if err := r.submit(jobs); err != nil {
 		return err
 	}
@@ -218,7 +223,7 @@ func (r *engineRun) submitAndServe(jobs []*api.Job) error {
 
 // servePlaced lets clients in once the first allocations are placed. Earlier ones
 // would see a job without tasks.
-func (r *engineRun) servePlaced() {
+func (r *Run) servePlaced() {
 	late := time.AfterFunc(host.PlaceTime, r.serve)
 	go func() {
 		r.engine.Placed()
@@ -229,7 +234,7 @@ func (r *engineRun) servePlaced() {
 }
 
 // submit submits the jobs, and launches periodic ones if that is wanted.
-func (r *engineRun) submit(jobs []*api.Job) error {
+func (r *Run) submit(jobs []*api.Job) error {
 	if err := r.engine.Submit(jobs...); err != nil || !r.now {
 		return err
 	}
@@ -245,14 +250,14 @@ func (r *engineRun) submit(jobs []*api.Job) error {
 }
 
 // sayEach shows diagnostics of stubs that the run has found.
-func (r *engineRun) sayEach(diagnostics jobspec.Diagnostics) {
+func (r *Run) sayEach(diagnostics jobspec.Diagnostics) {
 	for _, p := range diagnostics {
 		r.display.Say(p.Error())
 	}
 }
 
 // lookAtStdout takes in that stdout was closed at the very end.
-func (r *engineRun) lookAtStdout() {
+func (r *Run) lookAtStdout() {
 	select {
 	case err := <-r.display.Broken():
 		r.verdict.Closed(err)
@@ -261,7 +266,7 @@ func (r *engineRun) lookAtStdout() {
 }
 
 // keepJobs writes down the jobs as they were submitted, without their secrets.
-func (r *engineRun) keepJobs() error {
+func (r *Run) keepJobs() error {
 	if r.virtual || r.specs == nil { // a directory in virtual time is removed
 		return nil
 	}
@@ -280,10 +285,10 @@ func (r *engineRun) keepJobs() error {
 }
 
 // writeRecords writes down how each job ended.
-func (r *engineRun) writeRecords(jobs []*api.Job) error {
+func (r *Run) writeRecords(jobs []*api.Job) error {
 	dirs := r.engine.RunDirs()
 	maps.Copy(dirs, r.dirs)
-	result := resultOf(r.verdict)
+	result := ResultOf(r.verdict)
 	var errs []error
 	for _, j := range jobs {
 		dir := dirs[*j.ID]
@@ -299,8 +304,8 @@ func (r *engineRun) writeRecords(jobs []*api.Job) error {
 	return errors.Join(errs...)
 }
 
-// submitError decides the exit code when the engine refused the jobs.
-func submitError(err error, dataDir string) error {
+// Refused decides the exit code when the engine refused the jobs.
+func Refused(err error, dataDir string) error {
 	if held, ok := errors.AsType[*allocdir.InUseError](err); ok {
 		return exit.Running("%w", err).WithHint("change it with: taskrun update FILE; stop it with: taskrun stop %s; run another one beside it with: taskrun up --data-dir DIR",
 			event.JobName(held.JobID))
@@ -308,20 +313,5 @@ func submitError(err error, dataDir string) error {
 	if errors.Is(err, port.ErrInUse) {
 		return exit.Usage("%w", err).WithHint("stop the program that has it, or give the port another number")
 	}
-	return readOnly(err, dataDir)
-}
-
-// readOnly adds a hint to an error of a data directory that cannot be written to.
-func readOnly(err error, dataDir string) error {
-	at, ok := errors.AsType[*fs.PathError](err)
-	if !ok || !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS) || !within(at.Path, dataDir) && !within(dataDir, at.Path) {
-		return err
-	}
-	return (&exit.Error{Code: exit.Code(err), Err: err}).WithHint("choose a directory that you can write to with --data-dir or TASKRUN_DATA_DIR")
-}
-
-// within reports whether a path is a directory or lies in it.
-func within(path, dir string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
+	return exit.ReadOnly(err, dataDir)
 }

@@ -1,4 +1,4 @@
-package cmd
+package enginerun
 
 import (
 	"context"
@@ -17,7 +17,6 @@ import (
 	"taskrun/cmd/client"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/host"
-	"taskrun/cmd/preflight"
 	"taskrun/cmd/source"
 	"taskrun/cmd/verdict"
 	"taskrun/drivers/process"
@@ -32,73 +31,67 @@ const (
 	heldLock  = "lock " // followed by the job's number
 )
 
-// runBackground is the engine of a run in the background. The first engine
-// reads its jobs from the file at path; later ones get them from the keeper.
-func runBackground(ctx context.Context, a *app, watch *keeper.Watch, path string, opts upOptions, dataDir string) (err error) {
-	defer func() { tellStart(watch, err) }()
+// Background is a run in the background, as seen by one of its engines.
+type Background struct {
+	*Run
+	input      Input
+	file       *os.File // that holds the input
+	resumed    bool     // there was an engine before
+	dataDir    string
+	version    string
+	memory     *os.File      // holds the cause of the end; outlives the engine
+	remembered verdict.Cause // the cause that memory holds
+}
+
+// TakeOver returns the run of a keeper. The first engine reads its jobs from the file
+// at path; later ones get them from the keeper.
+func TakeOver(watch *keeper.Watch, path string) (*Background, error) {
 	resumed, err := watch.Resumed()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	file := watch.Held(heldRun)
+	b := &Background{file: watch.Held(heldRun), resumed: resumed}
 	if !resumed {
-		file, err = os.OpenFile(path, os.O_RDWR, 0)
+		b.file, err = os.OpenFile(path, os.O_RDWR, 0)
 		if err == nil {
 			err = os.Remove(path)
 		}
 	}
 	switch {
 	case err != nil:
-		return fmt.Errorf("cannot find what is to be run: %w", err)
-	case file == nil:
-		return errors.New("cannot find what is to be run: the keeper of the run does not have it")
+		return nil, fmt.Errorf("cannot find what is to be run: %w", err)
+	case b.file == nil:
+		return nil, errors.New("cannot find what is to be run: the keeper of the run does not have it")
 	}
-	b := &detachedRun{}
-	if err := b.input.decode(file); err != nil {
-		return err
-	}
-	files, warnings := b.input.jobFiles()
-	if opts.enforce {
-		warnings = append(warnings, preflight.EnforceMemory(preflightFiles(files), a.drivers())...)
-	}
-	if in := b.input.Watch; in != nil {
-		in.restore(&opts)
-	}
-	p, err := opts.policy(files)
-	if err != nil {
-		return err
-	}
-	r, stop := newRun(a, files, warnings, opts, p, surroundings{dataDir: dataDir, watch: watch, began: b.input.Began, detached: true, given: b.input.Given})
+	return b, b.input.decode(b.file)
+}
+
+// Input returns what is to be run.
+func (b *Background) Input() *Input { return &b.input }
+
+// Go runs the jobs until they have ended and returns the exit code as an error.
+func (b *Background) Go(ctx context.Context, o Options) error {
+	b.dataDir, b.version = o.DataDir, o.Version
+	o.Began, o.background, o.given = b.input.Began, true, b.input.Given
+	r, stop := New(o)
 	defer stop()
-	b.engineRun, r.decided = r, b.remember
-	if in := b.input.Watch; in != nil {
-		r.follow = func(ctx context.Context) { watchFiles(ctx, a, r, in.Names, nil, opts, in.Since) }
-	}
+	b.Run, r.decided = r, b.remember
 	r.specs = func() (map[string][]byte, error) { return b.input.Specs, nil }
-	if resumed {
-		b.memory = watch.Held(heldCause)
+	r.start = b.launch
+	if b.resumed {
+		b.memory = r.watch.Held(heldCause)
 		r.start = b.resume
-	} else {
-		r.start = func(jobs []*api.Job) error { return b.launch(jobs, file) }
 	}
-	code, err := r.run(ctx, b.input.Jobs)
+	code, err := r.Run(ctx, b.input.Jobs)
 	if err != nil {
-		return submitError(err, dataDir)
+		return Refused(err, b.dataDir)
 	}
 	return exit.Silent(code)
 }
 
-// detachedRun is a run in the background, as seen by one of its engines.
-type detachedRun struct {
-	*engineRun
-	input      backgroundInput
-	memory     *os.File      // holds the cause of the end; outlives the engine
-	remembered verdict.Cause // the cause that memory holds
-}
-
 // launch submits the jobs, gives the keeper everything that a later engine
 // needs, and reports whether the run has started.
-func (b *detachedRun) launch(jobs []*api.Job, file *os.File) error {
+func (b *Background) launch(jobs []*api.Job) error {
 	if err := b.submit(jobs); err != nil {
 		return err
 	}
@@ -117,11 +110,11 @@ func (b *detachedRun) launch(jobs []*api.Job, file *os.File) error {
 		}
 	}
 	b.input.Dirs = b.dirs
-	if err := b.hold(file); err != nil {
+	if err := b.hold(); err != nil {
 		return fmt.Errorf("cannot keep what is to be run: %w", err)
 	}
 	words, err := json.Marshal(reached{
-		client.Self{Version: currentVersion().Version, PID: os.Getppid(), DataDir: b.dataDir, Runs: b.dirs}, b.socket,
+		client.Self{Version: b.version, PID: os.Getppid(), DataDir: b.dataDir, Runs: b.dirs}, b.socket,
 	})
 	if err == nil {
 		err = b.watch.Stands(string(words), nil)
@@ -134,22 +127,22 @@ func (b *detachedRun) launch(jobs []*api.Job, file *os.File) error {
 	return nil
 }
 
-// hold writes the input to its file and hands the files of the run to the keeper.
-func (b *detachedRun) hold(file *os.File) error {
+// hold writes the input to the file and hands the files of the run to the keeper.
+func (b *Background) hold() error {
 	text, err := json.Marshal(b.input)
 	if err != nil {
 		return err
 	}
-	if err := file.Truncate(0); err != nil {
+	if err := b.file.Truncate(0); err != nil {
 		return err
 	}
-	if _, err := file.WriteAt(text, 0); err != nil {
+	if _, err := b.file.WriteAt(text, 0); err != nil {
 		return err
 	}
 	if b.memory, err = os.CreateTemp("", "taskrun-*"); err != nil {
 		return err
 	}
-	return errors.Join(os.Remove(b.memory.Name()), b.watch.Hold(heldRun, file), b.watch.Hold(heldCause, b.memory))
+	return errors.Join(os.Remove(b.memory.Name()), b.watch.Hold(heldRun, b.file), b.watch.Hold(heldCause, b.memory))
 }
 
 // foundTime limits how long clients wait until the engine has found the tasks
@@ -158,7 +151,7 @@ const foundTime = time.Second
 
 // resume continues the runs of an earlier engine. Of a run that has ended since
 // then, it only replays the events.
-func (b *detachedRun) resume(jobs []*api.Job) error {
+func (b *Background) resume(jobs []*api.Job) error {
 	b.dirs = b.input.Dirs
 	left, err := engine.Interrupted(b.dataDir)
 	if err != nil {
@@ -201,7 +194,7 @@ func (b *detachedRun) resume(jobs []*api.Job) error {
 }
 
 // remember saves why the run ends, for a later engine.
-func (b *detachedRun) remember() {
+func (b *Background) remember() {
 	if b.memory == nil || b.verdict.Cause == b.remembered {
 		return
 	}
@@ -216,7 +209,7 @@ func (b *detachedRun) remember() {
 }
 
 // recall reads the cause that an earlier engine has saved.
-func (b *detachedRun) recall() {
+func (b *Background) recall() {
 	if b.memory == nil {
 		return
 	}
@@ -228,7 +221,7 @@ func (b *detachedRun) recall() {
 }
 
 // replay feeds the events of a run that has ended to the verdict.
-func (b *detachedRun) replay(dir string) {
+func (b *Background) replay(dir string) {
 	events, err := source.History(dir)
 	if err != nil {
 		b.display.Say(err.Error())

@@ -1,4 +1,4 @@
-package cmd
+package enginerun
 
 import (
 	"bytes"
@@ -144,7 +144,7 @@ func TestRunThatDoesNotEnd(t *testing.T) {
 		streams, _, stderr := ui.Test()
 		jobs := []*api.Job{job}
 		signals := make(chan os.Signal, 2)
-		r := &engineRun{
+		r := &Run{
 			watch: keeper.New(),
 			engine: engine.New(engine.Config{
 				DataDir: dataDir,
@@ -159,7 +159,7 @@ func TestRunThatDoesNotEnd(t *testing.T) {
 		begin := time.Now()
 		signals <- os.Interrupt
 		signals <- os.Interrupt
-		code, err := r.run(t.Context(), jobs)
+		code, err := r.Run(t.Context(), jobs)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +176,7 @@ func TestRunThatDoesNotEnd(t *testing.T) {
 func playRun(t *testing.T, streams *ui.Streams, dataDir string, job *api.Job, p verdict.Policy, signals <-chan os.Signal) int {
 	t.Helper()
 	jobs := []*api.Job{job}
-	r := &engineRun{
+	r := &Run{
 		watch: keeper.New(),
 		engine: engine.New(engine.Config{
 			DataDir: dataDir,
@@ -188,7 +188,7 @@ func playRun(t *testing.T, streams *ui.Streams, dataDir string, job *api.Job, p 
 		verdict: verdict.New(p, jobs),
 		signals: signals,
 	}
-	code, err := r.run(t.Context(), jobs)
+	code, err := r.Run(t.Context(), jobs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,13 +201,13 @@ func TestRefusedJobIsNotShown(t *testing.T) {
 	job.TaskGroups[0].Tasks[0].Driver = "no-such-driver"
 	streams, stdout, stderr := ui.Test()
 	jobs := []*api.Job{job}
-	r := &engineRun{
+	r := &Run{
 		engine:  engine.New(engine.Config{DataDir: t.TempDir()}),
 		watch:   keeper.New(),
 		display: view.New(streams, view.Options{Jobs: jobs, Begin: time.Now()}),
 		verdict: verdict.New(verdict.Policy{}, jobs),
 	}
-	if _, err := r.run(t.Context(), jobs); err == nil {
+	if _, err := r.Run(t.Context(), jobs); err == nil {
 		t.Error("the job was run")
 	}
 	if shown := bytes.Join([][]byte{stdout.Bytes(), stderr.Bytes()}, nil); len(shown) > 0 {
