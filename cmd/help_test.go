@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -120,7 +121,7 @@ func playExample(t *testing.T, taskrun, script string) string {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(sockets) })
 	env := []string{
-		"GOCOVERDIR=" + t.TempDir(), // a binary with coverage writes to it
+		"GOCOVERDIR=" + cmp.Or(os.Getenv("GOCOVERDIR"), sockets), // a binary with coverage writes to it, also while the test ends
 		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(work, "home"), "XDG_RUNTIME_DIR=" + sockets,
 		"TASKRUN_DATA_DIR=" + filepath.Join(work, "data"), "DOCKER_HOST=unix:///nowhere/docker.sock", "TMPDIR=" + os.TempDir(),
 	}
