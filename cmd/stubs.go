@@ -64,7 +64,7 @@ func newLocalCommand(a *app) *cobra.Command {
 }
 
 func runStubs(ctx context.Context, a *app, args []string, opts stubsOptions) error {
-	opts.Outline, opts.Placeholders, opts.Fit = true, true, func(f jobfile.File) int { return errorsIn(a, f) }
+	opts.Outline, opts.Placeholders, opts.Fit = true, true, func(f jobfile.File) int { return len(caseOf(a, f).Check().Errors()) }
 	target := ""
 	if opts.merge {
 		target = opts.stubsFile()
@@ -80,7 +80,7 @@ func runStubs(ctx context.Context, a *app, args []string, opts stubsOptions) err
 	if err != nil {
 		return err
 	}
-	if a.PrintDiagnostics(files, onlyErrors(diagnostics)); diagnostics.HasErrors() {
+	if a.PrintDiagnostics(files, diagnostics.Errors()); diagnostics.HasErrors() {
 		return exit.Silent(verdict.Usage)
 	}
 	file := files[0]
@@ -97,7 +97,7 @@ func runStubs(ctx context.Context, a *app, args []string, opts stubsOptions) err
 		return exit.Usage("cannot read the stubs file %q: %w", target, err)
 	}
 	merged, added, diagnostics := outlined(a, file, target, text)
-	if a.PrintDiagnostics(files, onlyErrors(diagnostics)); diagnostics.HasErrors() {
+	if a.PrintDiagnostics(files, diagnostics.Errors()); diagnostics.HasErrors() {
 		return exit.Silent(verdict.Usage)
 	}
 	if !opts.merge {
@@ -130,17 +130,6 @@ func saveStubs(a *app, target string, before, after []byte, added []string) erro
 		a.Report(" ", line)
 	}
 	return nil
-}
-
-// errorsIn counts the errors of a job file that depend on values of its
-// variables.
-func errorsIn(a *app, f jobfile.File) (n int) {
-	for _, d := range caseOf(a, f).Check() {
-		if d.Severity == jobspec.Error {
-			n++
-		}
-	}
-	return n
 }
 
 // caseOf returns the prepared case of a file whose stubs are listed.
@@ -185,13 +174,4 @@ func outlined(a *app, f jobfile.File, target string, text []byte) (merged []byte
 		}
 	}
 	return merged, added, diagnostics
-}
-
-func onlyErrors(diagnostics jobspec.Diagnostics) (errors jobspec.Diagnostics) {
-	for _, p := range diagnostics {
-		if p.Severity == jobspec.Error {
-			errors = append(errors, p)
-		}
-	}
-	return errors
 }

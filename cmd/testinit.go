@@ -39,7 +39,7 @@ func initTest(ctx context.Context, a *app, opts testOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := a.ShowDiagnostics(opts.format, sourcesOf([]*testFile{{File: &jobtest.File{Job: name}}}), onlyErrors(diagnostics)); err != nil {
+	if err := a.ShowDiagnostics(opts.format, sourcesOf([]*testFile{{File: &jobtest.File{Job: name}}}), diagnostics.Errors()); err != nil {
 		return err
 	}
 	if job == nil {

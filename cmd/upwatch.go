@@ -168,8 +168,7 @@ func (w *watchedRun) apply(ctx context.Context, changed string) {
 		return
 	}
 	defer func() { w.loop.Set(w.units(files), since) }()
-	errs := slices.DeleteFunc(slices.Clone(diagnostics), func(d jobspec.Diagnostic) bool { return d.Severity != jobspec.Error })
-	if len(errs) > 0 {
+	if errs := diagnostics.Errors(); len(errs) > 0 {
 		lines := []string{fmt.Sprintf("%s has changed: %s; the run continues as it was", name, ui.Count(len(errs), "error"))}
 		for _, d := range errs {
 			lines = append(lines, console.AsText(d, files))

@@ -63,6 +63,16 @@ func (ps Diagnostics) HasErrors() bool {
 	return slices.ContainsFunc(ps, func(p Diagnostic) bool { return p.Severity == Error })
 }
 
+// Errors returns those that are Errors.
+func (ps Diagnostics) Errors() (errors Diagnostics) {
+	for _, p := range ps {
+		if p.Severity == Error {
+			errors = append(errors, p)
+		}
+	}
+	return errors
+}
+
 // Error returns one line for each diagnostic, so that a list can be used as an
 // error.
 func (ps Diagnostics) Error() string {

@@ -53,10 +53,8 @@ func (j Job) junit() Case {
 // started.
 func Refused(f Facts, text func(jobspec.Diagnostic) string) []Suite {
 	c := Case{Class: f.Command, Name: "job files are valid"}
-	for _, d := range f.Diagnostics {
-		if d.Severity == jobspec.Error {
-			c.Failures = append(c.Failures, Failed{"diagnostic", d.Summary, text(d)})
-		}
+	for _, d := range f.Diagnostics.Errors() {
+		c.Failures = append(c.Failures, Failed{"diagnostic", d.Summary, text(d)})
 	}
 	return []Suite{{
 		Name: f.Command, Began: f.Began, Host: f.Host, Cases: []Case{c},

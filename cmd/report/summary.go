@@ -149,13 +149,7 @@ func (r *Run) warnings(relative func(string) string) string {
 // RefusedSummary returns the errors of job files of which nothing was started in
 // Markdown, as many as fit into room bytes.
 func RefusedSummary(f Facts, text func(jobspec.Diagnostic) string, room int) string {
-	n := 0
-	for _, d := range f.Diagnostics {
-		if d.Severity == jobspec.Error {
-			n++
-		}
-	}
-	summary := fmt.Sprintf("### %s %s\n", mark(false), markdown(fmt.Sprintf("%s: nothing was started, %s", f.Command, ui.Count(n, "error"))))
+	summary := fmt.Sprintf("### %s %s\n", mark(false), markdown(fmt.Sprintf("%s: nothing was started, %s", f.Command, ui.Count(len(f.Diagnostics.Errors()), "error"))))
 	for _, d := range f.Diagnostics {
 		block := "\n" + fenced(text(d))
 		if len(summary)+len(block)+len("\n") > room {

@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"net/http"
-	"slices"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -25,8 +24,7 @@ func (h *Handler) Parse(r *rest.Request, order *api.JobsParseRequest) (any, erro
 	}
 	file, diagnostics := jobspec.Parse(jobspec.Source{Name: "input.hcl", Text: []byte(order.JobHCL)}, opts)
 	if diagnostics.HasErrors() {
-		diagnostics = slices.DeleteFunc(diagnostics, func(d jobspec.Diagnostic) bool { return d.Severity != jobspec.Error })
-		return nil, rest.Fail(http.StatusBadRequest, "Failed to parse job: %v", diagnostics)
+		return nil, rest.Fail(http.StatusBadRequest, "Failed to parse job: %v", diagnostics.Errors())
 	}
 	if err := checkSize(file.Job); err != nil {
 		return nil, err
