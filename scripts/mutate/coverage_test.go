@@ -42,7 +42,7 @@ func TestCoverage(t *testing.T) {
 			t.Errorf("%q is missing", want)
 		}
 	}
-	c, err := measure(t.Context(), o.coverage, 0, &out)
+	c, err := measure(t.Context(), o, &out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,6 +50,7 @@ func TestCoverage(t *testing.T) {
 	for _, u := range c.units {
 		tests = append(tests, u.Package+" "+u.Test)
 	}
+	slices.Sort(tests)
 	if want := []string{"m/a Test", "m/b Test", "m/b TestOther/sub"}; !slices.Equal(tests, want) {
 		t.Errorf("units %q, want %q", tests, want)
 	}

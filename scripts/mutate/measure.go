@@ -14,28 +14,30 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
 // A meter measures the coverage of the tests of one package.
 type meter struct {
-	*coverage
 	pkg         *pkg
+	units       []*unit // the smallest that were measured
 	cache       string
 	binary, tmp string // empty until something must be measured
 	env         []string
-	out         io.Writer
+	say         func(format string, args ...any)
 	long        time.Duration
 }
 
 // measure returns the coverage of all tests of the module. What it has measured
-// of the current commit is in a directory of the cache; it measures the rest.
-func measure(ctx context.Context, cache string, long time.Duration, out io.Writer) (*coverage, error) {
+// of the current commit is in a directory of the cache; it measures the rest, several
+// packages at a time.
+func measure(ctx context.Context, o options, out io.Writer) (*coverage, error) {
 	commit, err := commit(ctx)
 	if err != nil {
 		return nil, err
 	}
-	cache, err = filepath.Abs(filepath.Join(cache, commit))
+	cache, err := filepath.Abs(filepath.Join(o.coverage, commit))
 	if err != nil {
 		return nil, err
 	}
@@ -46,22 +48,29 @@ func measure(ctx context.Context, cache string, long time.Duration, out io.Write
 	if err != nil {
 		return nil, err
 	}
+	packages = slices.DeleteFunc(packages, func(p *pkg) bool { return len(p.TestGoFiles)+len(p.XTestGoFiles) == 0 })
 	c := &coverage{dirs: map[string]string{}, whole: map[string]*unit{}}
-	for _, p := range packages {
-		if len(p.TestGoFiles)+len(p.XTestGoFiles) == 0 {
-			continue
-		}
-		c.dirs[p.ImportPath] = p.Dir
-		m := &meter{coverage: c, pkg: p, cache: cache, out: out, long: long}
-		c.whole[p.ImportPath], err = m.unit(ctx, "")
+	var mu sync.Mutex // of the coverage and the output
+	say := func(format string, args ...any) {
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Fprintf(out, format, args...)
+	}
+	err = concurrently(o.parallel, packages, func(p *pkg) error {
+		m := &meter{pkg: p, cache: cache, say: say, long: o.long}
+		whole, err := m.unit(ctx, "")
 		if m.tmp != "" {
 			_ = os.RemoveAll(m.tmp)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", p.ImportPath, err)
+			return fmt.Errorf("%s: %w", p.ImportPath, err)
 		}
-	}
-	return c, nil
+		mu.Lock()
+		defer mu.Unlock()
+		c.dirs[p.ImportPath], c.whole[p.ImportPath], c.units = p.Dir, whole, append(c.units, m.units...)
+		return nil
+	})
+	return c, err
 }
 
 // commit returns the current commit, without which nobody can tell what was
@@ -143,7 +152,7 @@ func (m *meter) run(ctx context.Context, test string) (*unit, error) {
 		}
 	}
 	if err != nil && test != "" && ctx.Err() == nil {
-		fmt.Fprintf(m.out, "%s %s fails without the other tests of its package, and is left out\n", u.Package, test)
+		m.say("%s %s fails without the other tests of its package, and is left out\n", u.Package, test)
 		return u, nil
 	}
 	if err != nil {
@@ -161,7 +170,7 @@ func (m *meter) run(ctx context.Context, test string) (*unit, error) {
 			return nil, err
 		}
 	}
-	fmt.Fprintf(m.out, "measured %5.1fs %s %s\n", u.Seconds, u.Package, test)
+	m.say("measured %5.1fs %s %s\n", u.Seconds, u.Package, test)
 	return u, os.RemoveAll(data)
 }
 

@@ -46,7 +46,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 		defer file.Close()
 	}
 	if o.coverage != "" {
-		t.coverage, err = measure(ctx, o.coverage, o.long, out)
+		t.coverage, err = measure(ctx, o, out)
 	} else {
 		err = t.unmutated(ctx, strata)
 	}
@@ -87,17 +87,23 @@ func (t *trial) unmutated(ctx context.Context, strata []stratum) error {
 
 // all tries the mutants of each stratum, several strata concurrently.
 func (t *trial) all(ctx context.Context, strata []stratum, parallel int) error {
-	next := make(chan stratum, len(strata))
-	for _, s := range strata {
-		next <- s
+	return concurrently(parallel, strata, func(s stratum) error { return t.some(ctx, s) })
+}
+
+// concurrently does a list, several items at a time. An error ends the work of one
+// of several goroutines.
+func concurrently[T any](several int, list []T, do func(T) error) error {
+	next := make(chan T, len(list))
+	for _, item := range list {
+		next <- item
 	}
 	close(next)
-	errs := make([]error, max(1, parallel))
+	errs := make([]error, max(1, several))
 	var wg sync.WaitGroup
 	for i := range errs {
 		wg.Go(func() {
-			for s := range next {
-				if errs[i] = t.some(ctx, s); errs[i] != nil {
+			for item := range next {
+				if errs[i] = do(item); errs[i] != nil {
 					return
 				}
 			}
