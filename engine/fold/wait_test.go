@@ -1,6 +1,8 @@
 package fold
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -84,5 +86,24 @@ func TestWaitingTasksNameWhatTheyWaitFor(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// Halted tasks wait for nothing, and tasks that wait for others name only those
+// that have not done their part.
+func TestWaitsForNothing(t *testing.T) {
+	t.Parallel()
+	r := New([]*api.Job{job(task("setup", "prestart", false), task("a", "", false), task("b", "", false), task("after", "poststart", false))})
+	for name, state := range map[string]event.TaskState{
+		"setup": {State: "dead"}, "a": {State: "running"}, "b": {State: "pending", Halted: true}, "after": {State: "pending"},
+	} {
+		r.Apply(event.Event{Alloc: first, Task: name, Body: state})
+	}
+	var got []string
+	for _, w := range waiting(r.Alloc(first)) {
+		got = append(got, fmt.Sprint(w.Task.Name, w.For, w.Tasks))
+	}
+	if want := []string{fmt.Sprint("b", ItsStart, []string(nil)), fmt.Sprint("after", MainStart, []string{"b"})}; !slices.Equal(got, want) {
+		t.Errorf("waiting: %q, want %q", got, want)
 	}
 }
