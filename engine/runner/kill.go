@@ -138,15 +138,16 @@ func (e ending) shutdownDelay() *drivers.ExitResult {
 	if d <= 0 {
 		return nil
 	}
+	skip := e.alloc.hard.Err() != nil || e.alloc.prompt.Err() != nil
 	if p := e.progress; p.Until.IsZero() {
 		told := event.WaitingShutdownDelay(d)
 		p.Until = time.Now().Add(d)
-		if e.alloc.hard.Err() != nil || e.alloc.prompt.Err() != nil {
+		if skip {
 			told, p.Until = event.SkippingShutdownDelay(d), time.Now()
 		}
 		e.advance(p, func() { e.apply(pending, told) })
 	}
-	if e.alloc.hard.Err() != nil || e.alloc.prompt.Err() != nil {
+	if skip {
 		return nil
 	}
 	timer := time.NewTimer(time.Until(e.progress.Until))
