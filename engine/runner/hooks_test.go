@@ -366,6 +366,13 @@ func TestUpdate(t *testing.T) {
 		if len(lines) < 2 || lines[len(lines)-1] != "a update to 9s" || lines[0] != "alloc update" {
 			t.Errorf("hooks were told: %q", lines)
 		}
+		for _, kill := range []time.Duration{7 * time.Second, 9 * time.Second} { // one after the other
+			s.alloc.Update(version(kill))
+			synctest.Wait()
+			if diff := cmp.Diff([]string{"alloc update", "a update to " + kill.String()}, s.take()); diff != "" {
+				t.Errorf("hooks (-want +got):\n%s", diff)
+			}
+		}
 		<-done
 		if after := time.Since(begin); after != 10*time.Minute+9*time.Second {
 			t.Errorf("ended after %v, want the new max_run_duration and kill_timeout", after)
