@@ -16,13 +16,13 @@ import (
 )
 
 // offer is what a group or a task offers now: its services are registered, and
-// perhaps checked. A nil offer is none.
+// perhaps checked. A nil offer is none. It is not safe for
+// concurrent use.
 type offer struct {
 	site      *site
 	ids       []string
 	observers []*observer
 
-	mu      sync.Mutex
 	started bool
 	stop    context.CancelFunc
 	running sync.WaitGroup
@@ -113,8 +113,6 @@ func initial(c *check.Check) check.Result {
 
 // startChecks starts the checks, unless they have been.
 func (o *offer) startChecks() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	if o.started {
 		return
 	}
@@ -148,12 +146,8 @@ func (o *offer) withdraw() {
 			o.site.info.PublishService(&r.ServiceRegistration, false)
 		}
 	}
-	o.mu.Lock()
-	stop := o.stop
-	o.started = true // never again
-	o.mu.Unlock()
-	if stop != nil {
-		stop()
+	if o.stop != nil {
+		o.stop()
 	}
 	o.running.Wait()
 	for _, ob := range o.observers {
