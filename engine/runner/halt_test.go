@@ -121,6 +121,22 @@ func TestOrdersThatCannotStopOrStart(t *testing.T) {
 	})
 }
 
+// A task that ends with its allocation cannot be stopped alone.
+func TestNoStopDuringTheEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		web := named("web", "1000h", nil)
+		web.ShutdownDelay = time.Minute
+		s, result := halted(t, web)
+		s.alloc.Stop()
+		synctest.Wait()
+		if err := s.alloc.StopTask(t.Context(), "web"); err == nil || err.Error() != `task "web" is already being stopped, with its allocation` {
+			t.Error(err)
+		}
+		<-result
+	})
+}
+
 // A task may be stopped at any point of its run. The allocation's end ends it, too.
 func TestTaskIsStoppedAtAnyPoint(t *testing.T) {
 	t.Parallel()
