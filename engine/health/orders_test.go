@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/nomad/api"
 )
 
 // The orders to a deployment, described by their effect.
@@ -194,5 +197,104 @@ func TestReportOnce(t *testing.T) {
 	d.Report("g", "1", Healthy, false, begin.Add(time.Hour))
 	if len(g.Healthy) != 1 || g.Deadline.After(begin.Add(time.Hour)) {
 		t.Error("the same word twice is progress")
+	}
+}
+
+// Only a running deployment waits for its canaries, until they are promoted.
+func TestCanarying(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		status string
+		group  DeploymentGroup
+		want   bool
+	}{
+		"canaries":          {DeploymentRunning, DeploymentGroup{Canaries: 1}, true},
+		"no canaries":       {DeploymentRunning, DeploymentGroup{}, false},
+		"promoted":          {DeploymentRunning, DeploymentGroup{Canaries: 1, Promoted: true}, false},
+		"while it pauses":   {DeploymentPaused, DeploymentGroup{Canaries: 1}, false},
+		"when it has ended": {DeploymentFailed, DeploymentGroup{Canaries: 1}, false},
+	} {
+		d := &Deployment{Status: tt.status, Groups: map[string]*DeploymentGroup{"g": &tt.group, "other": {}}}
+		if got := d.Canarying(); got != tt.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// The health of allocations can be set, and a deployment can be failed, while it
+// is in progress.
+func TestActive(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[string]bool{
+		DeploymentRunning: true, DeploymentPaused: true, DeploymentSuccessful: false, DeploymentFailed: false, DeploymentCancelled: false,
+	} {
+		d := &Deployment{Status: status}
+		if err := d.CheckSetHealth(); (err == nil) != want {
+			t.Errorf("%s: health can be set: %v", status, err)
+		}
+		if err := d.Fail(); (err == nil) != want {
+			t.Errorf("%s: it can be failed: %v", status, err)
+		}
+	}
+}
+
+// A deployment has the groups that take part, with what their update blocks say.
+func TestNewDeployment(t *testing.T) {
+	t.Parallel()
+	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	group := func(name string, count, parallel int, flag bool) *api.TaskGroup {
+		return &api.TaskGroup{Name: &name, Count: &count, Update: &api.UpdateStrategy{
+			MaxParallel: &parallel, ProgressDeadline: new(time.Minute), AutoPromote: &flag, AutoRevert: new(!flag),
+		}}
+	}
+	job := &api.Job{Type: new("system"), Version: new(uint64(7)), TaskGroups: []*api.TaskGroup{
+		group("a", 3, 1, true), group("b", 1, 2, false), group("none", 0, 1, true), group("other", 1, 0, true), {Name: new("bare"), Count: new(1)},
+	}}
+	want := &Deployment{Version: 7, Status: DeploymentRunning, Description: "Deployment is running", Groups: map[string]*DeploymentGroup{
+		"a": {Desired: 3, Progress: time.Minute, Deadline: begin.Add(time.Minute), AutoPromote: true},
+		"b": {Desired: 1, Progress: time.Minute, Deadline: begin.Add(time.Minute), AutoRevert: true},
+	}}
+	if diff := cmp.Diff(want, NewDeployment(job, begin)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	want.SetCanaries("none", 1) // has no effect
+	want.SetCanaries("a", 2)
+	if want.Groups["a"].Canaries != 2 || want.Description != "Deployment is running pending automatic promotion" {
+		t.Errorf("with canaries: %q, %+v", want.Description, want.Groups["a"])
+	}
+	want.SetCanaries("b", 1)
+	if want.Description != "Deployment is running but requires manual promotion" {
+		t.Errorf("one group is promoted by hand: %q", want.Description)
+	}
+}
+
+// Canaries promote themselves when those of all groups are healthy.
+func TestPromotionByItself(t *testing.T) {
+	t.Parallel()
+	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	d := &Deployment{Status: DeploymentRunning, Groups: map[string]*DeploymentGroup{
+		"a":     {Desired: 2, Canaries: 2, AutoPromote: true, Progress: time.Minute},
+		"b":     {Desired: 2, Canaries: 1, AutoPromote: true, Progress: time.Minute},
+		"plain": {Desired: 1, Healthy: []string{"p"}},
+	}}
+	for i, step := range []struct {
+		group, alloc string
+		promoted     bool
+	}{{"a", "1", false}, {"b", "2", false}, {"a", "3", true}} {
+		at := begin.Add(time.Duration(i) * time.Second)
+		d.Report(step.group, step.alloc, Healthy, false, at)
+		for _, name := range []string{"a", "b"} {
+			g := d.Groups[name]
+			if g.Promoted != step.promoted || step.promoted && g.Deadline != at.Add(time.Minute) {
+				t.Errorf("step %d: group %s is promoted: %t, deadline %v", i, name, g.Promoted, g.Deadline)
+			}
+		}
+	}
+	if d.Groups["plain"].Promoted || d.Description != "Deployment is running" {
+		t.Errorf("%q, %+v", d.Description, d.Groups["plain"])
+	}
+	d.Report("b", "4", Healthy, false, begin)
+	if d.Status != DeploymentSuccessful || d.Description != "Deployment completed successfully" {
+		t.Errorf("%s: %s", d.Status, d.Description)
 	}
 }
