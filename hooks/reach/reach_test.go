@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -255,5 +256,113 @@ func TestForwardInside(t *testing.T) {
 	if conn, err := net.Dial("tcp", net.JoinHostPort(at.Host, strconv.Itoa(at.Port))); err == nil {
 		_ = conn.Close()
 		t.Error("the forward outlives its allocation")
+	}
+}
+
+// Ports that a container publishes, by its task, by its group's labels or by the
+// group's own network, need no forward. Those of tasks outside of containers do.
+func TestPublishedPorts(t *testing.T) {
+	t.Parallel()
+	if probe, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.2:0"); err != nil {
+		t.Skipf("no second loopback address: %v", err)
+	} else {
+		_ = probe.Close()
+	}
+	inside := &api.Task{Name: "inside", Driver: "docker", Config: map[string]any{"ports": []string{"http"}}}
+	outside := &api.Task{Name: "outside", Driver: "docker", Config: map[string]any{"network_mode": "host", "ports": []string{"host"}}}
+	raw := &api.Task{Name: "raw", Driver: "raw_exec"}
+	const first = 25100
+	for name, tt := range map[string]struct {
+		own  bool // the group has a network of its own
+		want []int
+	}{
+		"by its label, and its own": {false, []int{first, first + 3}},
+		"all of the group":          {true, []int{first, first + 1, first + 2, first + 3}},
+	} {
+		h := hooksOf(outsider{machine: here})
+		g := group(inside, outside, raw)
+		info := allocOf(g, "1", taskenv.Port{Label: "http", Value: first}, taskenv.Port{Label: "host", Value: first + 1}, taskenv.Port{Label: "other", Value: first + 2})
+		info.TaskPorts = map[string][]taskenv.Port{
+			"inside": {{Value: first + 3}}, "outside": {{Value: first + 4}}, "raw": {{Value: first + 5}},
+		}
+		if tt.own {
+			g.Networks = []*api.NetworkResource{{Mode: "bridge"}}
+			info.Network = network{}
+		}
+		a := h.Alloc(info)
+		if a.Name() != "reach" {
+			t.Errorf("the hook is called %q", a.Name())
+		}
+		view := h.View(taskOf(inside, "1"))
+		var published []int
+		for port := first; port <= first+5; port++ {
+			at := view(taskenv.Endpoint{Host: "127.0.0.1", Port: port})
+			switch {
+			case at.Host != "127.0.0.2":
+				t.Errorf("%s: port %d is at %v", name, port, at)
+			case at.Port == port:
+				published = append(published, port)
+			case at.Port != 40000+port%20000:
+				t.Errorf("%s: the forward to port %d has port %d", name, port, at.Port)
+			}
+		}
+		if !slices.Equal(published, tt.want) {
+			t.Errorf("%s: published are %v, want %v", name, published, tt.want)
+		}
+		a.(hooks.AllocShutdown).Shutdown()
+	}
+}
+
+// A forward whose usual port is in use has another one. One that cannot listen at
+// all leaves the address, and says so.
+func TestForwardAtAnotherPort(t *testing.T) {
+	t.Parallel()
+	reader := &api.Task{Name: "reader", Driver: "docker"}
+	taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp4", "127.0.0.2:45432")
+	if err != nil {
+		t.Skipf("no second loopback address: %v", err)
+	}
+	defer taken.Close()
+	h := hooksOf(outsider{machine: here})
+	a := h.Alloc(allocOf(group(reader), "1"))
+	defer a.(hooks.AllocShutdown).Shutdown()
+	from := taskenv.Endpoint{Host: "127.0.0.1", Port: 5432}
+	if at := h.View(taskOf(reader, "1"))(from); at.Host != "127.0.0.2" || at.Port == 45432 || at.Port == from.Port {
+		t.Errorf("it is at %v", at)
+	}
+	nowhere := hooksOf(outsider{machine: drivers.Machine{Address: "192.0.2.1", Here: true}})
+	var notices []string
+	task := taskOf(reader, "1")
+	task.Publish = func(_ time.Time, body event.Body) { notices = append(notices, body.(event.Notice).Text) }
+	if at := nowhere.View(task)(from); at != from {
+		t.Errorf("without an address of this machine it is at %v", at)
+	}
+	if len(notices) != 1 || !strings.HasPrefix(notices[0], "docker tasks cannot reach what listens at 127.0.0.1: listen tcp4 192.0.2.1:0: ") {
+		t.Errorf("notices: %q", notices)
+	}
+}
+
+// The hook of a task gives it the view, and tells nothing of ports to which the
+// task may never connect.
+func TestHookOfATask(t *testing.T) {
+	t.Parallel()
+	from := taskenv.Endpoint{Host: "127.0.0.1", Port: 5432}
+	for name, tt := range map[string]struct {
+		outsider
+		want taskenv.Endpoint
+	}{
+		"reached":     {outsider{machine: drivers.Machine{Address: "192.0.2.1"}}, taskenv.Endpoint{Host: "192.0.2.1", Port: 5432}},
+		"not reached": {outsider{err: errors.New("rootless")}, from},
+	} {
+		task := taskOf(&api.Task{Driver: "docker"}, "1")
+		task.Publish = func(_ time.Time, body event.Body) { t.Errorf("%s: it says %+v", name, body) }
+		hook := hooksOf(tt.outsider).Task(task)
+		var resp hooks.PrestartResponse
+		if err := hook.(hooks.TaskPrestart).Prestart(t.Context(), nil, &resp); err != nil || hook.Name() != "reach" {
+			t.Errorf("%s: hook %q, %v", name, hook.Name(), err)
+		}
+		if got := resp.View(from); got != tt.want {
+			t.Errorf("%s: it is at %v, want %v", name, got, tt.want)
+		}
 	}
 }

@@ -166,3 +166,70 @@ func TestNoHookWithoutMounts(t *testing.T) {
 		t.Errorf("made %v", h)
 	}
 }
+
+// A mount can only be read if its stub, its volume or the mount itself says so. Its
+// references are replaced.
+func TestMountOptions(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		volume   string
+		readOnly *bool
+		want     bool
+	}{
+		"nobody": {"db", nil, false}, "the mount says no": {"db", new(false), false}, "the mount": {"db", new(true), true},
+		"the volume": {"csi", nil, true}, "the stub": {"stub", new(false), true},
+	} {
+		m := mount(tt.volume, "/${NAME}")
+		m.ReadOnly, m.PropagationMode = tt.readOnly, new("${NAME}")
+		s := newStage(t, m)
+		s.info.Driver.FSIsolation = drivers.FSIsolationImage
+		got, err := s.start(t)
+		if err != nil || len(got) != 1 {
+			t.Fatalf("%s: %v, %v", name, got, err)
+		}
+		if m := got[0]; m.Readonly != tt.want || m.TaskPath != "/db" || m.PropagationMode != "db" {
+			t.Errorf("%s: %+v", name, m)
+		}
+	}
+}
+
+// The account of a task matters only if the task has no isolation: otherwise it
+// reaches its volume by a mount.
+func TestIsolatedTaskOfAnUnknownUser(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, mount("db", "/db"))
+	s.info.Task.User, s.info.Driver.FSIsolation = "no-such-user", drivers.FSIsolationImage
+	if _, err := s.start(t); err != nil {
+		t.Error(err)
+	}
+}
+
+// The hook has the name of that of Nomad's client, and needs no stubs.
+func TestWithoutStubs(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, mount("stub", "local/stub"))
+	h := volumes.New(volumes.Config{DataDir: s.data})(s.info)
+	if h.Name() != "volumes" {
+		t.Errorf("it is called %q", h.Name())
+	}
+	env := taskenv.NewBuilder(nil, taskenv.AllocInfo{}, s.info.Job, s.info.Group, s.info.Task).Build()
+	if err := h.(hooks.TaskPrestart).Prestart(t.Context(), &hooks.PrestartRequest{Env: env, TaskDir: s.dirs.Dir}, &hooks.PrestartResponse{}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.Readlink(filepath.Join(s.dirs.Dir, "local", "stub")); got != allocdir.VolumeDir(s.data, "stub") {
+		t.Errorf("it leads to %q, %v", got, err)
+	}
+}
+
+// A link whose directory cannot be made is an error that names both ends.
+func TestLinkBelowAFile(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, mount("db", "local/file/db"))
+	if err := os.WriteFile(filepath.Join(s.dirs.Dir, "local", "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want := `volume "db": cannot link "local/file/db" to "` + allocdir.VolumeDir(s.data, "db") + `": `
+	if _, err := s.start(t); err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
