@@ -320,9 +320,10 @@ func TestVariablesOfAChangedTemplate(t *testing.T) {
 		if got := s.read("t/local/from-file"); got != "longer" {
 			t.Errorf("got %q", got)
 		}
-		s.define(key("#'"))
+		s.define(key("'"))
 		s.write("t/local/in", "shorter")
 		pass(time.Minute)
+		s.expect("nothing but a failure", "1m5s Killing: Template failed to read environment variables: cannot understand local/out: error on line 1: unmatched '")
 		s.stop()
 	})
 }

@@ -84,3 +84,61 @@ func TestRequests(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// aTask is a task with templates, and its environment.
+func aTask(templates ...*api.Template) (hooks.Task, *taskenv.Env) {
+	task := api.NewTask("t", "mock_driver")
+	task.Templates = templates
+	group := api.NewTaskGroup("g", 1)
+	group.Tasks = []*api.Task{task}
+	job := &api.Job{ID: new("job"), TaskGroups: []*api.TaskGroup{group}}
+	job.Canonicalize()
+	env := taskenv.NewBuilder(&taskenv.Node{}, taskenv.AllocInfo{Name: "job.g[0]"}, job, group, task).SetClientDir("/none").Build()
+	return hooks.Task{Job: job, Group: group, Task: task, AllocDir: "/none"}, env
+}
+
+// What cannot be parsed is found with its line, before the task starts: templates,
+// and variables without a template. Templates whose text is in a file are left out.
+func TestParseErrors(t *testing.T) {
+	t.Parallel()
+	variables := func(t *api.Template) { t.Envvars = new(true) }
+	task, env := aTask(
+		file("{{ key `a` }}\n{{ if }}"),
+		file("A=1\nB", variables),
+		file("A=1\nB"), // no variables
+		file("{{ key `a` }}"),
+		&api.Template{SourcePath: new("local/in"), DestPath: new("local/out")},
+		file("{{ if }}", to("../../../../out")), // reported when the task starts
+		file("A=1", variables),
+		file("[[ if ]]", func(t *api.Template) { t.LeftDelim, t.RightDelim = new("[["), new("]]") }),
+		file("{{ nope }}"),
+	)
+	want := []ParseError{{0, 2, "missing value for if"}, {1, 2, "missing ="}, {7, 1, "missing value for if"}, {8, 1, `function "nope" not defined`}}
+	if diff := cmp.Diff(want, ParseErrors(task, env)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// What is missing is sorted by template and name. A service without an instance
+// is an empty list, for which no template waits.
+func TestPreviewOfServices(t *testing.T) {
+	t.Parallel()
+	task, env := aTask(
+		&api.Template{SourcePath: new("local/in"), DestPath: new("local/out")},
+		file(`{{ key "b" }}{{ key "a" }}{{ range service "none" }}{{ end }}{{ range service "primary.db|any" }}{{ end }}`),
+		file(`{{ key "x" }}`, to("../../../../out")), // reported when the task starts
+		file(`{{ range nomadService "db" }}{{ end }}{{ range nomadService 1 "key" "api" }}{{ end }}{{ range service "web~_agent" "passing,warning" }}{{ end }}{{ range nomadService "web" }}{{ end }}`),
+	)
+	s := &stubs{t: t, changed: make(chan struct{})}
+	s.define(defined)
+	var got []string
+	for _, l := range Preview(task, [2]*taskenv.Env{env, env}, Config{Stubs: s}) {
+		got = append(got, fmt.Sprint(l.Template, " ", l.Need.Kind, " ", l.Need.Label, " ", l.Empty, " ", l.Varies))
+	}
+	want := []string{
+		"1 service none true false", "1 consul_key a false false", "1 consul_key b false false", "3 service web true false", "3 service api true false",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
