@@ -9,6 +9,9 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"taskrun/jobspec/decode"
+	"taskrun/jobspec/evaluate"
+	"taskrun/jobspec/function"
+	"taskrun/jobspec/syntax"
 )
 
 // places records the calls of a decoder to a Place.
@@ -118,5 +121,78 @@ func TestManyWarnings(t *testing.T) {
 	}
 	if n := len(said(t, string(text), &target, places{all: map[string]string{}})); n != 10_001 {
 		t.Errorf("%d diagnostics, want 10000 warnings and an error", n)
+	}
+}
+
+// losses records what a decoder cannot store.
+type losses struct {
+	path string
+	all  *[]string
+}
+
+func (l losses) Lost(name string) { *l.all = append(*l.all, l.path+"/"+name) }
+
+func (losses) Attr(string, hcl.Range) {}
+
+func (l losses) Block(name string, _ hcl.Range) decode.Place {
+	return losses{l.path + "/" + name, l.all}
+}
+
+func (l losses) Item(name string, i int, _ string, _ hcl.Range) decode.Place {
+	return losses{fmt.Sprintf("%s/%s[%d]", l.path, name, i), l.all}
+}
+
+func (l losses) Keyed(name, label string, _ hcl.Range) decode.Place {
+	return losses{l.path + "/" + name + "." + label, l.all}
+}
+
+// What is not stored is known by its path, and so is whether blocks are missing:
+// rules about the rest must not be misled.
+func TestLosses(t *testing.T) {
+	t.Parallel()
+	type required struct {
+		Name  string `hcl:",label"`
+		Value int    `hcl:"value"`
+	}
+	type target struct {
+		outer
+		Needs []*required `hcl:"needs,block"`
+	}
+	for source, tt := range map[string]struct {
+		lost       []string
+		incomplete bool
+	}{
+		`text = "a"`:                       {nil, false},
+		`text = []`:                        {[]string{"/text"}, false},
+		`nope = 1`:                         {nil, false},
+		`single = {}`:                      {nil, true},
+		`nope {}`:                          {[]string{"/"}, false},
+		`tex = []`:                         {[]string{"/text"}, false},
+		"plain {\n a = []\n b = 1\n}":      {[]string{"/plain/a"}, false},
+		"item \"a\" {\n value = \"x\"\n}":  {[]string{"/item[0]/value"}, false},
+		"keyed \"a\" {\n value = \"x\"\n}": {[]string{"/keyed.a/value"}, false},
+		"needs \"a\" {}":                   {[]string{"/needs[0]/value"}, false},
+		"item {}":                          {nil, true},
+		"item \"a\" \"b\" {}":              {nil, true},
+		"item \"a\" {}\nitem \"b\" {}":     {nil, false},
+		"dynamic \"item\" {\n for_each = 1\n labels = [\"a\"]\n content {}\n}":   {nil, true},
+		"dynamic \"item\" {\n for_each = [1]\n labels = [\"a\"]\n content {}\n}": {nil, false},
+		`{"text": "a"}`: {nil, false},
+		`{"nope": 1}`:   {nil, true},
+		`{"text": []}`:  {[]string{"/text"}, false},
+	} {
+		t.Run(source, func(t *testing.T) {
+			t.Parallel()
+			body, diags := syntax.Parse([]byte(source), "t")
+			if diags.HasErrors() {
+				t.Fatal(diags)
+			}
+			d := decode.Decoder{Scope: evaluate.NewScope(function.Table(""), map[string][]byte{"t": []byte(source)})}
+			var lost []string
+			d.Decode("outer", hcl.Range{}, body, &target{}, losses{all: &lost})
+			if diff := cmp.Diff(tt.lost, lost); diff != "" || d.Incomplete != tt.incomplete {
+				t.Errorf("incomplete: %t; lost (-want +got):\n%s", d.Incomplete, diff)
+			}
+		})
 	}
 }
