@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/moby/moby/api/types/network"
+
 	"taskrun/drivers"
 )
 
@@ -181,5 +183,57 @@ func TestNetworkCannotBeUsed(t *testing.T) {
 		if _, err := d.DialIn(ctx, c.n, c.address); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("connecting to %s: %v", c.address, err)
 		}
+	}
+}
+
+// The container that holds a network hands out sockets if it has an address, runs
+// this program's image, and is on this machine.
+func TestNetworksWithSockets(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		mode, image, system string
+		sockets, ip         bool
+	}{
+		"a bridge":             {"bridge", "", "Debian", true, true},
+		"no network":           {"none", "", "Debian", false, false},
+		"another image":        {"bridge", "image:1", "Debian", false, true},
+		"in a virtual machine": {"bridge", "", "Docker Desktop", false, true},
+	} {
+		e := newFakeEngine(t)
+		e.set(func() { e.networks["bridge"] = network.Inspect{Network: network.Network{Name: "bridge", ID: "bridge"}} })
+		e.answer("GET /info", -1, 200, `{"OperatingSystem":"`+tt.system+`"}`)
+		d := e.driver(t)
+		d.options.InfraImage = tt.image
+		dir := filepath.Join(t.TempDir(), "alloc")
+		n, err := d.CreateNetwork(t.Context(), &drivers.NetworkRequest{AllocID: "alloc", AllocDir: dir, Mode: tt.mode})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		want := ""
+		if tt.sockets {
+			want = filepath.Join(filepath.Dir(dir), ".staging-alloc", "net")
+		}
+		if n.Sockets != want || (n.IP != "") != tt.ip || (n.Interface == "eth0") != tt.ip || (n.Gateway != "") != tt.ip {
+			t.Errorf("%s: %+v, want sockets in %q", name, n, want)
+		}
+	}
+}
+
+// A network that is gone has no restarts to remember.
+func TestNetworkIsForgotten(t *testing.T) {
+	t.Parallel()
+	e := newFakeEngine(t)
+	d := e.driver(t)
+	n, err := d.CreateNetwork(t.Context(), &drivers.NetworkRequest{AllocID: "alloc", Mode: "none"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cli, _ := d.connect()
+	if _, err := d.revive(t.Context(), cli, n, 0); err != nil || len(d.revived) != 1 {
+		t.Errorf("%d networks, %v", len(d.revived), err)
+	}
+	if err := d.DestroyNetwork(t.Context(), n); err != nil || len(d.revived) != 0 {
+		t.Errorf("%d networks are remembered, %v", len(d.revived), err)
 	}
 }
