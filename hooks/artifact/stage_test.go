@@ -131,7 +131,8 @@ func (s *stage) checkClean(t *testing.T) {
 	}
 	open, _ := filepath.Glob("/proc/self/fd/*") // none without /proc
 	for _, fd := range open {
-		if target, err := os.Readlink(fd); err == nil && strings.HasPrefix(target, filepath.Join(s.dirs.Dir, "local")) {
+		target, err := os.Readlink(fd)
+		if err == nil && (strings.HasPrefix(target, filepath.Join(s.dirs.Dir, "local")) || strings.HasPrefix(target, staging)) {
 			t.Errorf("%s is still open", target)
 		}
 	}
