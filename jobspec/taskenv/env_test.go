@@ -121,3 +121,17 @@ func TestView(t *testing.T) {
 		}
 	}
 }
+
+// Variables and values of the node are found without secrets.
+func TestLookupOpen(t *testing.T) {
+	t.Parallel()
+	node := &Node{Name: "here", Attributes: map[string]string{"x": "y"}}
+	task := &api.Task{Name: "t", Env: map[string]string{"A": "1"}}
+	g := &api.TaskGroup{Tasks: []*api.Task{task}}
+	env := NewBuilder(node, AllocInfo{}, &api.Job{}, g, task).Build()
+	for name, want := range map[string]string{"A": "1", "attr.x": "y", "node.unique.name": "here", "none": ""} {
+		if got, ok := env.LookupOpen(name); got != want || ok != (want != "") {
+			t.Errorf("%s: %q, %t", name, got, ok)
+		}
+	}
+}

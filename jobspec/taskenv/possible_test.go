@@ -54,3 +54,34 @@ func TestAttributesOfThisMachineAreKnown(t *testing.T) {
 		t.Errorf("names: %s", names)
 	}
 }
+
+// A task may have the tokens of its identities, the ports of its own networks, and
+// the meta keys of a dispatch.
+func TestPossibleOfATask(t *testing.T) {
+	t.Parallel()
+	task := &api.Task{
+		Name: "t", Identities: []*api.WorkloadIdentity{nil, {Name: "vault", Env: true}},
+		Resources: &api.Resources{Networks: []*api.NetworkResource{nil, {ReservedPorts: []api.Port{{Label: "own"}}, DynamicPorts: []api.Port{{Label: "free"}}}}},
+		Identity:  &api.WorkloadIdentity{Env: true},
+	}
+	g := &api.TaskGroup{Name: new("g"), Tasks: []*api.Task{task}, Services: []*api.Service{{Name: "s"}}}
+	job := &api.Job{ID: new("j"), Name: new("j"), ParameterizedJob: &api.ParameterizedJobConfig{MetaRequired: []string{"must"}, MetaOptional: []string{"may"}}, Meta: map[string]string{"set": "1"}}
+	names := Possible(job, g, task, []string{"http"})
+	for _, name := range []string{
+		"NOMAD_META_must", "NOMAD_META_may", "NOMAD_META_set", "NOMAD_PORT_http", "NOMAD_PORT_own", "NOMAD_PORT_free", "NOMAD_TOKEN_vault",
+		"NOMAD_JOB_PARENT_ID", "NOMAD_MEMORY_MAX_LIMIT", "NOMAD_TASK_DIR",
+	} {
+		if _, ok := names[name]; !ok {
+			t.Errorf("there is no %s", name)
+		}
+	}
+	if len(g.Services) != 1 || len(job.Meta) != 1 {
+		t.Error("the job has changed")
+	}
+	alloc := Possible(&api.Job{ID: new("j"), Name: new("j")}, g, nil, nil)
+	for name, want := range map[string]bool{"NOMAD_JOB_PARENT_ID": true, "NOMAD_MEMORY_MAX_LIMIT": false, "NOMAD_PORT_own": false} {
+		if _, ok := alloc[name]; ok != want {
+			t.Errorf("of the allocation: %s: %t", name, ok)
+		}
+	}
+}

@@ -1,9 +1,12 @@
 package taskenv
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"testing"
+
+	"github.com/hashicorp/nomad/api"
 )
 
 func TestReplace(t *testing.T) {
@@ -66,4 +69,18 @@ func FuzzReplace(f *testing.F) {
 			t.Errorf("Replace(%q) = %q, want %q", s, got, want)
 		}
 	})
+}
+
+// The names of the references in a part of a job are those of all its texts.
+func TestReferencesIn(t *testing.T) {
+	t.Parallel()
+	got := slices.Sorted(maps.Keys(ReferencesIn(&api.Task{
+		Name: "${a}", Config: map[string]any{"args": []string{"-x", "${b}${a}", "$${not-one"}}, Env: map[string]string{"X": "${meta.c}"},
+	})))
+	if want := []string{"a", "b", "meta.c"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := ReferencesIn(func() {}); len(got) > 0 {
+		t.Errorf("in what cannot be encoded there are %v", got)
+	}
 }
