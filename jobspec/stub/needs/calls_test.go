@@ -3,8 +3,11 @@ package needs_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/jobspec"
@@ -75,6 +78,51 @@ func TestCalls(t *testing.T) {
 	}
 	if got := needs.Calls(&api.Template{EmbeddedTmpl: new(`<< key "a" >> {{ key "b" }}`), LeftDelim: new("<<"), RightDelim: new(">>")}); len(got) != 1 || got[0].Label != "a" {
 		t.Errorf("with other delimiters: %v", got)
+	}
+}
+
+// A call has its label without what is no part of it, and whatever the template
+// uses of its result.
+func TestPartsOfCalls(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]needs.Call{
+		`{{ key "a?x@dc" }}`:                      {Need: stub.Need{Kind: stub.ConsulKey, Label: "a"}},
+		`{{ secret "/kv/x/?version=1" }}`:         {Need: stub.Need{Kind: stub.VaultSecret, Label: "kv/x"}},
+		`{{ nomadVar "/a/b/@ns.region" }}`:        {Need: stub.Need{Kind: stub.NomadVariable, Label: "a/b@ns"}},
+		`{{ nomadVar "a@.region" }}`:              {Need: stub.Need{Kind: stub.NomadVariable, Label: "a"}},
+		`{{ range ls "a" }}{{ .Value }}{{ end }}`: {Need: stub.Need{Kind: stub.ConsulKey, Label: "a"}, List: true, Optional: true},
+		`{{ safeTree "a" }}`:                      {Need: stub.Need{Kind: stub.ConsulKey, Label: "a"}, List: true},
+		`{{ nomadVarExists "a" }}`:                {Need: stub.Need{Kind: stub.NomadVariable, Label: "a"}, Optional: true},
+		`{{ nomadService "a.b|any" }}`:            {Need: stub.Need{Kind: stub.ServiceBlock, Label: "b"}, Optional: true},
+		`{{ with pkiCert "pki/x" "ttl=1h" }}{{ .Cert }}{{ end }}`: {
+			Need: stub.Need{Kind: stub.VaultSecret, Label: "pki/x"}, Items: []string{"certificate", "private_key", "issuing_ca"},
+		},
+		`{{ with secret "kv/x" }}{{ .Data.data }}{{ .Data.data.a }}{{ .Data.data }}{{ end }}`: {
+			Need: stub.Need{Kind: stub.VaultSecret, Label: "kv/x"}, Items: []string{"a"}, KV2: true,
+		},
+		`{{ with secret "kv/data/x" }}{{ .Data.data }}{{ .Data }}{{ .Data.metadata }}{{ .Lease }}{{ end }}`: {
+			Need: stub.Need{Kind: stub.VaultSecret, Label: "kv/data/x"},
+		},
+		`{{ with nomadVar "p" }}{{ .Keys }}{{ .Values }}{{ .Tuples }}{{ .ItemsMap }}{{ .Parent }}{{ .a.b }}{{ .a }}{{ end }}`: {
+			Need: stub.Need{Kind: stub.NomadVariable, Label: "p"}, Items: []string{"a"},
+		},
+		`{{ with service "p" }}{{ .Port }}{{ else }}{{ .x }}{{ end }}`: {Need: stub.Need{Kind: stub.ServiceBlock, Label: "p"}, Optional: true},
+		`{{ $v := nomadVar "p" }}{{ if true }}{{ $v.a }}{{ else }}{{ $v.b }}{{ end }}{{ range $v := x }}{{ $v.no }}{{ end }}`: {
+			Need: stub.Need{Kind: stub.NomadVariable, Label: "p"}, Items: []string{"a", "b"},
+		},
+		`{{ with nomadVar "p" }}{{ .f 1 | parseInt }}{{ range x }}{{ .no }}{{ else }}{{ .y }}{{ end }}{{ end }}`: {
+			Need: stub.Need{Kind: stub.NomadVariable, Label: "p"}, Items: []string{"f", "y"}, Samples: map[string]string{"f": "1"},
+		},
+		`{{ with nomadVar "p" }}{{ .n | parseInt }}{{ .n | parseJSON }}{{ parseBool .b }}{{ sprig_atoi (.c) }}{{ .d | toUpper }}{{ end }}`: {
+			Need: stub.Need{Kind: stub.NomadVariable, Label: "p"}, Items: []string{"n", "b", "c", "d"}, Samples: map[string]string{"n": "1", "b": "false", "c": "1"},
+		},
+	} {
+		want.Line = 1
+		want.Function = strings.Fields(strings.NewReplacer("with ", "", "range ", "", "$v := ", "").Replace(text))[1]
+		got := needs.Calls(&api.Template{EmbeddedTmpl: &text})
+		if diff := cmp.Diff([]needs.Call{want}, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
+		}
 	}
 }
 
