@@ -3,6 +3,7 @@ package taskstore_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -98,5 +99,56 @@ func TestWaitCanceled(t *testing.T) {
 	e.Set(drivers.ExitResult{}, time.Now())
 	if result := <-e.Wait(ctx); result == nil {
 		t.Error("a wait after the end got nothing, though only its context had ended")
+	}
+}
+
+// Commands run in tasks that run, and only ended tasks are destroyed without
+// force. Of an unknown task everything is an error.
+func TestTasksByState(t *testing.T) {
+	t.Parallel()
+	var s taskstore.Store[*task]
+	runs, ended := &task{taskstore.NewLife("runs")}, &task{taskstore.NewLife("ended")}
+	ended.Set(drivers.ExitResult{ExitCode: 3}, time.Unix(1, 0))
+	s.Put("runs", runs)
+	s.Put("ended", ended)
+	for id, want := range map[string]struct {
+		running, destroyable, forced, wait, inspect, sample string
+	}{
+		"runs":    {"", "cannot destroy running task", "", "", "", ""},
+		"ended":   {`task "ended" is not running`, "", "", "", "", ""},
+		"unknown": {"task not found", "task not found", "task not found", "task not found", "task not found", "task not found"},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		_, running := s.Running(id)
+		_, destroyable := s.Destroyable(id, false)
+		_, forced := s.Destroyable(id, true)
+		result, wait := s.Wait(ctx, id)
+		_, inspect := s.Inspect(id)
+		samples, sample := s.Sample(ctx, id, time.Hour, func(*task) *drivers.TaskResourceUsage { return nil })
+		for what, c := range map[string]struct {
+			err  error
+			want string
+		}{
+			"running": {running, want.running}, "destroyable": {destroyable, want.destroyable}, "forced": {forced, want.forced},
+			"wait": {wait, want.wait}, "inspect": {inspect, want.inspect}, "sample": {sample, want.sample},
+		} {
+			if (c.err == nil) != (c.want == "") || c.err != nil && !strings.Contains(c.err.Error(), c.want) {
+				t.Errorf("%s, %s: %v, want %q", id, what, c.err, c.want)
+			}
+		}
+		cancel()
+		if wait == nil {
+			if r := <-result; (r != nil) != (id == "ended") || r != nil && r.ExitCode != 3 {
+				t.Errorf("%s: the result is %+v", id, r)
+			}
+		}
+		if sample == nil {
+			<-samples // closed
+		}
+	}
+	select {
+	case <-runs.Done():
+		t.Error("what runs is done")
+	case <-ended.Done():
 	}
 }

@@ -1,6 +1,7 @@
 package diagnostic_test
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -64,5 +65,33 @@ func TestRemedyTravelsWithTheDiagnostic(t *testing.T) {
 	}
 	if got := diagnostic.Remedy(&hcl.Diagnostic{Extra: 1}); got != "" {
 		t.Errorf("got %q", got)
+	}
+}
+
+func TestWarning(t *testing.T) {
+	t.Parallel()
+	at := hcl.Range{Filename: "f", Start: hcl.Pos{Line: 3}}
+	for severity, diag := range map[hcl.DiagnosticSeverity]*hcl.Diagnostic{
+		hcl.DiagError: diagnostic.Error(at, "s", "d", "r"), hcl.DiagWarning: diagnostic.Warning(at, "s", "d", "r"),
+	} {
+		if diag.Severity != severity || diag.Summary != "s" || diag.Detail != "d" || *diag.Subject != at || diagnostic.Remedy(diag) != "r" {
+			t.Errorf("severity %v: %+v", severity, diag)
+		}
+	}
+}
+
+// The nearest of several names is meant, the first one if they are equally near,
+// and never the name itself.
+func TestDidYouMean(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"count": `did you mean "counts"?`, "cunt": `did you mean "count"?`, "Count": `did you mean "count"?`, "nothing": "", "abcdef": `did you mean "abcdeg"?`,
+	} {
+		if got := diagnostic.DidYouMean(name, []string{"counts", "count", "abcdeh", "abcdeg"}); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	if got := diagnostic.Describe(cty.CapsuleVal(cty.Capsule("box", reflect.TypeFor[int]()), new(int))); got != "a box" {
+		t.Errorf("a capsule is %q", got)
 	}
 }
