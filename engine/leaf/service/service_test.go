@@ -1,12 +1,16 @@
 package service_test
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/drivers"
 	"taskrun/engine/leaf/service"
+	"taskrun/jobspec/stub"
 	"taskrun/jobspec/taskenv"
 )
 
@@ -119,5 +123,51 @@ func TestCatalog(t *testing.T) {
 	c.Forget("a")
 	if ids(service.All) != "" || len(c.Checks("a")) != 0 {
 		t.Error("something of the allocation is left")
+	}
+}
+
+// The instances that a key prefers stay the same as long as they exist, whatever
+// the order of the list.
+func TestChoose(t *testing.T) {
+	t.Parallel()
+	self := func(s string) string { return s }
+	all := []string{"a", "b", "c", "d", "e"}
+	first := slices.Clone(service.Choose(slices.Clone(all), 2, "k", self))
+	if len(first) != 2 || first[0] == first[1] {
+		t.Fatalf("chosen are %q", first)
+	}
+	reversed := slices.Clone(all)
+	slices.Reverse(reversed)
+	if again := service.Choose(reversed, 2, "k", self); !slices.Equal(again, first) {
+		t.Errorf("in another order %q, not %q", again, first)
+	}
+	without := slices.DeleteFunc(slices.Clone(all), func(s string) bool { return s == first[0] })
+	if rest := service.Choose(without, 2, "k", self); rest[0] != first[1] {
+		t.Errorf("without the first one %q", rest)
+	}
+	others := map[string]bool{}
+	for i := range 50 {
+		others[service.Choose(slices.Clone(all), 1, fmt.Sprint(i), self)[0]] = true
+	}
+	if len(others) != len(all) {
+		t.Errorf("50 keys choose only %v", others)
+	}
+	if got := service.Choose(slices.Clone(all), 9, "k", self); len(got) != len(all) {
+		t.Errorf("of five instances nine are %q", got)
+	}
+	if got := service.Choose(nil, 1, "k", self); len(got) != 0 {
+		t.Errorf("of none one is %q", got)
+	}
+}
+
+// The instance of a stub has everything that the stub says.
+func TestOfStub(t *testing.T) {
+	t.Parallel()
+	s := stub.Service{Name: "db", Provider: "consul", Namespace: "team", Address: "192.0.2.1", Port: 5432, Tags: []string{"t"}, Meta: map[string]string{"k": "v"}}
+	want := &service.Instance{Provider: "consul", Meta: map[string]string{"k": "v"}, ServiceRegistration: api.ServiceRegistration{
+		ID: s.ID(), ServiceName: "db", Namespace: "team", Address: "192.0.2.1", Port: 5432, Tags: []string{"t"},
+	}}
+	if diff := cmp.Diff(want, service.OfStub(s)); diff != "" || s.ID() == "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

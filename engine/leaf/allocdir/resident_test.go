@@ -1,0 +1,99 @@
+package allocdir
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// A resident engine finds the runs that it has marked, and removes what is left of
+// those whose removal was interrupted.
+func TestResidentRuns(t *testing.T) {
+	t.Parallel()
+	data, state := t.TempDir(), t.TempDir()
+	if dirs, err := ResidentRuns(data, state); len(dirs) > 0 || err != nil {
+		t.Errorf("before the first run: %q, %v", dirs, err)
+	}
+	var want []string
+	for _, job := range []string{"api", "web"} {
+		r, err := OpenResident(data, job, "1", state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, r.Dir)
+	}
+	if _, err := OpenResident(data, "other", "1", t.TempDir()); err != nil { // another engine's
+		t.Fatal(err)
+	}
+	openRun(t, data, "alone", "1") // no resident engine's
+	runs := filepath.Dir(want[0])
+	left, hidden := filepath.Join(runs, removing+"0"), filepath.Join(runs, ".0")
+	for _, dir := range []string{left, hidden} {
+		if err := errors.Join(os.Mkdir(dir, 0o700), mark(dir, state)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dirs, err := ResidentRuns(data, state)
+	if slices.Sort(dirs); !slices.Equal(dirs, want) || err != nil {
+		t.Errorf("found %q, %v; want %q", dirs, err, want)
+	}
+	if _, err := os.Lstat(left); err == nil {
+		t.Error("what was left of a run is still there")
+	}
+	if _, err := os.Lstat(hidden); err != nil {
+		t.Error("what is no run is gone")
+	}
+	if err := Disown(want[0]); err != nil {
+		t.Fatal(err)
+	}
+	if dirs, err := ResidentRuns(data, state); !slices.Equal(dirs, want[1:]) || err != nil {
+		t.Errorf("after the end of one run: %q, %v", dirs, err)
+	}
+}
+
+// Only regular files are read, up to a limit, and nothing waits for their content.
+func TestReadFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if err := errors.Join(
+		os.WriteFile(filepath.Join(dir, "file"), []byte("text"), 0o600), os.WriteFile(filepath.Join(dir, "empty"), nil, 0o600),
+		os.Mkdir(filepath.Join(dir, "dir"), 0o700), unix.Mkfifo(filepath.Join(dir, "fifo"), 0o600),
+		os.Symlink("file", filepath.Join(dir, "link")), os.Symlink("/etc/passwd", filepath.Join(dir, "out")),
+	); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name  string
+		limit int64
+		want  string
+		err   string
+	}{
+		{"file", 4, "text", ""},
+		{"file", 3, "", "read file: larger than 0 MiB"},
+		{"link", 4, "text", ""},
+		{"empty", 0, "", ""},
+		{"dir", 4, "", "read dir: not a regular file"},
+		{"fifo", 4, "", "read fifo: not a regular file"},
+		{"out", 4, "", "path escapes"},
+		{"none", 4, "", "no such file"},
+	} {
+		text, err := ReadFile(root, c.name, c.limit)
+		if string(text) != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+			t.Errorf("%s, up to %d bytes: %q, %v", c.name, c.limit, text, err)
+		}
+	}
+	f, info, err := OpenFile(root, "file")
+	if err != nil || info.Size() != 4 || f.Close() != nil {
+		t.Errorf("%v, %v", info, err)
+	}
+}
