@@ -3,13 +3,18 @@ package process
 import (
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // statLine is a line of /proc/PID/stat in the kernel's format, without the
@@ -196,5 +201,45 @@ func TestOutsiders(t *testing.T) { // not parallel: the reaper of runs would tak
 		if p.session == 0 || p.session == ownSession() {
 			t.Errorf("process %d of session %d is among them", pid, p.session)
 		}
+	}
+}
+
+// The children of the first thread are not those that other threads have started,
+// where the kernel tells them apart.
+func TestChildrenOfOtherThreads(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat(fmt.Sprintf("/proc/self/task/%d/children", os.Getpid())); err != nil {
+		t.Skipf("this kernel does not tell them apart: %v", err)
+	}
+	child := exec.Command("sleep", "1000")
+	started := make(chan error, 1)
+	var start func()
+	start = func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		if unix.Gettid() != os.Getpid() {
+			started <- child.Start()
+			return
+		}
+		done := make(chan struct{})
+		go func() { // on another thread
+			defer close(done)
+			start()
+		}()
+		<-done
+	}
+	go start()
+	if err := <-started; err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = child.Process.Kill()
+		_ = child.Wait()
+	}()
+	if slices.Contains(childrenOfFirstThread(os.Getpid()), child.Process.Pid) {
+		t.Error("a child of another thread is one of the first")
+	}
+	if !slices.Contains(childrenByTable(table(), os.Getpid()), child.Process.Pid) {
+		t.Error("it is no child at all")
 	}
 }
