@@ -260,3 +260,33 @@ func TestID(t *testing.T) {
 		}
 	}
 }
+
+// A check about updates that are ignored is one of readiness.
+func TestMode(t *testing.T) {
+	t.Parallel()
+	for on, want := range map[string]string{
+		"": check.Healthiness, "require_healthy": check.Healthiness, "ignore_warnings": check.Healthiness, "ignore": check.Readiness,
+	} {
+		if got := (&check.Check{ServiceCheck: api.ServiceCheck{OnUpdate: on}}).Mode(); got != want {
+			t.Errorf("on_update %q: %s, want %s", on, got, want)
+		}
+	}
+}
+
+// What cannot be probed fails, and says why. Of a long output the beginning is
+// kept.
+func TestProbesThatFail(t *testing.T) {
+	t.Parallel()
+	up := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) })
+	expect(t, at(t, up, api.ServiceCheck{Type: "grpc"}).Probe(t.Context()), check.Failure, 0, "the server answers 404 Not Found, which is not gRPC")
+	expect(t, at(t, up, api.ServiceCheck{Type: "odd"}).Probe(t.Context()), check.Failure, 0, `checks of type "odd" are not run here`)
+	expect(t, at(t, up, api.ServiceCheck{Type: "script", Command: "c"}).Probe(t.Context()), check.Failure, 0, "the task's driver cannot run commands in it")
+	expect(t, at(t, up, api.ServiceCheck{Type: "http", Method: "bad method"}).Probe(t.Context()), check.Failure, 0, "invalid method")
+	long := at(t, up, api.ServiceCheck{Type: "script", Command: "c"})
+	long.Exec = func(context.Context, []string) (*drivers.ExecTaskResult, error) {
+		return &drivers.ExecTaskResult{Stdout: []byte(strings.Repeat("x", 4000))}, nil
+	}
+	if r := long.Probe(t.Context()); r.Status != check.Success || len(r.Output) != 3<<10 {
+		t.Errorf("%s, %d bytes are kept", r.Status, len(r.Output))
+	}
+}
