@@ -113,8 +113,13 @@ func TestServicesAndChecks(t *testing.T) {
 	t.Parallel()
 	r := New(nil)
 	for _, body := range []event.Body{
-		event.Service{ID: "1", Registered: true, Port: 1}, event.Service{ID: "2", Registered: true}, event.Service{ID: "1", Registered: true, Port: 3}, event.Service{ID: "2"},
-		event.Check{Service: "s", Check: "a", Status: "failure"}, event.Check{Service: "s", Check: "b"}, event.Check{Service: "t", Check: "a"},
+		event.Service{ID: "1", Registered: true, Port: 1},
+		event.Service{ID: "2", Registered: true},
+		event.Service{ID: "1", Registered: true, Port: 3},
+		event.Service{ID: "2"},
+		event.Check{Service: "s", Check: "a", Status: "failure"},
+		event.Check{Service: "s", Check: "b"},
+		event.Check{Service: "t", Check: "a"},
 		event.Check{Service: "s", Check: "a", Status: "success"},
 	} {
 		r.Apply(event.Event{Alloc: first, Body: body})

@@ -17,8 +17,12 @@ import (
 func TestNeedOf(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ kind, label, want string }{
-		{stub.NomadVariable, "/a/b/", "a/b"}, {stub.NomadVariable, "a@default", "a"}, {stub.NomadVariable, "a@prod", "a@prod"},
-		{stub.ConsulKey, "/a/", "a/"}, {stub.VaultSecret, "/a/b/", "a/b"}, {stub.ServiceBlock, "/a/", "/a/"},
+		{stub.NomadVariable, "/a/b/", "a/b"},
+		{stub.NomadVariable, "a@default", "a"},
+		{stub.NomadVariable, "a@prod", "a@prod"},
+		{stub.ConsulKey, "/a/", "a/"},
+		{stub.VaultSecret, "/a/b/", "a/b"},
+		{stub.ServiceBlock, "/a/", "/a/"},
 	} {
 		if got := stub.NeedOf(c.kind, c.label); got != (stub.Need{Kind: c.kind, Label: c.want}) {
 			t.Errorf("%s %q: %+v", c.kind, c.label, got)

@@ -183,7 +183,8 @@ func TestRemoveRun(t *testing.T) {
 		"no list": {map[string][]answer{list: {refused(500, "broken")}}, 0, "cannot list the containers of run r: ", []string{of}},
 		"no list of networks": {
 			map[string][]answer{list: {none}, networks: {refused(500, "broken")}},
-			0, "cannot list the networks of run r: ", []string{of, nets},
+			0, "cannot list the networks of run r: ",
+			[]string{of, nets},
 		},
 		"a network stays": {map[string][]answer{
 			list: {none}, networks: {{200, `[{"Id":"1","Name":"n"},{"Id":"2","Name":"m"}]`}},
