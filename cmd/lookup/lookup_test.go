@@ -281,7 +281,7 @@ func TestFindLaunched(t *testing.T) {
 	} {
 		d, key := u.FindLaunched(t.Context(), name, "")
 		if key != want || (d != nil) != (want != "") {
-			t.Errorf("%s: %v, %q", name, d, key)
+			t.Errorf("%s: %v, %q", name, d != nil, key)
 		}
 	}
 }
@@ -516,6 +516,12 @@ func TestOpenRun(t *testing.T) {
 		if _, err := u.OpenRun(t.Context(), name, ""); shown(err) != want {
 			t.Errorf("without runs: %q", shown(err))
 		}
+	}
+	if err := errors.Join(os.MkdirAll(u.dir, 0o700), os.WriteFile(filepath.Join(u.dir, "jobs"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := u.OpenRun(t.Context(), "", ""); err == nil || !strings.HasPrefix(err.Error(), "cannot list jobs: ") {
+		t.Errorf("where runs cannot be listed: %v", err)
 	}
 	u.serve(t, fakeEngine{runs: u.runs("web", "db")})
 	if _, err := u.OpenRun(t.Context(), "", ""); shown(err) != "usage | several jobs are running: name one | running jobs: db, web" {
