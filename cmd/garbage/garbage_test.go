@@ -2,7 +2,9 @@ package garbage
 
 import (
 	"runtime"
+	"runtime/debug"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -25,5 +27,47 @@ func TestTidier(t *testing.T) { //nolint:paralleltest // it measures the memory 
 	left := tidy.left
 	if tidy.release(); tidy.left != left {
 		t.Error("it does its work although there is none")
+	}
+}
+
+// Memory goes back to the system once nothing has happened for a while, and not after
+// Stop.
+func TestWhenATidierWorks(t *testing.T) { //nolint:paralleltest // it measures the memory of the program
+	synctest.Test(t, func(t *testing.T) {
+		tidy := NewTidier()
+		worked := func() bool {
+			synctest.Wait()
+			defer func() { tidy.left = 0 }()
+			return tidy.left > 0
+		}
+		time.Sleep(QuietTime - 1)
+		tidy.Busy()
+		time.Sleep(QuietTime - 1)
+		if worked() {
+			t.Error("it did its work although something had happened")
+		}
+		time.Sleep(1)
+		if !worked() {
+			t.Error("it did not do its work")
+		}
+		tidy.Busy()
+		tidy.Stop()
+		time.Sleep(2 * QuietTime)
+		if worked() {
+			t.Error("it did its work after its end")
+		}
+	})
+}
+
+func TestCollectRarely(t *testing.T) { //nolint:paralleltest // it changes a setting of the program
+	before := debug.SetGCPercent(77)
+	defer debug.SetGCPercent(before)
+	CollectRarely()
+	if got := debug.SetGCPercent(400); got != 400 {
+		t.Errorf("the percentage is %d", got)
+	}
+	CollectAsUsual()
+	if got := debug.SetGCPercent(77); got != 77 {
+		t.Errorf("the percentage is %d again", got)
 	}
 }
