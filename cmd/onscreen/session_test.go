@@ -304,6 +304,7 @@ func TestSignalsOfTheOwnRun(t *testing.T) {
 	if kill := <-run.stopped; kill || !s.Own.stopping || s.Own.Code != 143 || s.Own.Cause != "terminated" || !s.shows("stopping the run: q again to kill it") {
 		t.Errorf("kill %v, %+v: %s", kill, s.Own, s.text())
 	}
+	s.closing.Wait()
 	run.err = errors.New("out of reach")
 	s.Own.signaled(t.Context(), s, os.Interrupt)
 	if kill := <-run.stopped; !kill || s.Own.Code != 143 || s.Own.Cause != "terminated" {
@@ -316,6 +317,7 @@ func TestSignalsOfTheOwnRun(t *testing.T) {
 	caught := make(chan os.Signal, 1)
 	s.Own.Caught = caught
 	caught <- syscall.SIGHUP
+	s.closing.Wait()
 	run.err = nil
 	s.Own.tookOver(t.Context(), s)
 	if kill := <-run.stopped; !kill {
