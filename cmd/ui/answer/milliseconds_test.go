@@ -1,0 +1,20 @@
+package answer
+
+import (
+	"testing"
+	"time"
+)
+
+// What happened at the start of a run has a time; what has none is left out.
+func TestMilliseconds(t *testing.T) {
+	t.Parallel()
+	if got := milliseconds(0); got == nil || *got != 0 {
+		t.Errorf("at the start: %v", got)
+	}
+	if got := milliseconds(1500 * time.Microsecond); got == nil || *got != 1 {
+		t.Errorf("after 1.5 ms: %v", got)
+	}
+	if got := milliseconds(-1); got != nil {
+		t.Errorf("at an unknown time: %d", *got)
+	}
+}
