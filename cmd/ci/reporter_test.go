@@ -328,8 +328,15 @@ func TestPlace(t *testing.T) {
 		job, group, task string
 		line             int
 	}{
-		{"web", "", "", 1}, {"web", "a", "", 2}, {"web", "a", "x", 3}, {"web", "b", "y", 8}, {"web", "b", "z", 11},
-		{"web", "b", "none", 7}, {"web", "none", "x", 0}, {"db", "", "", 0}, {"", "", "", 0},
+		{"web", "", "", 1},
+		{"web", "a", "", 2},
+		{"web", "a", "x", 3},
+		{"web", "b", "y", 8},
+		{"web", "b", "z", 11},
+		{"web", "b", "none", 7},
+		{"web", "none", "x", 0},
+		{"db", "", "", 0},
+		{"", "", "", 0},
 	} {
 		if got := r.place(tt.job, tt.group, tt.task).Start.Line; got != tt.line {
 			t.Errorf("%+v: line %d", tt, got)

@@ -366,7 +366,8 @@ func TestAgent(t *testing.T) { //nolint:paralleltest // its journal of processes
 		{"kill", "1h", []os.Signal{os.Interrupt, os.Interrupt}, []string{"[INFO] stopping: interrupt\n", "[INFO] killing what is left: interrupt\n"}},
 		{"ordered to kill", "1h", []os.Signal{KillSignal}, []string{"[INFO] stopping: as ordered\n", "[INFO] killing what is left: as ordered\n"}},
 		{
-			"cannot leave", "0s", []os.Signal{LeaveSignal, os.Interrupt},
+			"cannot leave", "0s",
+			[]os.Signal{LeaveSignal, os.Interrupt},
 			[]string{"[WARN] the tasks of an agent in the foreground cannot run without it: start it with --detach\n", "[INFO] stopping: interrupt\n"},
 		},
 	} {

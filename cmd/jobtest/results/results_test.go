@@ -309,8 +309,11 @@ func TestSuites(t *testing.T) {
 	place := "\n  a.test.hcl:1:1\n  1 | run \"one\" {\n    | ^\n"
 	want := []report.Suite{
 		{Name: "a.test.hcl", Began: v.began, Host: host, Properties: []report.Property{
-			{Name: "taskrun.version", Value: "1.2"}, {Name: "seed", Value: "5"}, {Name: "mode.one", Value: "virtual"},
-			{Name: "virtual_time.one", Value: "1m0s"}, {Name: "mode.it's two", Value: "real"},
+			{Name: "taskrun.version", Value: "1.2"},
+			{Name: "seed", Value: "5"},
+			{Name: "mode.one", Value: "virtual"},
+			{Name: "virtual_time.one", Value: "1m0s"},
+			{Name: "mode.it's two", Value: "real"},
 		}, Cases: []report.Case{
 			{Class: "a.test.hcl", Name: "one", Took: time.Second, Out: "app: one\napp: two\nb: x\n", Err: "app: odd\n"},
 			{Class: "a.test.hcl", Name: "it's two", Failures: []report.Failed{

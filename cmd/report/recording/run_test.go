@@ -16,8 +16,12 @@ func TestTimesOfATask(t *testing.T) {
 	t.Parallel()
 	ended := map[string]string{"exit_code": "3"}
 	all := []Event{
-		{Type: api.TaskReceived, At: 1}, {Type: api.TaskStarted, At: 2}, {Type: api.TaskTerminated, At: 3, Details: map[string]string{"exit_code": "1"}},
-		{Type: api.TaskStarted, At: 4}, {Type: api.TaskKilling, At: 5}, {Type: api.TaskTerminated, At: 6, Details: ended},
+		{Type: api.TaskReceived, At: 1},
+		{Type: api.TaskStarted, At: 2},
+		{Type: api.TaskTerminated, At: 3, Details: map[string]string{"exit_code": "1"}},
+		{Type: api.TaskStarted, At: 4},
+		{Type: api.TaskKilling, At: 5},
+		{Type: api.TaskTerminated, At: 6, Details: ended},
 	}
 	untimed := slices.Clone(all)
 	for i := range untimed {
