@@ -391,5 +391,9 @@ func TestPlaceOfATemplate(t *testing.T) {
 		if line := strings.Count(c.job[:at.Start.Byte], "\n") + 1; at.Start.Line != line || at.End.Line != line {
 			t.Errorf("%q is in line %d, not in %d to %d", c.text, line, at.Start.Line, at.End.Line)
 		}
+		column := at.Start.Byte - strings.LastIndexByte(c.job[:at.Start.Byte], '\n')
+		if at.Start.Column != column || at.End.Column != column+len(c.text) {
+			t.Errorf("%q begins in column %d, not in %d, to %d", c.text, column, at.Start.Column, at.End.Column)
+		}
 	}
 }
