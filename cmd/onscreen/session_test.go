@@ -517,6 +517,37 @@ func TestFeed(t *testing.T) {
 	})
 }
 
+// Output and gaps are shown with the next picture, each once.
+func TestTakeFeed(t *testing.T) {
+	t.Parallel()
+	s := newSession()
+	for _, piece := range []fed{{app, event.Stdout, time.Now(), nil, 7}, {app, event.Stdout, time.Now(), []byte("some text\n"), 0}} {
+		s.feed.add(t.Context(), piece)
+	}
+	s.feed.take(s.model)
+	s.feed.take(s.model)
+	for _, part := range []string{"7 bytes of stdout are not shown", "some text"} {
+		if n := strings.Count(s.text(), part); n != 1 {
+			t.Errorf("%q is shown %d times in %s", part, n, s.text())
+		}
+	}
+}
+
+// A cluster that does not answer is the reason why a job is not found.
+func TestJobOfASilentCluster(t *testing.T) {
+	t.Parallel()
+	s := newSession()
+	server := httptest.NewServer(http.NotFoundHandler())
+	server.Close()
+	var err error
+	if s.Server, err = client.Remote(client.Cluster{Address: server.URL}); err != nil {
+		t.Fatal(err)
+	}
+	if j, err := s.job(t.Context(), "web"); j != nil || err == nil || strings.Contains(err.Error(), "is not running") {
+		t.Errorf("%v, %v", j, err)
+	}
+}
+
 // Gaps of different outputs stay apart.
 func TestGapsOfSeveralOutputs(t *testing.T) {
 	t.Parallel()
