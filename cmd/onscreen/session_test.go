@@ -27,6 +27,7 @@ import (
 	"taskrun/cmd/console"
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
+	"taskrun/cmd/ui/fullscreen"
 	"taskrun/cmd/ui/screen"
 	"taskrun/engine/leaf/event"
 )
@@ -545,6 +546,68 @@ func TestJobOfASilentCluster(t *testing.T) {
 	}
 	if j, err := s.job(t.Context(), "web"); j != nil || err == nil || strings.Contains(err.Error(), "is not running") {
 		t.Errorf("%v, %v", j, err)
+	}
+}
+
+// Output is followed as long as its task is shown, and not again while it is.
+func TestFollowShown(t *testing.T) {
+	t.Parallel()
+	s := newSession()
+	followed := make(chan []screen.Target, 1)
+	s.Outputs = func(targets []screen.Target, _ int) Output {
+		followed <- targets
+		return &endless{}
+	}
+	s.text()
+	s.followShown(t.Context())
+	if got := <-followed; !slices.Equal(got, []screen.Target{app}) {
+		t.Errorf("followed %v", got)
+	}
+	s.feed.add(t.Context(), fed{app, event.Stdout, time.Now(), []byte("old"), 0})
+	s.followShown(t.Context())
+	if len(followed) > 0 || len(s.feed.queue) != 1 {
+		t.Errorf("followed again, %d pieces", len(s.feed.queue))
+	}
+	s.shown = nil
+	first, ended := s.unshow, false
+	s.unshow = func() { ended = true; first() }
+	s.followShown(t.Context())
+	<-followed
+	if !ended || len(s.feed.queue) != 0 {
+		t.Errorf("after a change: ended %v, %d pieces", ended, len(s.feed.queue))
+	}
+	s.unshow()
+	s.closing.Wait()
+}
+
+// endless is output that does not end by itself.
+type endless struct{ bus event.Bus }
+
+func (o *endless) Subscribe(output bool) *event.Subscription { return o.bus.Subscribe(output) }
+
+func (o *endless) Follow(ctx context.Context) error {
+	<-ctx.Done()
+	return nil
+}
+
+// What the user does reaches the model.
+func TestInput(t *testing.T) {
+	t.Parallel()
+	s := newSession()
+	before := s.text()
+	if s.input(fullscreen.Input{}); s.text() != before {
+		t.Error("nothing changes the screen")
+	}
+	s.input(fullscreen.Input{Key: "?"})
+	help := s.text()
+	if help == before {
+		t.Error("a key does not change the screen")
+	}
+	if s.input(fullscreen.Input{Key: "esc"}); s.text() != before {
+		t.Errorf("the help is left: %s", s.text())
+	}
+	if s.input(fullscreen.Input{Key: "?", Pasted: true}); s.text() == help {
+		t.Error("text that is pasted is taken for a key")
 	}
 }
 
