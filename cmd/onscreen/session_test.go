@@ -244,6 +244,24 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
+// Where nothing can be measured, it is tried again.
+func TestNothingToMeasure(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSession()
+		s.model = screen.New(screen.Options{})
+		s.startMeasuring(t.Context())
+		select {
+		case <-s.measure.due.C:
+		case <-time.After(10 * time.Minute):
+			t.Error("it is not tried again")
+		}
+		if s.measure.busy {
+			t.Error("it measures nothing")
+		}
+	})
+}
+
 func TestConnectionOfOtherCommands(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

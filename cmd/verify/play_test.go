@@ -13,8 +13,12 @@ import (
 func TestByEvents(t *testing.T) {
 	t.Parallel()
 	all := []compare.Event{
-		{At: 1, Type: api.TaskReceived}, {At: 2, Type: api.TaskStarted}, {At: 3, Type: api.TaskTerminated},
-		{At: 4, Type: api.TaskStarted}, {At: 5, Type: api.TaskTerminated}, {At: 6, Type: api.TaskKilled},
+		{At: 1, Type: api.TaskReceived},
+		{At: 2, Type: api.TaskStarted},
+		{At: 3, Type: api.TaskTerminated},
+		{At: 4, Type: api.TaskStarted},
+		{At: 5, Type: api.TaskTerminated},
+		{At: 6, Type: api.TaskKilled},
 	}
 	for _, tt := range []struct {
 		events              []compare.Event
