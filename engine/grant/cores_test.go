@@ -44,6 +44,29 @@ func TestCoreClaims(t *testing.T) {
 	give("those of an earlier engine count", group(new(1)), map[string]taskenv.Cores{"a": {IDs: []int{3}, MHz: 1500}})
 }
 
+// TestCoresOfEndedTasks gives the cores of a task that has ended to the next
+// one, and in a run with a seed those of all others.
+func TestCoresOfEndedTasks(t *testing.T) {
+	t.Parallel()
+	c := NewCores(nil)
+	c.usable = func() []taskenv.Core { return []taskenv.Core{{ID: 0}, {ID: 2}, {ID: 3}} }
+	give := func(n int, want ...int) map[string]taskenv.Cores {
+		t.Helper()
+		given := c.Give(&api.TaskGroup{Tasks: []*api.Task{{Name: "t", Resources: &api.Resources{Cores: &n}}}})
+		if diff := cmp.Diff(want, given["t"].IDs); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		return given
+	}
+	give(1, 0)
+	c.Release(give(1, 2))
+	give(1, 2)
+	give(2, 0, 3)
+	c.Apart = true
+	give(1, 0)
+	give(2, 0, 2)
+}
+
 // TestCoresWithoutIDs counts cores as average ones.
 func TestCoresWithoutIDs(t *testing.T) {
 	t.Parallel()
