@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -107,6 +109,135 @@ func TestRegisteredHostVolume(t *testing.T) {
 	if _, err := os.Stat(dir); err != nil {
 		t.Errorf("the folder of somebody else: %v", err)
 	}
+}
+
+// An update keeps what cannot change, and everything else is refused at once.
+func TestUpdatedHostVolumes(t *testing.T) {
+	t.Parallel()
+	f, dir := serveResident(t), t.TempDir()
+	volumes := f.client.HostVolumes()
+	create := func(v api.HostVolume) (*api.HostVolume, error) {
+		created, _, err := volumes.Create(&api.HostVolumeCreateRequest{Volume: &v}, nil)
+		if err != nil {
+			return nil, err
+		}
+		return created.Volume, nil
+	}
+	first, err := create(api.HostVolume{
+		Name: "a", PluginID: "mkdir", NodePool: "all", CapacityBytes: 7, RequestedCapacityMinBytes: 5, RequestedCapacityMaxBytes: 5,
+		RequestedCapabilities: []*api.HostVolumeCapability{{AttachmentMode: "block-device", AccessMode: "single-node-reader-only"}},
+	})
+	if err != nil || first.CapacityBytes != 0 || first.NodePool != "default" || first.RequestedCapabilities[0].AttachmentMode != "block-device" {
+		t.Fatalf("created %+v, %v", first, err)
+	}
+	for _, v := range []api.HostVolume{
+		{Name: "a", ID: first.ID, NodePool: "default"}, {Name: "a", ID: first.ID, NodeID: nodeID, HostPath: "/etc", RequestedCapacityMaxBytes: 1, CapacityBytes: 7},
+	} {
+		updated, err := create(v)
+		if err != nil || updated.PluginID != "mkdir" || updated.HostPath != first.HostPath || updated.CapacityBytes != 0 || updated.CreateTime != first.CreateTime ||
+			updated.ModifyTime <= first.ModifyTime || updated.CreateIndex != first.CreateIndex || updated.NodeID != nodeID || updated.State != "ready" {
+			t.Errorf("updated to %+v, %v", updated, err)
+		}
+	}
+	foreign, _, err := volumes.Register(&api.HostVolumeRegisterRequest{Volume: &api.HostVolume{Name: "c", NodeID: nodeID, HostPath: dir, CapacityBytes: 4 << 20}}, nil)
+	if err != nil || foreign.Volume.NodePool != "default" {
+		t.Fatalf("registered %+v, %v", foreign, err)
+	}
+	// Its folder is not taskrun's: no other one is made.
+	if v, err := create(api.HostVolume{Name: "c", ID: foreign.Volume.ID, PluginID: "mkdir"}); err != nil || v.HostPath != dir || v.CapacityBytes != 4<<20 {
+		t.Errorf("updated to %+v, %v", v, err)
+	}
+	if _, err := os.Stat(filepath.Join(filepath.Dir(first.HostPath), "c")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder of another volume: %v", err)
+	}
+	change := func(wrong string) string { return "1 error occurred:\n\t* " + wrong }
+	for _, c := range []struct {
+		change api.HostVolume
+		text   string
+	}{
+		{api.HostVolume{Name: "b", ID: first.ID}, change("name cannot be updated")},
+		{api.HostVolume{Name: "a", ID: first.ID, NodeID: "x"}, change("node ID cannot be updated")},
+		{api.HostVolume{Name: "a", ID: first.ID, NodePool: "x"}, change("node pool cannot be updated")},
+		{api.HostVolume{Name: "c", ID: foreign.Volume.ID, RequestedCapacityMaxBytes: 4<<20 - 1}, change("capacity_max (4194303) cannot be less than existing provisioned capacity (4194304)")},
+		{api.HostVolume{Name: "a", ID: first.ID, Namespace: "x"}, `no such namespace "x"`},
+		{api.HostVolume{Name: "a", PluginID: "mkdir", NodeID: nodeID, Constraints: []*api.Constraint{{LTarget: "a", RTarget: "b", Operand: "="}}}, "node " + nodeID + " is not feasible for volume"},
+		{api.HostVolume{Name: "b", PluginID: "mkdir", NodeID: nodeID, NodePool: "all"}, `validating volume "b" against state failed: node ID "` + nodeID + `" is not in pool "all"`},
+		{api.HostVolume{Namespace: "x", RequestedCapabilities: []*api.HostVolumeCapability{{AttachmentMode: "file-system", AccessMode: "x"}}}, "3 errors occurred:\n\t* missing name\n\t* invalid access mode: \"x\"\n\t* no such namespace"},
+	} {
+		_, err := create(c.change)
+		refused(t, err, 500, c.text)
+	}
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = volumes.Register(&api.HostVolumeRegisterRequest{Volume: &api.HostVolume{Name: "d", NodeID: nodeID, HostPath: file}}, nil)
+	refused(t, err, 500, `could not verify host path for "d": "`+file+`" is not a directory`)
+	for _, parameter := range []string{"uid", "gid"} {
+		_, err := create(api.HostVolume{Name: "e", PluginID: "mkdir", Parameters: map[string]string{parameter: "x"}})
+		refused(t, err, 500, `HostVolume.Create error: invalid value for "`+parameter+`"`)
+		own := map[string]int{"uid": os.Getuid(), "gid": os.Getgid()}[parameter]
+		if _, err := create(api.HostVolume{Name: parameter, PluginID: "mkdir", Parameters: map[string]string{parameter: strconv.Itoa(own)}}); err != nil {
+			t.Error(err)
+		}
+	}
+	for query, want := range map[string]string{
+		"": "a c gid uid", "&prefix=" + first.ID[:8]: "a", "&prefix=u": "uid", "&node_pool=default&node_id=" + nodeID: "a c gid uid",
+		"&node_id=" + nodeID + "x": "", "&node_pool=x": "", "&namespace=x": "", "&namespace=*": "a c gid uid",
+	} {
+		var names []string
+		for _, v := range get[[]*api.HostVolumeStub](f, "/v1/volumes?type=host"+query) {
+			names = append(names, v.Name)
+		}
+		if slices.Sort(names); strings.Join(names, " ") != want {
+			t.Errorf("%q lists %q, want %q", query, names, want)
+		}
+	}
+}
+
+// A volume is in use by the allocations of its namespace that ask for it, each
+// of them with a volume of its own where the group says so.
+func TestClaimsOfHostVolumes(t *testing.T) {
+	t.Parallel()
+	f := serveResident(t)
+	if _, err := f.client.Namespaces().Register(&api.Namespace{Name: "other"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	ids := map[string]string{}
+	for _, name := range []string{"data", "data[0]", "data[1]"} {
+		created, _, err := f.client.HostVolumes().Create(&api.HostVolumeCreateRequest{Volume: &api.HostVolume{Name: name, PluginID: "mkdir"}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids[name] = created.Volume.ID
+	}
+	job := withVolume("data")
+	job.TaskGroups[0].Volumes["v"].PerAlloc = true
+	elsewhere := withVolume("data")
+	elsewhere.Namespace = new("other")
+	for _, j := range []*api.Job{job, elsewhere} {
+		if _, _, err := f.client.Jobs().Register(j, nil); err != nil {
+			t.Fatal(err)
+		}
+		f.running("t")
+	}
+	for name, want := range map[string]int{"data": 0, "data[0]": 1, "data[1]": 0} {
+		v := get[*api.HostVolume](f, "/v1/volume/host/"+ids[name])
+		if len(v.Allocations) != want {
+			t.Errorf("%s is in use by %+v", name, v.Allocations)
+		}
+		if want > 0 && (v.Allocations[0].JobType != "service" || v.Allocations[0].AllocatedResources != nil) {
+			t.Errorf("the allocation is %+v", v.Allocations[0])
+		}
+		_, _, err := f.client.HostVolumes().Create(&api.HostVolumeCreateRequest{Volume: &api.HostVolume{ID: ids[name], Name: name}}, nil)
+		if want > 0 {
+			refused(t, err, 500, "cannot update a volume in use: claimed by allocs ("+v.Allocations[0].ID+")")
+		} else if err != nil {
+			t.Error(err)
+		}
+	}
+	_, _, err := f.client.HostVolumes().Delete(&api.HostVolumeDeleteRequest{ID: ids["data"]}, &api.WriteOptions{Namespace: "other"})
+	refused(t, err, 500, "no such volume: "+ids["data"])
 }
 
 func TestBadHostVolumes(t *testing.T) {
