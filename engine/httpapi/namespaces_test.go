@@ -48,6 +48,9 @@ func TestNamespaceLifecycle(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	if first, _, err := ns.Info("default", nil); err != nil || first.Name != "default" {
+		t.Errorf("the default namespace is %+v, %v", first, err)
+	}
 	updated, err := ns.Register(&api.Namespace{Name: "team-a"}, nil)
 	if err != nil || updated.LastIndex <= created.LastIndex {
 		t.Errorf("%+v, %v", updated, err)
@@ -123,6 +126,17 @@ func TestNamespaceInUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	job := newJob("job", "service", newTask("t", "run_for", "1h"))
+	job.Namespace = new("busy")
+	if _, _, err := f.client.Jobs().Register(job, busy); err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.client.Namespaces().Delete("busy", nil)
+	refused(t, err, 500, "3 errors occurred:\n\t* namespace \"busy\" has non-terminal jobs in regions: [global]\n")
+	if _, _, err := f.client.Jobs().Deregister("job", false, busy); err != nil {
+		t.Fatal(err)
+	}
+	f.dead("/v1/job/job?namespace=busy")
 	_, err = f.client.Namespaces().Delete("busy", nil)
 	refused(t, err, 500, "2 errors occurred:")
 	refused(t, err, 500, `namespace "busy" has volumes associated with it in regions: [global]`)

@@ -37,6 +37,12 @@ func TestSchedulerConfiguration(t *testing.T) {
 	if diff := cmp.Diff(want, after.SchedulerConfig); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
+	f.ask("PUT", "/v1/operator/scheduler/configuration", `{}`, 200, `"Updated":true`)
+	if set, now, err := operator.SchedulerGetConfiguration(nil); err != nil || set.SchedulerConfig.SchedulerAlgorithm != "binpack" {
+		t.Errorf("without an algorithm: %+v, %v", set, err)
+	} else {
+		meta = now
+	}
 	want.ModifyIndex = 1
 	if set, _, err := operator.SchedulerCASConfiguration(want, nil); err != nil || set.Updated {
 		t.Errorf("an outdated index: %+v, %v", set, err)
@@ -62,7 +68,7 @@ func TestOneHealthyServer(t *testing.T) {
 		t.Errorf("%+v, %v", health, err)
 	}
 	config, _, err := f.client.Operator().AutopilotGetConfiguration(nil)
-	if err != nil || !config.CleanupDeadServers || config.ServerStabilizationTime != 10*time.Second {
+	if err != nil || !config.CleanupDeadServers || config.ServerStabilizationTime != 10*time.Second || config.LastContactThreshold != 200*time.Millisecond {
 		t.Errorf("%+v, %v", config, err)
 	}
 }

@@ -100,6 +100,13 @@ func TestRollOut(t *testing.T) {
 		t.Errorf("deployments %+v, %v", all, err)
 	}
 
+	if list, _, err := f.client.Jobs().Deployments("job", false, nil); err != nil || len(list) != 2 || list[0].ID != second || list[1].ID != first.ID {
+		t.Errorf("deployments of the job, newest first: %+v, %v", list, err)
+	}
+	if d.CreateIndex <= 1 || d.ModifyIndex <= d.CreateIndex || d.ModifyTime < d.CreateTime || d.CreateTime == 0 {
+		t.Errorf("the deployment of index %d was changed at %d; times %d and %d", d.CreateIndex, d.ModifyIndex, d.CreateTime, d.ModifyTime)
+	}
+
 	versions, diffs, _, err := f.client.Jobs().Versions("job", true, nil)
 	if err != nil || len(versions) != 2 || len(diffs) != 1 || *versions[0].Version != 1 || !*versions[1].Stable {
 		t.Fatalf("versions %+v, %+v, %v", versions, diffs, err)
@@ -166,6 +173,36 @@ func TestDeploymentOrders(t *testing.T) {
 	if _, _, err := f.client.Deployments().PromoteAll(by, nil); err == nil {
 		t.Error("promoted what has failed")
 	}
+}
+
+// An order that does not revert a deployment names no version, even if the
+// deployment is itself the reversion to an earlier one.
+func TestOrdersForAReversion(t *testing.T) {
+	t.Parallel()
+	f := serve(t, deployable(1, "a", asIs))
+	f.running("t")
+	f.deployed(f.register(deployable(1, "b", asIs)), in("successful"))
+	f.deployed(f.register(deployable(1, "c", func(u *api.UpdateStrategy) { u.HealthCheck = new("manual") })), in("running"))
+	reverted, _, err := f.client.Jobs().Revert("job", 1, nil, nil, "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.deployed(f.deploymentOf(reverted.EvalID), in("successful"))
+	manual, _, err := f.client.Jobs().Revert("job", 2, nil, nil, "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := f.deploymentOf(manual.EvalID)
+	f.deployed(id, in("running"))
+	paused, meta, err := f.client.Deployments().Pause(id, true, nil)
+	if err != nil || paused.RevertedJobVersion != nil || paused.EvalID == "" {
+		t.Fatalf("paused: %+v, %v", paused, err)
+	}
+	if index := paused.EvalCreateIndex; index <= 1 || paused.DeploymentModifyIndex != index || meta.LastIndex != index {
+		t.Errorf("paused: %+v at %d", paused, meta.LastIndex)
+	}
+	_, _, err = f.client.Deployments().SetAllocHealth(id, []string{nodeID}, []string{nodeID}, nil)
+	refused(t, err, 500, "unknown")
 }
 
 func TestScale(t *testing.T) {

@@ -20,9 +20,10 @@ func TestFuzzySearch(t *testing.T) {
 	job := newJob("web", "service", task)
 	job.TaskGroups[0].Scaling = &api.ScalingPolicy{Min: new(int64(0)), Max: new(int64(3)), Type: "horizontal"}
 	job.Canonicalize()
+	job.TaskGroups[0].Name = new("group")
 	other := newJob("other", "service", newTask("found", "run_for", "1h"))
 	other.Namespace = new("prod")
-	f := serveWith(t, func(c *httpapi.Config) { c.Node.Name = "found-node" }, job, other)
+	f := serveWith(t, func(c *httpapi.Config) { c.Node.Name, c.DataDir = "found-node", t.TempDir() }, job, other)
 	f.running("found")
 	for i := range 22 {
 		if _, _, err := f.client.Variables().Update(&api.Variable{Path: fmt.Sprintf("found/%02d", i), Items: api.VariableItems{"k": "v"}}, nil); err != nil {
@@ -38,9 +39,9 @@ func TestFuzzySearch(t *testing.T) {
 	}
 	found := search("FOUND", contexts.All, "")
 	for kind, want := range map[contexts.Context][]api.FuzzyMatch{
-		contexts.Commands: {{ID: "/bin/found", Scope: []string{"default", "web", "g", "server"}}},
-		contexts.Images:   {{ID: "found:1", Scope: []string{"default", "web", "g", "server"}}},
-		contexts.Services: {{ID: "found-of-task", Scope: []string{"default", "web", "g", "server"}}},
+		contexts.Commands: {{ID: "/bin/found", Scope: []string{"default", "web", "group", "server"}}},
+		contexts.Images:   {{ID: "found:1", Scope: []string{"default", "web", "group", "server"}}},
+		contexts.Services: {{ID: "found-of-task", Scope: []string{"default", "web", "group", "server"}}},
 		contexts.Tasks:    {{ID: "found", Scope: []string{"prod", "other", "g"}}},
 		contexts.Nodes:    {{ID: "found-node", Scope: []string{nodeID}}},
 	} {
@@ -50,6 +51,14 @@ func TestFuzzySearch(t *testing.T) {
 	}
 	if n := len(found.Matches[contexts.Variables]); n != 20 || !found.Truncations[contexts.Variables] || found.Truncations[contexts.Tasks] {
 		t.Errorf("%d variables, truncated %v", n, found.Truncations)
+	}
+	if _, ok := found.Truncations[contexts.Tasks]; !ok {
+		t.Errorf("it is not said of which kinds there are more: %v", found.Truncations)
+	}
+	for kind, name := range map[contexts.Context]string{contexts.Jobs: "web", contexts.Groups: "group"} {
+		if diff := cmp.Diff([]api.FuzzyMatch{{ID: name, Scope: []string{"default", "web"}}}, search(name, kind, "default").Matches[kind]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", kind, diff)
+		}
 	}
 	if found := search("found", contexts.Tasks, "default"); len(found.Matches) != 0 {
 		t.Errorf("in another namespace: %v", found.Matches)
@@ -71,7 +80,17 @@ func TestFuzzySearch(t *testing.T) {
 			t.Errorf("prefix %s: %+v, %v", prefix, answer, err)
 		}
 	}
-	answer, _, err := f.client.Search().PrefixSearch(policy, contexts.ScalingPolicies, nil)
+	volume, _, err := f.client.HostVolumes().Create(&api.HostVolumeCreateRequest{Volume: &api.HostVolume{Name: "v", PluginID: "mkdir"}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer, _, err := f.client.Search().PrefixSearch(volume.Volume.ID[:9], contexts.HostVolumes, nil); err != nil || !cmp.Equal(answer.Matches[contexts.HostVolumes], []string{volume.Volume.ID}) {
+		t.Errorf("by the ID of a volume: %+v, %v", answer, err)
+	}
+	answer, meta, err := f.client.Search().PrefixSearch(policy, contexts.ScalingPolicies, nil)
+	if meta.LastIndex == 0 {
+		t.Error("the answer has no index")
+	}
 	if err != nil || !cmp.Equal(answer.Matches[contexts.ScalingPolicies], []string{policy}) {
 		t.Errorf("%+v, %v", answer, err)
 	}

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -130,6 +131,9 @@ func TestChosenInstances(t *testing.T) {
 	}
 	if len(first) != 3 {
 		t.Errorf("%d instances are ever chosen first, want 3", len(first))
+	}
+	for _, wrong := range []string{"1", "x|key", "0|key", "-1|key", "1|", "|key"} {
+		f.ask("GET", "/v1/service/api?choose="+url.QueryEscape(wrong), "", 400, "Parameter for choose must be in form '<number>|<key>'")
 	}
 	gone := rank["key-0"][0]
 	f.answers(t, map[string]string{"DELETE /v1/service/api/" + gone: "200 null"})
