@@ -1,12 +1,17 @@
 package httpapi_test
 
 import (
+	"context"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/drivers"
+	"taskrun/engine"
 	"taskrun/engine/httpapi"
 	"taskrun/engine/leaf/event"
 )
@@ -66,6 +71,51 @@ func TestRestarts(t *testing.T) {
 	restarts(1, 2)
 	f.answers(t, map[string]string{path + `{"AllTasks":true}`: `200 {"Index":0}`})
 	restarts(2, 3)
+}
+
+// stuckDriver is a driver whose tasks end only when the test lets them.
+type stuckDriver struct {
+	drivers.Driver
+	end chan struct{}
+}
+
+func (d stuckDriver) StopTask(ctx context.Context, id string, timeout time.Duration, signal string) error {
+	<-d.end
+	return d.Driver.StopTask(ctx, id, timeout, signal)
+}
+
+// An allocation has the job of its server as long as there is one, and its own
+// copy when the job was purged.
+func TestJobOfAnAllocation(t *testing.T) {
+	t.Parallel()
+	dataDir, end := t.TempDir(), make(chan struct{})
+	f := serveEngine(t, func(cfg *engine.Config) {
+		cfg.Resident, cfg.DataDir, cfg.StateDir = true, dataDir, filepath.Join(dataDir, "agent")
+		cfg.Drivers["mock_driver"] = stuckDriver{cfg.Drivers["mock_driver"], end}
+	}, func(*httpapi.Config) {})
+	if err := f.engine.Recover(); err != nil {
+		t.Fatal(err)
+	}
+	f.submit(newJob("job", "service", newTask("t", "run_for", "1h")), nil)
+	id := f.running("t").ID
+	job := follow(f, "/v1/job/job", func(j *api.Job) bool { return *j.Status == "running" })
+	both := func() []*api.Job {
+		return []*api.Job{f.alloc(id).Job, get[[]*api.Allocation](f, "/v1/node/"+nodeID+"/allocations")[0].Job}
+	}
+	for _, of := range both() {
+		if of == nil || of.Status == nil || *of.Status != "running" || *of.JobModifyIndex != *job.JobModifyIndex {
+			t.Errorf("the job of the allocation is %+v", of)
+		}
+	}
+	if _, _, err := f.client.Jobs().Deregister("job", true, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range both() {
+		if of == nil || *of.ID != "job" {
+			t.Errorf("the purged job of the allocation is %+v", of)
+		}
+	}
+	close(end)
 }
 
 // A task that is not running cannot run a command.

@@ -3,7 +3,9 @@ package httpapi_test
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -166,4 +168,101 @@ func TestServicesOnTheEventStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	next("ServiceDeregistration")
+}
+
+// A stream has only the events of the namespaces that it asks for.
+func TestEventsOfANamespace(t *testing.T) {
+	t.Parallel()
+	f := serveResident(t)
+	if _, err := f.client.Namespaces().Register(&api.Namespace{Name: "other"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	volume := ""
+	for _, namespace := range []string{"default", "other"} {
+		in := &api.WriteOptions{Namespace: namespace}
+		job := deployable(1, "a", asIs)
+		job.Namespace, job.TaskGroups[0].Services = &namespace, []*api.Service{{Name: "web", Provider: "nomad"}}
+		job.Canonicalize()
+		registered, _, err := f.client.Jobs().Register(job, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.running("t")
+		e, _, err := f.client.Evaluations().Info(registered.EvalID, &api.QueryOptions{Namespace: namespace})
+		if err != nil {
+			t.Fatal(err)
+		}
+		follow(f, "/v1/deployment/"+e.DeploymentID+"?namespace="+namespace, func(d *api.Deployment) bool { return d.Status == "successful" })
+		if _, err := f.client.Allocations().Stop(&api.Allocation{ID: f.allocIn(namespace)}, nil); err != nil {
+			t.Fatal(err)
+		}
+		f.running("t")
+		created, _, err := f.client.HostVolumes().Create(&api.HostVolumeCreateRequest{Volume: &api.HostVolume{Name: "v-" + namespace, PluginID: "mkdir"}}, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		volume = created.Volume.ID
+		if _, _, err := f.client.Variables().Create(&api.Variable{Path: "last", Items: api.VariableItems{"k": "v"}}, in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	type line struct {
+		Index  uint64
+		Events []struct {
+			api.Event
+			Namespace string
+		}
+	}
+	stream := func(query string) map[string]map[string]bool { // namespaces and types, by topic
+		t.Helper()
+		seen := map[string]map[string]bool{}
+		lines := json.NewDecoder(f.do("GET", "/v1/event/stream?"+query, nil).Body)
+		for {
+			var l line
+			if err := lines.Decode(&l); err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range l.Events {
+				topic := string(e.Topic)
+				if seen[topic] == nil {
+					seen[topic] = map[string]bool{}
+				}
+				seen[topic][e.Namespace+" "+e.Type] = true
+				if topic == "Variable" && e.Namespace == "other" {
+					v := e.Payload["Metadata"].(map[string]any)
+					if v["ModifyIndex"] != float64(e.Index) || v["CreateIndex"] != float64(e.Index) || e.Payload["Deleted"] != false {
+						t.Errorf("at index %d: %v", e.Index, e.Payload)
+					}
+					return seen
+				}
+			}
+		}
+	}
+	sorted := func(seen map[string]bool) string { return strings.Join(slices.Sorted(maps.Keys(seen)), ", ") }
+	seen := stream("namespace=other")
+	for topic, want := range map[string]string{
+		"Job":        "other AllocationUpdated, other JobRegistered",
+		"Allocation": "other AllocationUpdated, other PlanResult",
+		"Evaluation": "other AllocationUpdateDesiredStatus, other JobRegistered",
+		"Deployment": "other DeploymentAllocHealth, other DeploymentStatusUpdate",
+		"Service":    "other ServiceDeregistration, other ServiceRegistration",
+		"Variable":   "other VariableUpdated",
+		"HostVolume": "other HostVolumeRegistered",
+		"Node":       " NodeRegistration",
+	} {
+		if got := sorted(seen[topic]); got != want {
+			t.Errorf("%s: %s\nwant %s", topic, got, want)
+		}
+	}
+	for _, key := range []string{volume, "v-other", "mkdir"} {
+		if seen := stream("namespace=*&topic=Variable&topic=HostVolume:" + key); !seen["HostVolume"]["other HostVolumeRegistered"] {
+			t.Errorf("by %s: %v", key, seen)
+		}
+	}
+}
+
+// allocIn returns the ID of an allocation in a namespace.
+func (f *fixture) allocIn(namespace string) string {
+	f.Helper()
+	return get[[]*api.AllocationListStub](f, "/v1/allocations?namespace="+namespace)[0].ID
 }
