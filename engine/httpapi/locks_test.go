@@ -23,7 +23,7 @@ func TestLocks(t *testing.T) {
 		held.Items["k"] != "v" || held.ModifyIndex <= v.ModifyIndex || meta.LastIndex != held.ModifyIndex {
 		t.Fatalf("%+v, %v", held, err)
 	}
-	if now, _, err := variables.RenewLock(&api.Variable{Path: "leader", Lock: held.Lock}, nil); err != nil || now.ModifyIndex != held.ModifyIndex || now.Lock.ID != held.Lock.ID {
+	if now, meta, err := variables.RenewLock(&api.Variable{Path: "leader", Lock: held.Lock}, nil); err != nil || meta.LastIndex != held.ModifyIndex || now.ModifyIndex != held.ModifyIndex || now.Lock.ID != held.Lock.ID {
 		t.Errorf("renewed: %+v, %v", now, err)
 	}
 	if list, _, err := variables.List(nil); err != nil || len(list) != 1 || list[0].Lock == nil {
@@ -51,8 +51,8 @@ func TestLocks(t *testing.T) {
 		`PUT /v1/var/leader?namespace=other&lock-release {}`:       "400 missing lock information",
 		`PUT /v1/var/leader?lock-acquire {"Lock":{"LockDelay":1}}`: "400 …",
 	})
-	free, _, err := variables.ReleaseLock(&api.Variable{Path: "leader", Lock: held.Lock}, nil)
-	if err != nil || free.Lock != nil || len(free.Items) != 0 || free.ModifyIndex <= held.ModifyIndex {
+	free, meta, err := variables.ReleaseLock(&api.Variable{Path: "leader", Lock: held.Lock}, nil)
+	if err != nil || meta.LastIndex != free.ModifyIndex || free.Lock != nil || len(free.Items) != 0 || free.ModifyIndex <= held.ModifyIndex {
 		t.Errorf("released: %+v, %v", free, err)
 	}
 	if now, _, err := variables.Read("leader", nil); err != nil || now.Lock != nil || now.Items["k"] != "own" {

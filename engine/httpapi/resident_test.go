@@ -116,6 +116,9 @@ func TestEvalPriority(t *testing.T) {
 	if err != nil || priority(id) != 97 {
 		t.Errorf("stopped with priority %d, %v", priority(id), err)
 	}
+	for priority, want := range map[string]string{"-1": `200 {"EvalID":…`, "0": `200 {"EvalID":…`, "x": "400 error parsing eval_priority: …", "101": "400 Eval priority must be between 1 and 100 inclusively"} {
+		f.answers(t, map[string]string{"DELETE /v1/job/job?eval_priority=" + priority: want})
+	}
 	if _, _, err := f.client.Jobs().RegisterOpts(job(), &api.RegisterOptions{EvalPriority: 101}, nil); err == nil || !strings.Contains(err.Error(), "400 (Eval priority must be between") {
 		t.Errorf("priority 101: %v", err)
 	}

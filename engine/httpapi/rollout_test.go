@@ -111,6 +111,9 @@ func TestRollOut(t *testing.T) {
 	if err != nil || len(versions) != 2 || len(diffs) != 1 || *versions[0].Version != 1 || !*versions[1].Stable {
 		t.Fatalf("versions %+v, %+v, %v", versions, diffs, err)
 	}
+	if old, now := versions[1], versions[0]; *old.Status != "running" || *old.Stop || *old.CreateIndex != *now.CreateIndex || *old.JobModifyIndex >= *now.JobModifyIndex {
+		t.Errorf("the older version is %s, with index %d; the newer one has %d", *old.Status, *old.JobModifyIndex, *now.JobModifyIndex)
+	}
 	if fields := diffs[0].TaskGroups[0].Tasks[0].Fields; len(fields) != 1 || fields[0].Old != "a" || fields[0].New != "b" {
 		t.Errorf("they differ by %+v", fields)
 	}

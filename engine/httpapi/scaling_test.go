@@ -22,11 +22,16 @@ func TestScalingPolicies(t *testing.T) {
 		job.Canonicalize()
 		return job
 	}
-	f := serve(t, job("a", "default"), job("b", "prod"))
+	vertical := job("c", "test") // its group is not scaled, one of its tasks is
+	vertical.TaskGroups[0].Scaling, vertical.TaskGroups[0].Tasks[0].ScalingPolicies = nil, []*api.ScalingPolicy{policy("vertical_cpu")}
+	f := serve(t, job("a", "default"), job("b", "prod"), vertical, newJob("d", "service", newTask("t", "run_for", "1h")))
+	if p := get[*api.Job](f, "/v1/job/c?namespace=test").TaskGroups[0].Tasks[0].ScalingPolicies; len(p) != 1 || p[0].ID == "" || p[0].Target["Task"] != "t" {
+		t.Errorf("policies of the task: %+v", p)
+	}
 	all := get[[]*api.ScalingPolicyListStub](f, "/v1/scaling/policies")
 	f.sorted("/v1/scaling/policies?", func(p map[string]any) string { return p["ID"].(string) })
 	for query, want := range map[string]int{
-		"": 6, "job=a": 3, "job=a&type=vertical": 2, "type=horizontal": 2, "type=vertical_mem": 2, "namespace=prod": 3, "namespace=none": 0,
+		"": 7, "namespace=test": 1, "job=d": 0, "job=a": 3, "job=a&type=vertical": 2, "type=horizontal": 2, "type=vertical_mem": 2, "namespace=prod": 3, "namespace=none": 0,
 		"prefix=" + all[0].ID: 1, "prefix=x": 0, "job=none": 0,
 	} {
 		if list := get[[]any](f, "/v1/scaling/policies?"+query); len(list) != want {

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -21,9 +22,9 @@ func TestVariables(t *testing.T) {
 	t.Parallel()
 	f, variables := serveVariables(t)
 	put := &api.Variable{Namespace: "default", Path: "nomad/jobs/web", Items: api.VariableItems{"password": "s3cr3t"}}
-	created, _, err := variables.CheckedUpdate(put, nil) // cas=0: only if it is new
-	if err != nil || created.ModifyIndex == 0 || created.CreateIndex != created.ModifyIndex || created.Items["password"] != "s3cr3t" {
-		t.Fatalf("%+v, %v", created, err)
+	created, meta, err := variables.CheckedUpdate(put, nil) // cas=0: only if it is new
+	if err != nil || created.ModifyIndex == 0 || created.CreateIndex != created.ModifyIndex || created.Items["password"] != "s3cr3t" || meta.LastIndex != created.ModifyIndex {
+		t.Fatalf("%+v at %+v, %v", created, meta, err)
 	}
 	var conflict api.ErrCASConflict
 	if _, _, err = variables.CheckedUpdate(put, nil); !errors.As(err, &conflict) || conflict.Conflict.ModifyIndex != created.ModifyIndex {
@@ -36,6 +37,17 @@ func TestVariables(t *testing.T) {
 	}
 	if _, _, err := variables.Update(&api.Variable{Path: "a", Namespace: "prod", Items: api.VariableItems{"k": "v"}}, nil); err != nil {
 		t.Error(err)
+	}
+	conflicting := f.do("PUT", "/v1/var/nomad/jobs/web?cas=1", strings.NewReader(`{"Items":{"k":"v"}}`))
+	if index := conflicting.Header.Get("X-Nomad-Index"); conflicting.StatusCode != http.StatusConflict || index != fmt.Sprint(changed.ModifyIndex) {
+		t.Errorf("a conflict with index %s: %d", index, conflicting.StatusCode)
+	}
+	// The index of a variable is not that of the others.
+	if v, meta, err := variables.Read("nomad/jobs/web", nil); err != nil || meta.LastIndex != v.ModifyIndex {
+		t.Errorf("%+v at %+v, %v", v, meta, err)
+	}
+	if list, meta, err := variables.List(&api.QueryOptions{Namespace: "*", PerPage: 1}); err != nil || len(list) != 1 || meta.NextToken != "prod.a" {
+		t.Errorf("the first page: %v, %+v, %v", list, meta, err)
 	}
 	for namespace, want := range map[string]string{"": "nomad/jobs/web", "prod": "a", "*": "nomad/jobs/web a", "none": ""} {
 		list, meta, err := variables.List(&api.QueryOptions{Namespace: namespace})
@@ -57,8 +69,8 @@ func TestVariables(t *testing.T) {
 		t.Errorf("a removal of what has changed: %v", err)
 	}
 	for range 2 { // deleting a missing one succeeds
-		if _, err := variables.Delete("nomad/jobs/web", nil); err != nil {
-			t.Error(err)
+		if meta, err := variables.Delete("nomad/jobs/web", nil); err != nil || meta.LastIndex <= changed.ModifyIndex {
+			t.Errorf("%+v, %v", meta, err)
 		}
 	}
 	if _, _, err := variables.Read("nomad/jobs/web", nil); !errors.Is(err, api.ErrVariablePathNotFound) {

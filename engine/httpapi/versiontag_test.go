@@ -28,10 +28,11 @@ func TestVersionTags(t *testing.T) {
 		return meta.LastIndex
 	}
 	before := index()
-	if _, err := jobs.TagVersion("job", 0, "golden", "as it began", nil); err != nil {
+	meta, err := jobs.TagVersion("job", 0, "golden", "as it began", nil)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if after := index(); after <= before {
+	if after := index(); after <= before || meta.LastIndex != after {
 		t.Errorf("a tag leaves the index of the versions at %d, after %d: no blocking query sees it", after, before)
 	}
 	tags := func() (found []string) {
