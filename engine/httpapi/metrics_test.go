@@ -63,7 +63,9 @@ func TestAgent(t *testing.T) {
 // Metrics include the usage of tasks and the number of allocations.
 func TestMetricsOfTasks(t *testing.T) {
 	t.Parallel()
-	f := serve(t)
+	f := serveWith(t, func(c *httpapi.Config) {
+		c.Node.Attributes = map[string]string{"cpu.totalcompute": "5000", "memory.totalbytes": "2147483648"}
+	})
 	f.driver.uses = &drivers.TaskResourceUsage{Processes: 1}
 	f.driver.uses.ResourceUsage = &api.ResourceUsage{
 		MemoryStats: &api.MemoryStats{RSS: 1, Cache: 2, Swap: 3, Usage: 4},
@@ -88,6 +90,16 @@ func TestMetricsOfTasks(t *testing.T) {
 		{Name: "nomad.client.allocs.cpu.total_ticks", Value: 8, DisplayLabels: of},
 		{Name: "nomad.client.allocations.terminal", Value: 1, DisplayLabels: node},
 		{Name: "nomad.client.allocations.pending", Value: 0, DisplayLabels: node},
+		{Name: "nomad.client.allocations.running", Value: 1, DisplayLabels: node},
+		{Name: "nomad.client.allocs.cpu.allocated", Value: 100, DisplayLabels: of},
+		{Name: "nomad.client.allocs.memory.allocated", Value: 300 << 20, DisplayLabels: of},
+		{Name: "nomad.client.allocated.cpu", Value: 100, DisplayLabels: node},
+		{Name: "nomad.client.allocated.memory", Value: 300, DisplayLabels: node},
+		{Name: "nomad.client.unallocated.cpu", Value: 4900, DisplayLabels: node},
+		{Name: "nomad.client.unallocated.memory", Value: 1748, DisplayLabels: node},
+		{Name: "nomad.nomad.job_status.pending", Value: 0, DisplayLabels: map[string]string{}},
+		{Name: "nomad.nomad.job_status.running", Value: 1, DisplayLabels: map[string]string{}},
+		{Name: "nomad.nomad.job_status.dead", Value: 1, DisplayLabels: map[string]string{}},
 		{Name: "nomad.nomad.job_summary.complete", Value: 1, DisplayLabels: group},
 		{Name: "nomad.nomad.job_summary.failed", Value: 0, DisplayLabels: group},
 	}
@@ -95,6 +107,11 @@ func TestMetricsOfTasks(t *testing.T) {
 	has := map[string]bool{}
 	for _, g := range summary.Gauges {
 		has[g.Name] = true
+		for kind, label := range map[string]string{"nomad.client.host.cpu.": "cpu", "nomad.client.host.disk.": "disk"} {
+			if _, ok := g.DisplayLabels[label]; strings.HasPrefix(g.Name, kind) && (!ok || g.DisplayLabels["node_id"] != nodeID) {
+				t.Errorf("%s has the labels %v", g.Name, g.DisplayLabels)
+			}
+		}
 		if i := slices.IndexFunc(wanted, func(w api.GaugeValue) bool { return cmp.Equal(w, g) }); i >= 0 {
 			wanted = slices.Delete(wanted, i, i+1)
 		}

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -14,7 +15,11 @@ func TestNodeMeta(t *testing.T) {
 	t.Parallel()
 	f := serveWith(t, func(cfg *httpapi.Config) { cfg.Node.Meta = map[string]string{"static": "1", "other": "2"} })
 	meta := f.client.Nodes().Meta()
-	got, err := meta.Apply(&api.NodeMetaApplyRequest{Meta: map[string]*string{"foo.bar": new("baz"), "static": nil, "none": nil}}, nil)
+	if _, err := meta.Apply(&api.NodeMetaApplyRequest{Meta: map[string]*string{"before": new("1")}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	kept := f.engine.Registry().Nodes.Get(nodeID)
+	got, err := meta.Apply(&api.NodeMetaApplyRequest{Meta: map[string]*string{"foo.bar": new("baz"), "static": nil, "none": nil, "before": nil}}, nil)
 	want := &api.NodeMetaResponse{
 		Meta:    map[string]string{"foo.bar": "baz", "other": "2"},
 		Dynamic: map[string]*string{"foo.bar": new("baz"), "static": nil},
@@ -33,6 +38,19 @@ func TestNodeMeta(t *testing.T) {
 	if got, err := meta.Apply(&api.NodeMetaApplyRequest{Meta: map[string]*string{"foo.bar": nil, "static": new("3")}}, nil); err != nil || len(got.Dynamic) != 1 || got.Meta["static"] != "3" {
 		t.Errorf("%+v, %v", got, err)
 	}
+	if len(kept.Meta) != 1 || kept.Meta["before"] == nil {
+		t.Errorf("what others read was changed: %v", kept.Meta)
+	}
+	f.ask("POST", "/v1/client/metadata", `{"NodeID":"other","Meta":{"a":"b"}}`, 404, "Unknown node other")
+	f.ask("POST", "/v1/client/metadata?node_id=other", `{"Meta":{"a":"b"}}`, 404, "Unknown node other")
+	many := map[string]*string{}
+	for i := range 999 { // besides static
+		many[fmt.Sprint("n", i)] = new("")
+	}
+	if _, err := meta.Apply(&api.NodeMetaApplyRequest{Meta: many}, nil); err != nil {
+		t.Error(err)
+	}
+	f.ask("POST", "/v1/client/metadata", `{"Meta":{"more":"x"}}`, 400, "the node would have 1001 names of metadata; 1000 are the most")
 	for body, text := range map[string]string{
 		`{}`: "missing required Meta object", `{"Meta":{"":"x"}}`: "metadata keys must not be empty", `{"Meta":{"a b":"x"}}`: `"a b" is invalid`,
 		`{"Meta":{"a..b":"x"}}`: `"a..b" is invalid`, `{"Meta":{"1":"x"}}`: `"1" is invalid`, `{"Meta":{"a":"` + strings.Repeat("x", 70<<10) + `"}}`: "too large",

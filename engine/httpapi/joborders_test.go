@@ -1,0 +1,177 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+	"github.com/hashicorp/nomad/api/contexts"
+
+	"taskrun/engine/httpapi"
+)
+
+// A failed allocation that was replaced does not count any more.
+func TestReplacedAllocations(t *testing.T) {
+	t.Parallel()
+	job := newJob("job", "batch", newTask("main", "run_for", "1h"))
+	failing := api.NewTaskGroup("failing", 1)
+	failing.Tasks = []*api.Task{newTask("failing", "exit_code", 1)}
+	failing.ReschedulePolicy = &api.ReschedulePolicy{Attempts: new(0), Unlimited: new(false)}
+	job.TaskGroups = append(job.TaskGroups, failing)
+	job.Canonicalize()
+	f := serve(t, job)
+	f.untilStatus("failed")
+	evaluation, _, err := f.client.Jobs().EvaluateWithOpts("job", api.EvalOptions{ForceReschedule: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.untilStatus("failed")
+	if e, now := get[*api.Evaluation](f, "/v1/evaluation/"+evaluation), get[*api.Job](f, "/v1/job/job"); e.JobModifyIndex != *now.JobModifyIndex || e.JobModifyIndex == 0 {
+		t.Errorf("the evaluation is of index %d, want %d", e.JobModifyIndex, *now.JobModifyIndex)
+	}
+	replaced := 0
+	for _, a := range get[[]*api.AllocationListStub](f, "/v1/job/job/allocations") {
+		if a.NextAllocation == "" {
+			continue
+		}
+		if replaced++; a.DesiredStatus != "stop" || a.DesiredDescription != "alloc was rescheduled because it failed" || a.ModifyTime <= a.CreateTime {
+			t.Errorf("the replaced one is to %s (%s), times %d and %d", a.DesiredStatus, a.DesiredDescription, a.CreateTime, a.ModifyTime)
+		}
+	}
+	placed := func(want string) {
+		t.Helper()
+		groups := get[api.JobScaleStatusResponse](f, "/v1/job/job/scale").TaskGroups
+		if got := fmt.Sprint(groups["g"].Placed, groups["failing"].Placed); got != want {
+			t.Errorf("placed are %s, want %s", got, want)
+		}
+	}
+	placed("1 1")
+	if _, _, err := f.client.Jobs().Deregister("job", false, nil); err != nil {
+		t.Fatal(err)
+	}
+	f.in("main", "dead")
+	if replaced != 1 {
+		t.Errorf("%d were replaced", replaced)
+	}
+	follow(f, "/v1/job/job/scale", func(s api.JobScaleStatusResponse) bool { return s.TaskGroups["g"].Placed == 0 })
+}
+
+// Orders for a job have the index and the evaluation of what they did.
+func TestIndexesOfOrders(t *testing.T) {
+	t.Parallel()
+	f := serveResident(t)
+	cron := newJob("cron", "batch", newTask("c"))
+	cron.Periodic = &api.PeriodicConfig{Spec: new("0 0 1 1 *")}
+	cron.Canonicalize()
+	parent := newJob("parent", "batch", newTask("p", "run_for", "1h"))
+	parent.ParameterizedJob = &api.ParameterizedJobConfig{}
+	parent.Canonicalize()
+	for _, job := range []*api.Job{cron, parent, newJob("job", "service", newTask("t", "run_for", "1h"))} {
+		if _, _, err := f.client.Jobs().Register(job, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, id := range []string{"cron", "parent"} {
+		if j := get[*api.Job](f, "/v1/job/"+id); *j.Status != "running" {
+			t.Errorf("%s is %s", id, *j.Status)
+		}
+	}
+	dispatched, meta, err := f.client.Jobs().Dispatch("parent", nil, nil, "", nil)
+	if err != nil || dispatched.EvalCreateIndex < dispatched.JobCreateIndex || dispatched.JobCreateIndex == 0 || meta.LastIndex != dispatched.EvalCreateIndex {
+		t.Errorf("dispatched: %+v at %+v, %v", dispatched, meta, err)
+	}
+	if e := get[*api.Evaluation](f, "/v1/evaluation/"+dispatched.EvalID); e.CreateIndex != dispatched.EvalCreateIndex {
+		t.Errorf("its evaluation has index %d, want %d", e.CreateIndex, dispatched.EvalCreateIndex)
+	}
+	for id, evaluated := range map[string]bool{"job": true, "cron": false, "parent": false} {
+		var answer struct {
+			EvalID                                 string
+			EvalCreateIndex, JobModifyIndex, Index uint64
+		}
+		meta, err := f.client.Raw().Delete("/v1/job/"+id, &answer, nil)
+		if err != nil || answer.Index == 0 || answer.JobModifyIndex != answer.Index || meta.LastIndex != answer.Index ||
+			(answer.EvalID != "") != evaluated || (answer.EvalCreateIndex == answer.Index) != evaluated || !evaluated && answer.EvalCreateIndex != 0 {
+			t.Errorf("%s was stopped: %+v at %+v, %v", id, answer, meta, err)
+		}
+	}
+	scale := "PUT /v1/job/job/scale "
+	f.answers(t, map[string]string{
+		scale + `{"Target":{"Group":"g","Namespace":"other"},"Count":1}`:   "400 namespace in payload did not match header",
+		scale + `{"Target":{"Group":"g","Namespace":"default"},"Count":1}`: "200 {…",
+		"GET /v1/node/pool/default/jobs?prefix=a":                          "400 prefix argument not allowed",
+	})
+}
+
+// A plan says when a periodic job is launched next, if it is ever.
+func TestPlanPeriodicJob(t *testing.T) {
+	t.Parallel()
+	f := serve(t)
+	for spec, launches := range map[string]bool{"@yearly": true, "0 0 30 2 *": false} {
+		job := newJob("cron", "batch", newTask("c"))
+		job.Periodic = &api.PeriodicConfig{Spec: &spec}
+		job.Canonicalize()
+		plan, _, err := f.client.Jobs().Plan(job, false, nil)
+		if err != nil || plan.Diff != nil || plan.NextPeriodicLaunch.IsZero() == launches || launches && !plan.NextPeriodicLaunch.After(time.Now()) {
+			t.Errorf("%s: %+v, %v", spec, plan, err)
+		}
+	}
+}
+
+// The limits are what is still accepted.
+func TestLargestJobs(t *testing.T) {
+	t.Parallel()
+	f := serve(t)
+	hcl := parsed + strings.Repeat(" ", 1<<20-len(parsed))
+	if job, err := f.client.Jobs().ParseHCL(hcl, false); err != nil || *job.ID != "x" {
+		t.Errorf("a job file of 1 MiB: %v", err)
+	}
+	list := func(of string, commas int) string { return "[" + strings.Repeat(of+",", commas) + of + "]" }
+	const large = "400 the job is too large: it has "
+	for body, want := range map[string]string{
+		list("{}", 99_998): "400 json: cannot unmarshal array…", list("{}", 99_999): large + "100001 objects and lists with 99999 values, and 100000 with 1048576 are the most",
+		list("1", 1<<20): "400 json: cannot unmarshal array…", list("1", 1<<20+1): large + "1 objects and lists with 1048577 values, and 100000 with 1048576 are the most",
+	} {
+		resp := f.do("PUT", "/v1/jobs", strings.NewReader(body))
+		got := fmt.Sprintf("%d %s", resp.StatusCode, readAll(t, resp.Body))
+		if begin, more := strings.CutSuffix(want, "…"); got != want && (!more || !strings.HasPrefix(got, begin)) {
+			t.Errorf("%d bytes: %s, want %s", len(body), got, want)
+		}
+	}
+}
+
+// A run that is stopped at once does not wait for its shutdown_delay.
+func TestStopTheRunWithoutDelay(t *testing.T) {
+	t.Parallel()
+	job := newJob("job", "service", newTask("t", "run_for", "1h"))
+	job.TaskGroups[0].Tasks[0].ShutdownDelay = time.Hour
+	var f *fixture
+	f = serveWith(t, func(c *httpapi.Config) { c.StopRun = func(bool) { f.engine.Stop() } }, job)
+	f.running("t")
+	f.answers(t, map[string]string{"DELETE /v1/job/job?run=stop&no_shutdown_delay=true": `200 {"EvalID":"",…`})
+	f.in("t", "dead")
+}
+
+// Jobs are found in the order of their IDs, and their namespaces once.
+func TestOrderOfJobs(t *testing.T) {
+	t.Parallel()
+	var jobs []*api.Job
+	var ids []string
+	for i := range 9 {
+		ids = append(ids, fmt.Sprint("job-", i))
+		job := newJob(ids[i], "batch", newTask("t", "run_for", "1h"))
+		job.Namespace = new("prod")
+		jobs = append(jobs, job)
+	}
+	slices.Reverse(jobs)
+	f := serve(t, jobs...)
+	found, _, err := f.client.Search().PrefixSearch("job-", contexts.Jobs, &api.QueryOptions{Namespace: "prod"})
+	if err != nil || !slices.Equal(found.Matches[contexts.Jobs], ids) {
+		t.Errorf("%+v, %v", found, err)
+	}
+	if list := get[[]*api.Namespace](f, "/v1/namespaces"); len(list) != 2 {
+		t.Errorf("%d namespaces", len(list))
+	}
+}
