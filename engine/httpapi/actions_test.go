@@ -17,7 +17,10 @@ func serveActions(t *testing.T) (f *fixture, alloc *api.Allocation, ran <-chan [
 	t.Helper()
 	task := newTask("main", "run_for", "1h")
 	task.Actions = []*api.Action{{Name: "hello", Command: "/bin/echo", Args: []string{"a b", "$HOME"}}}
-	f = serve(t, newJob("job", "batch", task))
+	ended := newTask("ended")
+	ended.Lifecycle = &api.TaskLifecycle{Hook: "prestart"}
+	ended.Actions = task.Actions
+	f = serve(t, newJob("job", "batch", task, ended))
 	commands := make(chan []string, 1)
 	f.driver.exec = func(_ context.Context, o *drivers.ExecOptions) (*drivers.ExitResult, error) {
 		commands <- o.Command
@@ -36,6 +39,8 @@ func TestActions(t *testing.T) {
 	}
 	want := []map[string]any{{
 		"Name": "hello", "Command": "/bin/echo", "Args": []any{"a b", "$HOME"}, "TaskName": "main", "TaskGroupName": "g",
+	}, {
+		"Name": "hello", "Command": "/bin/echo", "Args": []any{"a b", "$HOME"}, "TaskName": "ended", "TaskGroupName": "g",
 	}}
 	if diff := cmp.Diff(want, list); diff != "" {
 		t.Errorf("list (-want +got):\n%s", diff)
@@ -57,6 +62,7 @@ func TestActionsThatAreRefused(t *testing.T) {
 		"job other does not have allocation " + alloc.ID:          {"other", alloc.ID, "main", "hello"},
 		"task none not found in allocation " + alloc.ID:           {"job", alloc.ID, "none", "hello"},
 		"action none not found in task main":                      {"job", alloc.ID, "main", "none"},
+		`task "ended" is not running.`:                            {"job", alloc.ID, "ended", "hello"},
 		"must provide task name":                                  {"job", alloc.ID, "", "hello"},
 		"action name must be supplied":                            {"job", alloc.ID, "main", ""},
 		`Unknown allocation "` + strings.Repeat("0", 36) + `"`:    {"job", strings.Repeat("0", 36), "main", "hello"},

@@ -136,6 +136,25 @@ func (f *fixture) dial(path string) *websocket.Conn {
 	return conn
 }
 
+// The kind of a terminal is that of the client, if it has one.
+func TestExecOnATerminal(t *testing.T) {
+	t.Parallel()
+	opened := make(chan string, 1)
+	f, alloc := serveExec(t, func(_ context.Context, o *drivers.ExecOptions) (*drivers.ExitResult, error) {
+		opened <- fmt.Sprintf("%t %q", o.Tty, o.Term)
+		return &drivers.ExitResult{}, nil
+	})
+	for query, want := range map[string]string{
+		"tty=true&term=xterm": `true "xterm"`, "tty=true": `true ""`, "tty=false&term=xterm": `false ""`, "term=xterm": `false ""`,
+	} {
+		conn := f.dial("/v1/client/allocation/" + alloc.ID + `/exec?task=main&command=["a"]&` + query)
+		if got := <-opened; got != want {
+			t.Errorf("%s: %s, want %s", query, got, want)
+		}
+		_ = conn.Close()
+	}
+}
+
 const sleepPath = `/exec?task=main&tty=false&command=["sleep"]`
 
 // sleep is a command that runs until it is killed, and reports both.
