@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/nomad/api/contexts"
 
 	"taskrun/engine/httpapi"
+	"taskrun/jobspec"
 )
 
 // A failed allocation that was replaced does not count any more.
@@ -117,6 +118,30 @@ func TestPlanPeriodicJob(t *testing.T) {
 		if err != nil || plan.Diff != nil || plan.NextPeriodicLaunch.IsZero() == launches || launches && !plan.NextPeriodicLaunch.After(time.Now()) {
 			t.Errorf("%s: %+v, %v", spec, plan, err)
 		}
+	}
+}
+
+// A dispatched job is checked as its child would be, with all of its metadata.
+func TestDispatchThatIsRefused(t *testing.T) {
+	t.Parallel()
+	parent := newJob("parent", "batch", newTask("p"))
+	parent.ParameterizedJob, parent.Meta = &api.ParameterizedJobConfig{MetaOptional: []string{"k"}}, map[string]string{"own": "1"}
+	parent.Canonicalize()
+	f := serveWith(t, func(c *httpapi.Config) {
+		c.Preflight = func(order httpapi.Order, job *api.Job) jobspec.Diagnostics {
+			if order != httpapi.OrderDispatch || job.Meta["k"] != "wrong" {
+				return nil
+			}
+			return jobspec.Diagnostics{{Severity: jobspec.Error, Summary: "no stub for " + job.Meta["own"]}}
+		}
+	}, parent)
+	_, _, err := f.client.Jobs().Dispatch("parent", map[string]string{"k": "wrong"}, nil, "", nil)
+	refused(t, err, 500, "1 error:\n\n* no stub for 1")
+	if _, _, err := f.client.Jobs().Dispatch("parent", map[string]string{"k": "right"}, nil, "", nil); err != nil {
+		t.Error(err)
+	}
+	if j := get[*api.Job](f, "/v1/job/parent"); len(j.Meta) != 1 {
+		t.Errorf("the parent has the metadata %v", j.Meta)
 	}
 }
 

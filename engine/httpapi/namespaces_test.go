@@ -105,6 +105,7 @@ func TestBadNamespaces(t *testing.T) {
 	} {
 		f.ask("POST", "/v1/namespace", body, 500, text)
 	}
+	f.ask("PUT", "/v1/namespace", `{"Name":"a","Description":"`+strings.Repeat("x", 256)+`"}`, 200, "")
 	f.ask("PUT", "/v1/namespace/x", `{"Name":"y"}`, 400, "Namespace name does not match request path")
 	f.ask("PUT", "/v1/namespace", ``, 400, "Request body is empty")
 	f.ask("PUT", "/v1/namespace", `{"Name":"a","Meta":{"k":"`+strings.Repeat("x", 70<<10)+`"}}`, 400, "too large")
@@ -148,6 +149,37 @@ func TestNamespaceInUse(t *testing.T) {
 	}
 	if _, err := f.client.Namespaces().Delete("busy", nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// A namespace takes only jobs with the drivers and the networks that it allows.
+func TestCapabilitiesOfANamespace(t *testing.T) {
+	t.Parallel()
+	f := serveResident(t)
+	for _, c := range []struct {
+		can  api.NamespaceCapabilities
+		mode string // of the network
+		want string
+	}{
+		{api.NamespaceCapabilities{}, "bridge", ""},
+		{api.NamespaceCapabilities{EnabledTaskDrivers: []string{"raw_exec", "mock_driver"}, EnabledNetworkModes: []string{"host"}}, "", ""},
+		{api.NamespaceCapabilities{EnabledTaskDrivers: []string{"raw_exec"}}, "", `used task driver "mock_driver" is not allowed in namespace "limited"`},
+		{api.NamespaceCapabilities{DisabledTaskDrivers: []string{"mock_driver"}}, "", `used task driver "mock_driver" is not allowed in namespace "limited"`},
+		{api.NamespaceCapabilities{DisabledNetworkModes: []string{"bridge"}}, "host", ""},
+		{api.NamespaceCapabilities{DisabledNetworkModes: []string{"bridge"}}, "bridge", `used group network mode "bridge" is not allowed in namespace "limited"`},
+		{api.NamespaceCapabilities{EnabledNetworkModes: []string{"bridge"}}, "", `used group network mode "host" is not allowed in namespace "limited"`},
+	} {
+		if _, err := f.client.Namespaces().Register(&api.Namespace{Name: "limited", Capabilities: &c.can}, nil); err != nil {
+			t.Fatal(err)
+		}
+		job := newJob("job", "service", newTask("t", "run_for", "1h"))
+		job.Namespace, job.TaskGroups[0].Networks = new("limited"), []*api.NetworkResource{{Mode: c.mode}}
+		_, _, err := f.client.Jobs().Plan(job, false, &api.WriteOptions{Namespace: "limited"})
+		if c.want == "" && err != nil {
+			t.Errorf("%+v: %v", c, err)
+		} else if c.want != "" {
+			refused(t, err, 500, c.want)
+		}
 	}
 }
 
@@ -211,6 +243,10 @@ func TestNodePools(t *testing.T) {
 		refused(t, err, 500, text)
 	}
 	f.ask("DELETE", "/v1/node/pool/default", "", 500, `2 errors occurred:`+"\n\t"+`* node pool "default" has non-terminal jobs in regions: [global]`)
+	f.ask("PUT", "/v1/node/pools", `{"Name":"a","Description":"`+strings.Repeat("x", 256)+`"}`, 200, "")
+	f.ask("PUT", "/v1/node/pools", `{"Name":"`+strings.Repeat("x", 128)+`"}`, 200, "")
+	f.ask("PUT", "/v1/node/pools", `{"Name":"a","Description":"`+strings.Repeat("x", 257)+`"}`, 400, "invalid node pool \"a\": 1 error occurred:\n\t* description longer than 256")
+	f.ask("PUT", "/v1/node/pools", `{`, 400, "unexpected EOF")
 	f.ask("PUT", "/v1/node/pools", `{"Name":"all"}`, 400, `modifying node pool "all" is not allowed`)
 	f.ask("PUT", "/v1/node/pools", `{"Name":"a/b","Description":"`+strings.Repeat("x", 300)+`"}`, 400, "2 errors occurred:")
 	f.ask("PUT", "/v1/node/pools", `{"Name":"a","SchedulerConfiguration":{}}`, 500, `Feature "Node Pools Governance" is unlicensed`)

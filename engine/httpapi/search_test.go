@@ -64,6 +64,10 @@ func TestFuzzySearch(t *testing.T) {
 		t.Errorf("in another namespace: %v", found.Matches)
 	}
 	policy := get[[]*api.ScalingPolicyListStub](f, "/v1/scaling/policies")[0].ID
+	f.ask("PUT", "/v1/search/fuzzy", `{"Text":"f"}`, 400, "fuzzy search query must be at least 2 characters, got 1")
+	if found := search("fo", contexts.Tasks, "prod"); len(found.Matches[contexts.Tasks]) != 1 {
+		t.Errorf("by two characters: %v", found.Matches)
+	}
 	if found := search(policy[:5], contexts.All, ""); len(found.Matches[contexts.ScalingPolicies]) != 1 {
 		t.Errorf("by the ID of a policy: %v", found.Matches)
 	}
@@ -74,7 +78,7 @@ func TestFuzzySearch(t *testing.T) {
 	if found := search(alloc.Name, contexts.Allocs, "*"); !cmp.Equal(found.Matches[contexts.Allocs], []api.FuzzyMatch{{ID: alloc.Name, Scope: []string{*alloc.Job.Namespace, alloc.ID}}}) {
 		t.Errorf("by its name: %v", found.Matches)
 	}
-	for prefix, want := range map[string]int{"found/": 20, "found/0": 10} {
+	for prefix, want := range map[string]int{"found/": 20, "found/0": 10, "found/1": 10, "found/2": 2} {
 		answer, _, err := f.client.Search().PrefixSearch(prefix, contexts.Variables, nil)
 		if err != nil || len(answer.Matches[contexts.Variables]) != want || answer.Truncations[contexts.Variables] != (want == 20) {
 			t.Errorf("prefix %s: %+v, %v", prefix, answer, err)

@@ -17,6 +17,9 @@ func TestEnd(t *testing.T) {
 	default:
 	}
 	f.End()
+	if f.From(0) != early {
+		t.Error("what is kept can be read no longer")
+	}
 	var keys string
 	for e := early; e != nil; e = e.Next() {
 		for _, o := range e.Events {
