@@ -87,11 +87,7 @@ func (h *Handler) users(v *api.HostVolume) (list []engine.Alloc) {
 
 // asks reports whether the group of an allocation asks for a host volume.
 func asks(a engine.Alloc, volume string) bool {
-	group := a.Job.LookupTaskGroup(a.Group)
-	if group == nil {
-		return false
-	}
-	for _, request := range group.Volumes {
+	for _, request := range a.Job.LookupTaskGroup(a.Group).Volumes {
 		source := request.Source
 		if request.PerAlloc {
 			source += a.Name[strings.LastIndexByte(a.Name, '['):]
