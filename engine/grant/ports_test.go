@@ -12,7 +12,6 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/drivers"
-	"taskrun/drivers/mock"
 	"taskrun/engine/leaf/event"
 	"taskrun/engine/port"
 	"taskrun/engine/runner"
@@ -58,7 +57,7 @@ func newPorts(t *testing.T, claims *port.Claims) *fixture {
 	f := &fixture{T: t}
 	f.Ports = &Ports{
 		Job: "job", Claims: claims, Memory: port.Recall(filepath.Join(t.TempDir(), "ports")),
-		Drivers: map[string]drivers.Driver{"mock": mock.New()},
+		Drivers: map[string]drivers.Driver{"mock": host{}},
 		Notice:  func(format string, args ...any) { f.notices = append(f.notices, fmt.Sprintf(format, args...)) },
 	}
 	t.Cleanup(func() {
@@ -218,8 +217,12 @@ func TestPortThatTheTaskListensOn(t *testing.T) {
 		driver drivers.Driver
 		direct bool
 	}{
-		{"bridge", free, mock.New(), true}, {"host", free, mock.New(), false}, {"", free, mock.New(), false}, {"bridge", free, image{}, false},
-		{"bridge", 0, mock.New(), false}, {"bridge", -1, mock.New(), false},
+		{"bridge", free, host{}, true},
+		{"host", free, host{}, false},
+		{"", free, host{}, false},
+		{"bridge", free, image{}, false},
+		{"bridge", 0, host{}, false},
+		{"bridge", -1, host{}, false},
 	} {
 		f, number := newPorts(t, port.NewClaims("")), c.to
 		f.Drivers["mock"] = c.driver
@@ -240,6 +243,11 @@ func TestPortThatTheTaskListensOn(t *testing.T) {
 		f.noted(fmt.Sprintf("job.g[1]: port %d is in use, and nothing hands %d on to it for port %q", number, second.Ports[0].Value, "http"))
 	}
 }
+
+// host is a driver whose tasks use the network of the machine.
+type host struct{ drivers.Driver }
+
+func (host) Capabilities() drivers.Capabilities { return drivers.Capabilities{} }
 
 // image is a driver whose tasks have a network of their own.
 type image struct{ drivers.Driver }
@@ -262,7 +270,7 @@ func TestPortsThatAreNotRemembered(t *testing.T) {
 	f.noted(fmt.Sprintf("the ports of job %q may be others in the next run: %v", "job", err))
 }
 
-// In a run with a seed the plan decides, whoever comes first.
+// In a run with a seed the plan decides, in whatever order the allocations come.
 func TestPlannedPorts(t *testing.T) {
 	t.Parallel()
 	f := newPorts(t, port.NewLogical())

@@ -102,7 +102,8 @@ func TestPiecesOfALine(t *testing.T) {
 func TestExposedMetrics(t *testing.T) {
 	t.Parallel()
 	got := string(expose([]byte("before\n"), "gauge", []api.GaugeValue{
-		{Name: "nomad.a", Value: 1}, {Name: "nomad.b.c", Value: 2.5, DisplayLabels: map[string]string{"x": "1", "a": "\"\\\n"}},
+		{Name: "nomad.a", Value: 1},
+		{Name: "nomad.b.c", Value: 2.5, DisplayLabels: map[string]string{"x": "1", "a": "\"\\\n"}},
 		{Name: "nomad.b.c", Value: 3, DisplayLabels: map[string]string{"x": "2"}},
 	}))
 	want := `before

@@ -83,8 +83,13 @@ func TestInNamespace(t *testing.T) {
 		query, namespace string
 		apart, want      bool
 	}{
-		{"", "default", false, true}, {"", "x", false, true}, {"", "default", true, true}, {"", "x", true, false},
-		{"namespace=*", "x", true, true}, {"namespace=x", "x", true, true}, {"namespace=x", "default", false, false},
+		{"", "default", false, true},
+		{"", "x", false, true},
+		{"", "default", true, true},
+		{"", "x", true, false},
+		{"namespace=*", "x", true, true},
+		{"namespace=x", "x", true, true},
+		{"namespace=x", "default", false, false},
 	} {
 		r := query(c.query)
 		r.Apart = c.apart
