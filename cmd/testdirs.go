@@ -31,7 +31,7 @@ func makeTestDirs(a *app) (dirs testDirs, remove func(), err error) {
 	}
 	const pattern = "taskrun-test-"
 	if a.Streams.Env("TMPDIR") == "" {
-		dirs.virtual = makeInMemory(pattern)
+		dirs.virtual = allocdir.MakeInMemory(pattern)
 	}
 	if dirs.virtual == "" {
 		dirs.virtual, err = os.MkdirTemp("", pattern)

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,12 +17,29 @@ import (
 	"taskrun/drivers"
 	"taskrun/drivers/mock"
 	"taskrun/engine"
+	"taskrun/engine/leaf/allocdir"
 	"taskrun/engine/leaf/event"
 	hookcatalog "taskrun/hooks/catalog"
 	"taskrun/jobspec/taskenv"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain keeps the folders of the tests in memory, if it can: making and removing
+// them would take half of the time.
+func TestMain(m *testing.M) {
+	dir := ""
+	if os.Getenv("TMPDIR") == "" {
+		dir = allocdir.MakeInMemory("taskrun-engine-")
+	}
+	if dir != "" {
+		if err := os.Setenv("TMPDIR", dir); err != nil {
+			panic(err)
+		}
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		_ = os.RemoveAll(dir)
+		os.Exit(code)
+	}))
+}
 
 // newJob returns a canonical job with one group, g, and these tasks.
 func newJob(jobType string, tasks ...*api.Task) *api.Job {

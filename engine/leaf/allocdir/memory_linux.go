@@ -1,4 +1,4 @@
-package cmd
+package allocdir
 
 import (
 	"os"
@@ -6,10 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// makeInMemory makes a folder in the memory of this machine: most of what a virtual
-// run does is to make folders, and to remove them. It is empty where there is little
-// room, as in containers, or none.
-func makeInMemory(pattern string) string {
+// MakeInMemory makes a folder in the memory of this machine, for runs of which hardly
+// anything remains but the work to make folders and to remove them. It returns "" where
+// there is little room, as in containers, or none.
+func MakeInMemory(pattern string) string {
 	const (
 		shared = "/dev/shm"
 		room   = 256 << 20
