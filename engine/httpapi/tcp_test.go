@@ -73,6 +73,24 @@ func TestAllowedHosts(t *testing.T) {
 	}
 }
 
+// An agent that ends when nobody needs it asks when a user was there last. A web page
+// is no user.
+func TestSeen(t *testing.T) {
+	t.Parallel()
+	f := serve(t)
+	node, seen := taskenv.Fingerprint(), 0
+	s := httpapi.New(f.engine, httpapi.Config{Node: &node, Seen: func() { seen++ }})
+	defer func() { _ = s.Shutdown(t.Context()) }()
+	for _, host := range []string{"localhost", "elsewhere.example", "localhost"} {
+		r := httptest.NewRequestWithContext(t.Context(), "GET", "/v1/jobs", nil)
+		r.Host = host
+		s.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	if seen != 2 {
+		t.Errorf("%d requests of a user, want 2", seen)
+	}
+}
+
 // Nomad's tools refuse a token that is not a UUID.
 func TestTokenIsAUUID(t *testing.T) {
 	t.Parallel()
