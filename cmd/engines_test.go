@@ -79,7 +79,7 @@ func (e *engines) run(ts *testscript.TestScript, neg bool, args []string) {
 // environment returns the environment of the script.
 func environment(ts *testscript.TestScript) []string {
 	env := []string{"PWD=" + ts.MkAbs(".")}
-	for _, name := range []string{"PATH", "HOME", "TMPDIR", "TASKRUN_DATA_DIR", "TASKRUN_ADDRESS", "TASKRUN_CACERT", "TASKRUN_TOKEN", "XDG_RUNTIME_DIR", "WORK", "TERM", "LANG", "DOCKER_HOST", "CONTAINER_HOST"} {
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "TASKRUN_DATA_DIR", "TASKRUN_ADDRESS", "TASKRUN_CACERT", "TASKRUN_TOKEN", "XDG_RUNTIME_DIR", "WORK", "TERM", "LANG", "DOCKER_HOST", "CONTAINER_HOST", "GOCOVERDIR", "GORACE"} {
 		if v := ts.Getenv(name); v != "" {
 			env = append(env, name+"="+v)
 		}
