@@ -56,7 +56,7 @@ func measure(ctx context.Context, o options, out io.Writer) (*coverage, error) {
 		defer mu.Unlock()
 		fmt.Fprintf(out, format, args...)
 	}
-	err = concurrently(o.parallel, packages, func(p *pkg) error {
+	err = concurrently(ctx, o.parallel, packages, func(ctx context.Context, p *pkg) error {
 		m := &meter{pkg: p, cache: cache, say: say, long: o.long}
 		whole, err := m.unit(ctx, "")
 		if m.tmp != "" {

@@ -87,12 +87,13 @@ func (t *trial) unmutated(ctx context.Context, strata []stratum) error {
 
 // all tries the mutants of each stratum, several strata concurrently.
 func (t *trial) all(ctx context.Context, strata []stratum, parallel int) error {
-	return concurrently(parallel, strata, func(s stratum) error { return t.some(ctx, s) })
+	return concurrently(ctx, parallel, strata, t.some)
 }
 
-// concurrently does a list, several items at a time. An error ends the work of one
-// of several goroutines.
-func concurrently[T any](several int, list []T, do func(T) error) error {
+// concurrently does a list, several items at a time, until there is an error.
+func concurrently[T any](ctx context.Context, several int, list []T, do func(context.Context, T) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	next := make(chan T, len(list))
 	for _, item := range list {
 		next <- item
@@ -103,7 +104,8 @@ func concurrently[T any](several int, list []T, do func(T) error) error {
 	for i := range errs {
 		wg.Go(func() {
 			for item := range next {
-				if errs[i] = do(item); errs[i] != nil {
+				if errs[i] = do(ctx, item); errs[i] != nil {
+					cancel()
 					return
 				}
 			}
