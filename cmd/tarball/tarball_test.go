@@ -3,6 +3,7 @@ package tarball_test
 import (
 	"archive/tar"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -324,5 +325,28 @@ func TestOnlySomeOfWhatIsSkippedIsNamed(t *testing.T) {
 	sum, err := tarball.Unpack(hostile(t, entries...), "src", filepath.Join(t.TempDir(), "new"))
 	if n := len(sum.Skipped); err != nil || n == 0 || n > 100 || n+sum.More != 1000 {
 		t.Errorf("%d names and %d more, %v", n, sum.More, err)
+	}
+}
+
+// blind is a source that cannot read links, like the API for files of a cluster.
+type blind struct{ tarball.Root }
+
+func (blind) Readlink(string) (string, error) { return "", errors.ErrUnsupported }
+
+// What cannot be copied is left out of a directory, and is an error where it is all that
+// was asked for.
+func TestWhatCannotBePacked(t *testing.T) {
+	t.Parallel()
+	from := blind{tarball.Root{Root: source(t)}}
+	for file, want := range map[string]string{
+		"src":      "<nil> [src/fifo] [src/link src/out]",
+		"src/link": "src/link is a symbolic link, and its target is unknown [] [src/link]",
+		"src/fifo": "src/fifo is no file, directory or symbolic link [src/fifo] []",
+	} {
+		sum, err := tarball.Pack(tar.NewWriter(io.Discard), from, file, "to")
+		slices.Sort(sum.Links)
+		if got := fmt.Sprint(err, sum.Skipped, sum.Links); got != want {
+			t.Errorf("%s: %s, want %s", file, got, want)
+		}
 	}
 }
