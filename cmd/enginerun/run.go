@@ -116,11 +116,12 @@ func (r *Run) Run(ctx context.Context, jobs []*api.Job) (int, error) {
 	kept := make(chan error, 1)
 	go func() { kept <- r.keepJobs() }() // no task waits for it
 	endFollow := r.beginFollow(ctx)
-	failure := errors.Join(loop.Run(ctx), r.failure)
+	lost := loop.Run(ctx)
+	failure := errors.Join(lost, r.failure)
 	endFollow()
 	r.takeNoOrders()
-	if failure != nil && !r.verdict.Broke(failure) {
-		r.display.Say(failure.Error())
+	if failure != nil && !r.verdict.Broke(failure) && lost != nil {
+		r.display.Say(lost.Error()) // the other failure was told when it happened
 	}
 	if err := errors.Join(<-kept, r.writeRecords(jobs)); err != nil {
 		r.display.Say(err.Error())

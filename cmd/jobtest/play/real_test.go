@@ -3,6 +3,7 @@
 package play_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -173,6 +174,32 @@ func TestRealRunsThatEndEarly(t *testing.T) {
   }`)
 		var d jobspec.Diagnostic
 		if o == nil || !errors.As(err, &d) || !strings.Contains(d.Detail, "not ended within 100ms") || d.Range.Start.Line == 0 {
+			t.Errorf("the error is %v", err)
+		}
+	})
+	t.Run("a command in a task that has not started", func(t *testing.T) {
+		fifo := newFIFO(t)
+		files := sleeper(fifo.path, `
+  until = "running"
+  exec "late" { command = ["/bin/true"] }`)
+		job := &files.Files[0]
+		job.Data = bytes.Replace(job.Data, []byte("    task \"t\" {\n"), []byte(`    task "late" {
+      driver = "raw_exec"
+      lifecycle {
+        hook = "poststop"
+      }
+      config {
+        command = "/bin/true"
+      }
+    }
+    task "t" {
+`), 1)
+		s := newStage(t, files)
+		o, err := s.player.Play(t.Context(), s.prepare("it.nomadtest.hcl")[0], 1)
+		s.close(o)
+		fifo.await(t)
+		var d jobspec.Diagnostic
+		if !errors.As(err, &d) || d.Summary != `cannot run the command in "late"` || d.Detail != "the task is not running" {
 			t.Errorf("the error is %v", err)
 		}
 	})
