@@ -93,6 +93,7 @@ func (h *Handler) Stream(r *rest.Request) error {
 			return rest.Fail(http.StatusBadRequest, "Unable to parse index: %v", err)
 		}
 	}
+	at := h.run.Tracker.Feed.From(index) // before the answer: a client misses nothing that happens once it has it
 	r.Answer.Header().Set("Content-Type", "application/json")
 	r.Answer.Header().Set("Cache-Control", "no-cache")
 	r.Answer.Header().Set("Connection", "close")
@@ -103,7 +104,7 @@ func (h *Handler) Stream(r *rest.Request) error {
 	beat := time.NewTicker(streamBeat)
 	defer beat.Stop()
 	gone, over := r.Context().Done(), (<-chan time.Time)(nil)
-	for at := h.run.Tracker.Feed.From(index); ; {
+	for {
 		select {
 		case <-at.More():
 			if at = at.Next(); at == nil {
