@@ -119,6 +119,7 @@ EOT
 		{task + ".config.args", "PORT_a", `7,27: PORT_a`},
 		{task + ".template[0].data", "PORT_a", `12,9: PORT_a`},
 		{task + ".template[0].destination", "PORT_a", `9,7: template`},
+		{task + ".user", "task", `3,5: task`},
 	} {
 		diagnostics := jobspec.Diagnostics{{Path: c.path, Word: c.word}}
 		file.Place(diagnostics)

@@ -174,6 +174,8 @@ func (p *parser) refuseReferences(native *hclsyntax.Body) {
 			return (b.Type == "task" || b.Type == "group") && b.Range().ContainsPos(ref.Range.Start)
 		})
 		if !inTask {
+			// A value of the wrong type is no second mistake.
+			p.diags = slices.DeleteFunc(p.diags, func(d *hcl.Diagnostic) bool { return d.Subject != nil && *d.Subject == ref.Range })
 			p.refuse(ref.Range, noReferences, fmt.Sprintf("%s is not known here", ref.Text), instead)
 		}
 	}

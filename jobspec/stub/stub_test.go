@@ -227,6 +227,16 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// What has one error already has no other one about the value that it lost.
+func TestOneMistakeInABlockIsOneError(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{`service "a" { port = x }`, `host_volume "a" { path = x }`, `artifact "a" { source = x }`} {
+		if _, diagnostics := stub.Parse("taskrun.hcl", []byte(text)); len(diagnostics) != 1 || diagnostics[0].Summary != "stubs may not refer to anything" {
+			t.Errorf("%s: %v", text, diagnostics)
+		}
+	}
+}
+
 // A need has a name, and an example of its block.
 func TestNeeds(t *testing.T) {
 	t.Parallel()
