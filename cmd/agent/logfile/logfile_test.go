@@ -94,3 +94,26 @@ func TestOpenFails(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A log whose folder is gone says so, instead of writing where nobody can read it.
+func TestFolderIsGone(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "agent")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Open(filepath.Join(dir, "agent.log"), 5, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.Write([]byte("line\n")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := f.Write([]byte("line\n")); n != 0 || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%d bytes written, %v", n, err)
+	}
+}
