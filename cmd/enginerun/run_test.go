@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -193,6 +194,38 @@ func playRun(t *testing.T, streams *ui.Streams, dataDir string, job *api.Job, p 
 		t.Fatal(err)
 	}
 	return code
+}
+
+// What a later engine would need, and cannot have, keeps a run from going on.
+func TestARunThatCouldNotGoOnDoesNotBegin(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	log := filepath.Join(dir, "log")
+	if err := os.WriteFile(log, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		filepath.Join(dir, "gone"): `cannot run job "j" in the background: stat `,
+		log:                        "cannot keep what is to be run: ", // there is no file for it
+	} {
+		jobs := []*api.Job{mockJob(t, "service", `run_for = "1h"`)}
+		streams, _, _ := ui.Test()
+		b := &Background{input: Input{Log: path}, Run: &Run{
+			watch: keeper.New(),
+			engine: engine.New(engine.Config{
+				DataDir: dir,
+				Drivers: map[string]drivers.Driver{"mock_driver": mock.New()},
+				Hooks:   hooks.New(hooks.Options{Services: &service.Catalog{}}),
+				Node:    &taskenv.Node{},
+			}),
+			display: view.New(streams, view.Options{Jobs: jobs, Begin: time.Now()}),
+			verdict: verdict.New(verdict.Policy{}, jobs),
+		}}
+		b.start = b.launch
+		if _, err := b.Run.Run(t.Context(), jobs); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("with log %s the error is %v", path, err)
+		}
+	}
 }
 
 func TestRefusedJobIsNotShown(t *testing.T) {
