@@ -59,7 +59,7 @@ func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		`{"stdin":{"data":"YQ=="}}`, `{"stdout":{"data":"YWJj"}}`, `{"stderr":{"data":""}}`,
 		`{"stdin":{"data":"YQ==","close":true}}`, `{"stdout":{"data":"YQ"}}`, `{"stdout":{"data":"Y\nQ=="}}`,
-		"{\"stdout\":{\"data\":\"Y\nQ==\"}}", `{"stdout":{"data":"\u0059Q=="}}`, `{"stdout":{"data":"a"}},"}}`,
+		"{\"stdout\":{\"data\":\"Y\nQ==\"}}", "{\"stdout\":{\"data\":\"\nYQ==\"}}", "{\"stdin\":{\"data\":\"\rYQ==\"}}", `{"stdout":{"data":"\u0059Q=="}}`, `{"stdout":{"data":"a"}},"}}`,
 		`{"tty_size":{"height":1,"width":2}}`, `{"exited":true,"result":{"exit_code":1}}`, `{"stdin":null}`, `null`, ``, `{"stdin":{"data":"`,
 	} {
 		f.Add([]byte(seed))

@@ -48,7 +48,8 @@ func TestMounted(t *testing.T) {
 	dir := t.TempDir()
 	proc := fstest.MapFS{"self/mountinfo": file("1 0 8:1 / / rw - ext4 /dev/root rw\n" +
 		"2 1 0:5 / /tm rw - tmpfs nothing rw\n" + // only a prefix of it
-		"3 1 0:6 / " + dir + " rw shared:1 - tmpfs own rw\n4 1 0:7 / " + dir + "/below rw - tmpfs below rw\n")}
+		"3 1 0:6 / " + dir + " - tmpfs own\n" + // no longer than it has to be
+		"4 1 0:7 / " + dir + "/below rw - tmpfs below rw\n")}
 	device, point, err := mounted(proc, dir)
 	if device != "own" || point != dir || err != nil {
 		t.Error(device, point, err)
