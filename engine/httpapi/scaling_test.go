@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -82,5 +83,17 @@ func TestHealthInTheScaleStatus(t *testing.T) {
 	}
 	if a := f.alloc(ids[2]); a.DeploymentStatus == nil || *a.DeploymentStatus.Healthy || a.DeploymentStatus.Canary || a.DeploymentStatus.ModifyIndex == 0 {
 		t.Errorf("the unhealthy one: %+v", a.DeploymentStatus)
+	}
+}
+
+// A job that is being stopped cannot be scaled.
+func TestScaleOfAJobThatStops(t *testing.T) {
+	t.Parallel()
+	f := serve(t, newJob("job", "service", newTask("t", "run_for", "1h", "kill_after", "1h")))
+	f.running("t")
+	f.engine.Stop()
+	_, _, err := f.client.Jobs().Scale("job", "g", new(2), "more", false, nil, nil)
+	if want := `cannot change job "job": it is being stopped`; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("the error is %v, want %s", err, want)
 	}
 }
