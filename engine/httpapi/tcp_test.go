@@ -73,7 +73,7 @@ func TestAllowedHosts(t *testing.T) {
 	}
 }
 
-// An agent that ends when nobody needs it asks when a user was there last. A web page
+// An agent that ends once it is idle knows when a user was there last. A web page
 // is no user.
 func TestSeen(t *testing.T) {
 	t.Parallel()
