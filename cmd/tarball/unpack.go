@@ -56,9 +56,7 @@ func Unpack(from io.Reader, base, to string) (sum Sum, err error) {
 func place(to, base string, directory bool) (dir, name string, err error) {
 	info, err := os.Stat(to)
 	switch {
-	case err == nil && info.IsDir() && base == ".":
-		return to, ".", nil
-	case err == nil && info.IsDir():
+	case err == nil && info.IsDir(): // "." is a name, too
 		return to, base, nil
 	case err == nil && directory:
 		return "", "", fmt.Errorf("cannot copy a directory to %s: it is a file", to)
