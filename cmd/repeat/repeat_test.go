@@ -68,6 +68,18 @@ func TestEmptyLinesAreBounded(t *testing.T) {
 	}
 }
 
+// A line is read up to the limit; a longer one is skipped, but not the next one.
+func TestLongestLine(t *testing.T) {
+	t.Parallel()
+	var got []string
+	r := &reading{Player: &Player{Object: func(object []byte) { got = append(got, string(object)) }}, run: &Run{}, builder: compare.NewBuilder(time.Time{})}
+	line := func(object string, size int) string { return strings.Repeat(" ", size-len(object)) + object + "\n" }
+	r.read(strings.NewReader(line(`{"type":"a"}`, maxLine) + line(`{"type":"b"}`, maxLine+1) + line(`{"type":"c"}`, 100)))
+	if diff := cmp.Diff([]string{`{"type":"a"}`, `{"type":"c"}`}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestStoppedRun(t *testing.T) {
 	t.Parallel()
 	signals := make(chan os.Signal, 1)
