@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +19,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/history"
+	"taskrun/cmd/source"
 	"taskrun/cmd/ui/view"
 	"taskrun/engine/leaf/event"
 	"taskrun/engine/leaf/tasklog"
@@ -174,6 +177,27 @@ func TestExportedRun(t *testing.T) {
 		}
 		if text := read(t, r, client.Log{Stream: event.Stderr, Tail: -1}); text != "" {
 			t.Errorf("stderr is %q", text)
+		}
+	}
+}
+
+// An export counts what it writes; an empty output has no entry.
+func TestContentsOfAnExport(t *testing.T) {
+	t.Parallel()
+	for output, want := range map[string]Contents{"one\n": {Events: 6, Job: true, Outputs: 1, OutputBytes: 4}, "": {Events: 6, Job: true}} {
+		var file bytes.Buffer
+		x := Export{Output: true, Environment: true}
+		got, err := x.Write(&file, runDir(t, output))
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%q: %v %s", output, err, diff)
+		}
+		names := []string{history.File, specFile, manifestFile, source.SummaryFile}
+		if name := outputName(allocID, "t", event.Stdout); output != "" {
+			names = append(names, name, name+timesSuffix)
+		}
+		slices.Sort(names)
+		if diff := cmp.Diff(names, slices.Sorted(maps.Keys(contents(t, file.Bytes())))); diff != "" {
+			t.Errorf("%q: %s", output, diff)
 		}
 	}
 }
