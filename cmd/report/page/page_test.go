@@ -149,7 +149,7 @@ func TestEmptyTrace(t *testing.T) {
 func TestDurations(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration]string{
-		0: "0", 1500 * time.Nanosecond: "2µs", 12_345 * time.Microsecond: "10ms", 1250 * time.Millisecond: "1.25s",
+		0: "0", 1500 * time.Nanosecond: "2µs", time.Millisecond - time.Microsecond: "999µs", time.Millisecond: "1ms", 4321 * time.Microsecond: "4.3ms", 12_345 * time.Microsecond: "10ms", 1250 * time.Millisecond: "1.25s",
 		59_960 * time.Millisecond: "1m", 75 * time.Second: "1m15s", 3600 * time.Second: "1h", 86399 * time.Second: "1d", 50 * time.Hour: "2d2h",
 	} {
 		if got := duration(d); got != want {

@@ -94,6 +94,8 @@ func duration(d time.Duration) string {
 		return "0"
 	case d < time.Millisecond:
 		return d.Round(time.Microsecond).String()
+	case d < 10*time.Millisecond:
+		return d.Round(100 * time.Microsecond).String()
 	case d < 10*time.Second:
 		return d.Round(10 * time.Millisecond).String()
 	}
