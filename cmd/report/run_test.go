@@ -3,6 +3,7 @@ package report_test
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -139,7 +140,21 @@ func runs() map[string]*report.Run {
 	sick.say(c, "", event.Check{Service: "web", Check: "ready", Status: "failure", Target: "http://127.0.0.1:8080/ready", Output: "503 ``` the database\nis away"})
 	sick.say(c, "t", event.TaskState{State: "dead", ExitCode: &zero}).status(c, "complete")
 
+	both := begin(job("web", group("g", 1, "t")))
+	d := alloc("web", "g", "1")
+	both.runs(d, "t").say(nil, "", event.Deployment{ID: "d", Job: "web", Status: "failed"})
+	both.say(d, "", event.Check{Service: "web", Check: "ready", Status: "failure", Target: "http://127.0.0.1:8080/ready", Output: "503"})
+	both.dies(d, "t", 127).say(d, "", event.AllocStatus{Status: "failed", Retry: -1})
+
+	waits := group("g", 1, "migrate", "web")
+	waits.Tasks[0].Lifecycle = &api.TaskLifecycle{Hook: api.TaskLifecycleHookPrestart}
+	waiting := begin(job("shop", waits))
+	e := alloc("shop", "g", "1")
+	waiting.status(e, "pending").runs(e, "migrate").dies(e, "migrate", 3).say(e, "web", event.TaskState{State: "dead"}).status(e, "failed")
+
 	return map[string]*report.Run{
+		"both":    report.Of(both.Run, both.facts(1, "")),
+		"waiting": report.Of(waiting.Run, waiting.facts(1, "")),
 		"failed":  report.Of(failed.Run, failed.facts(1, "")),
 		"good":    report.Of(good.Run, good.facts(0, "")),
 		"timeout": report.Of(late.Run, late.facts(124, "the timeout of 1s has passed with t running")),
@@ -187,6 +202,73 @@ func TestStepSummaryFits(t *testing.T) {
 		}
 		if room == len(whole)-1 && (strings.Contains(got, "| Task |") || !strings.Contains(got, "migrate")) {
 			t.Errorf("without room for the table: %s", got)
+		}
+	}
+}
+
+// Of more than 200 tasks the table has those that failed, and of more than 20 warnings
+// the summary has the first ones.
+func TestStepSummaryOfALargeRun(t *testing.T) {
+	t.Parallel()
+	for tasks, want := range map[int]string{200: "", 201: "\n\nand 200 more tasks\n", 402: "\n\nand 202 more tasks\n"} {
+		r := &report.Run{Jobs: []report.Job{{ID: "j"}, {ID: "k"}}}
+		failed := 1
+		if tasks > 400 {
+			failed = 201
+		}
+		for i := range tasks {
+			task := report.Task{Alloc: fmt.Sprint("a", i), Name: "t", State: "dead", Replaced: i % 2}
+			if i < failed {
+				task.Failure = &report.Failure{}
+			}
+			j := &r.Jobs[i%2]
+			j.Tasks = append(j.Tasks, task)
+		}
+		got := r.StepSummary(report.MaxStepSummary, same)
+		rows := min(tasks, 200)
+		if want != "" {
+			rows = min(failed, 200)
+		}
+		if n := strings.Count(got, "\n| `a"); n != rows || want == "" && strings.Contains(got, " more task") || !strings.Contains(got, want) {
+			t.Errorf("%d tasks: %d rows, want %d: %.300s…%q", tasks, n, rows, got, got[len(got)-60:])
+		}
+	}
+	for warnings, want := range map[int]string{0: "", 20: "", 21: "- and 1 more warning\n", 22: "- and 2 more warnings\n"} {
+		r := &report.Run{Facts: report.Facts{Diagnostics: make(jobspec.Diagnostics, warnings, warnings+1)}}
+		for i := range r.Diagnostics {
+			r.Diagnostics[i] = jobspec.Diagnostic{Severity: jobspec.Warning, Summary: "beware"}
+		}
+		r.Diagnostics = append(r.Diagnostics, jobspec.Diagnostic{Severity: jobspec.Hint, Summary: "a hint"})
+		list := ""
+		if warnings > 0 {
+			list = "\n" + strings.Repeat("- ⚠️ beware\n", min(warnings, 20)) + want
+		}
+		if got, want := r.StepSummary(report.MaxStepSummary, same), "### ✅ :\n\n"+list+"\n"; got != want {
+			t.Errorf("%d warnings: %q, want %q", warnings, got, want)
+		}
+	}
+}
+
+// Cases are told in a table, and the first failure of all in full.
+func TestCasesSummary(t *testing.T) {
+	t.Parallel()
+	good := report.Case{Name: "stays up", Took: 1500 * time.Millisecond}
+	skipped := report.Case{Name: "late", Skipped: "an earlier run failed"}
+	bad := report.Case{Name: "re|starts", Took: time.Second, Failures: []report.Failed{{"assert", "2 == 3", "no\n"}, {"assert", "second", "b"}}}
+	const head = "| File | Run | Result | Duration |\n|---|---|---|---:|\n"
+	rows := "| `a` | `stays up` | ✅ passed | 1.5s |\n| `a` | `late` | an earlier run failed | <1ms |\n"
+	failure := "\n**re\\|starts: 2 == 3**\n\n```text\nno\n```\n"
+	suites := []report.Suite{{Name: "a", Cases: []report.Case{good, skipped}}, {Name: "b", Cases: []report.Case{bad, bad}}}
+	if got, want := report.CasesSummary("1 test", suites[:1], report.MaxStepSummary), "### ✅ 1 test\n\n"+head+rows+"\n"; got != want {
+		t.Errorf("without a failure: %q, want %q", got, want)
+	}
+	whole := "### ❌ 2 tests\n\n" + head + rows + strings.Repeat("| `b` | `re\\|starts` | ❌ failed | 1s |\n", 2) + failure + "\n"
+	short, least := "### ❌ 2 tests\n"+failure+"\n", "### ❌ 2 tests\n\n"
+	for room, want := range map[int]string{
+		len(whole): whole, len(whole) - 1: short, len(short): short, len(short) - 1: least, len(least): least, len(least) - 1: "",
+	} {
+		if got := report.CasesSummary("2 tests", suites, room); got != want {
+			t.Errorf("with room for %d bytes: %q, want %q", room, got, want)
 		}
 	}
 }
