@@ -225,6 +225,9 @@ func TestStepSummaryOfALargeRun(t *testing.T) {
 			j.Tasks = append(j.Tasks, task)
 		}
 		got := r.StepSummary(report.MaxStepSummary, same)
+		if !strings.Contains(got, "| `a0` | `t` | ❌ dead, failed | – | 0 | – |\n") || tasks == 200 && !strings.Contains(got, "| dead, allocation replaced 1× | – | 0 | – |\n") {
+			t.Errorf("rows of tasks of which little is known: %.300s", got)
+		}
 		rows := min(tasks, 200)
 		if want != "" {
 			rows = min(failed, 200)
@@ -317,6 +320,9 @@ func TestRefusedSummary(t *testing.T) {
 	text := func(d jobspec.Diagnostic) string { return d.Severity.String() + ": " + d.Summary }
 	whole := report.RefusedSummary(facts, text, report.MaxStepSummary)
 	golden(t, "refused.md", []byte(whole))
+	if got := report.RefusedSummary(facts, text, len(whole)); got != whole {
+		t.Errorf("%q for exactly as many bytes as it has", got)
+	}
 	for room := range len(whole) {
 		if got := report.RefusedSummary(facts, text, room); len(got) > room || room == len(whole)-1 && !strings.Contains(got, "beware") {
 			t.Fatalf("%q for %d bytes", got, room)
@@ -366,14 +372,15 @@ var obeyed = regexp.MustCompile(`(?i)(?:^|[\r\n])[\s\p{Z}\x{85}]*::[a-z]|##\[[a-
 func TestGuard(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"plain text\n":                          "plain text\n",
-		"::error::x\n":                          `::\error::x` + "\n",
-		"a ::error::x\n":                        "a ::error::x\n",
-		"app │ x\r::add-mask::y\n":              "app │ x\r" + `::\add-mask::y` + "\n",
-		" \t\u00a0::set-output name=a::b":       " \t\u00a0" + `::\set-output name=a::b`,
-		"::1 localhost\n:::a\n":                 "::1 localhost\n:::a\n",
-		"app │ ##[error]x ##[group]\n":          `app │ ##[\error]x ##[\group]` + "\n",
-		"###[stop-commands]x\n## [a]#[b]#\n[c]": `###[\stop-commands]x` + "\n## [a]#[b]#\n[c]",
+		"plain text\n":                             "plain text\n",
+		"::error::x\n":                             `::\error::x` + "\n",
+		"a ::error::x\n":                           "a ::error::x\n",
+		"app │ x\r::add-mask::y\n":                 "app │ x\r" + `::\add-mask::y` + "\n",
+		" \t\u00a0::set-output name=a::b":          " \t\u00a0" + `::\set-output name=a::b`,
+		"\u2000::Zero ::a\n::Add\n::z\n##[Z]##[A]": "\u2000" + `::\Zero ::a` + "\n" + `::\Add` + "\n" + `::\z` + "\n" + `##[\Z]##[\A]`,
+		"::1 localhost\n:::a\n":                    "::1 localhost\n:::a\n",
+		"app │ ##[error]x ##[group]\n":             `app │ ##[\error]x ##[\group]` + "\n",
+		"###[stop-commands]x\n## [a]#[b]#\n[c]":    `###[\stop-commands]x` + "\n## [a]#[b]#\n[c]",
 	} {
 		for size := 1; size <= len(in); size++ {
 			var out strings.Builder
@@ -391,6 +398,18 @@ func TestGuard(t *testing.T) {
 		}
 		if obeyed.MatchString(want) {
 			t.Errorf("GitHub would obey %q", want)
+		}
+	}
+}
+
+// What cannot be written is an error, with and without a command in it.
+func TestGuardOfAClosedFile(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"plain", "::error::x"} {
+		read, write := io.Pipe()
+		read.Close()
+		if n, err := (&report.Guard{To: write}).Write([]byte(text)); n != 0 || err != io.ErrClosedPipe {
+			t.Errorf("%q: %d, %v", text, n, err)
 		}
 	}
 }
