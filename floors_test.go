@@ -46,7 +46,7 @@ var floors = []floor{
 	{"cmd/preflight", "engine/leaf/allocdir drivers drivers/catalog hooks hooks/mesh hooks/secrets hooks/template jobspec/...", "", "checks jobs against the contracts and what implements them, and starts nothing"},
 	{"cmd/jobfile", "jobspec/...", "", "job files, and the stubs beside them"},
 	{"cmd/neighbors", "cmd/client engine/httpapi engine/leaf/service", "", "asks the other runs of a user for their services"},
-	{"cmd/watch", "cmd/ui drivers/process engine engine/update jobspec/glob jobspec/stub", "", "files that change and what follows: decided purely, carried out in processes of the run and by its engine"},
+	{"cmd/watch", "cmd/ui drivers/process engine engine/update jobspec/glob jobspec/stub", "drivers drivers/mock engine/fold hooks/catalog jobspec/taskenv", "files that change and what follows: decided purely, carried out in processes of the run and by its engine"},
 	{"cmd/tarball", "", "", "files in tar streams, and out of them; knows no tasks"},
 	{"cmd/textfile", "jobspec", "", "files that are formatted"},
 	{"cmd/source", "cmd/client cmd/history cmd/verdict drivers/process/keeper engine engine/httpapi engine/leaf/event engine/leaf/allocdir engine/leaf/tasklog", "", "follows a run: of the engine here, of a run directory and its socket; shows and starts nothing"},

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"taskrun/jobspec/stub"
 )
 
 func TestBuild(t *testing.T) { // not parallel: processes of a program are found by what they have in common
@@ -60,5 +63,25 @@ func TestBuild(t *testing.T) { // not parallel: processes of a program are found
 	}
 	if _, err := b.Build(t.Context(), dir, []string{"true"}); err == nil {
 		t.Error("there is a build after the end")
+	}
+}
+
+// A block builds first. Where that fails, the task stays as it was.
+func TestBlocksBuild(t *testing.T) { // not parallel, see TestBuild
+	b := NewBuilds(os.Environ())
+	var said string
+	s := &Blocks{Builds: b, Say: func(text string) { said = text }}
+	for script, want := range map[string]string{
+		"true":                   `^web: /x has changed, built in \S+$`,
+		"echo why; echo; exit 3": `^web: /x has changed: the build has failed: exit code 3; the task stays as it was\nwhy$`,
+		"exit 4":                 `^web: /x has changed: the build has failed: exit code 4; the task stays as it was$`,
+	} {
+		s.Unit(&stub.TaskWatch{Target: "web", Watch: stub.Watch{Dir: t.TempDir(), Build: []string{"sh", "-c", script}, Change: stub.ChangeNoop}}, "").Do(t.Context(), "/x")
+		if !regexp.MustCompile(want).MatchString(said) {
+			t.Errorf("%s: said %q, want %s", script, said, want)
+		}
+	}
+	if err := b.Close(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
