@@ -96,6 +96,51 @@ func TestFirstFailure(t *testing.T) {
 	}
 }
 
+// A verdict names up to three jobs, says how the run ended, and after how long.
+func TestVerdict(t *testing.T) {
+	t.Parallel()
+	began := time.Unix(100, 0)
+	for _, c := range []struct {
+		jobs   string
+		failed bool
+		result Result
+		want   string
+	}{
+		{"", false, Result{}, "job complete after 2s"},
+		{"a", false, Result{}, "job a complete after 2s"},
+		{"a b c", false, Result{ExitCode: 1}, "job a, b, c ended after 2s, exit code 1"},
+		{"a b c d", true, Result{ExitCode: 1}, "4 jobs failed after 2s, exit code 1"},
+		{"a", true, Result{ExitCode: 124, Cause: "the timeout has passed"}, "job a stopped after 2s: the timeout has passed, exit code 124"},
+		{"a\x1b", false, Result{Cause: "interrupt"}, `job a\x1b stopped after 2s: interrupt`},
+	} {
+		var jobs []*api.Job
+		for _, id := range strings.Fields(c.jobs) {
+			jobs = append(jobs, job(id))
+		}
+		run := fold.New(jobs)
+		if c.failed {
+			fails(run, alloc("a"), began, 1)
+		}
+		c.result.Time = began.Add(2 * time.Second)
+		if got := Verdict(run, began, c.result); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+// What a task waited for differs for one that has run before.
+func TestWaited(t *testing.T) {
+	t.Parallel()
+	w := fold.Wait{Task: &fold.Task{}, For: fold.PrestartEnd, Tasks: []string{"a"}}
+	if got := Waited(w); got != `had not run: it waited for the end of prestart task "a"` {
+		t.Error(got)
+	}
+	w.Task.Started = time.Unix(1, 0)
+	if got := Waited(w); got != `was not running: it waited for the end of prestart task "a"` {
+		t.Error(got)
+	}
+}
+
 // The last output has 10 lines and 4 KiB at most.
 func TestLastOutputIsLimited(t *testing.T) {
 	t.Parallel()
@@ -105,6 +150,9 @@ func TestLastOutputIsLimited(t *testing.T) {
 	}
 	if got := lastPart(strings.Join(lines, "\n") + "\n"); got != strings.Join(lines[10:], "\n") {
 		t.Errorf("%q", got)
+	}
+	if whole := strings.Repeat("x", 4<<10); lastPart(whole) != whole || lastPart("y"+whole) != whole {
+		t.Error("4 KiB are not kept")
 	}
 	got := lastPart(strings.Repeat("日本", 4000))
 	if len(got) > 4<<10 || len(got) < 4<<10-3 || !strings.HasPrefix(got, "本日") && !strings.HasPrefix(got, "日本") {

@@ -143,7 +143,7 @@ func TestEntries(t *testing.T) {
 			entry("x", 0, 0, 0), entry("x", 8, 9, 9), entry(history.File, 0, maxEvents, maxEvents), entry("x", 0, maxEvents+1, 1),
 			entry(history.File, 0, smallEntry, 1), entry(history.File, 0, maxRatio<<20, 1<<20),
 		},
-		`entry "x" is encrypted`:                   {entry("x", 1, 0, 0), entry("x", 9, 0, 0)},
+		`entry "x" is encrypted`:                     {entry("x", 1, 0, 0), entry("x", 9, 0, 0)},
 		`entry "events.json" is larger than 1.0 GiB`: {entry(history.File, 0, maxEvents+1, maxEvents)},
 		`entry "events.json" is compressed to less than 1/200 of its size: these cannot be events`: {entry(history.File, 0, maxRatio<<20, 1<<20-1)},
 	} {

@@ -97,6 +97,19 @@ func TestNoProgram(t *testing.T) {
 	}
 }
 
+// Beyond a number of outcomes, runs count for one that differs in its reason only.
+func TestManyOutcomes(t *testing.T) {
+	t.Parallel()
+	var tally Tally
+	for n := range maxOutcomes + 2 {
+		tally.Add(&Run{Number: n + 1, Status: "failed", ExitCode: 1, Reason: "because of " + strings.Repeat("x", n+1), Compared: &compare.Run{}})
+	}
+	tally.Add(&Run{Number: maxOutcomes + 3, Status: "failed", ExitCode: 2, Compared: &compare.Run{}})
+	if n := len(tally.Outcomes); n != maxOutcomes+1 || tally.Outcomes[0].Runs != 3 || tally.Outcomes[maxOutcomes-1].Runs != 1 || tally.Outcomes[maxOutcomes].ExitCode != 2 {
+		t.Errorf("%d outcomes, the first one of %d runs", n, tally.Outcomes[0].Runs)
+	}
+}
+
 func TestTally(t *testing.T) {
 	t.Parallel()
 	var tally Tally
