@@ -1,6 +1,7 @@
 package repeat
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -80,6 +81,37 @@ func TestLongestLine(t *testing.T) {
 	}
 }
 
+// What is kept may be as large as the limit, to the byte.
+func TestExactLimits(t *testing.T) {
+	t.Parallel()
+	r := &reading{Player: &Player{}, run: &Run{}}
+	line := Line{Target: "t", Text: strings.Repeat("x", maxTail/2-1)}
+	for i, want := range []int{1, 2, 2} {
+		if r.line(line); len(r.run.Tail) != want || r.run.Omitted != i+1-want {
+			t.Errorf("after %d lines %d are kept, %d omitted", i+1, len(r.run.Tail), r.run.Omitted)
+		}
+	}
+	var said tail
+	_, _ = said.Write([]byte("ab" + strings.Repeat("x", maxError-1)))
+	if len(said.kept) != maxError || said.kept[0] != 'b' {
+		t.Errorf("%d bytes of stderr", len(said.kept))
+	}
+}
+
+// Of the summaries of several jobs the first failure counts, or else the first one.
+func TestFirstSummaryCounts(t *testing.T) {
+	t.Parallel()
+	for statuses, want := range map[string]string{"complete stopped": "complete 0", "complete failed failed": "failed 1", "failed complete": "failed 0"} {
+		r := &reading{Player: &Player{}, run: &Run{}}
+		for i, status := range strings.Fields(statuses) {
+			r.object(fmt.Appendf(nil, `{"type":"summary","status":%q,"reason":"%d"}`, status, i))
+		}
+		if got := r.run.Status + " " + r.run.Reason; got != want {
+			t.Errorf("%s: %q, want %q", statuses, got, want)
+		}
+	}
+}
+
 func TestStoppedRun(t *testing.T) {
 	t.Parallel()
 	signals := make(chan os.Signal, 1)
@@ -125,6 +157,8 @@ func TestTally(t *testing.T) {
 		{ExitCode: 125},
 		{ExitCode: 125},
 		{Status: "stopped", ExitCode: 130, Stopped: true},
+		{Status: "failed", ExitCode: 125, Stopped: true},
+		{Status: "failed", ExitCode: 125},
 	} {
 		r.Number, r.Compared = i+1, &compare.Run{Took: r.Took}
 		tally.Add(&r)
@@ -141,11 +175,13 @@ func TestTally(t *testing.T) {
 		{Status: "complete", Runs: 3, First: 2},
 		{Status: "not started", ExitCode: 125, Runs: 2, First: 6, Failed: true},
 		{Status: "stopped", ExitCode: 130, Runs: 1, First: 8},
+		{Status: "failed", ExitCode: 125, Runs: 1, First: 9},
+		{Status: "failed", ExitCode: 125, Runs: 1, First: 10, Failed: true},
 	}
 	if diff := cmp.Diff(want, outcomes); diff != "" {
 		t.Error(diff)
 	}
-	if tally.Runs != 7 || tally.Failures != 4 || tally.Failed.Number != 1 || tally.Passed.Number != 2 {
+	if tally.Runs != 8 || tally.Failures != 5 || tally.Failed.Number != 1 || tally.Passed.Number != 2 {
 		t.Errorf("%d runs, %d failures, run %d and run %d are compared", tally.Runs, tally.Failures, tally.Failed.Number, tally.Passed.Number)
 	}
 	s := tally.Spreads.List()

@@ -120,6 +120,7 @@ func TestRulesOfPlaces(t *testing.T) {
 		"a link to a new name":                   {"src/link", "link", "new", []string{"new Lrwxrwxrwx run"}, ""},
 		"a file to a missing directory":          {"src/run", "run", "new/", nil, "there is no such directory"},
 		"a file below a missing directory":       {"src/run", "run", "none/new", nil, "no such file or directory"},
+		"a file below a file":                    {"src/run", "run", "file/new", nil, "not a directory"},
 		"a directory over a file":                {"src", "src", "file", nil, "it is a file"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -132,7 +133,7 @@ func TestRulesOfPlaces(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if c.to == "file" {
+			if strings.HasPrefix(c.to, "file") {
 				if err := os.WriteFile(filepath.Join(dir, "file"), []byte("old"), 0o600); err != nil {
 					t.Fatal(err)
 				}
@@ -312,6 +313,16 @@ func FuzzUnpack(f *testing.F) {
 			t.Errorf("%q", text)
 		}
 	})
+}
+
+// An empty stream is not a copy of nothing, and other errors are told as they are.
+func TestStreamsWithoutEntries(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]error{"": io.ErrUnexpectedEOF, strings.Repeat("x", 512): tar.ErrHeader} {
+		if sum, err := tarball.Unpack(strings.NewReader(text), ".", t.TempDir()); err != want || sum.Files != 0 {
+			t.Errorf("%.9q: %v, %v, want %v", text, sum, err, want)
+		}
+	}
 }
 
 // A stream of entries without end costs no memory.
