@@ -325,6 +325,19 @@ func TestStreamsWithoutEntries(t *testing.T) {
 	}
 }
 
+// A link that leads nowhere, in a circle, is not replaced by a file.
+func TestUnpackToACircle(t *testing.T) {
+	t.Parallel()
+	to := filepath.Join(t.TempDir(), "to")
+	if err := os.Symlink("to", to); err != nil {
+		t.Fatal(err)
+	}
+	_, err := tarball.Unpack(hostile(t, tar.Header{Typeflag: tar.TypeReg, Name: "x", Mode: 0o600}), "x", to)
+	if target, linkErr := os.Readlink(to); !errors.Is(err, syscall.ELOOP) || target != "to" {
+		t.Errorf("%v, and the link is %q, %v", err, target, linkErr)
+	}
+}
+
 // A stream of entries without end costs no memory.
 func TestOnlySomeOfWhatIsSkippedIsNamed(t *testing.T) {
 	t.Parallel()
