@@ -140,8 +140,7 @@ const deathTime = time.Second
 // Explain returns the error of the agent's end if that explains the error of a
 // request, and else the latter.
 func (a *Agent) Explain(err error) error {
-	refused, answered := errors.AsType[*client.RefusedError](err)
-	if err == nil || answered && refused != nil {
+	if _, answered := errors.AsType[*client.RefusedError](err); err == nil || answered {
 		return err
 	}
 	select {
