@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -31,6 +32,7 @@ func TestTerminalModesAreUndone(t *testing.T) {
 		{"the largest mode", "\x1b[?1048575h\x1b[?1048576h\r\n", "\x1b[?1048575l\x1b[0m"},
 		{"more modes than a sequence has", "\x1b[?" + strings.Repeat("1;", 100) + "2h\r\n", "\x1b[?1l\x1b[0m"},
 		{"more layers than a terminal has", strings.Repeat("\x1b[>1u", 100) + "\r\n", strings.Repeat("\x1b[<u", maxChanged) + "\x1b[0m"},
+		{"more modes than a terminal has", manyModes(1, "h", maxChanged+1) + "\r\n", manyModes(-1, "l", maxChanged) + "\x1b[0m"},
 		{"a question about a mode", "\x1b[?1049$p\x1b[?1049$h\r\n", "\x1b[0m"},
 		{"a title without end", "\x1b]0;\x1b[?25l\r\n", "\x1b[?25h\x1b[0m"},
 		{"no end", "\x1b[?10", "\x1b[0m\r\n"},
@@ -50,6 +52,20 @@ func TestTerminalModesAreUndone(t *testing.T) {
 			}
 		})
 	}
+}
+
+// manyModes returns the text that turns modes on, from the first one up, or off,
+// from the last one down.
+func manyModes(step int, final string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		mode := 3001 + i
+		if step < 0 {
+			mode = 3000 + n - i
+		}
+		fmt.Fprintf(&b, "\x1b[?%d%s", mode, final)
+	}
+	return b.String()
 }
 
 func FuzzModes(f *testing.F) {
