@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -145,5 +146,52 @@ func TestAgentCannotStart(t *testing.T) {
 		if agent, err := StartAgent(t.Context(), Start{Nomad: tt.nomad, Dir: tt.dir, Wait: StartTime}); agent != nil || err == nil || err.Error() != tt.want {
 			t.Errorf("agent %v, error %v, want %s", agent, err, tt.want)
 		}
+	}
+}
+
+// The version is that of the agent that answers, if it names one.
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	self := func(size int) string {
+		text := `{"member": {"Tags": {}}}`
+		return text + strings.Repeat(" ", size-len(text))
+	}
+	for _, tt := range []struct {
+		answers      agent
+		version, err string
+	}{
+		{agent{"/v1/agent/self": `{"member": {"Tags": {"build": "1.9.0"}}}`}, "1.9.0", ""},
+		{agent{"/v1/agent/self": self(maxAnswer)}, "of unknown version", ""},
+		{agent{"/v1/agent/self": self(maxAnswer + 1)}, "", "the answer is too long"},
+		{agent{"/v1/agent/self": "no JSON"}, "", "invalid character"},
+		{agent{}, "", "Unexpected response code: 404"},
+	} {
+		version, err := Version(t.Context(), tt.answers.collector(t).Server)
+		if version != tt.version || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+			t.Errorf("version %q, error %v, want %q, %q", version, err, tt.version, tt.err)
+		}
+	}
+}
+
+// Groups without processes are removed, the inner ones first; others stay.
+func TestRemoveGroups(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	empty, busy := filepath.Join(dir, "empty"), filepath.Join(dir, "busy")
+	if err := errors.Join(
+		os.MkdirAll(filepath.Join(empty, "a", "b"), 0o700), os.MkdirAll(filepath.Join(busy, "a"), 0o700),
+		os.WriteFile(filepath.Join(busy, "cgroup.procs"), nil, 0o600),
+	); err != nil {
+		t.Fatal(err)
+	}
+	removeGroups([]string{filepath.Join(dir, "none"), empty, busy})
+	var left []string
+	for _, path := range []string{empty, busy, filepath.Join(busy, "a"), filepath.Join(busy, "cgroup.procs")} {
+		if _, err := os.Lstat(path); err == nil {
+			left = append(left, path)
+		}
+	}
+	if want := []string{busy, filepath.Join(busy, "cgroup.procs")}; !slices.Equal(left, want) {
+		t.Errorf("left are %q, want %q", left, want)
 	}
 }

@@ -1,13 +1,58 @@
 package verify
 
 import (
+	"errors"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/report/compare"
+	"taskrun/cmd/verdict"
 )
+
+// A job is followed until it has ended, or will never be placed.
+func TestPlay(t *testing.T) {
+	t.Parallel()
+	failed := map[string]*api.AllocationMetric{"g": {NodesEvaluated: 1, NodesExhausted: 1, DimensionExhausted: map[string]int{"memory": 1}}}
+	alloc := &api.AllocationListStub{
+		ID: "1", JobID: "j", Name: "j.g[0]", TaskGroup: "g", Namespace: "team", ClientStatus: "complete", CreateTime: begin.UnixNano(), ModifyTime: begin.UnixNano(),
+		TaskStates: map[string]*api.TaskState{"m": {State: "dead", Events: []*api.TaskEvent{
+			{Type: api.TaskReceived, Time: begin.UnixNano()}, {Type: api.TaskStarted, Time: begin.UnixNano()},
+			{Type: api.TaskTerminated, Time: begin.UnixNano(), Details: map[string]string{"exit_code": "3"}},
+		}}},
+	}
+	ended := agent{
+		"/v1/job/j": &api.Job{ID: new("j"), Status: new("dead")}, "/v1/job/j/allocations": []*api.AllocationListStub{alloc},
+		"/v1/job/j/evaluations": []*api.Evaluation{{ID: "e", Status: "complete"}}, "/v1/job/j/deployment": nil,
+	}
+	unplaced := agent{
+		"/v1/job/j": &api.Job{ID: new("j"), Status: new("pending")}, "/v1/job/j/allocations": []*api.AllocationListStub{},
+		"/v1/job/j/evaluations": []*api.Evaluation{{ID: "e", Status: "complete", FailedTGAllocs: failed}}, "/v1/job/j/deployment": nil,
+	}
+	play := func(t *testing.T, a agent) (*Played, []string, error) {
+		var said []string
+		s := a.collector(t).Side
+		s.Job.Type, s.Job.Status, s.Job.Version, s.EvalID, s.Alone = new(api.JobTypeBatch), new("running"), new(uint64(0)), "e", true
+		s.Say = func(text string) { said = append(said, text) }
+		got, err := Play(t.Context(), s, verdict.Policy{Timeout: time.Minute})
+		return got, said, err
+	}
+	synctest.Test(t, func(t *testing.T) {
+		got, said, err := play(t, ended)
+		if err != nil || len(said) > 0 || len(got.Run.Allocs) != 1 || got.Run.Allocs[0].Tasks["m"] == nil || got.Cause != "" {
+			t.Errorf("a job that ends: %+v, %q, error %v", got, said, err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		_, _, err := play(t, unplaced)
+		if never, ok := errors.AsType[*UnplacedError](err); !ok || len(never.Lines) != 1 || !strings.Contains(never.Lines[0], "memory") {
+			t.Errorf("a job without room: error %v", err)
+		}
+	})
+}
 
 // A task has started with its first start, and ended with its last end.
 func TestByEvents(t *testing.T) {
