@@ -240,6 +240,25 @@ func TestScrollingDownFollowsAgain(t *testing.T) {
 	}
 }
 
+// The user is at the end of the output if the rest of it has room on the screen.
+func TestEndOfTheOutput(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, 80, 24, job("web", "app:server"))
+	a := alloc("web", "app", 0)
+	s.runs(a, "server")
+	for range 40 {
+		s.write(a, "server", event.Stdout, "a line\n")
+	}
+	s.picture()
+	p := s.panes[0].content.(*outputPane)
+	last := len(p.output.lines)
+	for rows, want := range map[int]bool{0: true, p.view.height - 1: true, p.view.height: true, p.view.height + 1: false} {
+		if got := p.atEnd(last - rows); got != want {
+			t.Errorf("%d rows on a screen of %d are the end: %v", rows, p.view.height, got)
+		}
+	}
+}
+
 // Scrolling passes no line over, although each needs several rows.
 func TestScrollingThroughWrappedLines(t *testing.T) {
 	t.Parallel()
