@@ -29,7 +29,9 @@ func TestPorts(t *testing.T) {
 	a, b := task("1", "a"), task("1", "b")
 	got, err := Ports(t.Context(), []*Task{a, b, task("2", "a")})
 	want := []Port{
-		{a, "http", "10.0.0.1", 8080, 80}, {a, "static", "10.0.0.2", 1, 0}, {a, "dynamic", "10.0.0.2", 2, 3},
+		{a, "http", "10.0.0.1", 8080, 80},
+		{a, "static", "10.0.0.2", 1, 0},
+		{a, "dynamic", "10.0.0.2", 2, 3},
 		{b, "http", "10.0.0.1", 8080, 80},
 	}
 	if err != nil || !slices.Equal(got, want) {

@@ -325,7 +325,8 @@ func TestPurge(t *testing.T) {
 		{agent{job: answer, allocs: "no JSON"}, nil, 0, "cannot list the allocations of job \"j\""},
 		{agent{job: answer, allocs: running}, []*api.Task{{}}, stopTime, `job "j" has not stopped within 30s`},
 		{
-			agent{job: answer, allocs: running}, []*api.Task{{KillTimeout: new(time.Minute), ShutdownDelay: 2 * time.Second}, {KillTimeout: new(time.Second)}},
+			agent{job: answer, allocs: running},
+			[]*api.Task{{KillTimeout: new(time.Minute), ShutdownDelay: 2 * time.Second}, {KillTimeout: new(time.Second)}},
 			stopTime + 62*time.Second, `job "j" has not stopped within 1m32s`,
 		},
 	} {

@@ -20,7 +20,8 @@ func TestPlay(t *testing.T) {
 	alloc := &api.AllocationListStub{
 		ID: "1", JobID: "j", Name: "j.g[0]", TaskGroup: "g", Namespace: "team", ClientStatus: "complete", CreateTime: begin.UnixNano(), ModifyTime: begin.UnixNano(),
 		TaskStates: map[string]*api.TaskState{"m": {State: "dead", Events: []*api.TaskEvent{
-			{Type: api.TaskReceived, Time: begin.UnixNano()}, {Type: api.TaskStarted, Time: begin.UnixNano()},
+			{Type: api.TaskReceived, Time: begin.UnixNano()},
+			{Type: api.TaskStarted, Time: begin.UnixNano()},
 			{Type: api.TaskTerminated, Time: begin.UnixNano(), Details: map[string]string{"exit_code": "3"}},
 		}}},
 	}
