@@ -38,6 +38,7 @@ type engine struct {
 	asked   []string
 	posted  []byte // the last body
 	auth    string // the last credentials
+	hanging func() // called during an answer that does not end; may be nil
 }
 
 func newEngine(t *testing.T, answers map[string][]string) *engine {
@@ -71,6 +72,9 @@ func (e *engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch status, why, _ := strings.Cut(a, " "); {
 	case a == hangs:
 		_ = http.NewResponseController(w).Flush()
+		if e.hanging != nil {
+			e.hanging()
+		}
 		<-r.Context().Done()
 	case status == "404":
 		w.WriteHeader(http.StatusNotFound)
@@ -281,29 +285,91 @@ func TestPullWithoutCredentials(t *testing.T) {
 func TestPullGivesUp(t *testing.T) {
 	t.Parallel()
 	const soon = 20 * time.Millisecond
-	unwanted := make(chan struct{})
-	close(unwanted)
-	stopped, cancel := context.WithCancelCause(t.Context())
-	cancel(errors.New("the run ends"))
 	for name, c := range map[string]struct {
-		ctx             context.Context
 		timeout, stalls time.Duration
-		unwanted        <-chan struct{}
 		want            string
 	}{
-		"timeout":  {t.Context(), soon, time.Minute, nil, "Failed to pull `web`: it took longer than the image_pull_timeout of 20ms"},
-		"stall":    {t.Context(), time.Minute, soon, nil, "Failed to pull `web`: nothing arrived for the pull_activity_timeout of 20ms"},
-		"unwanted": {t.Context(), time.Minute, time.Minute, unwanted, drivers.ErrUnwanted.Error()},
-		"stopped":  {stopped, time.Minute, time.Minute, nil, "the run ends"},
+		"timeout": {soon, time.Minute, "Failed to pull `web`: it took longer than the image_pull_timeout of 20ms"},
+		"stall":   {time.Minute, soon, "Failed to pull `web`: nothing arrived for the pull_activity_timeout of 20ms"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := newEngine(t, map[string][]string{"GET /images/web/json": {here}, "POST /images/create": {hangs}})
+			e := newEngine(t, map[string][]string{"POST /images/create": {hangs}})
 			s, _ := newStore(t)
 			s.Options.PullActivityTimeout = c.stalls
 			config := &settings.Config{Common: settings.Common{Image: "web", ImagePullTimeout: c.timeout, ForcePull: true}}
-			if err := s.Provide(c.ctx, e.Client, &drivers.TaskConfig{Unwanted: c.unwanted}, config); err == nil || err.Error() != c.want {
+			if err := s.Provide(t.Context(), e.Client, &drivers.TaskConfig{}, config); err == nil || err.Error() != c.want || !drivers.IsRecoverable(err) {
 				t.Errorf("the error is %v, not %q", err, c.want)
+			}
+		})
+	}
+}
+
+// A start that is abandoned during a pull does not use the image that is here.
+func TestPullIsAbandoned(t *testing.T) {
+	t.Parallel()
+	why := errors.New("the run ends")
+	for name, want := range map[string]error{"unwanted": drivers.ErrUnwanted, "stopped": why} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, stop := context.WithCancelCause(t.Context())
+			unwanted := make(chan struct{})
+			e := newEngine(t, map[string][]string{"GET /images/web/json": {here}, "POST /images/create": {hangs}})
+			e.hanging = func() {
+				if name == "stopped" {
+					stop(why)
+				} else {
+					close(unwanted)
+				}
+			}
+			s, messages := newStore(t)
+			config := &settings.Config{Common: settings.Common{Image: "web", ImagePullTimeout: time.Minute}}
+			if err := s.Provide(ctx, e.Client, &drivers.TaskConfig{Unwanted: unwanted}, config); !errors.Is(err, want) || err.Error() != want.Error() {
+				t.Errorf("the error is %v, not %q", err, want)
+			}
+			if diff := cmp.Diff([]string{"Downloading image"}, messages()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// slowly is a connection to an engine that sends a message of a pull now and
+// then.
+type slowly struct {
+	every time.Duration
+	left  int
+}
+
+func (s *slowly) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(s), Request: r}, nil
+}
+
+func (s *slowly) Read(b []byte) (int, error) {
+	if s.left--; s.left < 0 {
+		return 0, io.EOF
+	}
+	<-time.After(s.every)
+	return copy(b, `{"status":"Waiting","id":"a"}`), nil
+}
+
+// The limit of inactivity counts from the last message.
+func TestPullSlowly(t *testing.T) {
+	t.Parallel()
+	for every, want := range map[time.Duration]string{
+		90 * time.Second:  "",
+		150 * time.Second: "Failed to pull `web`: nothing arrived for the pull_activity_timeout of 2m0s",
+	} {
+		s, _ := newStore(t)
+		synctest.Test(t, func(t *testing.T) {
+			cli, err := client.New(client.WithHost("tcp://engine:1"), client.WithAPIVersion("1.51"), client.WithHTTPClient(&http.Client{Transport: &slowly{every, 4}}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := &Store{Options: s.Options, Events: &eventer.Eventer{}}
+			config := &settings.Config{Common: settings.Common{Image: "web", ImagePullTimeout: time.Hour, ForcePull: true}}
+			if err := s.Provide(t.Context(), cli, &drivers.TaskConfig{}, config); (err == nil) != (want == "") || err != nil && err.Error() != want {
+				t.Errorf("a message every %v: %v", every, err)
 			}
 		})
 	}
