@@ -70,6 +70,9 @@ func TestFit(t *testing.T) {
 			if c.parses > 0 && parses != c.parses {
 				t.Errorf("it was checked %d times", parses)
 			}
+			if len(fitted.Unset) != len(c.want) {
+				t.Errorf("unset are %v", fitted.Unset)
+			}
 			for _, u := range fitted.Unset {
 				if len(u.Samples) != 1 || !u.Samples[0].RawEquals(c.want[u.Name]) {
 					t.Errorf("%s may be %#v", u.Name, u.Samples)
