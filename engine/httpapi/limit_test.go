@@ -114,7 +114,7 @@ func TestLimitOfConnections(t *testing.T) {
 			t.Fatal(err)
 		}
 		if text, err := io.ReadAll(over); string(text) != refusal || err != nil {
-			t.Errorf("one too many got %q, %v", text, err)
+			t.Errorf("the one over the limit got %q, %v", text, err)
 		}
 		silent, begin := p.dial(), time.Now()
 		if text, err := io.ReadAll(silent); string(text) != refusal || err != nil || time.Since(begin) != refusalTime {
