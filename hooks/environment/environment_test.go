@@ -23,7 +23,8 @@ func builder(block map[string]string) *taskenv.Builder {
 	job := &api.Job{ID: new("web"), Name: new("web"), TaskGroups: []*api.TaskGroup{{Name: new("app"), Tasks: []*api.Task{{Name: "t", Env: block}}}}}
 	job.Canonicalize()
 	group := job.TaskGroups[0]
-	return taskenv.NewBuilder(&taskenv.Node{}, taskenv.AllocInfo{ID: "0b2a9a52-9c2f-4d39-8d5e-5b8f0c2f7d11", Name: "web.app[0]"}, job, group, group.Tasks[0])
+	node := &taskenv.Node{Datacenter: "dc1", Meta: map[string]string{"rack": "r1", "db_password": "s3cret"}}
+	return taskenv.NewBuilder(node, taskenv.AllocInfo{ID: "0b2a9a52-9c2f-4d39-8d5e-5b8f0c2f7d11", Name: "web.app[0]"}, job, group, group.Tasks[0])
 }
 
 func TestPublic(t *testing.T) {
@@ -32,6 +33,7 @@ func TestPublic(t *testing.T) {
 		"MODE": "fast", "URL": "https://user:pw@example.com/x", "DB_PASSWORD": "s3cret", "OF_PASSWORD": "x ${DB_PASSWORD}",
 		"OF_BLOCK": "${secret.db.user}", "ADDR": "${NOMAD_IP_x}:1", "OVERRIDDEN": "plain", "LONG": strings.Repeat("x", 5000),
 		"CIRCLE": "${CIRCLE}", "UNKNOWN": "${unknown}", "GIVEN": "x given", "OF_GIVEN": "y ${GIVEN}",
+		"OF_NODE": "${node.datacenter} ${meta.rack}", "OF_META": "${meta.db_password}",
 	}
 	env := builder(block).SetHostEnv([]string{"PATH=/bin", "LICENSE=s3cret", "MY_API=s3cret"}).
 		SetSecrets(map[string]string{"secret.db.user": "s3cret"}).
@@ -47,6 +49,7 @@ func TestPublic(t *testing.T) {
 		"MODE": "fast", "URL": redact.Text(block["URL"]), "DB_PASSWORD": redact.Hidden, "OF_PASSWORD": redact.Hidden, "OF_BLOCK": redact.Hidden,
 		"OVERRIDDEN": redact.Hidden, "LONG": "5000 bytes", "PATH": "/bin", "LICENSE": redact.Hidden, "FROM_HOOK": redact.Hidden,
 		"FROM_TEMPLATE": redact.Hidden, "NOMAD_TOKEN": redact.Hidden, "VAULT_TOKEN": redact.Hidden, "NOMAD_TASK_NAME": "t", "GIVEN": redact.Hidden, "OF_GIVEN": redact.Hidden, "UNKNOWN": "${unknown}",
+		"OF_NODE": "dc1 r1", "OF_META": redact.Hidden,
 	} {
 		if env.Map()[name] != "" && got[name] != want {
 			t.Errorf("%s is %q, want %q", name, got[name], want)

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -195,5 +196,20 @@ func TestUnopenableLog(t *testing.T) {
 		if err == nil || !drivers.IsRecoverable(err) || resp.Output != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// A directory of logs that cannot be opened is an error, and one that was never made is
+// none.
+func TestStopWithoutLogs(t *testing.T) {
+	t.Parallel()
+	c := capture(t, newDir(t))
+	c.stop(t)
+	logs := filepath.Join(c.dir, "alloc", "logs")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(logs), 0o700), os.WriteFile(logs, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.TaskHook.(hooks.TaskStop).Stop(t.Context()); !errors.Is(err, syscall.ENOTDIR) {
+		t.Errorf("the error is %v", err)
 	}
 }
