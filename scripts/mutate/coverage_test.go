@@ -42,7 +42,7 @@ func TestCoverage(t *testing.T) {
 			t.Errorf("%q is missing", want)
 		}
 	}
-	c, err := measure(t.Context(), o, &out)
+	c, err := measure(t.Context(), o.coverage, 2, 0, &out)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,13 +31,13 @@ type meter struct {
 
 // measure returns the coverage of all tests of the module. What it has measured
 // of the current commit is in a directory of the cache; it measures the rest, several
-// packages at a time.
-func measure(ctx context.Context, o options, out io.Writer) (*coverage, error) {
+// packages at a time. What takes long is measured test by test.
+func measure(ctx context.Context, cache string, several int, long time.Duration, out io.Writer) (*coverage, error) {
 	commit, err := commit(ctx)
 	if err != nil {
 		return nil, err
 	}
-	cache, err := filepath.Abs(filepath.Join(o.coverage, commit))
+	cache, err = filepath.Abs(filepath.Join(cache, commit))
 	if err != nil {
 		return nil, err
 	}
@@ -56,8 +56,8 @@ func measure(ctx context.Context, o options, out io.Writer) (*coverage, error) {
 		defer mu.Unlock()
 		fmt.Fprintf(out, format, args...)
 	}
-	err = concurrently(ctx, o.parallel, packages, func(ctx context.Context, p *pkg) error {
-		m := &meter{pkg: p, cache: cache, say: say, long: o.long}
+	err = concurrently(ctx, several, packages, func(ctx context.Context, p *pkg) error {
+		m := &meter{pkg: p, cache: cache, say: say, long: long}
 		whole, err := m.unit(ctx, "")
 		if m.tmp != "" {
 			_ = os.RemoveAll(m.tmp)

@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -46,7 +45,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 		defer file.Close()
 	}
 	if o.coverage != "" {
-		t.coverage, err = measure(ctx, o, out)
+		t.coverage, err = measure(ctx, o.coverage, o.parallel, o.long, out)
 	} else {
 		err = t.unmutated(ctx, strata)
 	}
@@ -88,31 +87,6 @@ func (t *trial) unmutated(ctx context.Context, strata []stratum) error {
 // all tries the mutants of each stratum, several strata concurrently.
 func (t *trial) all(ctx context.Context, strata []stratum, parallel int) error {
 	return concurrently(ctx, parallel, strata, t.some)
-}
-
-// concurrently does a list, several items at a time, until there is an error.
-func concurrently[T any](ctx context.Context, several int, list []T, do func(context.Context, T) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	next := make(chan T, len(list))
-	for _, item := range list {
-		next <- item
-	}
-	close(next)
-	errs := make([]error, max(1, several))
-	var wg sync.WaitGroup
-	for i := range errs {
-		wg.Go(func() {
-			for item := range next {
-				if errs[i] = do(ctx, item); errs[i] != nil {
-					cancel()
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
-	return errors.Join(errs...)
 }
 
 // some tries mutants of one package until enough of them count.
