@@ -32,7 +32,8 @@ const QuietTime = time.Second
 // only waits.
 type Tidier struct {
 	timer *time.Timer
-	left  uint64 // bytes in use after the last time; only release uses it
+	mu    sync.Mutex // held by release: the timer may fire again before it has returned
+	left  uint64     // bytes in use after the last time
 }
 
 // worthTidying is how many bytes more than after the last time must be in use.
@@ -52,6 +53,8 @@ func (t *Tidier) Busy() { t.timer.Reset(QuietTime) }
 func (t *Tidier) Stop() { t.timer.Stop() }
 
 func (t *Tidier) release() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if inUse() < t.left+worthTidying {
 		return
 	}
