@@ -224,7 +224,7 @@ func TestFoundOnGitLab(t *testing.T) {
 	w.CloseSection()
 	w.CloseSection()
 	section := regexp.MustCompile(`^\x1b\[0Ksection_start:\d+:(taskrun_\d+)\[collapsed=true\]\r\x1b\[0Ktaskrun up web\n\x1b\[0Ksection_end:\d+:(taskrun_\d+)\r\x1b\[0K\n$`)
-	if m := section.FindStringSubmatch(w.stderr.String()); m == nil || m[1] != m[2] || m[1] != fmt.Sprintf("taskrun_%d", w.began.UnixMilli()) {
+	if m := section.FindStringSubmatch(w.stderr.String()); len(m) != 3 || m[1] != m[2] || m[1] != fmt.Sprintf("taskrun_%d", w.began.UnixMilli()) {
 		t.Errorf("section %q", w.stderr)
 	}
 	w.stderr.Reset()

@@ -398,7 +398,7 @@ func TestImpatient(t *testing.T) {
 		cancel(io.ErrClosedPipe)
 		late := func(after time.Duration) func() error {
 			return func() error {
-				time.Sleep(after)
+				<-time.After(after)
 				return io.EOF
 			}
 		}
@@ -409,6 +409,6 @@ func TestImpatient(t *testing.T) {
 		if err := Impatient(ctx, late(source.ReadTime+1)); !errors.Is(err, io.ErrClosedPipe) || time.Since(began) != source.ReadTime {
 			t.Errorf("one that ends late: %v after %v", err, time.Since(began))
 		}
-		time.Sleep(1) // until it has ended
+		<-time.After(1) // until it has ended
 	})
 }

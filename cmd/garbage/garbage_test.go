@@ -39,21 +39,21 @@ func TestWhenATidierWorks(t *testing.T) { //nolint:paralleltest // it measures t
 			synctest.Wait()
 			return tidy.left > 0
 		}
-		time.Sleep(QuietTime - 1)
+		<-time.After(QuietTime - 1)
 		tidy.Busy()
-		time.Sleep(QuietTime - 1)
+		<-time.After(QuietTime - 1)
 		if worked() {
 			t.Error("it did its work although something had happened")
 		}
 		tidy.Busy()
-		time.Sleep(QuietTime)
+		<-time.After(QuietTime)
 		if !worked() {
 			t.Error("it did not do its work")
 		}
 		tidy.left = 0
 		tidy.Busy()
 		tidy.Stop()
-		time.Sleep(2 * QuietTime)
+		<-time.After(2 * QuietTime)
 		if worked() {
 			t.Error("it did its work after its end")
 		}

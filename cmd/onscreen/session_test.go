@@ -517,11 +517,11 @@ func TestFeed(t *testing.T) {
 		if got := state(); got != "0" || f.used != feedBurst || f.room() != 0 {
 			t.Errorf("after a picture: %s, %d of the burst are used, room %d", got, f.used, f.room())
 		}
-		time.Sleep(time.Second / 2)
+		<-time.After(time.Second / 2)
 		if got := f.room(); got != feedRate/2 {
 			t.Errorf("after half a second there is room for %d bytes", got)
 		}
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		if got := f.room(); got != feedBurst {
 			t.Errorf("after a minute there is room for %d bytes", got)
 		}

@@ -75,7 +75,7 @@ func TestStartAgent(t *testing.T) {
 		t.Errorf("it has written %q, want %q", got, want)
 	}
 	refused := fmt.Errorf("register: %w", &client.RefusedError{Code: 500})
-	if err := agent.Explain(refused); err != refused { //nolint:errorlint // the same one
+	if err := agent.Explain(refused); err != refused {
 		t.Errorf("a refused request becomes %v", err)
 	}
 	if err := agent.Explain(nil); err != nil {
@@ -91,7 +91,7 @@ func TestExplainWhileTheAgentRuns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		agent, broken := &Agent{process: &process.Process{}}, errors.New("EOF")
-		if err := agent.Explain(broken); err != broken { //nolint:errorlint // the same one
+		if err := agent.Explain(broken); err != broken {
 			t.Errorf("it becomes %v", err)
 		}
 	})

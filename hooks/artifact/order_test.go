@@ -144,6 +144,7 @@ func TestSizeLimit(t *testing.T) {
 			var all []byte
 			all, err = io.ReadAll(resp.Body)
 			text = string(all)
+			_ = resp.Body.Close()
 		} else if !body.closed {
 			t.Errorf("%s: the connection stays open", name)
 		}

@@ -74,7 +74,7 @@ func TestPlain(t *testing.T) {
 			t.Error(diff)
 		}
 		out.Reset()
-		time.Sleep(3 * time.Second)
+		<-time.After(3 * time.Second)
 		if err := v.Close(1); err != nil || out.String() != "2 passed, 1 failed in 3s (4s on the clocks of the runs)\n" {
 			t.Errorf("at the end: %q, %v", out, err)
 		}
@@ -243,7 +243,7 @@ func TestJSON(t *testing.T) {
 		v.Take(0, worker.Result{Elapsed: 1500 * time.Millisecond, Took: 2 * time.Millisecond, Failures: []worker.Failure{f}, Events: events(1), Notices: []string{"a notice"}})
 		v.opts.Verbose = false
 		v.Take(1, worker.Result{Events: events(1)})
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		if err := v.Close(3); err != nil {
 			t.Error(err)
 		}
