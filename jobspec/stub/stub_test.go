@@ -230,9 +230,13 @@ func TestFaults(t *testing.T) {
 // What has one error already has no other one about the value that it lost.
 func TestOneMistakeInABlockIsOneError(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{`service "a" { port = x }`, `host_volume "a" { path = x }`, `artifact "a" { source = x }`} {
-		if _, diagnostics := stub.Parse("taskrun.hcl", []byte(text)); len(diagnostics) != 1 || diagnostics[0].Summary != "stubs may not refer to anything" {
-			t.Errorf("%s: %v", text, diagnostics)
+	for text, want := range map[string]string{
+		`service "a" { port = x }`: "stubs may not refer to anything", `service "a" { port = "x" }`: `"port" must be a whole number`,
+		`host_volume "a" { path = x }`: "stubs may not refer to anything", `host_volume "a" { path = [] }`: `"path" must be a string`,
+		`artifact "a" { source = x }`: "stubs may not refer to anything", `artifact "a" { source = [] }`: `"source" must be a string`,
+	} {
+		if _, diagnostics := stub.Parse("taskrun.hcl", []byte(text)); len(diagnostics) != 1 || diagnostics[0].Summary != want {
+			t.Errorf("%s: %v, want %s", text, diagnostics, want)
 		}
 	}
 }
