@@ -59,7 +59,7 @@ type Options struct {
 	Now      bool   // launch periodic jobs at once
 	Rehearse bool   // start no tasks
 	Offline  bool   // download nothing
-	Patient  bool   // errors of a job do not end the run, because its files may be mended
+	Patient  bool   // jobs that have ended wait for another version, until they are stopped
 	Seed     uint64 // of all chance in virtual time
 
 	Watch   *keeper.Watch // nil: one of its own, which begins and ends with the run

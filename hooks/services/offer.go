@@ -16,8 +16,7 @@ import (
 )
 
 // offer is what a group or a task offers now: its services are registered, and
-// perhaps checked. A nil offer is none. It is not safe for
-// concurrent use.
+// perhaps checked. A nil offer is none. Its owner serializes the calls.
 type offer struct {
 	site      *site
 	ids       []string
