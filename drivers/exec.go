@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/nomad/api"
 )
@@ -23,6 +24,25 @@ type ExecOptions struct {
 	Resize <-chan api.TerminalSize
 	// Term is the value of TERM; empty if unknown, and without Tty.
 	Term string
+}
+
+// firstSizeTime is how long a client with a terminal may take to send its size.
+const firstSizeTime = 50 * time.Millisecond
+
+// FirstSize waits a moment for the first size of the terminal: a command that asks
+// for the size at once should get the right one. Without Resize, or if there is
+// none in time, the result is nil.
+func (o *ExecOptions) FirstSize(ctx context.Context) *api.TerminalSize {
+	if o.Resize == nil {
+		return nil
+	}
+	select {
+	case size := <-o.Resize:
+		return &size
+	case <-time.After(firstSizeTime):
+	case <-ctx.Done():
+	}
+	return nil
 }
 
 // StreamExecer is a driver that can run a command in a running task with

@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/hashicorp/nomad/api"
 	"github.com/moby/moby/client"
 
 	"taskrun/drivers"
@@ -23,7 +24,8 @@ type command struct {
 	id   string // of the engine's exec
 	mark string // a variable that only its processes have
 	opts *drivers.ExecOptions
-	head []byte // of stdout
+	size *api.TerminalSize // the first one, if there is one
+	head []byte            // of stdout
 }
 
 // headLength is enough for an error of the engine, in bytes.

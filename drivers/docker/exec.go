@@ -5,9 +5,9 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
-	"github.com/hashicorp/nomad/api"
 	"github.com/moby/moby/api/pkg/stdcopy"
 	"github.com/moby/moby/api/types/events"
 	"github.com/moby/moby/client"
@@ -27,7 +27,7 @@ func (d *Driver) ExecTaskStreaming(ctx context.Context, id string, opts *drivers
 	if err != nil {
 		return nil, err
 	}
-	c := &command{task: t, mark: "TASKRUN_EXEC=" + rand.Text(), opts: opts}
+	c := &command{task: t, mark: "TASKRUN_EXEC=" + rand.Text(), opts: opts, size: opts.FirstSize(ctx)}
 	// A canceled request may start the command all the same, so the start is not
 	// canceled.
 	starting, cancel := context.WithTimeout(context.WithoutCancel(ctx), daemon.ReplyTime)
@@ -36,9 +36,13 @@ func (d *Driver) ExecTaskStreaming(ctx context.Context, id string, opts *drivers
 	if opts.Term != "" {
 		env = append(env, "TERM="+opts.Term)
 	}
-	made, err := t.cli.ExecCreate(starting, t.container, client.ExecCreateOptions{
+	how := client.ExecCreateOptions{
 		Cmd: opts.Command, TTY: opts.Tty, AttachStdin: true, AttachStdout: true, AttachStderr: true, Env: env,
-	})
+	}
+	if c.size != nil { // Podman ignores it
+		how.ConsoleSize = client.ConsoleSize{Height: uint(c.size.Height), Width: uint(c.size.Width)}
+	}
+	made, err := t.cli.ExecCreate(starting, t.container, how)
 	if err != nil {
 		return nil, fmt.Errorf("cannot run a command in container %s: %w", daemon.ShortID(t.container), err)
 	}
@@ -58,10 +62,17 @@ func (c *command) run(ctx, starting context.Context) (*drivers.ExitResult, error
 		return nil, fmt.Errorf("failed to start command: %w", err)
 	}
 	defer stream.Close()
-	go c.send(&stream) // ends with the input, or with the stream
-	if c.opts.Resize != nil {
-		go c.resize(listening)
-	}
+	sized := make(chan struct{})
+	go c.resize(listening, sized)
+	go func() { // ends with the input, or with the stream
+		select {
+		case <-sized:
+		case <-time.After(drain): // an engine that does not resize
+		case <-listening.Done():
+			return
+		}
+		c.send(&stream)
+	}()
 	copied := make(chan error, 1)
 	go func() {
 		var err error
@@ -124,22 +135,27 @@ func (c *command) send(stream *client.ExecAttachResult) {
 }
 
 // resize sets the size of the terminal whenever the user's changes. It retries,
-// because the engine refuses until the command is running.
-func (c *command) resize(ctx context.Context) {
+// because the engine refuses until the command is running. It closes sized when the
+// command can know the first size, so that input which asks for it can be sent.
+func (c *command) resize(ctx context.Context, sized chan<- struct{}) {
 	const pause = 20 * time.Millisecond
-	var size api.TerminalSize
-	retry := time.NewTimer(time.Hour)
-	defer retry.Stop()
+	known := sync.OnceFunc(func() { close(sized) })
+	size := c.size
 	for {
+		var retry <-chan time.Time
+		if size == nil {
+			known()
+		} else if _, err := c.task.cli.ExecResize(ctx, c.id, client.ExecResizeOptions{Height: uint(size.Height), Width: uint(size.Width)}); err != nil {
+			retry = time.After(pause)
+		} else {
+			known()
+		}
 		select {
-		case size = <-c.opts.Resize:
-		case <-retry.C:
+		case next := <-c.opts.Resize:
+			size = &next
+		case <-retry:
 		case <-ctx.Done():
 			return
-		}
-		_, err := c.task.cli.ExecResize(ctx, c.id, client.ExecResizeOptions{Height: uint(size.Height), Width: uint(size.Width)})
-		if err != nil {
-			retry.Reset(pause)
 		}
 	}
 }

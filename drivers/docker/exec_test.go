@@ -182,8 +182,9 @@ func TestExecTerminal(t *testing.T) {
 		lines++
 		stdout.awaitFunc(t, "an answer", func(s string) bool { return strings.Count(s, "size") >= lines })
 	}
-	for !strings.Contains(stdout.String(), "size 31 97 a\r\n") { // the engine sets the size later
-		enter("a")
+	enter("a") // the input waits for the size
+	if !strings.Contains(stdout.String(), "size 31 97 a\r\n") {
+		t.Errorf("the first line was read with another size: %q", stdout.String())
 	}
 	sizes <- api.TerminalSize{Height: 40, Width: 120}
 	for !strings.Contains(stdout.String(), "size 40 120 b\r\n") {

@@ -92,6 +92,7 @@ type fakeExec struct {
 	}
 	cmd      *exec.Cmd
 	terminal *os.File // our end, nil for none
+	asked    int      // how often its size was to change
 	running  bool
 	code     int
 }
@@ -761,8 +762,9 @@ func (e *fakeEngine) execResize(w http.ResponseWriter, r *http.Request) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	x := e.execs[r.PathValue("id")]
-	if x.terminal == nil {
-		fail(w, 409, "it does not run")
+	x.asked++
+	if x.terminal == nil || x.asked < 3 {
+		fail(w, 409, "it does not run") // an engine may take a moment
 		return
 	}
 	_ = pty.Setsize(x.terminal, &pty.Winsize{Rows: uint16(rows), Cols: uint16(cols)})

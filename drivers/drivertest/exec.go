@@ -59,22 +59,28 @@ func testExecSize(f *fixture) {
 		f.Skip("the driver has no real terminals")
 	}
 	s := f.begin(f.ctx, t.ID, f.h.Size, true)
-	s.resize(10, 20)
-	s.resize(33, 99)
-	for { // the size may arrive after a line
-		s.output.mu.Lock()
-		said, change := s.output.texts[0].String(), s.output.change
-		s.output.mu.Unlock()
-		if strings.Contains(said, "33 99\r\n") {
-			break
-		}
-		s.types("\n")
-		select {
-		case <-change: // the terminal echoes the input
-		case <-f.ctx.Done():
-			f.Fatalf("%q lacks the last size", said)
+	await := func(size string, again func()) {
+		f.Helper()
+		for {
+			s.output.mu.Lock()
+			said, change := s.output.texts[0].String(), s.output.change
+			s.output.mu.Unlock()
+			if strings.Contains(said, size+"\r\n") {
+				return
+			}
+			again()
+			select {
+			case <-change: // the terminal echoes the input
+			case <-f.ctx.Done():
+				f.Fatalf("%q lacks the size %s", said, size)
+			}
 		}
 	}
+	s.types("\n")
+	await("24 80", func() {}) // the first line knows it
+	s.resize(10, 20)
+	s.resize(33, 99)
+	await("33 99", func() { s.types("\n") }) // may arrive after a line
 	s.leave()
 	_, _, _, _ = f.end(s)
 }

@@ -21,7 +21,8 @@ type session struct {
 	err    error
 }
 
-// begin runs a command in a task.
+// begin runs a command in a task. With a terminal it sends a first size at once, as
+// clients do.
 func (f *fixture) begin(ctx context.Context, id string, argv []string, tty bool) *session {
 	input, stdin := io.Pipe()
 	s := &session{stdin: stdin, sizes: make(chan api.TerminalSize, 1), output: NewOutput(), ended: make(chan struct{})}
@@ -35,6 +36,7 @@ func (f *fixture) begin(ctx context.Context, id string, argv []string, tty bool)
 	opts := &drivers.ExecOptions{Command: argv, Tty: tty, Stdin: input, Stdout: stdout, Stderr: stderr}
 	if tty {
 		opts.Resize = s.sizes
+		s.resize(24, 80)
 	}
 	go func() {
 		defer close(s.ended)

@@ -162,11 +162,8 @@ func (d *Driver) execTerminal(ctx context.Context, t *task, spec process.Spec, o
 	if opts.Term != "" {
 		spec.Env = append(slices.DeleteFunc(spec.Env, func(kv string) bool { return strings.HasPrefix(kv, "TERM=") }), "TERM="+opts.Term)
 	}
-	select { // a command that asks for the size at once should get the right one
-	case size := <-opts.Resize:
-		setSize(ptmx, size)
-	case <-time.After(sizeTime):
-	case <-ctx.Done():
+	if size := opts.FirstSize(ctx); size != nil {
+		setSize(ptmx, *size)
 	}
 	spec.Stdin, spec.Stdout, spec.Stderr, spec.Terminal = tty, tty, tty, true
 	p, err := d.startCommand(t, spec)
@@ -215,9 +212,6 @@ func follow(ctx context.Context, ended <-chan struct{}, ptmx *os.File, sizes <-c
 		}
 	}
 }
-
-// sizeTime is how long a client with a terminal may take to send its size.
-const sizeTime = 50 * time.Millisecond
 
 // startCommand starts a command in the task and its cgroups. The caller must
 // call awaitCommand.
