@@ -276,9 +276,10 @@ func (v *Verdict) Closed(err error) Decision {
 }
 
 // Broke handles that taskrun itself has failed, after the end of the run, and reports
-// whether that decides the exit code: a failure of the run takes precedence.
+// whether that decides the exit code: a failure of the run takes precedence. That an
+// allocation did not complete is none: taskrun may have lost it.
 func (v *Verdict) Broke(err error) (counts bool) {
-	if v.Code() != OK {
+	if v.Cause.Code != OK || v.failed() {
 		return false
 	}
 	v.Cause = Cause{Text: err.Error(), Code: Internal, Own: true}
@@ -307,22 +308,18 @@ func (v *Verdict) Code() int {
 // Failed reports whether the run failed: an allocation failed and was not replaced by
 // one that completed, or the run ended before all of them had completed.
 func (v *Verdict) Failed() bool {
+	return v.failed() || v.Cause.Code == Failed || !v.Stopping() && !v.completed()
+}
+
+func (v *Verdict) failed() bool {
+	return slices.ContainsFunc(v.Run.Final(), func(a *fold.Alloc) bool { return a.Status == api.AllocClientStatusFailed })
+}
+
+// completed reports whether every allocation has completed that the jobs expect.
+func (v *Verdict) completed() bool {
 	final := v.Run.Final()
-	if !v.Stopping() && len(final) < v.Run.Expected() {
-		return true
-	}
-	for _, a := range final {
-		switch a.Status {
-		case api.AllocClientStatusFailed:
-			return true
-		case api.AllocClientStatusComplete:
-		default:
-			if !v.Stopping() {
-				return true
-			}
-		}
-	}
-	return v.Cause.Code == Failed
+	return len(final) >= v.Run.Expected() &&
+		!slices.ContainsFunc(final, func(a *fold.Alloc) bool { return a.Status != api.AllocClientStatusComplete })
 }
 
 // unfinished returns the names and states of some tasks that have not ended.

@@ -135,6 +135,14 @@ func TestExitCodes(t *testing.T) {
 		}, 129, []Action{Stop, Stop}},
 		{"stdout full", Policy{}, func(s *story) { s.did(s.Closed(syscall.ENOSPC)).alloc("a", "complete") }, 125, []Action{Stop}},
 		{"not cleaned up", Policy{}, func(s *story) { s.alloc("a", "complete").Broke(errors.New("left")) }, 125, nil},
+		{"lost by taskrun", Policy{}, func(s *story) { s.Broke(errors.New("unreadable")) }, 125, nil},
+		{"lost while it ran", Policy{}, func(s *story) { s.alloc("a", "running").Broke(errors.New("unreadable")) }, 125, nil},
+		{"stopped and not cleaned up", Policy{}, func(s *story) {
+			s.did(s.Signal(syscall.SIGTERM, Terminate)).alloc("a", "complete").Broke(errors.New("left"))
+		}, 143, []Action{Stop}},
+		{"stopped by a client and not cleaned up", Policy{}, func(s *story) {
+			s.did(s.Ordered(false)).alloc("a", "complete").Broke(errors.New("left"))
+		}, 125, []Action{Stop}},
 		{"failed and not cleaned up", Policy{}, func(s *story) { s.alloc("a", "failed").Broke(errors.New("left")) }, 1, nil},
 
 		{"fail fast", Policy{FailFast: true}, func(s *story) { s.retried("a") }, 1, []Action{Stop}},

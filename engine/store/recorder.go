@@ -56,7 +56,7 @@ func Create(bus *event.Bus, runDir string, first Change) (*Recorder, error) {
 func Open(bus *event.Bus, runDir string) (*Recorder, error) {
 	j, err := openJournal(runDir)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read the state of the run in %q: %w", runDir, err)
+		return nil, fmt.Errorf("cannot read the state of the run: %w", err)
 	}
 	return &Recorder{bus: bus, journal: j}, nil
 }
