@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"os"
+	"path/filepath"
+	"sync"
 	"testing"
 )
 
@@ -11,7 +13,36 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if program != "" {
+		os.RemoveAll(filepath.Dir(program))
+	}
+	os.Exit(code)
+}
+
+// program is taskrun, once built has been called.
+var program string
+
+// built returns the path of taskrun, which is built once for all tests.
+var built = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "crash")
+	if err != nil {
+		return "", err
+	}
+	program = filepath.Join(dir, "taskrun")
+	return program, build(program)
+})
+
+// play plays rounds, or output, see crash.
+func play(t *testing.T, n, output, rate int, play playFunc) {
+	t.Helper()
+	program, err := built()
+	if err == nil {
+		err = crash(n, output, rate, 1, program, play)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestCrash plays a few rounds of go run ./scripts/crash.
@@ -24,9 +55,7 @@ func TestCrash(t *testing.T) {
 	if testing.Short() {
 		n = 3
 	}
-	if err := crash(n, 0, 0, 1, "", playRound); err != nil {
-		t.Fatal(err)
-	}
+	play(t, n, 0, 0, playRound)
 }
 
 // TestOutput plays the output of a task, with less output than go run
@@ -39,9 +68,7 @@ func TestOutput(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes seconds")
 	}
-	if err := crash(0, 64, 32, 1, "", nil); err != nil {
-		t.Fatal(err)
-	}
+	play(t, 0, 64, 32, nil)
 }
 
 // TestCompare removes pieces from a text, and duplicates some.

@@ -68,8 +68,8 @@ func crash(n, output, rate int, seed uint64, program string, play playFunc) erro
 	}()
 	if program == "" {
 		program = filepath.Join(dir, "taskrun")
-		if out, err := exec.Command("go", "build", "-o", program, "taskrun").CombinedOutput(); err != nil {
-			return fmt.Errorf("%w: %s", err, out)
+		if err := build(program); err != nil {
+			return err
 		}
 	}
 	if output > 0 {
@@ -94,9 +94,17 @@ func killBelow(dir string) {
 	}
 }
 
+// build builds taskrun at a path.
+func build(path string) error {
+	if out, err := exec.Command("go", "build", "-o", path, "taskrun").CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
+}
+
 // atOnce is how many rounds are played concurrently: most of a round is
 // waiting.
-const atOnce = 4
+const atOnce = 8
 
 func rounds(dir string, n int, seed uint64, program string, play playFunc) error {
 	fmt.Printf("%d rounds, -seed %d\n", n, seed)

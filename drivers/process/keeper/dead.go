@@ -78,8 +78,12 @@ func openDead(path string) (*Dead, error) {
 	if d.contents, err = parse(f); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
+	if d.contents.end == 0 {
+		// Its program died before it had written anything, or after it had cleaned up.
+		return nil, errors.Join(os.Remove(path), d.Close())
+	}
 	if d.contents.program.PID == 0 {
-		return nil, d.Close() // it is about to be written, or finished
+		return nil, d.Close() // it is damaged
 	}
 	d.PID = d.contents.program.PID
 	for _, dir := range slices.Concat(d.contents.dirs, d.contents.kept) {

@@ -56,20 +56,35 @@ func createRecord(dir string) (*record, error) {
 	if dir == "" {
 		r.file, err = os.CreateTemp("", "taskrun-*"+suffix)
 		if err == nil {
-			err = os.Remove(r.file.Name())
+			err = errors.Join(os.Remove(r.file.Name()), runtimedir.Flock(r.file, unix.LOCK_EX))
 		}
 	} else {
 		r.path = filepath.Join(dir, fmt.Sprintf("%d-%d%s", self.PID, self.Start, suffix))
-		r.file, err = os.OpenFile(r.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	}
-	if err == nil {
-		err = runtimedir.Flock(r.file, unix.LOCK_EX)
+		r.file, err = createLocked(r.path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot keep a record of the run: %w", err)
 	}
 	r.program = r.put(programLine(self), programRoom)
 	return r, nil
+}
+
+// createLocked creates a file and locks it. Another program may find it before it is
+// locked and remove it, see openDead; createLocked then starts again.
+func createLocked(path string) (*os.File, error) {
+	for {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		if err := runtimedir.Flock(f, unix.LOCK_EX); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		if runtimedir.CheckFile(f) == nil {
+			return f, nil
+		}
+		_ = f.Close() // nobody has it
+	}
 }
 
 // programRoom is the maximum length of a line about a program.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -69,7 +70,8 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// A record is ignored while it is locked, empty, or not private to the user.
+// A record is ignored while it is locked, damaged, or not private to the user; an
+// empty one is removed.
 func TestFindDead(t *testing.T) {
 	t.Parallel()
 	dir := private(t)
@@ -111,15 +113,57 @@ func TestFindDead(t *testing.T) {
 	if err := os.Chmod(r.path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(r.path, 0); err != nil {
-		t.Fatal(err)
-	}
-	if n := find(); n != 0 {
-		t.Error("an empty record is one")
+	for _, c := range []struct {
+		text  string
+		stays bool
+	}{{"mark 7\n", true}, {"", false}} {
+		if err := os.WriteFile(r.path, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if n := find(); n != 0 {
+			t.Errorf("a record of %q is one", c.text)
+		}
+		if _, err := os.Stat(r.path); (err == nil) != c.stays {
+			t.Errorf("a record of %q: %v", c.text, err)
+		}
 	}
 	if dead, err := FindDead(dir + "/none"); dead != nil || err != nil {
 		t.Errorf("without directory: %v, %v", dead, err)
 	}
+}
+
+// A record stays although another program looks for dead runs while it is created.
+func TestFindDeadDuringTheStart(t *testing.T) {
+	t.Parallel()
+	dir := private(t)
+	created := make(chan struct{})
+	var finding sync.WaitGroup
+	finding.Go(func() {
+		for {
+			select {
+			case <-created:
+				return
+			default:
+				if dead, err := FindDead(dir); len(dead) > 0 || err != nil {
+					t.Errorf("found %v, %v", dead, err)
+				}
+			}
+		}
+	})
+	for range 200 {
+		r, err := createRecord(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(r.path); err != nil {
+			t.Error(err)
+		}
+		if err := r.remove(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(created)
+	finding.Wait()
 }
 
 func FuzzParse(f *testing.F) {
