@@ -8,7 +8,7 @@ import (
 
 // atOnce is how many recorded jobs run concurrently, unless -parallel sets it:
 // they take as long as in Nomad, and mostly wait.
-const atOnce = "4"
+const atOnce = "12"
 
 // TestMain is the program itself in the processes that tests start.
 func TestMain(m *testing.M) {
