@@ -57,7 +57,7 @@ var floors = []floor{
 	{"cmd/bubble", "", "", "virtual time; knows no runs"},
 	{"cmd/console", "cmd/client cmd/exit cmd/jobfile cmd/report cmd/source cmd/ui cmd/ui/answer cmd/verdict jobspec jobspec/report", "", "what commands say to their user, and how a user stops them; knows no runs"},
 	{"cmd/lookup", "cmd/client cmd/console cmd/exit cmd/record cmd/source cmd/verdict drivers drivers/process engine/httpapi engine/leaf/allocdir engine/leaf/event engine/leaf/runtimedir", "cmd/history cmd/ui cmd/ui/view", "finds runs and tasks, and warns of engines that do not answer; starts and changes nothing"},
-	{"cmd/onscreen", "cmd/client cmd/cluster cmd/console cmd/exit cmd/lookup cmd/source cmd/ui cmd/ui/fullscreen cmd/ui/screen cmd/verdict drivers/process/keeper engine/leaf/event", "", "a run on the full screen: what the model shows comes from a source, and its orders go to a server"},
+	{"cmd/onscreen", "cmd/client cmd/cluster cmd/console cmd/exit cmd/lookup cmd/source cmd/ui cmd/ui/fullscreen cmd/ui/screen cmd/verdict drivers/process/keeper engine/leaf/event", "cmd/ui/terminaltest", "a run on the full screen: what the model shows comes from a source, and its orders go to a server"},
 	{"cmd/enginerun", "cmd/bubble cmd/ci cmd/client cmd/console cmd/exit cmd/garbage cmd/host cmd/jobfile cmd/jobtest/play cmd/lookup cmd/neighbors cmd/preflight cmd/record cmd/source cmd/ui/view cmd/verdict drivers drivers/process drivers/process/keeper engine engine/httpapi engine/port " + leaves + " hooks/catalog hooks/stubs hooks/taskapi jobspec/...", "drivers/mock cmd/ui", "joins an engine to a run of jobs; what a user may ask of it, cmd knows"},
 	{"cmd/garbage", "", "", "the memory of this process; knows no runs"},
 	{"cmd/host", "cmd/lookup cmd/preflight drivers drivers/process/keeper engine engine/httpapi engine/leaf/allocdir engine/registry hooks/template jobspec/...", "cmd/client cmd/console cmd/ui", "serves an engine of this process, and decides nothing about its run"},
@@ -67,7 +67,8 @@ var floors = []floor{
 	{"cmd/outcome", "cmd/ui engine/fold jobspec/visible", "engine/leaf/event", "pure: the state of a run in, words out, which views and reports share"},
 	{"cmd/report", "cmd/outcome cmd/ui engine/fold jobspec jobspec/visible", "engine/leaf/event", "pure: how a run ended in, the text of a report out"},
 	{"cmd/ui/screen", "cmd/report/trace cmd/report/waterfall cmd/ui engine/leaf/event engine/fold jobspec/visible", "", "pure: events, output and keys in, lines and orders out; a pane shows the trace"},
-	{"cmd/ui/fullscreen", "cmd/ui cmd/ui/screen", "", "the terminal of a full screen: lines out, keys in; knows no runs"},
+	{"cmd/ui/terminaltest", "", "", "the user of a program in a terminal, for tests"},
+	{"cmd/ui/fullscreen", "cmd/ui cmd/ui/screen", "cmd/ui/terminaltest", "the terminal of a full screen: lines out, keys in; knows no runs"},
 	{"cmd/ui/*", "cmd/outcome cmd/repeat cmd/report/compare cmd/ui engine/leaf/event engine/fold engine/health jobspec/redact jobspec/visible", "", "a run and the answers of commands, in the words of the streams"},
 	{"cmd/ui", "jobspec/visible", "", "streams, colors, tables and objects; knows no runs"},
 	{"cmd/report/scrub", "", "", "pure: texts without what differs from run to run"},
@@ -165,7 +166,7 @@ type home struct {
 // for everybody. The longest match counts; a foreign library without a row fails the
 // test, for a new one needs a reason and a home.
 var homes = []home{
-	{"testing", "cmd/bubble drivers/drivertest drivers/docker/dockertest", "...", "virtual time needs a test to run in; and what tests share"},
+	{"testing", "cmd/bubble cmd/ui/terminaltest drivers/drivertest drivers/docker/dockertest", "...", "virtual time needs a test to run in; and what tests share"},
 
 	{"github.com/hashicorp/nomad/api", "cmd/... engine/... hooks/... drivers/... jobspec/... scripts/crash scripts/differ", ".", "the model of a job, everywhere; recorded actions and random orders go through its client"},
 
@@ -177,7 +178,7 @@ var homes = []home{
 	{"golang.org/x/term", "cmd/ui", "", "what a stream is"},
 	{"github.com/gdamore/tcell/v2", "cmd/ui/fullscreen", "", "full screens: keys, the mouse, and what has changed since the last picture"},
 
-	{"github.com/creack/pty", "drivers/...", "cmd/...", "where processes are made; tests need a terminal to look at"},
+	{"github.com/creack/pty", "drivers/... cmd/ui/terminaltest", "cmd/...", "where processes are made; tests need a terminal to look at"},
 	{"github.com/ryanuber/go-glob", "drivers/rawexec", "", "names of denied variables, as Nomad matches them"},
 	{"github.com/shirou/gopsutil/v4", "drivers/procstats", "", "what processes use, on macOS; Linux tells it in two small files, with what the library leaves out, and saves its initialization"},
 	{"golang.org/x/sys", "cmd/... engine/... drivers/... hooks/artifact jobspec/taskenv", "", "what package syscall lacks"},

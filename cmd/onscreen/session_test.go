@@ -37,17 +37,23 @@ var (
 	app   = screen.Target{Alloc: alloc.ID, Task: "app"}
 )
 
+// options are those of a screen with one running task.
+func options() screen.Options {
+	id, group := "web", "g"
+	return screen.Options{
+		Jobs: []*api.Job{{ID: &id, Name: &id, TaskGroups: []*api.TaskGroup{{Name: &group, Tasks: []*api.Task{{Name: "app"}}}}}},
+		Past: []event.Event{
+			{Alloc: alloc, Body: event.AllocStatus{Status: "running"}},
+			{Alloc: alloc, Task: "app", Body: event.TaskState{State: "running"}},
+		},
+	}
+}
+
 // newSession returns a session with one running task, whose model nothing but the test uses.
 func newSession() *Session {
 	streams, _, _ := ui.Test()
-	id, group := "web", "g"
-	jobs := []*api.Job{{ID: &id, Name: &id, TaskGroups: []*api.TaskGroup{{Name: &group, Tasks: []*api.Task{{Name: "app"}}}}}}
-	past := []event.Event{
-		{Alloc: alloc, Body: event.AllocStatus{Status: "running"}},
-		{Alloc: alloc, Task: "app", Body: event.TaskState{State: "running"}},
-	}
 	s := &Session{
-		Console: &console.Console{Streams: streams}, model: screen.New(screen.Options{Jobs: jobs, Past: past}),
+		Console: &console.Console{Streams: streams}, model: screen.New(options()),
 		calls: make(chan func()), ended: make(chan struct{}),
 	}
 	s.model.Resize(120, 30)

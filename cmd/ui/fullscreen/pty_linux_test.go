@@ -6,24 +6,17 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"regexp"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
-
-	"github.com/creack/pty"
-	"golang.org/x/term"
 
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/screen"
+	"taskrun/cmd/ui/terminaltest"
 )
 
-// roleEnv makes the test binary a program with a terminal of its own.
-const roleEnv = "FULLSCREEN_TEST_ROLE"
-
 func TestMain(m *testing.M) {
-	switch os.Getenv(roleEnv) {
+	switch os.Getenv(terminaltest.RoleEnv) {
 	case "":
 		os.Exit(m.Run())
 	case "shell":
@@ -38,7 +31,7 @@ func TestMain(m *testing.M) {
 func shell() {
 	signal.Ignore(syscall.SIGTTOU)
 	c := exec.Command("/proc/self/exe")
-	c.Env = append(os.Environ(), roleEnv+"=program")
+	c.Env = append(os.Environ(), terminaltest.RoleEnv+"=program")
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Foreground: true}
 	if err := c.Start(); err != nil {
@@ -100,102 +93,6 @@ func program() {
 	}
 }
 
-// A user sits in front of a terminal in which a program runs.
-type user struct {
-	*testing.T
-	cmd       *exec.Cmd
-	ptmx, tty *os.File
-	before    term.State
-	output    chan string
-	unseen    string
-}
-
-func start(t *testing.T, role string, env ...string) *user {
-	t.Helper()
-	u := &user{T: t, cmd: exec.Command("/proc/self/exe")}
-	var err error
-	if u.ptmx, u.tty, err = pty.Open(); err != nil {
-		t.Fatal(err)
-	}
-	u.output = make(chan string, 1024)
-	go func() {
-		defer close(u.output)
-		for buf := make([]byte, 4096); ; {
-			n, err := u.ptmx.Read(buf)
-			if err != nil {
-				return
-			}
-			u.output <- string(buf[:n])
-		}
-	}()
-	t.Cleanup(func() {
-		_ = u.tty.Close()
-		for range u.output { // until it is closed
-		}
-		_ = u.ptmx.Close()
-	})
-	u.must(pty.Setsize(u.ptmx, &pty.Winsize{Cols: 60, Rows: 4}))
-	u.before = u.mode()
-	u.cmd.Env = append([]string{"TERM=xterm-256color", roleEnv + "=" + role}, env...)
-	u.cmd.Stdin, u.cmd.Stdout, u.cmd.Stderr = u.tty, u.tty, u.tty
-	u.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	u.must(u.cmd.Start())
-	t.Cleanup(func() {
-		_ = u.cmd.Process.Kill() // unless it has ended
-		_, _ = u.cmd.Process.Wait()
-	})
-	return u
-}
-
-func (u *user) must(err error) {
-	u.Helper()
-	if err != nil {
-		u.Fatal(err)
-	}
-}
-
-func (u *user) mode() term.State {
-	u.Helper()
-	state, err := term.GetState(int(u.tty.Fd()))
-	u.must(err)
-	return *state
-}
-
-// sees waits until the terminal shows a match, and returns what came before it.
-func (u *user) sees(pattern string) (before string) {
-	u.Helper()
-	re := regexp.MustCompile(pattern)
-	for timeout := time.After(20 * time.Second); ; {
-		if at := re.FindStringIndex(u.unseen); at != nil {
-			before, u.unseen = u.unseen[:at[0]], u.unseen[at[1]:]
-			return before
-		}
-		select {
-		case text := <-u.output:
-			u.unseen += text
-		case <-timeout:
-			u.Fatalf("%q is not to be seen in %q", pattern, u.unseen)
-		}
-	}
-}
-
-// types types a text and waits for what the terminal shows then.
-func (u *user) types(text, pattern string) (before string) {
-	u.Helper()
-	_, err := u.ptmx.WriteString(text)
-	u.must(err)
-	return u.sees(pattern)
-}
-
-// ended waits for the end of the program, which gives the terminal back.
-func (u *user) ended(code int) {
-	u.Helper()
-	_ = u.cmd.Wait()
-	if got := u.cmd.ProcessState.ExitCode(); got != code || u.mode() != u.before {
-		u.Errorf("exit code %d, want %d; the terminal is as before: %v", got, code, u.mode() == u.before)
-	}
-}
-
 const (
 	entered = `\x1b\[\?1049h`
 	left    = `\x1b\[\?1049l`
@@ -203,80 +100,85 @@ const (
 
 func TestTerminal(t *testing.T) {
 	t.Parallel()
-	u := start(t, "program")
+	u := terminaltest.Start(t, "program")
 	for _, part := range []string{`\x1b\[\?1000h`, `\x1b\[\?2004h`} { // the mouse with its buttons, pasting
-		if u.sees(part); u.mode() == u.before {
+		if u.Sees(part); !u.IsTaken() {
 			t.Error("the terminal was not taken over")
 		}
 	}
-	u.sees(`… locale "" false`)
-	u.sees("60×4") // the first event is the size
-	u.types("\x1b[200~x\x1b[201~", "pasted:x")
-	u.types("\x1b[<0;3;2M", "clicked")
-	if before := u.types("m", "mouse:false"); !strings.Contains(before, "\x1b[?1000l") {
+	u.Sees(`… locale "" false`)
+	u.Sees("60×4") // the first event is the size
+	u.Types("\x1b[200~x\x1b[201~", "pasted:x")
+	u.Types("\x1b[<0;3;2M", "clicked")
+	if before := u.Types("m", "mouse:false"); !strings.Contains(before, "\x1b[?1000l") {
 		t.Errorf("the mouse is not left to the terminal: %q", before)
 	}
-	if before := u.types("m", "true"); !strings.Contains(before, "\x1b[?1000h") {
+	if before := u.Types("m", "true"); !strings.Contains(before, "\x1b[?1000h") {
 		t.Errorf("the mouse is not taken back: %q", before)
 	}
-	u.types("c", `\x1b\]52;c;dGV4dA==`)
-	u.types("r", "mouse:true")
-	u.must(pty.Setsize(u.ptmx, &pty.Winsize{Cols: 50, Rows: 5}))
-	u.sees("50×5")
+	u.Types("c", `\x1b\]52;c;dGV4dA==`)
+	u.Types("r", "mouse:true")
+	u.Resize(50, 5)
+	u.Sees("50×5")
 	for _, part := range []string{left, "released", entered, "50×5"} { // all is drawn again
-		u.types(map[string]string{left: "l"}[part], part)
+		u.Types(map[string]string{left: "l"}[part], part)
 	}
-	u.types("\x1a", "suspended") // there is no shell that could continue it
-	u.types("q", left)
-	u.ended(3)
+	u.Types("\x1a", "suspended") // there is no shell that could continue it
+	u.Types("q", left)
+	u.Ended(3)
 }
 
 // Signals stop and end the program, and the terminal is as before in each case.
 func TestSignals(t *testing.T) {
 	t.Parallel()
-	u := start(t, "program")
-	for range 2 {
-		u.sees(entered)
-		u.sees("…|obeyed")
-		u.must(u.cmd.Process.Signal(syscall.SIGTSTP))
-		var status syscall.WaitStatus
-		_, err := syscall.Wait4(u.cmd.Process.Pid, &status, syscall.WUNTRACED, nil)
-		if u.must(err); !status.Stopped() || u.mode() != u.before {
-			t.Fatalf("stopped %v, the terminal is as before: %v", status.Stopped(), u.mode() == u.before)
+	u := terminaltest.Start(t, "program")
+	signal := func(sig os.Signal) {
+		if err := u.Cmd.Process.Signal(sig); err != nil {
+			t.Fatal(err)
 		}
-		u.sees(left)
-		u.must(u.cmd.Process.Signal(syscall.SIGCONT))
 	}
-	u.sees("obeyed")
-	u.must(u.cmd.Process.Signal(syscall.SIGQUIT))
-	u.sees(left)
-	u.sees("SIGQUIT: quit")
-	u.sees(`goroutine \d+`)
-	u.ended(2)
+	for range 2 {
+		u.Sees(entered)
+		u.Sees("…|obeyed")
+		signal(syscall.SIGTSTP)
+		var status syscall.WaitStatus
+		_, err := syscall.Wait4(u.Cmd.Process.Pid, &status, syscall.WUNTRACED, nil)
+		if err != nil || !status.Stopped() || u.IsTaken() {
+			t.Fatalf("stopped %v, error %v, the terminal is taken: %v", status.Stopped(), err, u.IsTaken())
+		}
+		u.Sees(left)
+		signal(syscall.SIGCONT)
+	}
+	u.Sees("obeyed")
+	signal(syscall.SIGQUIT)
+	u.Sees(left)
+	u.Sees("SIGQUIT: quit")
+	u.Sees(`goroutine \d+`)
+	u.Ended(2)
 }
 
 // Ctrl-Z stops the process group if a shell can continue it.
 func TestSuspend(t *testing.T) {
 	t.Parallel()
-	u := start(t, "shell", "LC_ALL=de_DE.UTF-8")
-	u.sees(`… locale "de_DE.UTF-8" true`)
-	u.types("\x1a", left)
-	u.sees("stopped by stopped")
-	u.sees(entered)
-	u.sees("suspended")
-	u.types("q", left)
-	u.ended(3)
+	u := terminaltest.Start(t, "shell", "LC_ALL=de_DE.UTF-8")
+	u.Sees(`… locale "de_DE.UTF-8" true`)
+	u.Types("\x1a", left)
+	u.Sees("stopped by stopped")
+	u.Sees(entered)
+	u.Sees("suspended")
+	u.Types("q", left)
+	u.Ended(3)
 }
 
 // A locale without the characters has others in their place.
 func TestLocale(t *testing.T) {
 	t.Parallel()
-	u := start(t, "program", "LC_ALL=C")
-	if before := u.sees(`locale "C" true`); strings.Contains(before, "…") {
+	u := terminaltest.Start(t, "program", "LC_ALL=C")
+	if before := u.Sees(`locale "C" true`); strings.Contains(before, "…") {
 		t.Errorf("shown: %q", before)
 	}
-	u.types("q", left)
-	u.ended(3)
+	u.Types("q", left)
+	u.Ended(3)
 }
 
 func TestNoTerminal(t *testing.T) {
