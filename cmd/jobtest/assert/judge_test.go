@@ -218,6 +218,16 @@ func TestConditionsThatHold(t *testing.T) {
 		`var.tag == "x" && jsondecode("[1]")[0] == 1 && strcontains("abc", "b") && endswith("abc", "c")`,
 		`alltrue([for n in [1, 2] : n > 0]) && !alltrue([true, false]) && anytrue([true, false]) && !anytrue([]) && alltrue([])`,
 		`!can(task("app[0]#3/server")) && !can(alloc("app[2]")) && !can(file("app[1]/alloc/bin"))`,
+		`run.status != "" && run.cause == "until" && alloc("app[0]#1").description == "Failed tasks" && alloc("app[0]#1").status == "failed" && !alloc("app[0]").replaced`,
+		`task("app[0]#1/server").name == "server" && task("app[0]#1/server").alloc == "app[0]" && task("app[0]/server").signal == null && !task("app[1]/server").oom_killed`,
+		`task("app[0]/server").env["NOMAD_HOST_PORT_http"] == "20000" && length(task("app[1]/server").env) == 0`,
+		`event("app[0]", "allocation")[2].details == convert({status = "failed", description = "Failed tasks", replaces = "false"}, map(string)) && event("app[0]", "allocation")[3].details["replaces"] == "true"`,
+		`event("app[0]", "health")[0].details == convert({healthy = "true"}, map(string)) && event("app[0]", "health")[0].number == 2 && event("app[0]", "health")[0].alloc == "app[0]"`,
+		`event("", "deployment")[0].details == convert({job = "web", status = "failed", description = "Failed due to progress deadline", version = "0", canarying = "false"}, map(string))`,
+		`event("app[0]", "service")[0].details == convert({name = "web", address = "127.0.0.1", port = "20000", registered = "true"}, map(string)) && event("app[0]", "service")[1].details["registered"] == "false"`,
+		`event("app[1]", "check")[0].details == convert({service = "web", check = "alive", status = "success", output = "200 OK", target = ""}, map(string))`,
+		`service("web")[0].name == "web" && service("web")[0].address == "127.0.0.1" && check("alive").service == "web" && check("alive").name == "alive" && check("app[1]/web").output == "200 OK"`,
+		`deployment().job == "web" && deployment().description == "Failed due to progress deadline" && !deployment().canarying`,
 		`duration("95.2s") == 95.2 && duration("-1.5s") == -1.5 && duration("1ns") == 0.000000001`,
 	} {
 		condition = strings.ReplaceAll(condition, "tolist([])", "convert([], list(string))")
@@ -225,6 +235,24 @@ func TestConditionsThatHold(t *testing.T) {
 		if failures := assert.Judge(run, crashing(t)); len(failures) > 0 {
 			t.Errorf("%s\n%s", condition, describe(failures))
 		}
+	}
+}
+
+// A command that was not run has no exit code.
+func TestExecs(t *testing.T) {
+	t.Parallel()
+	run := read(t, `run "r" {
+  mode = "real"
+  exec "app[0]/server" { command = ["x"] }
+  exec "app[1]/server" { command = ["x"] }
+  assert { condition = run.mode == "real" && exec["app[0]/server"] == {exit_code = 3, stdout = "out", stderr = "err"} }
+  assert { condition = exec["app[1]/server"].exit_code == null && exec["app[1]/server"].stdout == "" }
+}
+`)[0]
+	o := crashing(t)
+	o.Execs["app[0]/server"] = &jobtest.ExecOutcome{ExitCode: 3, Stdout: []byte("out"), Stderr: []byte("err")}
+	if failures := assert.Judge(run, o); len(failures) > 0 {
+		t.Error(describe(failures))
 	}
 }
 
@@ -337,6 +365,11 @@ func TestFilesThatAreGone(t *testing.T) {
 	o.ReadFile = func(string, string) ([]byte, error) { return nil, errors.New("closed") }
 	failures := assert.Judge(read(t, "run \"r\" {\n assert { condition = file(\"app[1]/alloc/x\") == \"\" }\n}\n")[0], o)
 	if len(failures) != 1 || !strings.Contains(failures[0].Error(), `cannot read "alloc/x" of app[1]: closed`) {
+		t.Error(describe(failures))
+	}
+	o.ReadFile = nil
+	failures = assert.Judge(read(t, "run \"r\" {\n assert { condition = file(\"app[1]/alloc/x\") == \"\" }\n}\n")[0], o)
+	if len(failures) != 1 || !strings.Contains(failures[0].Error(), "the files of this run are gone") {
 		t.Error(describe(failures))
 	}
 }
