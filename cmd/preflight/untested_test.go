@@ -92,6 +92,16 @@ func TestUnfilledStubs(t *testing.T) {
 		{"an upstream", plain, sidecar("web", "1", "db local_bind_port = 9000"), service, []string{`stub "an address" of service "db" is not filled in: it is an upstream of group "g"`}},
 		{"another service", plain, "", service, nil},
 		{"a token", plain + "vault {}\n", "", "vault {\n  token = TODO(\"a token\")\n}\n", []string{`stub "a token" is not filled in: task "t" gets the token`}},
+		{"a token of Consul", plain + "consul {}\n", "", "consul {\n  token = TODO(\"a token\")\n}\n", []string{`stub "a token" is not filled in: task "t" gets the token`}},
+		{"an attribute", plain + "env {\n  A = \"${attr.x} ${attr.x}\"\n}\n", "", "node {\n  attributes = { x = TODO(\"an x\") }\n}\n", []string{`stub "an x" is not filled in: job "j" uses ${attr.x}`}},
+		{"another attribute", plain, "", "node {\n  attributes = { x = TODO(\"an x\") }\n}\n", nil},
+		{"an artifact", plain + "artifact {\n  source = \"https://a/x\"\n}\n", "", "artifact \"https://a/x\" {\n  source = TODO(\"a file\")\n}\n", []string{`stub "a file" of artifact "https://a/x" is not filled in: task "t" downloads it`}},
+		{"a template", plain + "template {\n  data = \"{{ key \\\"k\\\" }}{{ key \\\"k\\\" }}\"\n  destination = \"local/a\"\n}\n", "", "consul_key \"k\" {\n  value = TODO(\"a value\")\n}\n", []string{`stub "a value" of consul_key "k" is not filled in: template "local/a" of task "t" reads it`}},
+		{"a secret", plain + "secret \"s\" {\n  provider = \"nomad\"\n  path = \"p\"\n}\n", "", "nomad_variable \"p\" {\n  key = TODO(\"a key\")\n}\n", []string{`stub "a key" of nomad_variable "p" is not filled in: secret "s" of task "t" reads it`}},
+		{"a changed task", plain, "", "task \"t\" {\n  user = TODO(\"a user\")\n}\n", []string{`stub "a user" of task "t" is not filled in: task "t" is changed by it`}},
+		{"another task", plain, "", "task \"u\" {\n  user = TODO(\"a user\")\n}\n", nil},
+		{"a changed group", plain, "", "group \"g\" {\n  count = TODO(\"a count\", 1)\n}\n", []string{`stub "a count" of group "g" is not filled in: group "g" is changed by it`}},
+		{"another group", plain, "", "group \"h\" {\n  count = TODO(\"a count\", 1)\n}\n", nil},
 		{"a token for nobody", plain, "", "vault {\n  token = TODO(\"a token\")\n}\n", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
