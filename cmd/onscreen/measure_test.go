@@ -42,3 +42,39 @@ func TestMeasuringRests(t *testing.T) {
 		}
 	})
 }
+
+// What becomes visible during a measurement is measured right after it, otherwise soon.
+func TestMeasuringOfOtherTasks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := measuring{due: time.NewTimer(time.Hour)}
+		defer m.due.Stop()
+		takes := func() time.Duration {
+			began := time.Now()
+			<-m.due.C
+			return time.Since(began)
+		}
+		m.soon()
+		if got := takes(); got != settleTime {
+			t.Errorf("the first measurement begins after %v", got)
+		}
+		m.busy = true
+		m.soon()
+		m.rouse() // it does not put it off
+		m.busy = false
+		m.wait(false)
+		if got := takes(); got != 0 {
+			t.Errorf("the next measurement begins after %v", got)
+		}
+		m.wait(false)
+		if got := takes(); got != measureSlower*measureOften {
+			t.Errorf("the one after it begins after %v", got)
+		}
+		m.busy = true
+		m.rouse()
+		m.busy = false
+		if m.pause != measureOften || m.due.Reset(0) {
+			t.Errorf("an event during a measurement: the pause is %v, and the timer was set", m.pause)
+		}
+	})
+}
