@@ -386,3 +386,66 @@ func TestKeptEnvironments(t *testing.T) {
 		t.Errorf("%v", lacks)
 	}
 }
+
+// A run takes from its begin, which may be known, to its latest event; jobs are named
+// only where there are several, and the state of a task says when it started and ended.
+func TestRunOfABuilder(t *testing.T) {
+	t.Parallel()
+	s := newStory(1)
+	a := s.alloc("web", "app", 0)
+	s.starts(a, "t", 0).after(time.Second).starts(a, "t", 1).ends(a, "t", "3", 1).add(a, "t", event.TaskState{State: "dead", Restarts: 1})
+	b := compare.NewBuilder(s.events[0].Time.Add(-time.Minute))
+	if r := b.Run(); r.Took >= 0 && len(r.Allocs) > 0 {
+		t.Errorf("a run without events: %+v", r)
+	}
+	for _, e := range s.events {
+		b.Add(e)
+	}
+	r := b.Run()
+	task := r.Allocs[0].Tasks["t"]
+	if want := time.Minute + time.Second + 60*time.Millisecond; r.Took != want || r.Allocs[0].Job != "web" {
+		t.Errorf("took %v, want %v, of job %q", r.Took, want, r.Allocs[0].Job)
+	}
+	if got := []time.Duration{task.Received, task.Started, task.Ended}; !slices.Equal(got, []time.Duration{compare.Unknown, time.Minute + 10*time.Millisecond, time.Minute + time.Second + 50*time.Millisecond}) {
+		t.Errorf("received, started and ended at %v", got)
+	}
+	if task.Values[compare.Key{Kind: compare.Failed}] != "true" || task.Values[compare.Key{Kind: compare.Restarts}] != "1" {
+		t.Errorf("values %v", task.Values)
+	}
+	if r := compare.NewBuilder(time.Time{}).Run(); r.Took != compare.Unknown {
+		t.Errorf("a run that has not begun took %v", r.Took)
+	}
+	at := compare.NewBuilder(s.events[0].Time) // its first event is at 0
+	at.Add(event.Event{Time: s.events[0].Time, Alloc: a, Task: "t", Body: event.TaskState{State: "running"}})
+	at.Add(event.Event{Time: s.events[1].Time, Alloc: a, Task: "t", Body: event.TaskState{State: "running"}})
+	at.Add(event.Event{Time: s.events[0].Time, Alloc: a, Task: "u", Body: event.TaskState{State: "dead"}})
+	at.Add(event.Event{Time: s.events[1].Time, Alloc: a, Task: "u", Body: event.TaskState{State: "dead"}})
+	if tasks := at.Run().Allocs[0].Tasks; tasks["t"].Started != 0 || tasks["u"].Ended != 0 {
+		t.Errorf("started at %v, ended at %v", tasks["t"].Started, tasks["u"].Ended)
+	}
+}
+
+// Deployments are numbered for each job, and how long a run took counts for the whole
+// run alone.
+func TestRunsOfSeveralJobs(t *testing.T) {
+	t.Parallel()
+	of := func(n int, status string, took time.Duration) *compare.Run {
+		s := newStory(n)
+		for _, job := range []string{"web", "db"} {
+			s.add(s.alloc(job, "app", 0), "", event.AllocStatus{Status: status})
+			s.add(nil, "", event.Deployment{Job: job, ID: job + "1", Status: "running"}).add(nil, "", event.Deployment{Job: job, ID: job + "1", Status: status}).add(nil, "", event.Deployment{Job: job, ID: job + "2", Status: status})
+		}
+		return with(s.run(), func(r *compare.Run) { r.Took = took })
+	}
+	got := show(compare.Compare(of(1, "complete", time.Second), of(2, "failed", 3*time.Second), compare.Defaults))
+	want := []string{
+		`duration/of the run: "1s" "3s"`,
+		`jobs/db/deployment/0: "complete" "failed"`, `jobs/db/deployment/1: "complete" "failed"`,
+		`allocs/db/app[0]#0/status: "complete" "failed"`,
+		`jobs/web/deployment/0: "complete" "failed"`, `jobs/web/deployment/1: "complete" "failed"`,
+		`allocs/web/app[0]#0/status: "complete" "failed"`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
