@@ -36,6 +36,19 @@ func service() *api.Job {
 	return j
 }
 
+// engineOf returns an engine that runs jobs.
+func engineOf(t *testing.T, data string, jobs ...*api.Job) *engine.Engine {
+	t.Helper()
+	e := engine.New(engine.Config{
+		DataDir: data, PortDir: filepath.Join(data, "ports"), Drivers: map[string]drivers.Driver{"mock_driver": mock.New()},
+		Hooks: catalog.New(catalog.Options{}), Node: &taskenv.Node{},
+	})
+	if err := e.Submit(jobs...); err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
 func TestTasksOfABlock(t *testing.T) {
 	t.Parallel()
 	for target, want := range map[string][][2]string{
@@ -58,13 +71,7 @@ func TestBlocks(t *testing.T) {
 	t.Parallel()
 	data, dir := t.TempDir(), t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		e := engine.New(engine.Config{
-			DataDir: data, PortDir: filepath.Join(data, "ports"), Drivers: map[string]drivers.Driver{"mock_driver": mock.New()},
-			Hooks: catalog.New(catalog.Options{}), Node: &taskenv.Node{},
-		})
-		if err := e.Submit(service()); err != nil {
-			t.Fatal(err)
-		}
+		e := engineOf(t, data, service())
 		<-time.After(time.Minute)
 		var said []string
 		s := &Blocks{Engine: e, Say: func(text string) { said = append(said, text) }}
@@ -114,6 +121,55 @@ func TestBlocks(t *testing.T) {
 				}
 			}
 		})
+		if err := e.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Of the allocations with a task of a name, those of other groups, those that were
+// replaced, and ended children are left alone.
+func TestBlocksLeaveOthersAlone(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	job := func(id, kind, parent string, groups ...string) *api.Job {
+		j := &api.Job{ID: new(id), Type: new(kind)}
+		if parent != "" {
+			j.ParentID = new(parent)
+		}
+		for _, name := range groups {
+			task := api.NewTask("app", "mock_driver")
+			task.Config = map[string]any{"run_for": "100h"}
+			g := api.NewTaskGroup(name, 1).AddTask(task)
+			if name == "ends" {
+				task.Config["run_for"] = "1s"
+			}
+			if name == "fails" {
+				task.Config = map[string]any{"run_for": "30s", "exit_code": 1}
+				g.RestartPolicy = &api.RestartPolicy{Attempts: new(0), Mode: new("fail")}
+				g.ReschedulePolicy = &api.ReschedulePolicy{Delay: new(time.Hour), DelayFunction: new("constant"), Unlimited: new(true)}
+			}
+			j.TaskGroups = append(j.TaskGroups, g)
+		}
+		j.Canonicalize()
+		return j
+	}
+	synctest.Test(t, func(t *testing.T) {
+		e := engineOf(t, data, job("web", "service", "", "runs", "fails"), job("batch", "batch", "", "ends", "runs"), job("each/dispatch-1", "batch", "each", "ends", "runs"))
+		<-time.After(time.Hour + 40*time.Second)
+		said := ""
+		s := &Blocks{Engine: e, Say: func(text string) { said = text }}
+		for target, want := range map[string]string{
+			"web/runs/app": "restarted 1 task", "web/fails/app": "restarted 1 task", "batch/ends/app": "restarted 1 task", "each/ends/app": "restarted 0 tasks",
+		} {
+			s.Unit(&stub.TaskWatch{Target: target, Watch: stub.Watch{Dir: data, Change: stub.ChangeRestart}}, "").Do(t.Context(), "/x")
+			if said != target+": /x has changed, "+want {
+				t.Errorf("%s: said %q, want %q", target, said, want)
+			}
+		}
+		if n := len(e.Allocs()); n != 7 {
+			t.Errorf("there are %d allocations", n)
+		}
 		if err := e.Close(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
 		}

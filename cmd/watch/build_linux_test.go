@@ -81,6 +81,13 @@ func TestBlocksBuild(t *testing.T) { // not parallel, see TestBuild
 			t.Errorf("%s: said %q, want %s", script, said, want)
 		}
 	}
+	said = ""
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	s.Unit(&stub.TaskWatch{Target: "web", Watch: stub.Watch{Dir: t.TempDir(), Build: []string{"sleep", "1000"}, Change: stub.ChangeNoop}}, "").Do(ended, "/x")
+	if said != "" {
+		t.Errorf("said %q of a build that another change has interrupted", said)
+	}
 	if err := b.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
