@@ -238,3 +238,42 @@ func TestLast(t *testing.T) {
 		t.Errorf("more than there is:\n%s", strings.Join(more, "\n"))
 	}
 }
+
+// Of marks only those of note are drawn: what fails, and what changes how the run goes.
+func TestGlyphsOfMarks(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		mark  trace.Mark
+		want  glyph
+		color string
+	}{
+		{trace.Mark{Kind: trace.Check, Weight: fold.Trouble}, failedCheck, "bad"},
+		{trace.Mark{Kind: trace.Check, Good: true}, passed, "good"},
+		{trace.Mark{Kind: trace.Check}, blank, "plain"},
+		{trace.Mark{Kind: trace.Deployment, Weight: fold.Trouble}, failed, "bad"},
+		{trace.Mark{Kind: trace.Deployment}, deployed, "note"},
+		{trace.Mark{Kind: trace.Evaluation, Weight: fold.Trouble}, blank, "plain"},
+		{trace.Mark{Kind: trace.Registration}, registered, "note"},
+		{trace.Mark{Kind: trace.Service}, offered, "note"},
+		{trace.Mark{Kind: trace.Health}, healthy, "good"},
+		{trace.Mark{Kind: trace.Health, Weight: fold.Trouble}, failed, "bad"},
+		{trace.Mark{Kind: trace.AllocStatus}, blank, "plain"},
+		{trace.Mark{Kind: trace.AllocStatus, Weight: fold.Trouble}, failed, "bad"},
+		{trace.Mark{Kind: trace.TaskEvent, Routine: true}, blank, "plain"},
+		{trace.Mark{Kind: trace.TaskEvent}, evented, "note"},
+		{trace.Mark{Kind: trace.Notice}, evented, "note"},
+	} {
+		style := ui.NewStyle(true)
+		p := newPicture(&trace.Trace{Begin: begin, End: begin.Add(time.Second)}, Options{Width: 80, Style: style})
+		want := map[string]func(string) string{"bad": style.Bad, "good": style.Good, "note": style.Note, "plain": style.Plain}[tt.color]("x")
+		if got := ofMark(tt.mark); got != tt.want || p.paint(got)("x") != want {
+			t.Errorf("%+v: %v as %q, want %v as %q", tt.mark, got, p.paint(got)("x"), tt.want, want)
+		}
+	}
+	if got := ofSpan(trace.Span{Kind: trace.Running, Count: 1}); got != running {
+		t.Errorf("an attempt is %v", got)
+	}
+	if got := ofSpan(trace.Span{Kind: trace.Running, Count: 2}); got != merged {
+		t.Errorf("two attempts are %v", got)
+	}
+}
