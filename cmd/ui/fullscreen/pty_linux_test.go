@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
@@ -29,7 +28,6 @@ func TestMain(m *testing.M) {
 // shell runs the program in a process group of its own, as a shell does, and continues
 // it each time it is stopped.
 func shell() {
-	signal.Ignore(syscall.SIGTTOU)
 	c := exec.Command("/proc/self/exe")
 	c.Env = append(os.Environ(), terminaltest.RoleEnv+"=program")
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
