@@ -30,9 +30,18 @@ func (d slow) DestroyTask(id string, force bool) error {
 
 // recovered runs an allocation of the task until it is left after a minute. It returns
 // the allocation of the next engine, which has the driver.
-func recovered(t *testing.T, task *api.Task, next drivers.Driver) *setting {
+func recovered(t *testing.T, task *api.Task, next drivers.Driver, taskHooks ...*recorder) *setting {
 	t.Helper()
-	s, dir := newSetting(t, task, nil), t.TempDir()
+	s := newSetting(t, task, nil, taskHooks...)
+	s.leave(t, next)
+	return s
+}
+
+// leave runs an allocation with the config until it is left after a minute, and makes
+// it the allocation of the next engine, which has the driver.
+func (s *setting) leave(t *testing.T, next drivers.Driver) {
+	t.Helper()
+	dir := t.TempDir()
 	first, err := store.Create(&s.bus, dir, store.Change{})
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +62,6 @@ func recovered(t *testing.T, task *api.Task, next drivers.Driver) *setting {
 	t.Cleanup(func() { _ = second.Close() })
 	s.config.Recorder, s.config.Drivers["mock_driver"] = second, next
 	s.alloc = runner.Restore(s.config)
-	return s
 }
 
 // A command for a task that the driver has not found yet waits for that.
