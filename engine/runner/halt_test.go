@@ -2,6 +2,8 @@ package runner_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -206,6 +208,43 @@ func TestTaskIsStoppedAtAnyPoint(t *testing.T) {
 	}
 }
 
+// A stopped task is announced as such once it has ended, and until it may start.
+func TestStatesOfAStoppedTask(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		web := named("web", "1000h", nil)
+		web.Config["kill_after"], web.KillTimeout = "5s", new(time.Minute)
+		s, result := halted(t, web)
+		states := func() (got []string) {
+			for s.events.Ready() {
+				e, _ := s.events.Next(t.Context())
+				if state, ok := e.Body.(event.TaskState); ok {
+					got = append(got, fmt.Sprint(state.State, " ", state.Halted))
+				}
+			}
+			return got
+		}
+		carriedOut(t, s.alloc.StopTask(t.Context(), "web"))
+		if got := states(); !slices.Equal(got, []string{"pending true"}) {
+			t.Errorf("stopped: %q", got)
+		}
+		carriedOut(t, s.alloc.StartTask("web"))
+		pass(time.Second)
+		if got := states(); !slices.Equal(got, []string{"pending false", "running false"}) {
+			t.Errorf("started: %q", got)
+		}
+		carriedOut(t, s.alloc.StopTask(t.Context(), "web"))
+		s.alloc.Stop()
+		<-result
+		if got := states(); !slices.Equal(got, []string{"pending true", "dead false"}) {
+			t.Errorf("at the end: %q", got)
+		}
+		if _, err := s.alloc.Halted("nobody"); !errors.Is(err, runner.ErrUnknownTask) {
+			t.Error(err)
+		}
+	})
+}
+
 // The verdict on an allocation's health waits for a stopped task, which makes it
 // neither healthy nor unhealthy.
 func TestStoppedTaskPutsOffTheHealth(t *testing.T) {
@@ -367,6 +406,9 @@ func TestStoppedTaskThatHasEndedCanStartAgain(t *testing.T) {
 		carriedOut(t, s.alloc.StopTask(t.Context(), "web"))
 		pass(2 * time.Hour)
 		s.want(t, "when it has ended", map[string]string{"web": "dead", "db": "running"})
+		if err := s.alloc.StopTask(t.Context(), "web"); err == nil || err.Error() != `task "web" has ended` {
+			t.Error(err)
+		}
 		carriedOut(t, s.alloc.Restart(t.Context(), true))
 		pass(time.Hour + time.Second) // all tasks start again at once
 		if got := s.alloc.State().Tasks["web"].State; got != "running" {

@@ -380,6 +380,60 @@ func TestUpdate(t *testing.T) {
 	})
 }
 
+// patient is an allocation hook that takes a minute for an update.
+type patient struct{ journal *journal }
+
+func (patient) Name() string { return "patient" }
+func (p patient) Update(context.Context, *api.Job, *api.TaskGroup) error {
+	p.journal.add("begin")
+	pass(time.Minute)
+	p.journal.add("end")
+	return nil
+}
+
+// Hooks get one version after another, and only the newest of those that come meanwhile.
+func TestUpdatesDoNotOverlap(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSetting(t, mockTask(map[string]any{"run_for": "1h"}, 0), nil)
+		s.config.Hooks.Alloc = []hooks.AllocFactory{func(hooks.Alloc) hooks.AllocHook { return patient{&s.journal} }}
+		s.alloc = runner.New(s.config)
+		result := s.run(t.Context())
+		for range 3 {
+			synctest.Wait()
+			s.alloc.Update(runner.Update{Job: s.config.Job, Group: s.config.Group, Deployment: s.config.Deployment})
+		}
+		pass(10 * time.Minute)
+		if got := s.take(); !slices.Equal(got, []string{"begin", "end", "begin", "end"}) {
+			t.Errorf("the hook says %q", got)
+		}
+		s.alloc.Stop()
+		<-result
+	})
+}
+
+// A task that is killed or left before it may start calls no hook that prepares a start.
+func TestNoPrestartBehindTheGate(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*runner.Alloc){"killed": (*runner.Alloc).Stop, "left": (*runner.Alloc).Leave} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newSetting(t, mockTask(nil, 0), nil, &recorder{name: "a"})
+				s.renew(named("init", "1h", &api.TaskLifecycle{Hook: "prestart"}), named("web", "1h", nil))
+				result := s.run(t.Context())
+				pass(time.Minute)
+				end(s.alloc)
+				<-result
+				if got := slices.DeleteFunc(s.take(), func(line string) bool { return line != "a prestart" }); len(got) != 1 {
+					t.Errorf("it was called for %d tasks", len(got))
+				}
+				pass(time.Hour) // until the driver's task ends by itself
+			})
+		})
+	}
+}
+
 func TestLeaveKeepsTasksRunning(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 	"taskrun/engine/health"
 	"taskrun/engine/leaf/event"
 	"taskrun/engine/runner"
+	"taskrun/engine/store"
 	"taskrun/hooks"
 )
 
@@ -218,6 +219,53 @@ func TestDeadTaskUnderTheNextEngine(t *testing.T) {
 		s.alloc.Stop()
 		<-result
 		pass(10 * time.Hour) // until the first driver's task ends by itself
+	})
+}
+
+// An engine dies while it stops an allocation. What had ended with it is not ended again
+// by the next engine.
+func TestEndedTaskEndsOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSetting(t, mockTask(nil, 0), nil, &recorder{name: "a"})
+		web := named("web", "10h", nil)
+		web.Config["kill_after"], web.KillTimeout = "1m", new(time.Minute)
+		s.config.Group.Tasks = []*api.Task{named("init", "1s", &api.TaskLifecycle{Hook: "prestart"}), web}
+		s.config.Job.Canonicalize()
+		dir := t.TempDir()
+		first, err := store.Create(&s.bus, dir, store.Change{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.config.Recorder = first
+		s.alloc = runner.New(s.config)
+		result := s.run(t.Context())
+		pass(time.Minute)
+		s.alloc.Stop()
+		pass(time.Second)
+		if lines := s.take(); !slices.Contains(lines, "a stop") {
+			t.Errorf("the first task has not ended: %q", lines)
+		}
+		first.HaltWhen(func() bool { return true })
+		<-result
+		second, err := store.Open(&s.bus, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.take()
+		s.config.Recorder, s.config.Drivers["mock_driver"] = second, mock.New()
+		s.alloc = runner.Restore(s.config)
+		if got := <-s.run(t.Context()); got.Status != "complete" {
+			t.Error(got.Status)
+		}
+		if got := slices.DeleteFunc(s.take(), func(line string) bool { return line != "a stop" }); len(got) != 1 {
+			t.Errorf("hooks of %d tasks are told of the end", len(got))
+		}
+		for _, r := range []*store.Recorder{first, second} {
+			if err := r.Close(); err != nil {
+				t.Error(err)
+			}
+		}
 	})
 }
 

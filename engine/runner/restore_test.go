@@ -19,8 +19,8 @@ import (
 func TestUnreadableRecords(t *testing.T) {
 	t.Parallel()
 	object := map[string]any{}
-	stored := func(s *setting) map[string]any {
-		return map[string]any{"alloc": map[string]any{"status": "running"}, "task": object, "hooks": object, "start": object, "handle": object}
+	stored := func(status string) map[string]any {
+		return map[string]any{"alloc": map[string]any{"status": status}, "task": object, "hooks": object, "start": object, "handle": object}
 	}
 	for kind, value := range map[string]any{
 		"task": "text", "hooks": "text", "start": "text", "handle": "text",
@@ -29,7 +29,10 @@ func TestUnreadableRecords(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			s := newSetting(t, mockTask(map[string]any{"run_for": "1s"}, 0), nil)
-			records := stored(s)
+			records := stored("running")
+			if kind == "hooks" { // whatever it was
+				records = stored("failed")
+			}
 			if records["start"] = map[string]any{"Config": map[string]any{"value": "x", "type": "string"}}; value != nil {
 				records[kind] = value
 			} else {
@@ -60,6 +63,31 @@ func TestUnreadableRecords(t *testing.T) {
 			}
 		})
 	}
+}
+
+// An engine dies before anything of a task is stored. The task is pending, and starts.
+func TestNoRecordOfATask(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSetting(t, mockTask(map[string]any{"run_for": "1h"}, 0), nil)
+		var first store.Change
+		first.Put(store.KeyOf("alloc", s.config.Alloc.ID), map[string]any{"status": "pending"})
+		rec, err := store.Create(&s.bus, t.TempDir(), first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rec.Close()
+		s.config.Recorder = rec
+		s.alloc = runner.Restore(s.config)
+		if got := s.alloc.State().Tasks["t"].State; got != "pending" || s.alloc.Over() {
+			t.Errorf("it is %q", got)
+		}
+		result := s.run(t.Context())
+		pass(time.Minute)
+		s.want(t, "run", map[string]string{"t": "running"})
+		s.alloc.Stop()
+		<-result
+	})
 }
 
 // An engine dies as soon as the restart of all tasks is stored, before any task
