@@ -149,10 +149,8 @@ func (t *taskRun) sleepUntil(at time.Time) bool {
 	if t.held.Load() {
 		return !t.isKilled()
 	}
-	timer := time.NewTimer(time.Until(at))
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(time.Until(at)):
 		return !t.isKilled()
 	case req := <-t.inlet.requests:
 		req.done <- nil

@@ -60,10 +60,7 @@ func (h *allocHealth) tick() <-chan time.Time {
 // end gives up the watch: its allocation is being killed, or the verdict is
 // there.
 func (h *allocHealth) end() {
-	if h.watch != nil {
-		h.timer.Stop()
-		h.watch = nil
-	}
+	h.watch = nil
 }
 
 // check looks whether the allocation is healthy by now. A task that a user has

@@ -33,12 +33,10 @@ func within(killed <-chan struct{}, f func() error) error {
 		return err
 	case <-killed:
 	}
-	timer := time.NewTimer(giveUpTime)
-	defer timer.Stop()
 	select {
 	case err := <-result:
 		return err
-	case <-timer.C:
+	case <-time.After(giveUpTime):
 		return errGivenUp
 	}
 }

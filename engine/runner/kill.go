@@ -150,12 +150,10 @@ func (e ending) shutdownDelay() *drivers.ExitResult {
 	if skip {
 		return nil
 	}
-	timer := time.NewTimer(time.Until(e.progress.Until))
-	defer timer.Stop()
 	select {
 	case result := <-e.ended:
 		return result
-	case <-timer.C:
+	case <-time.After(time.Until(e.progress.Until)):
 	case <-e.alloc.prompt.Done():
 	case <-e.alloc.hard.Done():
 	}
@@ -179,15 +177,12 @@ func (e ending) stop() (*drivers.ExitResult, error) {
 		if failure == nil || errors.Is(failure, drivers.ErrTaskNotFound) {
 			return <-e.ended, nil
 		}
-		timer := time.NewTimer(pause)
 		select {
 		case result := <-e.ended:
-			timer.Stop()
 			return result, nil
 		case <-e.alloc.hard.Done():
-			timer.Stop()
 			return nil, failure // the task is destroyed next, by force
-		case <-timer.C:
+		case <-time.After(pause):
 		}
 	}
 	return nil, failure

@@ -172,10 +172,8 @@ func (a *Alloc) shutdownDelay() {
 	if d == nil || *d <= 0 {
 		return
 	}
-	timer := time.NewTimer(*d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(*d):
 	case <-a.inbox.over:
 	case <-a.prompt.Done():
 	case <-a.hard.Done():

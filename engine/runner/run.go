@@ -45,8 +45,6 @@ func (a *Alloc) Run(ctx context.Context) Result {
 
 	stop, hard := a.stop, ctx.Done()
 	deadline, impatient := overdueTimer(overdueAt(a.cfg.Group, a.created)), time.NewTimer(giveUpTime)
-	defer deadline.Stop()
-	defer impatient.Stop()
 	impatient.Stop()
 	givenUp := false
 	for a.gone < len(a.tasks) {
