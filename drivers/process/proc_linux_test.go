@@ -116,7 +116,40 @@ func TestSelf(t *testing.T) {
 	}
 }
 
-// No descriptor stays open after the end of a process.
+// A process is identified until it has ended, also while nobody has reaped it.
+func TestIdentify(t *testing.T) {
+	t.Parallel()
+	if id, err := Identify(os.Getpid()); id != Self() || id.PID != os.Getpid() || err != nil || !id.Running() {
+		t.Errorf("this process is %v, %v; not %v", id, err, Self())
+	}
+	cmd := exec.Command("cat")
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := cmd.Process.Pid
+	id, err := Identify(pid)
+	if id.PID != pid || err != nil || !id.Running() || (ID{PID: pid, Start: id.Start + 1}).Running() {
+		t.Errorf("the child is %v, %v", id, err)
+	}
+	if err := stdin.Close(); err != nil {
+		t.Error(err)
+	}
+	for _, reaped := range []bool{false, true} {
+		if reaped {
+			_ = cmd.Wait()
+		} else if err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil); err != nil {
+			t.Error(err)
+		}
+		if got, err := Identify(pid); got != (ID{}) || err == nil || err.Error() != fmt.Sprintf("there is no process %d", pid) || id.Running() {
+			t.Errorf("ended, it is %v, %v", got, err)
+		}
+	}
+}
+
 // The start of a process has the unit and the epoch of Now.
 func TestNow(t *testing.T) {
 	t.Parallel()
@@ -132,6 +165,7 @@ func TestNow(t *testing.T) {
 	}
 }
 
+// No descriptor stays open after the end of a process.
 func TestDescriptors(t *testing.T) { // not parallel: it counts those of the program
 	run := newRun(t)
 	count := func() int {

@@ -79,6 +79,11 @@ func TestExecWithoutTerminal(t *testing.T) {
 	if err := os.WriteFile(plain, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	for name, text := range map[string]string{"orphan": "#!/no/such/interpreter\n", "garbage": "\x00\x01"} {
+		if err := os.WriteFile(filepath.Join(f.cfg.TaskDir(), name), []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for name, tt := range map[string]struct {
 		stdin   string
 		command []string
@@ -95,6 +100,8 @@ func TestExecWithoutTerminal(t *testing.T) {
 		"not there":          {command: []string{"no-such-command"}, code: 127, stderr: `"no-such-command" is not in the task's PATH`},
 		"no such file":       {command: []string{"./nothing"}, code: 127, stderr: "there is no command"},
 		"not executable":     {command: []string{"./plain"}, code: 126, stderr: "it is not executable"},
+		"no interpreter":     {command: []string{"./orphan"}, code: 127, stderr: "no such file or directory (the interpreter or loader that it names does not exist)\n"},
+		"no program":         {command: []string{"./garbage"}, code: 126, stderr: "exec format error (a script must begin with #! and its interpreter)\n"},
 		"a directory":        {command: []string{"/tmp"}, code: 126, stderr: "it is a directory"},
 		"what it leaves behind does not hold the session": {
 			command: []string{"sh", "-c", "sleep 1000 & setsid sleep 1000 & echo gone"}, stdout: "gone\n",
@@ -147,6 +154,23 @@ func TestExecInATerminal(t *testing.T) {
 		t.Errorf("ended with %+v", result)
 	}
 	_ = keys.Close()
+}
+
+// A client says what kind of terminal it has; otherwise the task's own is used.
+func TestKindOfATerminal(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, shell(sleeper))
+	f.cfg.Env["TERM"] = "of-the-task"
+	f.ready()
+	for term, want := range map[string]string{"": "[of-the-task]", "of-the-client": "[of-the-client]"} {
+		screen := newSaid()
+		_, err := f.driver.ExecTaskStreaming(f.ctx, f.cfg.ID, &drivers.ExecOptions{
+			Command: []string{"sh", "-c", "env | grep -c TERM=; echo [$TERM]"}, Tty: true, Term: term, Stdin: strings.NewReader(""), Stdout: screen,
+		})
+		if got := strings.Fields(screen.String()); err != nil || len(got) != 2 || got[0] != "1" || got[1] != want {
+			t.Errorf("%q: %q, %v", term, got, err)
+		}
+	}
 }
 
 func TestTheEndOfTheInputEndsATerminalsShell(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zclconf/go-cty/cty"
 	"golang.org/x/sys/unix"
 
 	"taskrun/drivers"
@@ -293,5 +294,15 @@ func TestStartErrors(t *testing.T) {
 			}
 			f.mustFail(c.error...)
 		})
+	}
+}
+
+// A config block is an object.
+func TestConfigThatIsNoObject(t *testing.T) {
+	t.Parallel()
+	for _, config := range []cty.Value{cty.NilVal, cty.StringVal("x"), cty.NullVal(cty.EmptyObject)} {
+		f := newFixture(t, shell("exit 0"))
+		f.cfg.Config = config
+		f.mustFail("failed to decode driver config: it is not an object")
 	}
 }

@@ -354,7 +354,7 @@ func TestUpdate(t *testing.T) {
 			g.MaxRunDuration = new(10 * time.Minute)
 			job := &api.Job{ID: new("job"), Type: new("service"), TaskGroups: []*api.TaskGroup{g}}
 			job.Canonicalize()
-			return runner.Update{Job: job, Group: g}
+			return runner.Update{Job: job, Group: g, Deployment: "another", Canary: true}
 		}
 		for _, kill := range []time.Duration{7 * time.Second, 8 * time.Second, 9 * time.Second} {
 			s.alloc.Update(version(kill))
@@ -371,6 +371,10 @@ func TestUpdate(t *testing.T) {
 			synctest.Wait()
 			if diff := cmp.Diff([]string{"alloc update", "a update to " + kill.String()}, s.take()); diff != "" {
 				t.Errorf("hooks (-want +got):\n%s", diff)
+			}
+			now := s.alloc.Config()
+			if got := *now.Group.Tasks[0].KillTimeout; got != kill || now.Job.TaskGroups[0] != now.Group || now.Deployment != "another" || !now.Canary {
+				t.Errorf("the config has %v, deployment %q, canary %t", got, now.Deployment, now.Canary)
 			}
 		}
 		<-done
