@@ -277,3 +277,29 @@ func TestChildrenOfOtherThreads(t *testing.T) {
 		t.Error("it is no child at all")
 	}
 }
+
+// The children of all threads are known, unless a thread ends meanwhile.
+func TestOwnChildren(t *testing.T) {
+	t.Parallel()
+	if !hasChildrenFiles() {
+		t.Skip("this kernel has no files of children")
+	}
+	p, err := newRun(t).Start(Spec{Path: "/bin/sleep", Args: []string{"1000"}, Dir: "/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = p.Kill()
+		<-p.Gone()
+	}()
+	known := false
+	for range 1000 {
+		pids, all := ownChildren()
+		if known = all && slices.Contains(pids, p.Pid()); known {
+			break
+		}
+	}
+	if !known {
+		t.Error("they are never all known")
+	}
+}

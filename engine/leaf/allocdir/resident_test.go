@@ -97,3 +97,40 @@ func TestReadFile(t *testing.T) {
 		t.Errorf("%v, %v", info, err)
 	}
 }
+
+// A run of a resident engine is opened again by that engine alone.
+func TestReopenResident(t *testing.T) {
+	t.Parallel()
+	data, state := t.TempDir(), t.TempDir()
+	r, err := OpenResident(data, "web", "1", state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := ReopenResident(r.Dir, state)
+	if err != nil || again.Dir != r.Dir {
+		t.Errorf("it is %+v, %v", again, err)
+	}
+	if lock, err := again.ShareLock(); lock != nil || !errors.Is(err, os.ErrClosed) {
+		t.Errorf("a resident engine has the lock of a run: %v, %v", lock, err)
+	}
+	if r, err := ReopenResident(filepath.Join(data, "none"), state); r != nil || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("of no run: %v, %v", r, err)
+	}
+}
+
+// A folder in memory is on a file system in memory, and new.
+func TestMakeInMemory(t *testing.T) {
+	t.Parallel()
+	dir := MakeInMemory("allocdir-test-")
+	if dir == "" {
+		t.Skip("there is little memory for files")
+	}
+	defer os.Remove(dir)
+	var fs unix.Statfs_t
+	if err := unix.Statfs(dir, &fs); err != nil || fs.Type != unix.TMPFS_MAGIC {
+		t.Errorf("%s: %+v, %v", dir, fs, err)
+	}
+	if entries, err := os.ReadDir(dir); len(entries) > 0 || err != nil {
+		t.Errorf("it has %v, %v", entries, err)
+	}
+}

@@ -297,3 +297,18 @@ func TestPruneNeedsTheLock(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// The ID of a run says when it began, to the millisecond.
+func TestRunTime(t *testing.T) {
+	t.Parallel()
+	began := time.Date(2026, 2, 3, 4, 5, 6, 7_000_000, time.UTC)
+	for id, want := range map[string]time.Time{
+		NewRunID(began.In(time.FixedZone("", 3600)), rand.Reader): began,
+		"20260203T040506.007Z": began, "20260203T040506.007Z-x-y": began,
+		"": {}, "1": {}, "20260203T040506Z-00": {},
+	} {
+		if at, ok := RunTime(id); !at.Equal(want) || ok == want.IsZero() {
+			t.Errorf("%q began at %v, %t", id, at, ok)
+		}
+	}
+}

@@ -1,10 +1,13 @@
 package allocdir_test
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"taskrun/engine/leaf/allocdir"
@@ -67,5 +70,50 @@ func TestMakeVolumeMovesAnEarlierOne(t *testing.T) {
 		if _, err := os.Stat(old); err == nil {
 			t.Error("the volume is still where it was")
 		}
+	}
+}
+
+// A volume is created with the wanted attributes, which a second call may change. It is
+// removed with its content, and removing it again is no error.
+func TestCreateAndRemoveVolume(t *testing.T) {
+	t.Parallel()
+	data, uid := t.TempDir(), os.Getuid()
+	dir := allocdir.VolumeDir(data, "db")
+	for _, c := range []struct {
+		allocdir.VolumeAttributes
+		want fs.FileMode
+	}{
+		{allocdir.VolumeAttributes{UID: -1, GID: -1}, 0o777 | fs.ModeSticky},
+		{allocdir.VolumeAttributes{Mode: 0o750, UID: uid, GID: -1}, 0o750},
+		{allocdir.VolumeAttributes{UID: -1, GID: os.Getgid()}, 0o750},
+	} {
+		if err := allocdir.CreateVolume(data, "db", c.VolumeAttributes); err != nil {
+			t.Errorf("%+v: %v", c.VolumeAttributes, err)
+		}
+		if info, err := os.Stat(dir); err != nil || info.Mode() != c.want|fs.ModeDir {
+			t.Errorf("%+v: %v, %v", c.VolumeAttributes, info.Mode(), err)
+		}
+	}
+	if uid != 0 {
+		for _, a := range []allocdir.VolumeAttributes{{UID: 0, GID: -1}, {UID: -1, GID: 0}} {
+			if err := allocdir.CreateVolume(data, "db", a); err == nil || !strings.HasPrefix(err.Error(), `cannot change the owner of volume "db": `) {
+				t.Errorf("%+v: %v", a, err)
+			}
+		}
+	}
+	write(t, filepath.Join(dir, "x"), "text")
+	for range 2 {
+		if err := allocdir.RemoveVolume(data, "db"); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Lstat(filepath.Dir(dir)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("it is still there: %v", err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(data, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := allocdir.CreateVolume(filepath.Join(data, "file"), "db", allocdir.VolumeAttributes{}); !errors.Is(err, syscall.ENOTDIR) {
+		t.Errorf("below a file: %v", err)
 	}
 }
