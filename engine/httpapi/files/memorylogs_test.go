@@ -42,7 +42,9 @@ func (text) Release()                                     {}
 func TestDisabledLogs(t *testing.T) {
 	t.Parallel()
 	h := New(&tasks{list: []*api.Task{
-		{Name: "plain"}, {Name: "unsaid", LogConfig: &api.LogConfig{}}, {Name: "kept", LogConfig: &api.LogConfig{Disabled: new(false)}},
+		{Name: "plain"},
+		{Name: "unsaid", LogConfig: &api.LogConfig{}},
+		{Name: "kept", LogConfig: &api.LogConfig{Disabled: new(false)}},
 		{Name: "disabled", LogConfig: &api.LogConfig{Disabled: new(true)}},
 	}})
 	const refused = `log entry for task "disabled" and log type "stdout" not found: the job disables logs`
