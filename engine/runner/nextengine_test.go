@@ -343,7 +343,7 @@ func TestAllocationWithoutItsDirectory(t *testing.T) {
 		if next.destroyed != 1 || !slices.Equal(s.take(), []string{"alloc postrun"}) {
 			t.Errorf("%d tasks were killed", next.destroyed)
 		}
-		s.alloc.Found()      // nobody waits for ever
+		s.alloc.Found()      // it returns
 		pass(10 * time.Hour) // until the first driver's task ends by itself
 	})
 }
@@ -405,7 +405,7 @@ func (d unwilling) StartTask(_ context.Context, cfg *drivers.TaskConfig) (*drive
 	return nil, nil, d.err
 }
 
-// An event says why a task was not started, unless nobody wants it to start any more.
+// An event says why a task was not started, unless its driver has given up a start that was canceled.
 func TestStartsThatFail(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
