@@ -55,6 +55,7 @@ func TestHooksOfARecoveredTask(t *testing.T) {
 			t.Error(err)
 		}
 		pass(time.Second)
+		synctest.Wait()
 		const rest = ": env identity vault secret"
 		if diff := cmp.Diff([]string{"false " + rest, "true 1" + rest, "false 2" + rest}, seen); diff != "" {
 			t.Errorf("the hook saw (-want +got):\n%s", diff)
@@ -135,6 +136,7 @@ func TestTasksThatCannotGoOn(t *testing.T) {
 				s.taskEvents()
 				result := s.run(t.Context())
 				pass(10 * time.Second)
+				synctest.Wait()
 				if got := s.taskEvents(); !slices.EqualFunc(got, tt.want, strings.HasPrefix) {
 					t.Errorf("events %q, want %q", got, tt.want)
 				}
@@ -259,7 +261,7 @@ func TestEndedTaskEndsOnce(t *testing.T) {
 			t.Error(got.Status)
 		}
 		if got := slices.DeleteFunc(s.take(), func(line string) bool { return line != "a stop" }); len(got) != 1 {
-			t.Errorf("hooks of %d tasks are told of the end", len(got))
+			t.Errorf("hooks of %d tasks see the end", len(got))
 		}
 		for _, r := range []*store.Recorder{first, second} {
 			if err := r.Close(); err != nil {
@@ -270,7 +272,7 @@ func TestEndedTaskEndsOnce(t *testing.T) {
 }
 
 // The watch on an allocation's health goes on under the next engine as if nothing had
-// happened, a verdict is passed on again, and another deployment judges anew.
+// happened, a verdict is passed on again, and another deployment begins again.
 func TestHealthUnderTheNextEngine(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -306,6 +308,7 @@ func TestHealthUnderTheNextEngine(t *testing.T) {
 				}
 				result := s.run(t.Context())
 				pass(30 * time.Minute)
+				synctest.Wait()
 				want := []time.Duration{tt.after}
 				if tt.deployment == "none" {
 					want = nil
