@@ -116,7 +116,7 @@ func TestSelf(t *testing.T) {
 	}
 }
 
-// A process is identified until it has ended, also while nobody has reaped it.
+// A process is identified until it has ended, even before it is reaped.
 func TestIdentify(t *testing.T) {
 	t.Parallel()
 	if id, err := Identify(os.Getpid()); id != Self() || id.PID != os.Getpid() || err != nil || !id.Running() {
