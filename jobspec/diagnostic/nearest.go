@@ -2,7 +2,6 @@ package diagnostic
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -13,11 +12,13 @@ func Nearest(name string, known []string) string {
 	if len(name) > maxName || len(known) > maxKnown {
 		return ""
 	}
-	for _, candidate := range slices.Sorted(slices.Values(known)) {
+	lower := strings.ToLower(name)
+	for _, candidate := range known {
 		if candidate == name {
 			continue
 		}
-		if d := slips(strings.ToLower(name), strings.ToLower(candidate)); d < distance || best == "" && d == distance {
+		d := slips(lower, strings.ToLower(candidate))
+		if d < distance || d == distance && (best == "" || candidate < best) {
 			best, distance = candidate, d
 		}
 	}
@@ -45,7 +46,9 @@ func slips(a, b string) int {
 	if d := len(a) - len(b); d > maxSlips || -d > maxSlips {
 		return maxSlips + 1
 	}
-	before, last, this := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	n := len(b) + 1
+	rows := make([]int, 3*n)
+	before, last, this := rows[:n], rows[n:2*n], rows[2*n:]
 	for j := range last {
 		last[j] = j
 	}
