@@ -199,7 +199,16 @@ func Size(v cty.Value, most int) int {
 		return len(v.AsString()) + 1
 	case t == cty.Number:
 		return numberSize(v)
-	case t.IsCollectionType(), t.IsTupleType(), t.IsObjectType():
+	case t.IsObjectType():
+		total := 1
+		for name := range t.AttributeTypes() { // an iterator would sort the names first
+			if total > most {
+				break
+			}
+			total += elementCost + Size(v.GetAttr(name), most-total) + len(name)
+		}
+		return total
+	case t.IsCollectionType(), t.IsTupleType():
 		total := 1
 		if t.IsTupleType() {
 			// To convert it to a list, the types of all elements are compared
