@@ -13,6 +13,8 @@ import (
 func TestHostileInputEndsInAnError(t *testing.T) {
 	t.Parallel()
 	deep := func(open string) string { return strings.Repeat(open, 200_000) }
+	half := func(open string) string { return strings.Repeat(open, 100_000) }   // ends the process, too
+	quarter := func(open string) string { return strings.Repeat(open, 50_000) } // likewise
 	config := func(expr string) string {
 		return "job \"x\" {\n  group \"g\" {\n    task \"t\" {\n      config {\n        a = " + expr + "\n      }\n    }\n  }\n}\n"
 	}
@@ -20,10 +22,10 @@ func TestHostileInputEndsInAnError(t *testing.T) {
 		text string
 		opts jobspec.Options
 	}{
-		"brackets":                         {text: config(deep("["))},
-		"parentheses":                      {text: config(deep("("))},
-		"objects":                          {text: config(deep("{a="))},
-		"interpolations":                   {text: config(deep(`"${`))},
+		"brackets":                         {text: config(half("["))},
+		"parentheses":                      {text: config(half("("))},
+		"objects":                          {text: config(half("{a="))},
+		"interpolations":                   {text: config(quarter(`"${`))},
 		"negations":                        {text: config(deep("!") + "true")},
 		"signs":                            {text: config(deep("- ") + "1")},
 		"conditions":                       {text: config(deep("true ? 1 : ") + "1")},
@@ -33,8 +35,8 @@ func TestHostileInputEndsInAnError(t *testing.T) {
 		"sums in a for expression":         {text: config("{for k in [1] : k =>" + deep("1 +\n") + "1}")},
 		"indexes":                          {text: config("local.a" + deep("[0+0]"))},
 		"splats":                           {text: config("[1]" + deep("[*]"))},
-		"calls":                            {text: config(deep("abs("))},
-		"directives":                       {text: config(`"` + deep("%{if true}") + `"`)},
+		"calls":                            {text: config(half("abs("))},
+		"directives":                       {text: config(`"` + quarter("%{if true}") + `"`)},
 		"blocks":                           {text: "job \"x\" {\n" + deep("group \"g\" {\n")},
 		"blocks in config":                 {text: "job \"x\" {\ntask \"t\" {\nconfig {\n" + deep("a {\n")},
 		"comments to hide brackets":        {text: config(strings.Repeat("[ /* ]]]]]] */ # ]]]]\n", 100_000))},
