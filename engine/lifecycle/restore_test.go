@@ -73,7 +73,7 @@ func TestModelForgets(t *testing.T) {
 		m := newModel(seed, taken)
 		m.interrupt = func(int) bool { return m.rng.IntN(4) == 0 }
 		if err := m.walk(); err != nil {
-			t.Fatalf("walk %d: %v\n%+v\n%s", seed, err, m.Alloc.tasks, m.trace.String())
+			t.Fatalf("walk %d: %v\n%+v\n%v", seed, err, m.Alloc.tasks, m.trace)
 		}
 	}
 	if taken["revived"] == 0 || taken["cause: 1"] == 0 {
@@ -99,7 +99,7 @@ func TestModelForgetsNothing(t *testing.T) {
 			m.interrupt = func(step int) bool { return step == at }
 			m.interrupted = func(asItWas bool) { same = asItWas; compared[asItWas]++ }
 			if err := m.walk(); err != nil {
-				t.Fatalf("walk %d, restored at step %d: %v\n%s", seed, at, err, m.trace.String())
+				t.Fatalf("walk %d, restored at step %d: %v\n%v", seed, at, err, m.trace)
 			}
 			if diff := cmp.Diff(undisturbed.outcome(), m.outcome()); same && diff != "" {
 				t.Fatalf("walk %d, restored at step %d, ended differently (-undisturbed +restored):\n%s", seed, at, diff)
