@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -32,7 +33,22 @@ import (
 	"taskrun/jobspec/validate"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// descriptors is how many files the tests may have open. A listener accepts an
+// eighth of that. The floods of parallel tests need both ends of six times as many
+// connections as that.
+const descriptors = 12_000
+
+func TestMain(m *testing.M) {
+	var limit syscall.Rlimit
+	err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit)
+	if limit.Cur = min(limit.Cur, descriptors); err == nil {
+		err = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit)
+	}
+	if err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // patience limits every wait of a test.
 const patience = 20 * time.Second
