@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -23,12 +24,20 @@ type goFile struct {
 	regexps       []string // positions where a package is initialized with a regular expression
 }
 
-// goFiles parses all Go files of the module, for every platform.
+// goFiles returns all Go files of the module, for every platform.
 func goFiles(t *testing.T) []goFile {
 	t.Helper()
-	var files []goFile
+	files, err := parseModule()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// parseModule parses the files once, for several tests.
+var parseModule = sync.OnceValues(func() (files []goFile, err error) {
 	fset := token.NewFileSet()
-	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -56,11 +65,8 @@ func goFiles(t *testing.T) []goFile {
 		})
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
-}
+	return files, err
+})
 
 // skipDir reports whether the go command finds no packages of this module in a
 // folder.
