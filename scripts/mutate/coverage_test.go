@@ -34,9 +34,9 @@ func TestCoverage(t *testing.T) {
 	}
 	for _, want := range []string{
 		" m/b TestOther\n", " m/b TestOther/sub\n",
-		"caught     a/a.go:3:38 Tested: negate `+` → `-`", "caught     a/a.go:5:37 Seen: negate `==` → `!=`",
+		"caught     a/a.go:3:38 Tested: negate `+` → `-`", "caught     a/a.go:5:21 Seen: drop `*p = 3`",
 		"\nsurvived: a/a.go:7:39 Unseen: negate `!=` → `==`  " + untested + "\n",
-		"all      6        4       2         67\n",
+		"all      5        3       2         60\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is missing", want)
