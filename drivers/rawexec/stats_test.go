@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"taskrun/drivers"
+	"taskrun/drivers/drivertest"
 )
 
 // A first sample is sent at once, then one every interval, until the end.
@@ -66,6 +67,32 @@ func TestStatsEndWithTheirContext(t *testing.T) {
 	}
 	if _, err := f.driver.TaskStats(f.ctx, "nobody", 0); !errors.Is(err, drivers.ErrTaskNotFound) {
 		t.Errorf("of an unknown task: %v", err)
+	}
+}
+
+// The first sample of a task has its processes, although those of the tasks before it
+// were looked up a moment ago.
+func TestStatsOfANewTask(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, shell(sleeper)).ready()
+	first := func() *drivers.TaskResourceUsage {
+		samples, err := f.driver.TaskStats(f.ctx, f.cfg.ID, time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return <-samples
+	}
+	first()
+	before := f.cfg.ID
+	t.Cleanup(func() {
+		if err := f.driver.DestroyTask(before, true); err != nil {
+			t.Error(err)
+		}
+	})
+	f.cfg, f.output = drivertest.Task(t, f.driver, shell(sleeper))
+	f.ready()
+	if u := first(); u.Processes != 1 || u.Pids[strconv.Itoa(f.pid())] == nil {
+		t.Errorf("the first sample is %+v", u)
 	}
 }
 
