@@ -64,6 +64,27 @@ func TestMountsAndDevicesStay(t *testing.T) {
 	}
 }
 
+// Where a hook says that the machine is seen, its ports are, also if other hooks say
+// nothing of it.
+func TestViewOfAHook(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		viewer := &recorder{name: "viewer", prestart: func(_ context.Context, _ *hooks.PrestartRequest, r *hooks.PrestartResponse) error {
+			r.View = func(e taskenv.Endpoint) taskenv.Endpoint { return taskenv.Endpoint{Host: "10.0.0.1", Port: e.Port + 1000} }
+			return nil
+		}}
+		s := newSetting(t, mockTask(map[string]any{"run_for": "1s"}, 0), nil, viewer, &recorder{name: "other"})
+		s.config.Ports = []taskenv.Port{{Label: "p", Value: 80, HostIP: "127.0.0.1"}}
+		d := &listener{Driver: s.driver}
+		s.config.Drivers["mock_driver"] = d
+		s.alloc = runner.New(s.config)
+		s.alloc.Run(t.Context())
+		if at := d.last.Env["NOMAD_ADDR_p"]; at != "10.0.0.1:1080" {
+			t.Errorf("the port is seen at %q", at)
+		}
+	})
+}
+
 // networker is a driver that creates the networks of its groups.
 type networker struct {
 	listener
