@@ -104,6 +104,23 @@ func TestReadings(t *testing.T) {
 	}
 }
 
+// Failures are counted from the last answer on.
+func TestFailuresInARow(t *testing.T) {
+	t.Parallel()
+	n := &node{code: http.StatusOK}
+	o, _, said := reader(t.Context())
+	out := &output{task: n.task(t), alloc: &event.Alloc{}, stream: event.Stdout}
+	for i := range 3 * fewFailures {
+		if n.err = errors.New("no route to host"); (i+1)%fewFailures == 0 {
+			n.err = nil
+		}
+		o.read(t.Context(), out, false)
+	}
+	if len(*said) > 0 {
+		t.Errorf("said %q", *said)
+	}
+}
+
 // Outputs with a free connection are followed, one connection each; the others
 // are read in rounds.
 func TestStreamsAndRounds(t *testing.T) {
