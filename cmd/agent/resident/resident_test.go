@@ -464,6 +464,20 @@ func TestBusyFor(t *testing.T) { //nolint:paralleltest // see TestAgent
 	a.end(t)
 }
 
+// An agent that no client could reach does not run.
+func TestAgentWithoutASocket(t *testing.T) { //nolint:paralleltest // see TestAgent
+	a, err := newAgent(t, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.RemoveAll(a.sockets), os.WriteFile(a.sockets, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "other programs cannot talk to this run") {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestNoAgent(t *testing.T) { //nolint:paralleltest // see TestAgent
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
