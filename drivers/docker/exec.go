@@ -135,25 +135,29 @@ func (c *command) send(stream *client.ExecAttachResult) {
 }
 
 // resize sets the size of the terminal whenever the user's changes. It retries,
-// because the engine refuses until the command is running. It closes sized when the
+// because the engine refuses until the command is running, and says each size twice,
+// because Podman loses one that comes right after another. It closes sized when the
 // command can know the first size, so that input which asks for it can be sent.
 func (c *command) resize(ctx context.Context, sized chan<- struct{}) {
-	const pause = 20 * time.Millisecond
+	const (
+		pause = 20 * time.Millisecond
+		quiet = 100 * time.Millisecond
+	)
 	known := sync.OnceFunc(func() { close(sized) })
-	size := c.size
+	size, twice := c.size, false
 	for {
-		var retry <-chan time.Time
+		var again <-chan time.Time
 		if size == nil {
 			known()
 		} else if _, err := c.task.cli.ExecResize(ctx, c.id, client.ExecResizeOptions{Height: uint(size.Height), Width: uint(size.Width)}); err != nil {
-			retry = time.After(pause)
-		} else {
-			known()
+			again = time.After(pause)
+		} else if known(); !twice {
+			twice, again = true, time.After(quiet)
 		}
 		select {
 		case next := <-c.opts.Resize:
-			size = &next
-		case <-retry:
+			size, twice = &next, false
+		case <-again:
 		case <-ctx.Done():
 			return
 		}

@@ -93,6 +93,7 @@ type fakeExec struct {
 	cmd      *exec.Cmd
 	terminal *os.File // our end, nil for none
 	asked    int      // how often its size was to change
+	resized  time.Time
 	running  bool
 	code     int
 }
@@ -767,6 +768,10 @@ func (e *fakeEngine) execResize(w http.ResponseWriter, r *http.Request) {
 		fail(w, 409, "it does not run") // an engine may take a moment
 		return
 	}
+	if time.Since(x.resized) < 50*time.Millisecond {
+		return // as Podman does
+	}
+	x.resized = time.Now()
 	_ = pty.Setsize(x.terminal, &pty.Winsize{Rows: uint16(rows), Cols: uint16(cols)})
 }
 

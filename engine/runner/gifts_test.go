@@ -70,7 +70,9 @@ func TestViewOfAHook(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		viewer := &recorder{name: "viewer", prestart: func(_ context.Context, _ *hooks.PrestartRequest, r *hooks.PrestartResponse) error {
-			r.View = func(e taskenv.Endpoint) taskenv.Endpoint { return taskenv.Endpoint{Host: "10.0.0.1", Port: e.Port + 1000} }
+			r.View = func(e taskenv.Endpoint) taskenv.Endpoint {
+				return taskenv.Endpoint{Host: "10.0.0.1", Port: e.Port + 1000}
+			}
 			return nil
 		}}
 		s := newSetting(t, mockTask(map[string]any{"run_for": "1s"}, 0), nil, viewer, &recorder{name: "other"})
