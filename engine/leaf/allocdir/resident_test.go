@@ -117,20 +117,3 @@ func TestReopenResident(t *testing.T) {
 		t.Errorf("of no run: %v, %v", r, err)
 	}
 }
-
-// A folder in memory is on a file system in memory, and new.
-func TestMakeInMemory(t *testing.T) {
-	t.Parallel()
-	dir := MakeInMemory("allocdir-test-")
-	if dir == "" {
-		t.Skip("there is little memory for files")
-	}
-	defer os.Remove(dir)
-	var fs unix.Statfs_t
-	if err := unix.Statfs(dir, &fs); err != nil || fs.Type != unix.TMPFS_MAGIC {
-		t.Errorf("%s: %+v, %v", dir, fs, err)
-	}
-	if entries, err := os.ReadDir(dir); len(entries) > 0 || err != nil {
-		t.Errorf("it has %v, %v", entries, err)
-	}
-}
