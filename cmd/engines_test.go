@@ -36,6 +36,7 @@ type engines struct {
 type engineProcess struct {
 	cmd    *exec.Cmd
 	states chan string // name of each task that starts running; closed at the end
+	last   string      // the last object before that: the summary
 }
 
 // run is the script command
@@ -65,7 +66,7 @@ func (e *engines) run(ts *testscript.TestScript, neg bool, args []string) {
 		select {
 		case task, ok := <-p.states:
 			if !ok {
-				ts.Fatalf("%s ended before %q ran", args[0], wanted)
+				ts.Fatalf("%s ended before %q ran: %s", args[0], wanted, p.last)
 			}
 			if i := slices.Index(wanted, task); i >= 0 {
 				wanted = slices.Delete(wanted, i, i+1)
@@ -106,6 +107,7 @@ func (p *engineProcess) read(out io.Reader) {
 	defer close(p.states)
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
+		p.last = lines.Text()
 		var o struct{ Type, Task, State string }
 		if json.Unmarshal(lines.Bytes(), &o) == nil && o.Type == "task_state" && o.State == "running" {
 			select {

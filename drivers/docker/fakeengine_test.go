@@ -725,6 +725,7 @@ func (e *fakeEngine) execStart(w http.ResponseWriter, r *http.Request) {
 		e.died = append(e.died, id)
 	})
 	copying.Wait()
+	e.set(func() { x.terminal = nil })
 	stdin.Close()
 	_ = x.cmd.Wait() // closes the pipes
 }
