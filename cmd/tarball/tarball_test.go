@@ -374,3 +374,16 @@ func TestWhatCannotBePacked(t *testing.T) {
 		}
 	}
 }
+
+// What is no directory has no names.
+func TestReadDirOfAFile(t *testing.T) {
+	t.Parallel()
+	root := tarball.Root{Root: source(t)}
+	info, err := root.Stat("src/run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if names, err := root.ReadDir("src/run", info); len(names) > 0 || !errors.Is(err, syscall.ENOTDIR) {
+		t.Errorf("it has %q, %v", names, err)
+	}
+}

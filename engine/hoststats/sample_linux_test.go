@@ -73,3 +73,12 @@ func TestThisMachine(t *testing.T) {
 		t.Error("a directory that is not there was measured")
 	}
 }
+
+// A file system without blocks and files is empty, and not something that is no number.
+func TestEmptyFileSystem(t *testing.T) {
+	t.Parallel()
+	d, err := disk(fstest.MapFS{"self/mountinfo": file("1 0 0:4 / / rw - proc proc rw\n")}, "/proc")
+	if err != nil || d.Size != 0 || d.UsedPercent != 0 || d.InodesUsedPercent != 0 {
+		t.Errorf("it is %+v, %v", d, err)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -242,5 +243,15 @@ func TestNoWorker(t *testing.T) {
 	})
 	if err == nil || !strings.Contains(err.Error(), "cannot start a worker for job tests") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// An order that cannot be read ends the worker.
+func TestUnreadableOrder(t *testing.T) {
+	t.Parallel()
+	play := func(context.Context, worker.Order) worker.Result { return worker.Result{} }
+	err := worker.Serve(t.Context(), strings.NewReader("odd"), io.Discard, play)
+	if err == nil || !strings.HasPrefix(err.Error(), "cannot read which job test to play: ") {
+		t.Errorf("error %v", err)
 	}
 }

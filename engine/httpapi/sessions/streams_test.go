@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/nomad/api"
@@ -199,4 +200,30 @@ func TestExecRefused(t *testing.T) {
 			t.Errorf("%s: %v, want %s", name, err, tt.want)
 		}
 	}
+}
+
+// A client waits while the command has much to read, and goes on when it has read.
+func TestInputIsBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		in := &input{}
+		in.change.L = &in.mu
+		in.write(make([]byte, maxUnread))
+		written := false
+		go func() {
+			in.write([]byte("x"))
+			written = true
+		}()
+		synctest.Wait()
+		if written {
+			t.Error("there is no limit")
+		}
+		if _, err := in.Read(make([]byte, 1)); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		if !written || len(in.unread) != maxUnread {
+			t.Errorf("after a read: written %v, %d bytes wait", written, len(in.unread))
+		}
+	})
 }
