@@ -279,7 +279,7 @@ func (v *Verdict) Closed(err error) Decision {
 // whether that decides the exit code: a failure of the run takes precedence. That an
 // allocation did not complete is none: taskrun may have lost it.
 func (v *Verdict) Broke(err error) (counts bool) {
-	if v.Cause.Code != OK || v.failed() {
+	if v.Cause.Code != OK || !v.Cause.Own && v.failed() {
 		return false
 	}
 	v.Cause = Cause{Text: err.Error(), Code: Internal, Own: true}

@@ -143,6 +143,10 @@ func TestExitCodes(t *testing.T) {
 		{"stopped by a client and not cleaned up", Policy{}, func(s *story) {
 			s.did(s.Ordered(false)).alloc("a", "complete").Broke(errors.New("left"))
 		}, 125, []Action{Stop}},
+		{"not cleaned up, where one task counts", Policy{}, func(s *story) {
+			s.Cause = Cause{Text: "task has ended", Own: true}
+			s.alloc("a", "failed").Broke(errors.New("left"))
+		}, 125, nil},
 		{"failed and not cleaned up", Policy{}, func(s *story) { s.alloc("a", "failed").Broke(errors.New("left")) }, 1, nil},
 
 		{"fail fast", Policy{FailFast: true}, func(s *story) { s.retried("a") }, 1, []Action{Stop}},
