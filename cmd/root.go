@@ -72,7 +72,7 @@ plugin.raw_exec.config.`,
 			}
 			output := cmd.Flags().Lookup("output")
 			a.JSONErrors = output != nil && output.Value.String() == string(ui.JSON)
-			sweepDead(a, cmd)
+			sweepFirst(a, cmd)
 			return nil
 		},
 		SilenceErrors: true,

@@ -25,13 +25,20 @@ func cleanUp(ctx context.Context, driver, ref string) error {
 	return d.CleanUp(ctx, ref)
 }
 
-// sweepDead cleans up after runs that were killed together with their keeper,
-// and reports it. If there are none, it only reads the directory of sockets.
-// After a failure every command tries again, until clean gives up.
-func sweepDead(a *app, cmd *cobra.Command) {
+// sweepFirst cleans up before a command, unless that is hidden or lists what there
+// is to clean up.
+func sweepFirst(a *app, cmd *cobra.Command) {
 	if f := cmd.Flags().Lookup(orphansFlag); cmd.Hidden || f != nil && f.Value.String() == "true" {
 		return
 	}
+	sweepDead(cmd.Context(), a, cmd.Name() == "clean")
+}
+
+// sweepDead cleans up after runs that were killed together with their keeper, or
+// before they had one, and reports it. If there are none, it only reads the
+// directory of sockets. After a failure every command tries again, unless this is
+// the last time.
+func sweepDead(ctx context.Context, a *app, last bool) {
 	say := func(format string, args ...any) {
 		a.Report(a.Streams.ErrStyle(a.Color).Bad("taskrun:"), fmt.Sprintf(format, args...))
 	}
@@ -46,10 +53,9 @@ func sweepDead(a *app, cmd *cobra.Command) {
 	if err != nil {
 		say("%v", err)
 	}
-	ctx, cancel := context.WithTimeout(cmd.Context(), source.SweepTime)
+	ctx, cancel := context.WithTimeout(ctx, source.SweepTime)
 	defer cancel()
 	for _, d := range dead {
-		last := cmd.Name() == "clean"
 		killed, err := d.Sweep(ctx, cleanUp, last)
 		if len(killed) > 0 {
 			say("killed %s, which the run of %s left behind when process %d was killed",

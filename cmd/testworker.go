@@ -51,7 +51,8 @@ func playTests(ctx context.Context, a *app, opts testOptions, v *results.View, r
 	}
 	pool := worker.Pool{
 		Size: runtime.GOMAXPROCS(0), Grace: workerGrace,
-		New: func() *exec.Cmd { return &exec.Cmd{Path: program, Args: args, Env: a.Environ} },
+		New:  func() *exec.Cmd { return &exec.Cmd{Path: program, Args: args, Env: a.Environ} },
+		Died: func() { sweepDead(ctx, a, false) },
 	}
 	return pool.Play(ctx, orders, func(i int, r worker.Result) bool {
 		p := runs[i]

@@ -27,7 +27,7 @@ type Options struct {
 	Vars, VarFiles []string
 	SecretVars     bool // messages hide the values of Vars
 	// Records is the directory in which later commands look for what is left of
-	// real runs; see the keeper. Empty: nothing is found there.
+	// real runs; see the keeper. Real runs make it. Empty: nothing is found there.
 	Records string
 	// OnRead, if set, is called with each job file, which may have errors.
 	OnRead func(jobfile.File)

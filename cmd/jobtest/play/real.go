@@ -17,6 +17,7 @@ import (
 	"taskrun/drivers/process/keeper"
 	"taskrun/engine"
 	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/runtimedir"
 	"taskrun/engine/leaf/service"
 	"taskrun/engine/leaf/variable"
 	"taskrun/engine/leaf/workload"
@@ -58,7 +59,14 @@ func (p *Player) playReal(ctx context.Context, job *Prepared, seed uint64, dir s
 		DataDir: dir, Drivers: known, Hooks: catalog, Node: &node, HostEnv: p.Environ,
 		Services: services, Variables: variables, PortDir: p.PortDir, OnRun: watch.Run,
 	})
-	watch.Begin(p.Records, said.add)
+	records := p.Records
+	if records != "" {
+		if err := runtimedir.Make(records); err != nil {
+			said.add(fmt.Sprintf("nothing will clean up if taskrun is killed together with its keeper: %v", err))
+			records = "" // the keeper has its record without a name
+		}
+	}
+	watch.Begin(records, said.add)
 	began := time.Now()
 	o, err := r.play(ctx, seed, graceTime, r.exec)
 	err = errors.Join(err, watch.Close(!r.left))

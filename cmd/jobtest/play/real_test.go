@@ -224,6 +224,22 @@ func TestRealRunsThatEndEarly(t *testing.T) {
 	})
 }
 
+// Others may write into the directory of records: nothing is kept there.
+func TestRecordsThatOthersCouldWrite(t *testing.T) {
+	fifo, open := newFIFO(t), t.TempDir()
+	if err := os.Chmod(open, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s := newStage(t, sleeper(fifo.path, `  until = "running"`))
+	s.player.Records = open
+	o, err := s.player.Play(t.Context(), s.prepare("it.nomadtest.hcl")[0], 1)
+	if err != nil || len(o.Notices) != 1 || !strings.Contains(o.Notices[0], "if taskrun is killed together with its keeper: others may use it") {
+		t.Errorf("the outcome is %+v, %v", o, err)
+	}
+	s.close(o)
+	fifo.await(t)
+}
+
 // asPlayer makes the test binary play a real run.
 const asPlayer = "PLAY_TEST_DIR"
 
@@ -234,9 +250,6 @@ func playAlone(dir string) error {
 		return diagnostics
 	}
 	records := filepath.Join(dir, "records")
-	if err := os.Mkdir(records, 0o700); err != nil {
-		return err
-	}
 	p := play.New(play.Options{Drivers: catalog.New, Dir: dir, Records: records})
 	run, diagnostics, err := p.Prepare(context.Background(), f, f.Runs[0])
 	if err != nil || run == nil {

@@ -13,6 +13,9 @@ type Pool struct {
 	Grace time.Duration // for workers to end before they are killed
 	// New returns the command of a worker that was not started.
 	New func() *exec.Cmd
+	// Died is called when a worker has died, before another takes its place. It may
+	// have left tasks: one that kills it at once is faster than its keeper starts.
+	Died func()
 
 	mu      sync.Mutex
 	orders  []Order
@@ -119,6 +122,7 @@ func (p *Pool) play(ctx context.Context, w **process, o Order) (r Result, ok boo
 	}
 	if err != nil {
 		r = (*w).died(o, time.Since(began))
+		p.Died()
 	}
 	if err != nil || r.Last {
 		(*w).end(p.Grace)

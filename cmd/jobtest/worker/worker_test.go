@@ -78,7 +78,7 @@ func touch(fifo string) {
 }
 
 func pool(size int) *worker.Pool {
-	return &worker.Pool{Size: size, Grace: patience, New: func() *exec.Cmd {
+	return &worker.Pool{Size: size, Grace: patience, Died: func() {}, New: func() *exec.Cmd {
 		self, err := os.Executable()
 		if err != nil {
 			panic(err)
@@ -123,10 +123,27 @@ func TestEveryOrderHasItsResult(t *testing.T) {
 	}
 }
 
-// TestDeath: a worker that dies is the failure of its run alone.
+// TestDeath: a worker that dies is the failure of its run alone, and is told of once
+// it is gone, before there is another.
 func TestDeath(t *testing.T) {
 	t.Parallel()
-	got := results(t, pool(1), orders("passes", "killed", "panics", "passes", "garbage", "passes"))
+	p := pool(1)
+	var last *exec.Cmd
+	command, begun, died := p.New, 0, []int{}
+	p.New = func() *exec.Cmd {
+		last, begun = command(), begun+1
+		return last
+	}
+	p.Died = func() {
+		if last.ProcessState == nil {
+			t.Error("a worker died, but was not waited for")
+		}
+		died = append(died, begun)
+	}
+	got := results(t, p, orders("passes", "killed", "panics", "passes", "garbage", "passes"))
+	if !slices.Equal(died, []int{1, 2, 3}) || begun != 4 {
+		t.Errorf("of %d workers %v died", begun, died)
+	}
 	for i, want := range map[int]string{
 		1: `the process that played "killed" died: signal: killed`,
 		2: `the process that played "panics" died: panic: oh`,
