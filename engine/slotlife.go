@@ -50,7 +50,9 @@ func (s *slot) live(placed func()) {
 		}
 		if next == nil {
 			s.replace(s.ended)
-			next = s.place()
+			if next = s.place(); next == nil {
+				continue
+			}
 		}
 		placed()
 		s.ended = next
@@ -66,12 +68,16 @@ func (s *slot) live(placed func()) {
 func (s *slot) mayPlace() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.Gone || s.isEnding() {
+	if s.isOut() {
 		s.retire()
 		return false
 	}
 	return true
 }
+
+// isOut reports whether the slot gets no allocation any more. The caller must hold
+// the lock.
+func (s *slot) isOut() bool { return s.Gone || s.isEnding() }
 
 // retire ends the slot's life. The lock is held.
 func (s *slot) retire() {
@@ -84,9 +90,14 @@ func (s *slot) retire() {
 // that runs.
 const keptAllocs = 5
 
-// place returns a new allocation of the version that is wanted.
+// place returns a new allocation of the version that is wanted, or nil if none is
+// wanted any more.
 func (s *slot) place() *runner.Alloc {
 	s.mu.Lock()
+	if s.isOut() {
+		s.mu.Unlock()
+		return nil
+	}
 	p := placement{ID: s.host.cfg.Chance.ID("allocation", s.key, s.group, s.index, s.lane), Version: s.Want, Canary: s.Canary, WasCanary: s.Canary}
 	if len(s.Placed) > 0 && s.last().ReplaceAt.IsZero() && !s.wasStopped(s.last().Version) && (!s.Canary || s.last().WasCanary && s.last().Version == s.Want) {
 		p.Replaces = s.last().ID
@@ -135,7 +146,7 @@ func (s *slot) another(result runner.Result) bool {
 	s.present = nil
 	again := s.again
 	s.again = false
-	for !s.Gone && !s.isEnding() {
+	for !s.isOut() {
 		switch {
 		case s.last().Version != s.Want:
 			s.Earlier = nil

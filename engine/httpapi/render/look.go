@@ -107,34 +107,35 @@ func (now *Snapshot) withState(key string, j *api.Job) *api.Job {
 }
 
 // jobStatus returns the status of a job by the rules of Nomad's server. A job
-// is pending while one of its allocations is about to be replaced. A job that
-// only launches others is dead as soon as it is stopped.
+// is pending while nothing of it was placed, or one of its allocations is about to
+// be replaced. One that was stopped is dead as soon as nothing of it runs, whether
+// or not the engine has noticed: no event tells of that.
 func (now *Snapshot) jobStatus(key string, j *api.Job, stopped, ended bool) string {
-	launches := j.IsPeriodic() || j.IsParameterized()
+	launches, allocs := j.IsPeriodic() || j.IsParameterized(), now.allocs[key]
+	runs := func(a engine.Alloc) bool { return !tracker.Terminal(a.Status) }
+	awaited := func(a engine.Alloc) bool { return now.run.Tracker.Alloc(a.ID).Awaited }
 	switch {
 	case now.over, ended, launches && stopped:
 		return "dead"
-	case launches:
+	case launches, slices.ContainsFunc(allocs, runs):
 		return "running"
+	case stopped:
+		return "dead"
+	case slices.ContainsFunc(allocs, awaited):
+		return "pending"
 	}
-	status := "dead"
-	if len(now.allocs[key]) == 0 {
-		status = "pending"
-	}
-	wanted := map[string]bool{} // groups that have an allocation
-	for _, a := range now.allocs[key] {
-		if !tracker.Terminal(a.Status) {
-			return "running"
-		}
-		if now.run.Tracker.Alloc(a.ID).Awaited {
-			status = "pending"
-		}
-		wanted[a.Group] = wanted[a.Group] || a.Unwanted == "" || a.Final
+	placed := map[string]bool{} // groups with an allocation that no update has stopped
+	for _, a := range allocs {
+		placed[a.Group] = placed[a.Group] || a.Unwanted == "" || a.Final
 	}
 	for _, g := range j.TaskGroups {
-		if status == "dead" && !stopped && *g.Count > 0 && !wanted[*g.Name] {
+		switch {
+		case *g.Count == 0 || placed[*g.Name]:
+		case len(allocs) == 0:
+			return "pending"
+		default:
 			return "running" // an update has stopped the allocations, and is about to place others
 		}
 	}
-	return status
+	return "dead"
 }

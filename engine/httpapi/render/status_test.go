@@ -37,8 +37,19 @@ func TestStatusAfterTheLastAllocation(t *testing.T) {
 			t.Errorf("%s: the job is %s, want %s", name, got, c.want)
 		}
 	}
-	job := &api.Job{TaskGroups: []*api.TaskGroup{{Name: new("g"), Count: new(1)}}}
-	if got := (&Snapshot{run: run}).jobStatus("job", job, false, false); got != "pending" {
-		t.Errorf("before the first allocation the job is %s", got)
+	for _, c := range []struct {
+		count          int
+		stopped, ended bool
+		want           string
+	}{
+		{1, false, false, "pending"},
+		{1, true, false, "dead"},
+		{0, false, false, "dead"},
+		{1, false, true, "dead"},
+	} {
+		job := &api.Job{TaskGroups: []*api.TaskGroup{{Name: new("g"), Count: &c.count}}}
+		if got := (&Snapshot{run: run}).jobStatus("job", job, c.stopped, c.ended); got != c.want {
+			t.Errorf("%+v, before the first allocation: the job is %s", c, got)
+		}
 	}
 }
