@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
@@ -73,6 +74,7 @@ func (t leakTest) Run() int {
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
 		_ = f.Value.Set(atOnce) // a number
 	}
+	debug.SetGCPercent(400) // what is tested in this process makes whole trees of commands
 	code := t.m.Run()
 	for _, f := range cleanups {
 		f()
