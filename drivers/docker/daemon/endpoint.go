@@ -21,8 +21,9 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// ReplyTime is how long an engine may take to answer a simple request.
-const ReplyTime = 15 * time.Second
+// ReplyTime is how long an engine may take to answer a simple request. On a busy
+// machine 15 s were not enough for Podman; Nomad waits for five minutes.
+const ReplyTime = time.Minute
 
 // Endpoint is the address of an engine, and how to talk to it.
 type Endpoint struct {
