@@ -70,7 +70,7 @@ func TestDispatchesMatchNomad(t *testing.T) {
 			break
 		}
 	}
-	order, allocs := fold(t, bufio.NewScanner(&lines))
+	order, allocs := fold(t, bufio.NewScanner(&lines), func() {})
 	if len(order) != 1 || len(e.Allocs()) != 1 {
 		t.Fatalf("%d allocations were told of, %d are known", len(order), len(e.Allocs()))
 	}
