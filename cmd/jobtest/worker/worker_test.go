@@ -123,7 +123,7 @@ func TestEveryOrderHasItsResult(t *testing.T) {
 	}
 }
 
-// TestDeath: a worker that dies is the failure of its run alone, and is told of once
+// TestDeath: a worker that dies is the failure of its run alone. Died is called once
 // it is gone, before there is another.
 func TestDeath(t *testing.T) {
 	t.Parallel()
