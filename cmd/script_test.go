@@ -60,7 +60,7 @@ func httpd() {
 // starts waits for a second at its end.
 const raceOptions = "atexit_sleep_ms=0"
 
-// leakTest finds goroutines that tests have left behind.
+// leakTest finds goroutines that tests have left behind, and processes of journeys.
 type leakTest struct{ m *testing.M }
 
 func (t leakTest) Run() int {
@@ -82,6 +82,10 @@ func (t leakTest) Run() int {
 	dockertest.Close()
 	if err := goleak.Find(); code == 0 && err != nil {
 		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	if left := leftBehind(patience); len(left) > 0 {
+		fmt.Fprintf(os.Stderr, "processes of journeys are left:\n%s\n", strings.Join(left, "\n"))
 		return 1
 	}
 	return code
@@ -136,6 +140,7 @@ func TestJourneys(t *testing.T) {
 			env.Setenv("TASKRUN_DATA_DIR", filepath.Join(env.WorkDir, "data"))
 			env.Setenv("JOBS", jobs)
 			env.Setenv("GORACE", raceOptions)
+			env.Setenv(journeyVar, strconv.Itoa(os.Getpid()))
 			taskrun, err := exec.LookPath("taskrun") // for scripts that change PATH
 			if err != nil {
 				return err
