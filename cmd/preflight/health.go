@@ -7,9 +7,9 @@ import (
 	"taskrun/drivers"
 )
 
-// driverTime is how long a driver may take to report its fingerprint: container engines
-// take seconds on a machine that is busy.
-const driverTime = 15 * time.Second
+// driverTime is how long a driver may take to report its fingerprint. Those of
+// container engines have limits of their own, which are shorter, and say more.
+const driverTime = 90 * time.Second
 
 // Health caches the fingerprints of drivers: each driver is asked once.
 type Health struct {

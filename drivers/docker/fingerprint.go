@@ -11,13 +11,15 @@ import (
 	"github.com/moby/moby/client"
 
 	"taskrun/drivers"
+	"taskrun/drivers/docker/daemon"
 )
 
 // fingerprintPeriod is how often the driver looks at the engine, as in Nomad.
 const fingerprintPeriod = 30 * time.Second
 
-// pingTime is how long the engine may take to answer.
-const pingTime = 5 * time.Second
+// pingTime is how long the engine may take to answer at all. What it is takes Podman
+// longer to say, on a busy machine; see daemon.ReplyTime.
+const pingTime = 10 * time.Second
 
 // Fingerprint checks the engine now and periodically.
 func (e *engine) Fingerprint(ctx context.Context) (<-chan drivers.Fingerprint, error) {
@@ -59,11 +61,13 @@ func (e *engine) look(ctx context.Context) drivers.Fingerprint {
 	if err != nil {
 		return absent(err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, pingTime)
-	defer cancel()
-	if _, err := cli.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true}); err != nil {
+	ping, answered := context.WithTimeout(ctx, pingTime)
+	defer answered()
+	if _, err := cli.Ping(ping, client.PingOptions{NegotiateAPIVersion: true}); err != nil {
 		return absent(fmt.Errorf("no %s engine answers at %s (%w): %s", e.front.Engine, cli.DaemonHost(), reason(err), e.front.Remedy))
 	}
+	ctx, cancel := context.WithTimeout(ctx, daemon.ReplyTime)
+	defer cancel()
 	version, err := cli.ServerVersion(ctx, client.ServerVersionOptions{})
 	if err != nil {
 		return absent(fmt.Errorf("cannot ask the %s engine at %s for its version: %w", e.front.Engine, cli.DaemonHost(), err))

@@ -31,7 +31,7 @@ import (
 )
 
 // askTime is how long an engine may take to say where it is.
-const askTime = 5 * time.Second
+const askTime = 30 * time.Second
 
 // Hooks makes the hooks of one engine.
 type Hooks struct {
