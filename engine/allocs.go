@@ -132,11 +132,28 @@ const (
 	updated   = "alloc is being updated due to job update"
 )
 
-// unwant stops a known allocation, which may be final, see Alloc. Only the first reason
-// is kept.
+// unwant stops a known allocation, which may be final, see Alloc.
 func (l *allocs) unwant(a *runner.Alloc, why string, final bool) {
-	l.mark(a, why, final)
+	l.refuse(a, why, final, false)
 	a.Stop()
+}
+
+// refuse records why an allocation should stop. Only the first reason is kept, and
+// none that comes after the end: no event of the allocation would tell of it. Nomad
+// does the same, except for canaries.
+func (l *allocs) refuse(a *runner.Alloc, why string, final, canary bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	known := l.known[a.Config().Alloc.ID]
+	if known == nil || known.unwanted != "" {
+		return
+	}
+	set := func() { known.unwanted, known.final = why, final }
+	if canary {
+		set()
+	} else {
+		a.UnlessEnded(set)
+	}
 }
 
 // transit records how a user wants an allocation to stop.
@@ -151,11 +168,11 @@ func (l *allocs) transit(a *runner.Alloc, how api.DesiredTransition) {
 	}
 }
 
-// mark records why an allocation should stop. Only the first reason is kept.
+// mark records why an earlier engine stopped an allocation.
 func (l *allocs) mark(a *runner.Alloc, why string, final bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if known := l.known[a.Config().Alloc.ID]; known != nil && known.unwanted == "" {
+	if known := l.known[a.Config().Alloc.ID]; known != nil {
 		known.unwanted, known.final = why, final
 	}
 }

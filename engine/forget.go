@@ -110,15 +110,15 @@ func (r *jobRun) vanish() {
 	for _, job := range r.versions {
 		gone = append(gone, *job.Version)
 	}
-	r.host.bus.Publish(nil, "", event.Forgotten{Job: r.key, Versions: gone, Gone: true})
+	tell := func() { r.host.bus.Publish(nil, "", event.Forgotten{Job: r.key, Versions: gone, Gone: true}) }
 	if r.home != r {
-		r.runs.hide(r)
+		r.runs.hide(r, tell)
 		if r.ended {
 			r.eraseChild()
 		}
 		return
 	}
-	r.runs.purge(r)
+	r.runs.purge(r, tell)
 	for _, child := range r.children.all() {
 		child.mu.Lock()
 		if child.ended {
@@ -155,7 +155,7 @@ func (r *jobRun) eraseChild() {
 		return
 	}
 	r.stop() // releases the contexts
-	r.runs.hide(r)
+	r.runs.hide(r, func() {})
 	r.home.children.forget(r)
 	var c store.Change
 	r.slots.forgetAllocs(&c)

@@ -75,7 +75,7 @@ func (e *Engine) registerNew(order Registration) (answer Registered, err error) 
 	r.priority = order.EvalPriority
 	e.runs.add(r)
 	if !r.enter(r.begin) {
-		e.runs.purge(r)
+		e.runs.purge(r, func() {})
 		e.runs.erase(r)
 		e.runs.finding.Done()
 		return answer, errors.Join(fmt.Errorf("cannot run job %q: the engine is stopping", *job.ID), r.remove())

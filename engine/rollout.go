@@ -84,6 +84,7 @@ func (r *jobRun) rollOut(c *store.Change) (carryOut []func()) {
 		}
 		if why := s.unwanted(); why != "" {
 			s.last().Unwanted = why
+			r.host.allocs.refuse(s.present, why, false, s.last().Canary)
 		}
 		if len(s.Placed) > 0 && r.recorder.Durable() {
 			record := s.slotRecord

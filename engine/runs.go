@@ -70,23 +70,30 @@ func (l *jobRuns) unclaim(key string) {
 	delete(l.opening, key)
 }
 
-// hide makes find return a job no more.
-func (l *jobRuns) hide(r *jobRun) {
+// hide makes find return a job no more, and calls tell before anyone can see that.
+func (l *jobRuns) hide(r *jobRun, tell func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.drop(r)
+	tell()
+}
+
+// drop removes a job from those that have a key. The caller must hold the lock.
+func (l *jobRuns) drop(r *jobRun) {
 	if l.byKey[r.key] == r {
 		delete(l.byKey, r.key)
 	}
 }
 
 // purge removes a job, which is not a child, from the list of jobs, although it
-// may still be ending.
-func (l *jobRuns) purge(r *jobRun) {
-	l.hide(r)
+// may still be ending. It calls tell before anyone can see that.
+func (l *jobRuns) purge(r *jobRun, tell func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.drop(r)
 	l.list = slices.DeleteFunc(l.list, func(other *jobRun) bool { return other == r })
 	l.purged = append(l.purged, r)
+	tell()
 }
 
 // erase forgets a purged job that has ended.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -58,6 +59,21 @@ func (j JobHandle) Ending() (stopped, ended bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.stopped || isStopped(r.newest.Load()) || r.stopping.Err() != nil && !r.ended, r.ended
+}
+
+// Replaces reports whether another allocation is to take the place of one of the job
+// that has ended, unless it was said not to be replaced. An order for the job has
+// taken effect when Replaces returns.
+func (j JobHandle) Replaces(id string) bool {
+	r, err := j.engine.runs.find(j.key)
+	if err != nil {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.slots, func(s *slot) bool {
+		return s.living && !s.isOut() && len(s.Placed) > 0 && s.last().ID == id
+	})
 }
 
 // AllocStop is how to stop an allocation.

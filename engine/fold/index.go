@@ -97,12 +97,21 @@ func (x *Indexes) Rise(index uint64) {
 func (x *Indexes) Apply(e event.Event, changed func(Topic)) {
 	index := Index(e)
 	x.Now = max(x.Now, index)
-	change := func(table Table, key string) {
+	var change func(Table, string)
+	change = func(table Table, key string) {
 		for _, t := range [...]Topic{{table, ""}, {table, key}} {
 			x.of[t] = max(x.of[t], index)
 			if changed != nil {
 				changed(t)
 			}
+		}
+		if table == Jobs {
+			change(ScaleOfJob, key) // it names the index of the job
+		}
+	}
+	touch := func(table Table, key string) { // unless it was forgotten
+		if _, known := x.of[Topic{table, key}]; known {
+			change(table, key)
 		}
 	}
 	switch b := e.Body.(type) {
@@ -110,9 +119,10 @@ func (x *Indexes) Apply(e event.Event, changed func(Topic)) {
 		change(Deployments, b.ID)
 		change(DeploymentsOfJob, b.Job)
 		change(Jobs, b.Job)
+		change(AllocationsOfJob, b.Job) // canaries that have failed are stopped with it
+		change(Allocations, "")
 	case event.Version:
 		change(Jobs, b.Job)
-		change(ScaleOfJob, b.Job)
 	case event.Scaled:
 		change(ScaleOfJob, b.Job)
 	case event.Notice:
@@ -124,7 +134,10 @@ func (x *Indexes) Apply(e event.Event, changed func(Topic)) {
 		change(EvaluationsOfJob, b.Job)
 		if b.Trigger == event.JobDeregister {
 			change(Jobs, b.Job) // a job without allocations has no other event
-			change(ScaleOfJob, b.Job)
+		}
+		if b.Trigger == event.AllocStop {
+			touch(Allocations, b.Alloc) // an allocation that has ended has no other event
+			touch(AllocationsOfJob, b.Job)
 		}
 	case event.Variable:
 		key := event.JobKey(b.Namespace, b.Path)
@@ -143,11 +156,18 @@ func (x *Indexes) Apply(e event.Event, changed func(Topic)) {
 			change(Allocations, e.Alloc.ID)
 			change(AllocationsOfJob, e.Alloc.Job)
 			change(ScaleOfJob, e.Alloc.Job)
+			touch(Jobs, e.Alloc.Job) // its summary counts the allocation
 			x.forget(Topic{Allocations, e.Alloc.ID})
 		}
+		if len(b.Versions) > 0 {
+			touch(Jobs, b.Job)
+			touch(DeploymentsOfJob, b.Job) // each belongs to a version
+			change(Deployments, "")
+		}
 		if b.Gone {
-			change(Jobs, b.Job)
+			change(Evaluations, "") // they lose what the job said of them
 			for _, table := range []Table{Jobs, ScaleOfJob, DeploymentsOfJob, EvaluationsOfJob, AllocationsOfJob} {
+				change(table, b.Job)
 				x.forget(Topic{table, b.Job})
 			}
 		}

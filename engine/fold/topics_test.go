@@ -23,11 +23,11 @@ func TestTopicsOfEvents(t *testing.T) {
 		want  []Topic
 	}{
 		"output":              {first, event.Output{}, nil},
-		"a deployment":        {nil, event.Deployment{ID: "d", Job: "j"}, []Topic{{Deployments, "d"}, {DeploymentsOfJob, "j"}, {Jobs, "j"}}},
+		"a deployment":        {nil, event.Deployment{ID: "d", Job: "j"}, []Topic{{Deployments, "d"}, {DeploymentsOfJob, "j"}, {Jobs, "j"}, {ScaleOfJob, "j"}, {AllocationsOfJob, "j"}, {Allocations, ""}}},
 		"a version":           {nil, event.Version{Job: "j"}, []Topic{{Jobs, "j"}, {ScaleOfJob, "j"}}},
 		"a count":             {nil, event.Scaled{Job: "j"}, []Topic{{ScaleOfJob, "j"}}},
 		"a notice":            {nil, event.Notice{Text: "x"}, nil},
-		"a notice about one":  {nil, event.Notice{Text: "x", Job: "j"}, []Topic{{Jobs, "j"}}},
+		"a notice about one":  {nil, event.Notice{Text: "x", Job: "j"}, []Topic{{Jobs, "j"}, {ScaleOfJob, "j"}}},
 		"an evaluation":       {nil, event.Evaluation{ID: "e", Job: "j", Trigger: event.JobRegister}, []Topic{{Evaluations, "e"}, {EvaluationsOfJob, "j"}}},
 		"a stop":              {nil, event.Evaluation{ID: "e", Job: "j", Trigger: event.JobDeregister}, []Topic{{Evaluations, "e"}, {EvaluationsOfJob, "j"}, {Jobs, "j"}, {ScaleOfJob, "j"}}},
 		"a variable":          {nil, event.Variable{VariableMetadata: &api.VariableMetadata{Namespace: "n", Path: "v"}}, []Topic{{Variables, "v n"}}},
@@ -37,11 +37,11 @@ func TestTopicsOfEvents(t *testing.T) {
 		"a check":             {child, event.Check{Service: "s"}, ofAlloc},
 		"a service":           {child, event.Service{Name: "s"}, append(slices.Clone(ofAlloc), Topic{Services, "s"})},
 		"health":              {child, event.AllocHealth{}, append(slices.Clone(ofAlloc), Topic{Deployments, ""}, Topic{DeploymentsOfJob, "j"})},
-		"a status":            {child, event.AllocStatus{}, append(slices.Clone(ofAlloc), Topic{Deployments, ""}, Topic{DeploymentsOfJob, "j"}, Topic{Jobs, "j"}, Topic{Jobs, "p"})},
-		"a replacement":       {&event.Alloc{Job: "j", ID: "a"}, event.AllocStatus{Replaces: "b"}, append(slices.Clone(ofAlloc), Topic{Deployments, ""}, Topic{DeploymentsOfJob, "j"}, Topic{Jobs, "j"}, Topic{Allocations, "b"})},
+		"a status":            {child, event.AllocStatus{}, append(slices.Clone(ofAlloc), Topic{Deployments, ""}, Topic{DeploymentsOfJob, "j"}, Topic{Jobs, "j"}, Topic{ScaleOfJob, "j"}, Topic{Jobs, "p"}, Topic{ScaleOfJob, "p"})},
+		"a replacement":       {&event.Alloc{Job: "j", ID: "a"}, event.AllocStatus{Replaces: "b"}, append(slices.Clone(ofAlloc), Topic{Deployments, ""}, Topic{DeploymentsOfJob, "j"}, Topic{Jobs, "j"}, Topic{ScaleOfJob, "j"}, Topic{Allocations, "b"})},
 		"a forgotten alloc":   {child, event.Forgotten{Job: "j"}, ofAlloc},
-		"a forgotten job":     {nil, event.Forgotten{Job: "j", Gone: true}, []Topic{{Jobs, "j"}}},
-		"forgotten versions":  {nil, event.Forgotten{Job: "j", Versions: []uint64{1}}, nil},
+		"a forgotten job":     {nil, event.Forgotten{Job: "j", Gone: true}, []Topic{{Jobs, "j"}, {ScaleOfJob, "j"}, {DeploymentsOfJob, "j"}, {Evaluations, ""}, {EvaluationsOfJob, "j"}, {AllocationsOfJob, "j"}}},
+		"forgotten versions":  {nil, event.Forgotten{Job: "j", Versions: []uint64{1}}, []Topic{{Deployments, ""}}},
 		"something forgotten": {nil, event.Forgotten{Job: "j", Evaluations: []string{"e"}}, []Topic{{Evaluations, "e"}, {EvaluationsOfJob, "j"}}},
 	} {
 		want, got := map[Topic]bool{}, map[Topic]bool{}

@@ -84,8 +84,8 @@ func (d stuckDriver) StopTask(ctx context.Context, id string, timeout time.Durat
 	return d.Driver.StopTask(ctx, id, timeout, signal)
 }
 
-// An allocation has the job of its server as long as there is one, and its own
-// copy when the job was purged.
+// An allocation keeps the job with which it was placed, even when that has another
+// version, or was purged.
 func TestJobOfAnAllocation(t *testing.T) {
 	t.Parallel()
 	dataDir, end := t.TempDir(), make(chan struct{})
@@ -98,23 +98,28 @@ func TestJobOfAnAllocation(t *testing.T) {
 	}
 	f.submit(newJob("job", "service", newTask("t", "run_for", "1h")), nil)
 	id := f.running("t").ID
-	job := follow(f, "/v1/job/job", func(j *api.Job) bool { return *j.Status == "running" })
+	first := follow(f, "/v1/job/job", func(j *api.Job) bool { return *j.Status == "running" })
 	both := func() []*api.Job {
 		return []*api.Job{f.alloc(id).Job, get[[]*api.Allocation](f, "/v1/node/"+nodeID+"/allocations")[0].Job}
 	}
-	for _, of := range both() {
-		if of == nil || of.Status == nil || *of.Status != "running" || *of.JobModifyIndex != *job.JobModifyIndex {
-			t.Errorf("the job of the allocation is %+v", of)
+	check := func(when string) {
+		t.Helper()
+		for _, of := range both() {
+			if of == nil || *of.ID != "job" || *of.Status != "pending" || *of.Stop || *of.Version != 0 ||
+				when != "purged" && (*of.JobModifyIndex != *first.JobModifyIndex || *of.ModifyIndex != *first.JobModifyIndex || *of.CreateIndex != *first.CreateIndex) {
+				t.Errorf("%s: the job of the allocation is %+v", when, of)
+			}
 		}
 	}
+	check("running")
+	if _, _, err := f.client.Jobs().Deregister("job", false, nil); err != nil {
+		t.Fatal(err)
+	}
+	check("stopped")
 	if _, _, err := f.client.Jobs().Deregister("job", true, nil); err != nil {
 		t.Fatal(err)
 	}
-	for _, of := range both() {
-		if of == nil || *of.ID != "job" {
-			t.Errorf("the purged job of the allocation is %+v", of)
-		}
-	}
+	check("purged")
 	close(end)
 }
 

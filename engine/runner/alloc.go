@@ -190,6 +190,16 @@ func (a *Alloc) Config() Config {
 // once.
 func (a *Alloc) Stop() { a.stopOnce.Do(func() { close(a.stop) }) }
 
+// UnlessEnded calls f if the allocation is neither complete nor failed, and lets it
+// become so only after f has returned.
+func (a *Alloc) UnlessEnded(f func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.status != api.AllocClientStatusComplete && a.status != api.AllocClientStatusFailed {
+		f()
+	}
+}
+
 // SkipShutdownDelay makes the allocation wait for no shutdown_delay when it
 // stops, neither its group's nor those of its tasks.
 func (a *Alloc) SkipShutdownDelay() { a.noDelay() }

@@ -31,9 +31,7 @@ func (h *Handler) Get(r *rest.Request) (any, error) {
 		return nil, rest.Fail(http.StatusNotFound, "alloc not found")
 	}
 	alloc := h.run.Allocation(a)
-	if alloc.Job = h.run.Job(a.Alloc.Job); alloc.Job == nil {
-		alloc.Job = a.Job // the job was purged and is still stopping
-	}
+	alloc.Job = h.run.JobOf(a)
 	return alloc, nil
 }
 

@@ -50,12 +50,9 @@ func (h *Handler) OfNode(r *rest.Request) (any, error) {
 	if r.ID != h.run.Machine.ID {
 		return list, nil
 	}
-	now := h.run.Look()
 	for _, a := range h.run.Engine.Allocs() {
 		alloc := h.run.Allocation(a)
-		if alloc.Job = now.Job(a.Alloc.Job); alloc.Job == nil {
-			alloc.Job = a.Job
-		}
+		alloc.Job = h.run.JobOf(a)
 		list = append(list, alloc)
 	}
 	return list, nil

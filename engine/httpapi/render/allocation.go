@@ -25,6 +25,18 @@ func (run *Run) Allocation(a engine.Alloc) *Allocation {
 	return &Allocation{Allocation: alloc, SharedResources: shared, SigningKeyID: run.Keys.ID()}
 }
 
+// JobOf returns the job of an allocation as Nomad's scheduler kept it when it made
+// the allocation: in that version, not stopped, and not running yet.
+func (run *Run) JobOf(a engine.Alloc) *api.Job {
+	job := *a.Job
+	created := run.created(a.Alloc.Job, a.Job)
+	registered, _ := run.Tracker.Version(a.Alloc.Job, *job.Version)
+	job.CreateIndex, job.ModifyIndex, job.JobModifyIndex = &created, &registered, &registered
+	job.Stop, job.Status = new(false), new("pending")
+	run.AddPolicies(&job)
+	return &job
+}
+
 // Bare describes an allocation without the fields that Nomad's client lacks, and
 // without its job.
 func (run *Run) Bare(a engine.Alloc) *api.Allocation {

@@ -113,7 +113,9 @@ func (now *Snapshot) withState(key string, j *api.Job) *api.Job {
 func (now *Snapshot) jobStatus(key string, j *api.Job, stopped, ended bool) string {
 	launches, allocs := j.IsPeriodic() || j.IsParameterized(), now.allocs[key]
 	runs := func(a engine.Alloc) bool { return !tracker.Terminal(a.Status) }
-	awaited := func(a engine.Alloc) bool { return now.run.Tracker.Alloc(a.ID).Awaited }
+	awaited := func(a engine.Alloc) bool {
+		return now.run.Tracker.Alloc(a.ID).Awaited && now.run.Engine.Handle(key).Replaces(a.ID)
+	}
 	switch {
 	case now.over, ended, launches && stopped:
 		return "dead"
