@@ -129,7 +129,7 @@ func TestRestartsWithoutGrace(t *testing.T) {
 		"failures that are not ignored": {2, true, false, 1, 1},
 		"warnings":                      {1, false, false, 1, 1},
 		"ignored warnings":              {1, true, false, 0, 0},
-		"quick restarts":                {2, false, true, 3, 31 + 4}, // one a second, and at most one more for each run of the check
+		"quick restarts":                {2, false, true, 30, 31 + 4}, // one a second, and at most one more for each run of the check
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			c := script("c", &api.CheckRestart{Limit: 1, Grace: new(time.Duration(0)), IgnoreWarnings: tt.ignore})

@@ -64,7 +64,10 @@ func TestPossibleOfATask(t *testing.T) {
 		Resources: &api.Resources{Networks: []*api.NetworkResource{nil, {ReservedPorts: []api.Port{{Label: "own"}}, DynamicPorts: []api.Port{{Label: "free"}}}}},
 		Identity:  &api.WorkloadIdentity{Env: true},
 	}
-	g := &api.TaskGroup{Name: new("g"), Tasks: []*api.Task{task}, Services: []*api.Service{{Name: "s"}}}
+	proxied := &api.ConsulConnect{SidecarService: &api.ConsulSidecarService{
+		Proxy: &api.ConsulProxy{Upstreams: []*api.ConsulUpstream{{DestinationName: "db", LocalBindPort: 5432}}},
+	}}
+	g := &api.TaskGroup{Name: new("g"), Tasks: []*api.Task{task}, Services: []*api.Service{{Name: "s", Connect: proxied}}}
 	job := &api.Job{ID: new("j"), Name: new("j"), ParameterizedJob: &api.ParameterizedJobConfig{MetaRequired: []string{"must"}, MetaOptional: []string{"may"}}, Meta: map[string]string{"set": "1"}}
 	names := Possible(job, g, task, []string{"http"})
 	for _, name := range []string{
@@ -73,6 +76,11 @@ func TestPossibleOfATask(t *testing.T) {
 	} {
 		if _, ok := names[name]; !ok {
 			t.Errorf("there is no %s", name)
+		}
+	}
+	for name := range names {
+		if strings.HasPrefix(name, "NOMAD_UPSTREAM_") {
+			t.Errorf("%s is that of an upstream", name)
 		}
 	}
 	if len(g.Services) != 1 || len(job.Meta) != 1 {

@@ -18,6 +18,12 @@ func TestHostPathsHaveAPlaceOfTheirOwn(t *testing.T) {
 	if text, readErr := os.ReadFile(got); err != nil || readErr != nil || string(text) != "real" || got == file {
 		t.Errorf("a file: %q with %q, %v, %v", got, text, err, readErr)
 	}
+	open, _ := filepath.Glob("/proc/self/fd/*") // none without /proc
+	for _, fd := range open {
+		if target, err := os.Readlink(fd); err == nil && target == file {
+			t.Error("the file is still open")
+		}
+	}
 	for _, path := range []string{host, filepath.Join(host, "missing", "folder"), "/"} {
 		got, err := MakeHostPath(data, path)
 		info, statErr := os.Stat(got)

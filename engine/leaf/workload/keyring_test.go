@@ -162,4 +162,7 @@ func TestKeyFileIsCreatedOnce(t *testing.T) {
 	if _, err := broken.Sign(workload.Claims{}); err == nil || broken.ID() != "" {
 		t.Errorf("a broken file: %v, ID %q", err, broken.ID())
 	}
+	if public, err := broken.Public(); err == nil {
+		t.Errorf("a broken file: the public keys are %v", public)
+	}
 }

@@ -3,11 +3,13 @@ package unpack_test
 import (
 	"archive/tar"
 	"archive/zip"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -66,6 +68,10 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%s, beyond: %v, want %s", name, err, tt.want)
 		}
 		checkLimits(t, name, dir)
+	}
+	// The target of a link may be as long as the name of a file; Linux allows a byte less.
+	if _, err := unpackDir(t, t.Context(), "tar", tarOf(t, link("l", text(4096)))); err != nil && !errors.Is(err, syscall.ENAMETOOLONG) {
+		t.Errorf("the longest target of a link: %v", err)
 	}
 	for name, tt := range map[string]struct {
 		more int
