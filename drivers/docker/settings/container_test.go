@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -246,6 +247,109 @@ func TestResources(t *testing.T) {
 	}
 	if r, err := resources(cfg, &Config{CpusetCPUs: "0"}); err != nil || r.CpusetCpus != "0" {
 		t.Errorf("with cores and cpuset_cpus: %q, %v", r.CpusetCpus, err)
+	}
+}
+
+// What a config block says about memory, CPU and processes counts besides what the
+// job gives the task.
+func TestResourcesOfTheConfigBlock(t *testing.T) {
+	t.Parallel()
+	const mib = 1 << 20
+	for name, tt := range map[string]struct {
+		granted           drivers.Resources
+		config            Config
+		reservation, swap int64
+		err               string
+	}{
+		"a reservation of its own":       {drivers.Resources{MemoryMB: 20}, Config{Extra: Extra{MemoryReservation: 10 * mib}}, 10 * mib, 20 * mib, ""},
+		"as much as the memory":          {drivers.Resources{MemoryMB: 20}, Config{Extra: Extra{MemoryReservation: 20 * mib}}, 20 * mib, 20 * mib, ""},
+		"more than the memory":           {drivers.Resources{MemoryMB: 20}, Config{Extra: Extra{MemoryReservation: 20*mib + 1}}, 0, 0, "memory_reservation is more than the task's memory of 20 MiB"},
+		"less than that of the job":      {drivers.Resources{MemoryMB: 20, MemoryMaxMB: 40}, Config{Extra: Extra{MemoryReservation: 10 * mib}}, 10 * mib, 40 * mib, ""},
+		"more than that of the job":      {drivers.Resources{MemoryMB: 20, MemoryMaxMB: 40}, Config{Extra: Extra{MemoryReservation: 30 * mib}}, 20 * mib, 40 * mib, ""},
+		"any swap":                       {drivers.Resources{MemoryMB: 20}, Config{Extra: Extra{MemorySwap: -1}}, 0, -1, ""},
+		"some swap":                      {drivers.Resources{MemoryMB: 20}, Config{Extra: Extra{MemorySwap: 30 * mib}}, 0, 30 * mib, ""},
+		"swap, and memory without limit": {drivers.Resources{MemoryMB: 20, MemoryMaxMB: -1}, Config{Extra: Extra{MemorySwap: -1, MemoryReservation: 30 * mib}}, 20 * mib, 0, ""},
+		"a negative period":              {drivers.Resources{}, Config{Common: Common{CPUHardLimit: true, CPUCFSPeriod: -1}}, 0, 0, "invalid value for cpu_cfs_period"},
+		"a period that is too long":      {drivers.Resources{}, Config{Common: Common{CPUHardLimit: true, CPUCFSPeriod: 1_000_001}}, 0, 0, "invalid value for cpu_cfs_period"},
+		"a period without effect":        {drivers.Resources{}, Config{Common: Common{CPUCFSPeriod: 1_000_001}}, 0, 0, ""},
+		"an unknown ulimit":              {drivers.Resources{}, Config{Common: Common{Ulimit: []map[string]string{{"none": "1"}}}}, 0, 0, "failed to parse ulimit configuration: Malformed ulimit none: invalid ulimit type: none"},
+		"a device of no path":            {drivers.Resources{}, Config{Devices: []Device{{ContainerPath: "/dev/x"}}}, 0, 0, "host path must be set in configuration for devices"},
+	} {
+		r, err := resources(&drivers.TaskConfig{Resources: tt.granted}, &tt.config)
+		if (err == nil) != (tt.err == "") || err != nil && err.Error() != tt.err {
+			t.Errorf("%s: %v, want %q", name, err, tt.err)
+		}
+		if err == nil && (r.MemoryReservation != tt.reservation || r.MemorySwap != tt.swap) {
+			t.Errorf("%s: %d reserved, %d with swap", name, r.MemoryReservation, r.MemorySwap)
+		}
+	}
+	for _, period := range []int64{0, 100_000, 1_000_000} {
+		r, err := resources(&drivers.TaskConfig{}, &Config{Common: Common{CPUHardLimit: true, CPUCFSPeriod: period}})
+		if err != nil || r.CPUPeriod != period || r.CPUQuota != minQuota || r.PidsLimit != nil || r.CPUShares != 0 {
+			t.Errorf("a period of %d: %+v, %v", period, r, err)
+		}
+	}
+	swappiness := int64(7)
+	got, err := resources(&drivers.TaskConfig{Devices: []drivers.Device{{HostPath: "/dev/c", TaskPath: "/dev/gpu"}, {HostPath: "/dev/d", TaskPath: "/dev/d", Permissions: "r"}}}, &Config{
+		Common:  Common{PidsLimit: 5, Ulimit: []map[string]string{{"nproc": "4:8"}, {"nofile": "16"}}},
+		Devices: []Device{{HostPath: "/dev/a"}, {HostPath: "/dev/b", ContainerPath: "/dev/x", CgroupPermissions: "rw"}},
+		Extra:   Extra{MemorySwappiness: &swappiness},
+	})
+	want := container.Resources{
+		PidsLimit: new(int64(5)), MemorySwappiness: &swappiness,
+		Ulimits: []*container.Ulimit{{Name: "nofile", Soft: 16, Hard: 16}, {Name: "nproc", Soft: 4, Hard: 8}},
+		Devices: []container.DeviceMapping{
+			{PathOnHost: "/dev/a", PathInContainer: "/dev/a", CgroupPermissions: "rwm"}, {PathOnHost: "/dev/b", PathInContainer: "/dev/x", CgroupPermissions: "rw"},
+			{PathOnHost: "/dev/c", PathInContainer: "/dev/gpu", CgroupPermissions: "rwm"}, {PathOnHost: "/dev/d", PathInContainer: "/dev/d", CgroupPermissions: "r"},
+		},
+	}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+// TestContainer checks what the whole description of a container has besides its
+// parts, and that an error of any part is one.
+func TestContainer(t *testing.T) {
+	t.Parallel()
+	o := Defaults()
+	b := &Builder{Options: &o}
+	cfg := &drivers.TaskConfig{Name: "t", AllocID: "alloc", AllocDir: t.TempDir(), Network: &drivers.NetworkIsolation{ID: "pause"}}
+	if err := errors.Join(os.MkdirAll(cfg.TaskDir(), 0o700), os.WriteFile(filepath.Join(cfg.TaskDir(), "private"), nil, 0o600)); err != nil { // in the way of /etc/hosts
+		t.Fatal(err)
+	}
+	const name, dns, bridge = "alone", "x", "bridge"
+	for want, c := range map[string]Config{
+		"cannot use isolation mode": {Isolation: "hyperv"},
+		"failed to parse security_opt configuration: opening seccomp profile": {Common: Common{SecurityOpt: []string{"seccomp=/none"}}},
+		"host path must be set":            {Devices: []Device{{}}},
+		"invalid docker volume":            {Common: Common{Volumes: []string{"x"}}},
+		"invalid mount type":               {Mount: []Mount{{Type: "x"}}},
+		`"alone"`:                          {Common: Common{ExtraHosts: []string{name}}},
+		`dns_servers: invalid ip`:          {Common: Common{NetworkMode: bridge}, DNSServers: []string{dns}},
+		`Port "http" not found`:            {Common: Common{NetworkMode: bridge, Ports: []string{"http"}}},
+		"ipv4_address: ParseAddr(\"x\")":   {Common: Common{NetworkMode: bridge, IPv4Address: "x"}},
+		"cannot write the task's /etc/hos": {Common: Common{ExtraHosts: []string{"a:10.0.0.1"}}},
+	} {
+		if made, err := b.Container(cfg, &c); err == nil || !strings.Contains(err.Error(), want) || made.Config != nil {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	c := &Config{Common: Common{Init: true, NetworkMode: "container:other"}, DNSServers: []string{dns}, MACAddress: "x"}
+	c.Healthchecks = &struct {
+		Disable bool `cty:"disable"`
+	}{true}
+	made, err := b.Container(cfg, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if made.Name != "t-alloc" || made.HostConfig.Init == nil || !*made.HostConfig.Init || made.NetworkingConfig != nil || len(made.HostConfig.DNS) > 0 ||
+		!slices.Equal(made.Config.Healthcheck.Test, []string{"NONE"}) {
+		t.Errorf("%+v, %+v", made, made.HostConfig)
+	}
+	c.Init, c.Healthchecks.Disable = false, false
+	if made, err := b.Container(cfg, c); err != nil || made.HostConfig.Init != nil || made.Config.Healthcheck != nil {
+		t.Errorf("without: %+v, %v", made, err)
 	}
 }
 
