@@ -57,6 +57,7 @@ var renderedTheSame = []string{
 	`{{printf "%-5s|%05d|%.2f|%[1]q|%*d|%%" "x" 7 1.5 3 4}}{{regexReplaceAll "(" "a" "b"}}`,
 	"{{range loop 2}}\n{{ end }}\n{{ printf \"%d\" (index nil 1) }}", "{{if true}}{{end}}{{end}}", "{{range}}", "{{(1)}}", "{{ true }}{{ 1.5 }}{{ 'a' }}{{ not true }}",
 	"{{ 1 -}} \n x", "{{ 1\t-}} x", "{{ 1\r-}} x", "{{ 1\n-}} x", "{{ range loop 2\t-}} x{{ end }}", "{{ range loop 2\r-}} x{{ end }}", "{{ range loop 2\n-}} x{{ end }}",
+	"{{ \"a\nb\" }}", "{{ \"a\\", "{{ 'a", "{{ `a\n`}}b", "{{ `a", "{{/* a", "{{/* a */", "{{ 1", "{{end}}", "{{else}}", "{{if 1}}{{end}}{{else}}", "{{1}}-}}", "{{-1}}", "{{- }}",
 	"{{range loop \"2\"}}{{.}}{{end}}{{loop}}", "{{timestamp \"unix\" | printf \"%.1s\"}}", "{{- range $i := loop 2 -}}\n {{- $i -}} \n{{- end -}}",
 }
 
@@ -88,6 +89,30 @@ func TestInstrumentedTemplatesRenderTheSame(t *testing.T) {
 			text := strings.NewReplacer("{{", delims[0], "}}", delims[1]).Replace(text)
 			if !sameResult(t.Context(), t, text, delims[0], delims[1]) {
 				t.Errorf("the guard has ended %q", text)
+			}
+		}
+	}
+}
+
+// The delimiters that a template has without any are known, and those that could
+// be a part of something else leave it as it is.
+func TestDelimiters(t *testing.T) {
+	t.Parallel()
+	const text = "{{ 1 }}"
+	want := instrument(text, "{{", "}}").text
+	if want == text {
+		t.Fatal("it is not instrumented")
+	}
+	for _, delims := range [][2]string{{"", ""}, {"", "}}"}, {"{{", ""}} {
+		if got := instrument(text, delims[0], delims[1]).text; got != want {
+			t.Errorf("%q: %q, want %q", delims, got, want)
+		}
+	}
+	for _, odd := range []string{"_", "a", "7", "é", "€", " ", "(", ")", ".", "-", "/", "`", "'", `"`} {
+		for _, delims := range [][2]string{{"[" + odd, "]]"}, {"[[", odd + "]"}} {
+			text := delims[0] + " 1 " + delims[1]
+			if got := instrument(text, delims[0], delims[1]).text; got != text {
+				t.Errorf("%q: %q", text, got)
 			}
 		}
 	}

@@ -30,6 +30,8 @@ vault_secret "old/web" {
 vault_secret "pki/issue/web" {
   certificate = "CERT"
   private_key = "KEY"
+  issuing_ca  = "CA"
+  ca_chain    = ["ONE", 2, "THREE"]
 }
 service "db" {
   port = 5432
@@ -89,6 +91,7 @@ func TestFunctions(t *testing.T) {
 		{"connect", `{{ len (connect "db") }}`, "0"},
 		{"datacenters", `{{ datacenters }}`, "[dc1]"},
 		{"node", `{{ with node }}{{ .Node.Node }} {{ .Node.Address }}{{ end }}`, "here 127.0.0.1"},
+		{"node by name", `{{ with node "here" }}{{ .Node.Node }}{{ end }} {{ with node "elsewhere" }}x{{ else }}none{{ end }}`, "here none"},
 		{"nodes", `{{ range nodes }}{{ .Datacenter }}{{ end }}`, "dc1"},
 		{"secret of version 2", `{{ with secret "kv/data/web" }}{{ .Data.data.token }} {{ .Data.metadata.version }}{{ end }}`, "v2 1"},
 		{"secret of version 2 without data", `{{ (secret "kv/web").Data.data.token }}`, "v2"},
@@ -96,7 +99,7 @@ func TestFunctions(t *testing.T) {
 		{"secret of version 1", `{{ with secret "old/web" }}{{ .Data.token }} {{ .Data.n }}{{ end }}`, "v1 3"},
 		{"secret that is written", `{{ (secret "pki/issue/web" "common_name=x").Data.certificate }}`, "CERT"},
 		{"secrets", `{{ secrets "kv/metadata" }} {{ secrets "kv" }} {{ secrets "old/" }}`, "[web] [web] [web]"},
-		{"pkiCert", `{{ with pkiCert "pki/issue/web" "common_name=x" }}{{ .Cert }}{{ .Key }}{{ end }}`, "CERTKEY"},
+		{"pkiCert", `{{ with pkiCert "pki/issue/web" "common_name=x" }}{{ .Cert }}{{ .Key }}{{ .CA }}{{ .CAChain }}{{ end }}`, "CERTKEYCA[ONE THREE]"},
 		{"file", `{{ file "DIR/local/in" }}`, "from a file"},
 		{
 			"env", `{{ env "COLOR" }} {{ env "NOMAD_TASK_NAME" }} {{ env "attr.kernel.name" }} {{ env "node.unique.name" }} [{{ env "PATH" }}]`,
@@ -171,6 +174,9 @@ func TestFailures(t *testing.T) {
 		{
 			name: "a secret in an error", template: `{{ with secret "old/web" }}{{ parseInt .Data.token }}{{ end }}`, want: "[redacted]",
 		},
+		{name: "indent to the left", template: `{{ indent -1 "a" }}`, want: "indent value must be a positive integer"},
+		{name: "loop without a number", template: `{{ range loop true }}{{ end }}`, want: "loop: bad argument type: bool"},
+		{name: "loop over three numbers", template: `{{ range loop 1 2 3 }}{{ end }}`, want: "loop: wrong number of arguments, expected 1 or 2, but got 3"},
 		{name: "variables that are none", template: "A-B=1", want: "Template failed to read environment variables", change: func(t *api.Template) { t.Envvars = new(true) }},
 		{name: "a destination that is a link", template: "x", want: "path escapes from parent", change: to("local/dir/x")},
 	} {
