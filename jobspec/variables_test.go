@@ -112,6 +112,48 @@ func TestFaultsOfVariables(t *testing.T) {
 			[]string{`x:4,14: the condition does not mention var.v`},
 			"",
 		},
+		"a condition about another variable": {
+			"variable \"other\" { default = 1 }\nvariable \"v\" {\n default = 1\n validation {\n condition = var.v > var.other\n error_message = \"a\"\n}\n}",
+			jobspec.Options{},
+			[]string{`x:5,22: a condition may refer to its own variable alone`},
+			"write var.v",
+		},
+		"a condition about all variables": {
+			"variable \"v\" {\n default = 1\n validation {\n condition = var == 1\n error_message = \"a\"\n}\n}",
+			jobspec.Options{},
+			[]string{`x:4,14: a condition may refer to its own variable alone`},
+			"write var.v",
+		},
+		"a condition that is a number": {
+			"variable \"v\" {\n default = 1\n validation {\n condition = var.v + 1\n error_message = \"a\"\n}\n}",
+			jobspec.Options{},
+			[]string{`x:4,14: a condition must be true or false`},
+			"",
+		},
+		"a condition that is nothing": {
+			"variable \"v\" {\n default = 1\n validation {\n condition = var.v > 0 ? null : true\n error_message = \"a\"\n}\n}",
+			jobspec.Options{},
+			[]string{`x:4,14: a condition must be true or false`},
+			"",
+		},
+		"an empty message": {
+			"variable \"v\" {\n default = 1\n validation {\n condition = var.v > 0\n error_message = \" \"\n}\n}",
+			jobspec.Options{},
+			[]string{`x:5,18: the error message is empty`},
+			"",
+		},
+		"a message that is a list": {
+			"variable \"v\" {\n default = 1\n validation {\n condition = var.v > 0\n error_message = [1]\n}\n}",
+			jobspec.Options{},
+			[]string{`x:5,18: an error message must be a string`},
+			"",
+		},
+		"an object with other attributes": {
+			`variable "v" { default = { a = "b" } }`,
+			jobspec.Options{Vars: []string{`v={c="d"}`}},
+			[]string{`--var v:1,1: the value from --var of variable "v" does not fit its type`},
+			`declare the type of "v": type = map(string)`,
+		},
 		"a name that is none": {
 			`variable "1v" { default = 1 }` + "\nvariable \"v\" { default = 1 }",
 			jobspec.Options{},

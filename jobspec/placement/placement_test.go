@@ -32,6 +32,7 @@ func TestConstraints(t *testing.T) {
 		{"${attr.kernel.name}", "not", "linux", false},
 		{"${attr.no.such}", "!=", "linux", true},
 		{"${attr.no.such}", "=", "linux", false},
+		{"${attr.no.such}", "=", "${attr.none}", false},
 		{"linux", "=", "${attr.kernel.name}", true},
 		{"${node.class}", "=", "big", true},
 		{"${node.pool}", "==", "default", true},
@@ -60,6 +61,23 @@ func TestConstraints(t *testing.T) {
 		c := &api.Constraint{LTarget: tt.left, Operand: tt.operand, RTarget: tt.right}
 		if got := failure(c, node); (got == "") != tt.want {
 			t.Errorf("%s %s %s: failure %q", tt.left, tt.operand, tt.right, got)
+		}
+	}
+}
+
+// What a node lacks is said with the names of the job file, and what it has.
+func TestFailuresInWords(t *testing.T) {
+	t.Parallel()
+	for want, c := range map[string]api.Constraint{
+		`it has neither "${attr.a}" nor "${attr.b}"`: {LTarget: "${attr.a}", Operand: "=", RTarget: "${attr.b}"},
+		`it has no "${attr.a}"`:                      {LTarget: "${attr.a}", Operand: "=", RTarget: "linux"},
+		`it has no "${attr.b}"`:                      {LTarget: "linux", Operand: "=", RTarget: "${attr.b}"},
+		`"${attr.kernel.name}" is "linux" here`:      {LTarget: "${attr.kernel.name}", Operand: "=", RTarget: "darwin"},
+		`"${meta.rack}" is "r10" here`:               {LTarget: "r11", Operand: "=", RTarget: "${meta.rack}"},
+		"":                                           {LTarget: "linux", Operand: "=", RTarget: "${attr.kernel.name}"},
+	} {
+		if got := failure(&c, node); got != want {
+			t.Errorf("%+v: %q, want %q", c, got, want)
 		}
 	}
 }

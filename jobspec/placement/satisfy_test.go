@@ -25,6 +25,7 @@ func TestGaps(t *testing.T) {
 		{api.ConstraintSemver, "< 1.2.3", "1.2.2"},
 		{api.ConstraintRegex, "^(r|q)[0-9]{2}-.+$", "q00-x"},
 		{api.ConstraintRegex, "ssd", "ssd"},
+		{api.ConstraintRegex, "^(?:one|two)-.$", "one-x"},
 		{api.ConstraintSetContains, "a, b", "a, b"},
 		{api.ConstraintSetContainsAny, "a,b", "a,b"},
 		{api.ConstraintAttributeIsSet, "", "1"},

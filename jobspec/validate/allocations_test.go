@@ -39,4 +39,7 @@ func TestAllocations(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
+	if found := Allocations(&api.Job{TaskGroups: []*api.TaskGroup{group("a", 2, 0)}}, 1); len(found) != 1 || found[0].Detail != `count of group "a" is 2; a job may have at most 1 allocation` {
+		t.Errorf("a limit of 1: %v", found)
+	}
 }

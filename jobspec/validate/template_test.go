@@ -51,6 +51,16 @@ func TestTemplateRules(t *testing.T) {
 			name: "nobody brings the source", task: template(func(k *api.Template) { k.EmbeddedTmpl, k.SourcePath = nil, new("${NOMAD_TASK_DIR}/x") }),
 			want: []string{"warning job.group[0].task[0].template[0].source: nothing brings the source"},
 		},
+		{
+			name: "another task may bring the source", task: template(func(k *api.Template) { k.EmbeddedTmpl, k.SourcePath = nil, new("${NOMAD_TASK_DIR}/x") }),
+			group: func(g *api.TaskGroup) { g.Tasks = append(g.Tasks, &api.Task{Name: "u", Driver: "raw_exec"}) },
+		},
+		{
+			name: "an earlier allocation may bring the source", task: template(func(k *api.Template) { k.EmbeddedTmpl, k.SourcePath = nil, new("${NOMAD_TASK_DIR}/x") }),
+			group: func(g *api.TaskGroup) { g.EphemeralDisk = &api.EphemeralDisk{Sticky: new(true)} },
+		},
+		{name: "no perms", task: template(func(k *api.Template) { k.Perms = new("") })},
+		{name: "all perms", task: template(func(k *api.Template) { k.Perms = new("0777") })},
 		{name: "no destination", task: template(func(k *api.Template) { k.DestPath = nil }), want: []string{at + ": template has no destination"}},
 		{name: "shared directory", task: template(func(k *api.Template) { k.DestPath = new("../alloc/x") })},
 		{name: "absolute", task: template(func(k *api.Template) { k.DestPath = new("/etc/x") })},
