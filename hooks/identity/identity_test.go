@@ -8,6 +8,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -164,6 +165,52 @@ func TestRenewal(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// A task that cannot be signaled is killed, because it would go on with an old token.
+func TestSignalThatFails(t *testing.T) {
+	t.Parallel()
+	for signal, want := range map[string]string{"SIGHUP": "no such process", "SIGNOPE": `"SIGNOPE"`} {
+		synctest.Test(t, func(t *testing.T) {
+			c := &deaf{control: control{begin: time.Now()}}
+			h := newHooks().Task(newTask(t, c, &api.WorkloadIdentity{Name: "x", Env: true, TTL: time.Minute, ChangeMode: "signal", ChangeSignal: signal}))
+			start(t, h, nil)
+			<-time.After(time.Minute)
+			if err := h.(hooks.TaskStop).Stop(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if len(c.lines) == 0 || !strings.HasPrefix(c.lines[0], "Killing: Identity[x]: failed to send signal: ") || !strings.Contains(c.lines[0], want) {
+				t.Errorf("%s: %q", signal, c.lines)
+			}
+		})
+	}
+}
+
+// deaf is the control of a task that cannot be signaled.
+type deaf struct{ control }
+
+func (*deaf) Signal(*api.TaskEvent, string) error { return errors.New("no such process") }
+func (d *deaf) Fail(e *api.TaskEvent)             { d.note(e, "") }
+
+// Without a key there is no token, and each start of the task tries again.
+func TestKeyThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(file, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := New(workload.OpenKeyring(file)).Task(newTask(t, nil, &api.WorkloadIdentity{Env: true}))
+	for range 2 {
+		var resp hooks.PrestartResponse
+		env := taskenv.NewBuilder(nil, taskenv.AllocInfo{}, nil, nil, nil).Build()
+		err := h.(hooks.TaskPrestart).Prestart(t.Context(), &hooks.PrestartRequest{Env: env}, &resp)
+		if err == nil || !strings.HasPrefix(err.Error(), `identity "default": cannot use the key of workload identities`) || resp.IdentityTokens != nil {
+			t.Errorf("%v, tokens %v", err, resp.IdentityTokens)
+		}
+	}
+	if err := h.(hooks.TaskStop).Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestRenewalIsNeverBeforeTenSeconds uses a ttl that is shorter.

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,7 @@ import (
 
 	"taskrun/drivers"
 	"taskrun/drivers/docker/daemon"
+	"taskrun/jobspec/taskenv"
 )
 
 // TestContainerConfig checks every option that is passed on unchanged. It needs
@@ -170,6 +172,46 @@ func TestFilesOfTheGroup(t *testing.T) {
 	} {
 		if got := resolvConf(*dns); got != want {
 			t.Errorf("%+v: %q, want %q", *dns, got, want)
+		}
+	}
+}
+
+// The container that holds the network of a group forwards its ports, unless it has
+// no network.
+func TestGroup(t *testing.T) {
+	t.Parallel()
+	b := &Builder{Options: &Options{}, Run: "run"}
+	port := []taskenv.Port{{Label: "http", Value: 20000, To: 80, HostIP: "127.0.0.1"}}
+	dns := &drivers.DNS{Servers: []string{"10.0.0.53"}, Searches: []string{"a.example"}, Options: []string{"rotate"}}
+	made, err := b.Group(&drivers.NetworkRequest{AllocID: "id", AllocDir: "/runs/r/allocs/id", Mode: "bridge", Hostname: "web", Ports: port, DNS: dns}, "/sockets")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, host := made.Config, made.HostConfig
+	if made.Name != "nomad_init_id" || config.Hostname != "web" || config.StopSignal != "SIGKILL" || host.NetworkMode != "bridge" || host.LogConfig.Type != "none" ||
+		host.Memory != 8<<20 || host.MemorySwap != 8<<20 || len(config.ExposedPorts) != 2 || len(host.PortBindings) != 2 {
+		t.Errorf("%+v, %+v, %+v", made, config, host)
+	}
+	labels := map[string]string{daemon.LabelAlloc: "id", daemon.LabelRun: "run", daemon.LabelDir: "/runs/r/allocs/id"}
+	mounts := []mount.Mount{{Type: "bind", Source: "/sockets", Target: "/net"}}
+	if diff := cmp.Diff([]any{labels, mounts, dns.Searches, dns.Options, "[10.0.0.53]"}, []any{config.Labels, host.Mounts, host.DNSSearch, host.DNSOptions, fmt.Sprint(host.DNS)}); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	made, err = b.Group(&drivers.NetworkRequest{Mode: "none", Ports: port}, "")
+	if err != nil || len(made.HostConfig.Mounts) != 0 || len(made.Config.ExposedPorts) != 0 {
+		t.Errorf("without a network: %+v, %v", made.HostConfig, err)
+	}
+	made, err = b.Group(&drivers.NetworkRequest{Name: "my net", AllocDir: "/runs/r/allocs/id", Mode: "bridge"}, "")
+	other, otherErr := b.Group(&drivers.NetworkRequest{Name: "my net", AllocDir: "/runs/r/allocs/id2", Mode: "bridge"}, "")
+	if mode := made.HostConfig.NetworkMode; err != nil || otherErr != nil || !strings.HasPrefix(string(mode), "taskrun-my_net-") || mode != other.HostConfig.NetworkMode {
+		t.Errorf("of a run: %s, %s, %v, %v", mode, other.HostConfig.NetworkMode, err, otherErr)
+	}
+	for want, req := range map[string]*drivers.NetworkRequest{
+		`dns servers: invalid ip dns server: "x"`: {Mode: "bridge", DNS: &drivers.DNS{Servers: []string{"x"}}},
+		`port "http" has an unusable address`:     {Mode: "bridge", Ports: []taskenv.Port{{Label: "http"}}},
+	} {
+		if made, err := b.Group(req, ""); err == nil || !strings.HasPrefix(err.Error(), want) || made.Config != nil {
+			t.Errorf("%+v, %v, want %s", made, err, want)
 		}
 	}
 }

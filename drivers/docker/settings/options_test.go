@@ -66,6 +66,12 @@ func TestDecode(t *testing.T) {
 		t.Errorf("dropped capabilities (-want +got):\n%s", diff)
 	}
 	image := cty.StringVal("image")
+	mount := cty.TupleVal([]cty.Value{cty.ObjectVal(map[string]cty.Value{"target": cty.StringVal("/a")})})
+	mounts := cty.TupleVal([]cty.Value{cty.ObjectVal(map[string]cty.Value{"target": cty.StringVal("/b")})})
+	c, err = o.Decode(cty.ObjectVal(map[string]cty.Value{"image": image, "mount": mount, "mounts": mounts}))
+	if err != nil || len(c.Mount) != 2 || c.Mount[0].Target != "/a" || c.Mount[1].Target != "/b" {
+		t.Errorf("mount and mounts: %+v, %v", c, err)
+	}
 	for want, config := range map[string]cty.Value{
 		"failed to decode driver config: it is missing":                cty.NilVal,
 		"failed to decode driver config: cannot decode config: option": cty.ObjectVal(map[string]cty.Value{"nope": image}),
