@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -43,11 +44,29 @@ func TestCPUUsageSincePreviousSample(t *testing.T) {
 	}
 }
 
+// Times that are no numbers, and files that are not there, are errors.
+func TestUnreadableTimes(t *testing.T) {
+	t.Parallel()
+	var s Sampler
+	if got, err := s.cpus(fstest.MapFS{"stat": file("cpu0 1 2 3 4 5 x 7 8\n")}); err == nil || !strings.HasPrefix(err.Error(), "cannot read the times of cpu0: ") || got != nil {
+		t.Errorf("%v, %v", got, err)
+	}
+	if got, err := s.cpus(fstest.MapFS{"stat": file("cpu0 1 2 3 4 5 6 7\ncpu1 1 2 3 4 5 6 7 8\n")}); err != nil || len(got) != 1 || got[0].CPU != "cpu1" {
+		t.Errorf("a line that is cut off: %v, %v", got, err)
+	}
+	_, err := s.cpus(fstest.MapFS{})
+	_, memoryErr := memory(fstest.MapFS{})
+	if !errors.Is(err, fs.ErrNotExist) || !errors.Is(memoryErr, fs.ErrNotExist) {
+		t.Errorf("without files: %v, %v", err, memoryErr)
+	}
+}
+
 func TestMounted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	proc := fstest.MapFS{"self/mountinfo": file("1 0 8:1 / / rw - ext4 /dev/root rw\n" +
 		"2 1 0:5 / /tm rw - tmpfs nothing rw\n" + // only a prefix of it
+		"9 1\n9 1 0:8 / - tmpfs x rw\n9 1 0:8 / " + dir + "\n9 1 0:8 / " + dir + " - tmpfs\n" + // cut off
 		"3 1 0:6 / " + dir + " - tmpfs own\n" + // no longer than it has to be
 		"4 1 0:7 / " + dir + "/below rw - tmpfs below rw\n")}
 	device, point, err := mounted(proc, dir)

@@ -176,6 +176,38 @@ func TestCanonicalDeployments(t *testing.T) {
 	}
 }
 
+// Output, downloads and variables have histories of their own, and what is forgotten
+// comes last of its job.
+func TestCanonicalOfOtherEvents(t *testing.T) {
+	t.Parallel()
+	a := allocOf("job", "a", 0, "a")
+	variable := func(path string) Variable {
+		return Variable{VariableMetadata: &api.VariableMetadata{Namespace: "default", Path: path}}
+	}
+	want := []Body{
+		variable("x"), variable("y"), Scaled{Job: "job"},
+		AllocStatus{Status: "pending"}, Output{Stream: Stderr}, Output{Stream: Stdout}, Gap{Stream: Stdout}, Progress{What: "b"}, Progress{What: "c"},
+		AllocHealth{}, Forgotten{},
+		Scaled{Job: "k"}, Forgotten{Job: "k"},
+	}
+	for seed := range uint64(50) {
+		events := interleave(rand.New(rand.NewPCG(seed, 0)), [][]Event{
+			history(moment, nil, "", Forgotten{Job: "k"}), history(moment, nil, "", Scaled{Job: "k"}),
+			history(moment, nil, "", Scaled{Job: "job"}), history(moment, nil, "", variable("y")), history(moment, nil, "", variable("x")),
+			history(moment, a, "", AllocStatus{Status: "pending"}), history(moment, a, "", AllocHealth{}), history(moment, a, "", Forgotten{}),
+			history(moment, a, "t", Output{Stream: Stderr}), history(moment, a, "t", Output{Stream: Stdout}, Gap{Stream: Stdout}),
+			history(moment, a, "t", Progress{What: "c"}), history(moment, a, "t", Progress{What: "b"}),
+		})
+		var got []Body
+		for _, e := range Canonical(events) {
+			got = append(got, e.Body)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("seed %d (-want +got):\n%s", seed, diff)
+		}
+	}
+}
+
 // Replacements that name each other are sorted all the same.
 func TestCanonicalCycle(t *testing.T) {
 	t.Parallel()
