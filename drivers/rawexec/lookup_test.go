@@ -171,6 +171,42 @@ func TestMakeExecutableChangesOnlyTheTasksFile(t *testing.T) {
 	}
 }
 
+// A command is found like in a shell of the task.
+func TestFindCommand(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, mode := range map[string]os.FileMode{"bin/good": 0o755, "other/good": 0o755, "bin/plain": 0o644, "other/late": 0o755, "bin/late": 0o644} {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, mode)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := "PATH=" + dir + "/none:" + dir + "/bin:other"
+	for name, tt := range map[string]struct {
+		command, env string
+		path         string
+		code         int
+		err          string
+	}{
+		"along the path":           {"good", path, dir + "/bin/good", 0, ""},
+		"a relative folder":        {"late", path, dir + "/other/late", 0, ""},
+		"only the relative folder": {"good", "PATH=other", dir + "/other/good", 0, ""},
+		"not executable":           {"plain", path, "", codeNotExecutable, `cannot run "` + dir + `/bin/plain": it is not executable`},
+		"nowhere":                  {"none", path, "", codeNotFound, `command "none" is not in the task's PATH`},
+		"without a path":           {"good", "MYPATH=" + dir + "/bin", "", codeNotFound, `command "good" is not in the task's PATH`},
+		"a relative name":          {"bin/good", "", dir + "/bin/good", 0, ""},
+		"an absolute name":         {dir + "/bin/good", "", dir + "/bin/good", 0, ""},
+		"a name that is missing":   {"./none", path, "", codeNotFound, `there is no command "` + dir + `/none"`},
+		"a directory":              {"./bin", path, "", codeNotExecutable, `cannot run "` + dir + `/bin": it is a directory`},
+		"below a file":             {"bin/good/x", path, "", codeNotExecutable, "not a directory"},
+	} {
+		got, code, err := findCommand(tt.command, dir, []string{tt.env})
+		if got != tt.path || code != tt.code || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+			t.Errorf("%s: %q, %d, %v", name, got, code, err)
+		}
+	}
+}
+
 // A directory in PATH that the user cannot search is skipped, as in shells.
 func TestFindCommandInAFolderThatIsClosed(t *testing.T) {
 	t.Parallel()

@@ -126,6 +126,7 @@ func TestConstraintRules(t *testing.T) {
 		{name: "version", job: constraint(kernel, "version", "at least 2"), want: []string{"error job.constraint[0].value: invalid version"}},
 		{name: "semver with ~>", job: constraint(kernel, "semver", "~> 1.2.3"), want: []string{"error job.constraint[0].value: invalid semver"}},
 		{name: "semver of letters", job: constraint(kernel, "semver", ">= one"), want: []string{"error job.constraint[0].value: invalid semver"}},
+		{name: "semver with two operators", job: constraint(kernel, "semver", ">= = 1.2.3"), want: []string{"error job.constraint[0].value: invalid semver"}},
 		{name: "is_set with value", job: constraint(kernel, "is_set", "x"), want: []string{"error job.constraint[0].value: is_set takes no value"}},
 		{name: "distinct_property of none", job: constraint(kernel, "distinct_property", "0"), want: []string{"error job.constraint[0].value: distinct_property needs a number"}},
 		{name: "no attribute", job: constraint("", "=", "x"), want: []string{"error job.constraint[0]: constraint has no attribute"}},

@@ -71,6 +71,26 @@ func TestRescheduleRules(t *testing.T) {
 			group: reschedule(api.ReschedulePolicy{Attempts: new(5), Interval: new(time.Minute), DelayFunction: new("constant"), Unlimited: new(false)}),
 			want:  []string{"error job.group[0].reschedule.attempts: reschedule attempts do not fit their interval"},
 		},
+		{ // and nothing about the attempts, whose delays are not known
+			name:  "function and attempts",
+			group: reschedule(api.ReschedulePolicy{Attempts: new(5), Interval: new(time.Minute), DelayFunction: new("linear"), Unlimited: new(false)}),
+			want:  []string{"error job.group[0].reschedule.delay_function: unknown delay function"},
+		},
+		{
+			name:  "short delay and attempts",
+			group: reschedule(api.ReschedulePolicy{Attempts: new(50), Interval: new(time.Minute), DelayFunction: new("constant"), Delay: new(4 * time.Second), Unlimited: new(false)}),
+			want:  []string{"error job.group[0].reschedule.delay: reschedule delay is too short"},
+		},
+		{
+			name:  "short max_delay and attempts",
+			group: reschedule(api.ReschedulePolicy{Attempts: new(50), Interval: new(time.Minute), MaxDelay: new(4 * time.Second), Unlimited: new(false)}),
+			want:  []string{"error job.group[0].reschedule.max_delay: max_delay is too short"},
+		},
+		{
+			name:  "max_delay below delay and attempts",
+			group: reschedule(api.ReschedulePolicy{Attempts: new(50), Interval: new(time.Minute), MaxDelay: new(29 * time.Second), Unlimited: new(false)}),
+			want:  []string{"error job.group[0].reschedule.max_delay: max_delay is below delay"},
+		},
 		{
 			name: "system", job: func(j *api.Job) { j.Type = new("system") }, group: reschedule(api.ReschedulePolicy{Unlimited: new(true)}),
 			want: []string{"error job.group[0].reschedule: a system job does not reschedule"},
