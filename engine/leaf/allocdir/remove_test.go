@@ -97,6 +97,16 @@ func TestFindMounts(t *testing.T) {
 	}
 }
 
+func TestMountsBelow(t *testing.T) {
+	t.Parallel()
+	mounts := []string{"a", "a/x", "ab/y", "a/y/z", "b/a/x"}
+	for dir, want := range map[string][]string{"a": {"x", "y/z"}, "a/y": {"z"}, "c": nil} {
+		if got := mountsBelow(mounts, dir); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", dir, got, want)
+		}
+	}
+}
+
 func TestUnescapeMount(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
