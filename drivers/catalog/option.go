@@ -26,10 +26,6 @@ func optionsOf(spec hcldec.Spec) options {
 		for _, child := range s {
 			maps.Copy(all, optionsOf(child))
 		}
-	case hcldec.TupleSpec:
-		for _, child := range s {
-			maps.Copy(all, optionsOf(child))
-		}
 	case *hcldec.DefaultSpec:
 		maps.Copy(all, optionsOf(s.Default))
 		for name, o := range optionsOf(s.Primary) {

@@ -34,10 +34,6 @@ func visitOptions(schema hcldec.Spec, visit func(name string, form func(any) any
 		for _, child := range s {
 			visitOptions(child, visit)
 		}
-	case hcldec.TupleSpec:
-		for _, child := range s {
-			visitOptions(child, visit)
-		}
 	case *hcldec.DefaultSpec:
 		visitOptions(s.Primary, visit)
 		visitOptions(s.Default, visit)
