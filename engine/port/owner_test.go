@@ -2,6 +2,16 @@ package port
 
 import "testing"
 
+// A process that cannot be looked at is named by its user.
+func TestOfUser(t *testing.T) {
+	t.Parallel()
+	for uid, want := range map[string]string{"0": "a process of user root", "4294967290": "a process of uid 4294967290"} {
+		if got := ofUser(uid); got != want {
+			t.Errorf("%s: %q, want %q", uid, got, want)
+		}
+	}
+}
+
 func TestFindListening(t *testing.T) {
 	t.Parallel()
 	const table = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode

@@ -3,6 +3,7 @@ package report_test
 import (
 	"bytes"
 	"flag"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -169,6 +170,47 @@ func TestRenderWithoutSourceOrPlace(t *testing.T) {
 		if diff := cmp.Diff(test.want, b.String()); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
+	}
+}
+
+// full is a writer that accepts a number of writes.
+type full int
+
+func (n *full) Write(p []byte) (int, error) {
+	if *n--; *n < 0 {
+		return 0, io.ErrShortWrite
+	}
+	return len(p), nil
+}
+
+// Diagnostics have an empty line between them, and a writer that fails ends them.
+func TestRenderAll(t *testing.T) {
+	t.Parallel()
+	list := jobspec.Diagnostics{{Summary: "a"}, {Summary: "b"}, {Summary: "c"}}
+	var b strings.Builder
+	if err := report.RenderAll(&b, list, nil, plain(0)); err != nil || b.String() != "error: a\n\nerror: b\n\nerror: c\n" {
+		t.Errorf("%q, %v", &b, err)
+	}
+	for writes := range 6 {
+		accepts := full(writes)
+		if err := report.RenderAll(&accepts, list, nil, plain(0)); (err == nil) != (writes == 5) {
+			t.Errorf("after %d writes: %v", writes, err)
+		}
+	}
+}
+
+// Of a very long line only what is near is examined.
+func TestLongLine(t *testing.T) {
+	t.Parallel()
+	line := strings.Repeat("a", 5000) + "bad" + strings.Repeat("z", 5000)
+	at := func(offset int) jobspec.Pos { return jobspec.Pos{Line: 1, Column: offset + 1, Byte: offset} }
+	p := jobspec.Diagnostic{Summary: "s", Range: jobspec.Range{File: "f", Start: at(5000), End: at(5003)}}
+	var b strings.Builder
+	if err := report.Render(&b, p, map[string][]byte{"f": []byte(line)}, plain(0)); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.String(); strings.Count(got, "a") != 4096+1 || strings.Count(got, "z") != 4096-3 || !strings.Contains(got, "abadz") {
+		t.Errorf("%d before, %d after: %.80s", strings.Count(got, "a"), strings.Count(got, "z"), got)
 	}
 }
 
