@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/nomad/api"
@@ -353,6 +354,20 @@ func TestIncompleteFileIsRefused(t *testing.T) {
 			newStage(t, from(server.URL+"/x")).mustFail(t, "unexpected EOF")
 		})
 	}
+}
+
+// A server that sends nothing more is given up.
+func TestSilentServer(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, "begin")
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}))
+	t.Cleanup(server.Close)
+	s := newStage(t, from(server.URL+"/x"))
+	s.cfg.HTTPReadTimeout = 50 * time.Millisecond
+	s.mustFail(t, "it took longer than 50ms")
 }
 
 // TestLargeUnannouncedOutput sends more than the limit without a content

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 )
 
@@ -58,6 +59,44 @@ func TestInspectRefusesSpecialFiles(t *testing.T) {
 	}
 	if err := inspect(stage, "none"); !os.IsNotExist(err) {
 		t.Errorf("nothing: %v", err)
+	}
+}
+
+// git gets the configuration of the user, but no repository and no prompt, and keeps the
+// configuration out of its arguments.
+func TestEnvironmentOfGit(t *testing.T) {
+	t.Parallel()
+	e := newGitEnv([]string{
+		"HOME=/h", "GIT_DIR=/x", "GIT_WORK_TREE=/x", "GIT_INDEX_FILE=/x", "GIT_TERMINAL_PROMPT=1", "SSH_ASKPASS=/x", "SSH_ASKPASS_REQUIRE=never",
+		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_1=a", "GIT_CONFIG_VALUE_1=b",
+	})
+	e.set("k", "v")
+	want := []string{
+		"GIT_TERMINAL_PROMPT=0", "SSH_ASKPASS=false", "SSH_ASKPASS_REQUIRE=force", "HOME=/h", "GIT_CONFIG_KEY_1=a", "GIT_CONFIG_VALUE_1=b",
+		"GIT_CONFIG_KEY_2=k", "GIT_CONFIG_VALUE_2=v", "GIT_CONFIG_COUNT=3",
+	}
+	if diff := cmp.Diff(want, e.environ()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Submodules of submodules end somewhere.
+func TestDeepSubmodules(t *testing.T) {
+	t.Parallel()
+	root, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	g := checkout{stage: root, name: ".", env: newGitEnv(nil), parents: maxDepth}
+	if err := g.submodules(t.Context()); err != nil {
+		t.Errorf("without submodules: %v", err)
+	}
+	if err := root.WriteFile(".gitmodules", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.submodules(t.Context()); err == nil || err.Error() != "submodules are nested more than 32 deep" {
+		t.Errorf("with submodules: %v", err)
 	}
 }
 

@@ -40,7 +40,7 @@ func TestNeedOfAQuestion(t *testing.T) {
 		"kv.get(app/port@dc2)":                  {Kind: stub.ConsulKey, Label: "app/port"},
 		"kv.list(app)":                          {Kind: stub.ConsulKey, Label: "app"},
 		"nomad.var.get(a/b@prod.global)":        {Kind: stub.NomadVariable, Label: "a/b@prod"},
-		"vault.read(kv/data/x.v3)":       {Kind: stub.VaultSecret, Label: "kv/data/x"},
+		"vault.read(kv/data/x.v3)":              {Kind: stub.VaultSecret, Label: "kv/data/x"},
 		"vault.write(pki/issue/web -> 0123abc)": {Kind: stub.VaultSecret, Label: "pki/issue/web"},
 		"vault.pki(pki/issue/web->/tmp/x)":      {Kind: stub.VaultSecret, Label: "pki/issue/web"},
 		"odd(x@y)":                              {Kind: "odd", Label: "x@y"},

@@ -2,6 +2,7 @@ package template
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -114,6 +115,22 @@ func TestDelimiters(t *testing.T) {
 			if got := instrument(text, delims[0], delims[1]).text; got != text {
 				t.Errorf("%q: %q", text, got)
 			}
+		}
+	}
+}
+
+// A number is below its limit, so that there is none if the limit is the least one.
+func TestRandomNumbers(t *testing.T) {
+	t.Parallel()
+	g := &guard{below: func(limit int) int { return limit - 1 }}
+	for _, c := range []struct{ least, limit, want int }{{5, 6, 5}, {5, 9, 8}, {-3, 0, -1}} {
+		if got, err := g.randInt(c.least, c.limit); got != c.want || err != nil {
+			t.Errorf("from %d to below %d: %d, %v", c.least, c.limit, got, err)
+		}
+	}
+	for _, limit := range []int{5, 4} {
+		if n, err := g.randInt(5, limit); err == nil || err.Error() != fmt.Sprintf("there is no number from 5 to below %d", limit) {
+			t.Errorf("below %d: %d, %v", limit, n, err)
 		}
 	}
 }

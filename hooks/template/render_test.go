@@ -106,7 +106,7 @@ func TestFunctions(t *testing.T) {
 			"blue t linux here []",
 		},
 		{"mustEnv", `{{ mustEnv "COLOR" }}`, "blue"},
-		{"envOrDefault", `{{ envOrDefault "NONE_SUCH" "d" }} [{{ envOrDefault "PATH" "masked" }}]`, "d []"},
+		{"envOrDefault", `{{ envOrDefault "COLOR" "d" }} {{ envOrDefault "NONE_SUCH" "d" }} [{{ envOrDefault "PATH" "masked" }}]`, "blue d []"},
 		{"helpers", `{{ "abc" | toUpper }} {{ range loop 3 }}{{ . }}{{ end }} {{ "{\"a\":1}" | parseJSON | toYAML }}`, "ABC 012 a: 1"},
 		{"sprig", `{{ "x" | sprig_repeat 3 }}`, "xxx"},
 		{"define", `{{ define "a" }}A{{ . }}{{ end }}{{ template "a" 1 }}`, "A1"},
