@@ -19,6 +19,7 @@ import (
 	"taskrun/engine/fold"
 	"taskrun/engine/leaf/event"
 	"taskrun/engine/registry"
+	"taskrun/engine/store"
 )
 
 // agent is a registry, its bus and the indexes.
@@ -255,6 +256,46 @@ func TestDamage(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(newer); err != nil || len(entries) != 1 {
 		t.Errorf("its files are %v, %v", entries, err)
+	}
+}
+
+// A record that is whole, but not of its kind, is lost, and told by its name.
+func TestOddRecords(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	a := open(t, dir)
+	put(t, a, "good", "1")
+	if _, err := withVariables(t, a).Put(secret("default", "good"), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ledger, err := store.OpenLedger(&event.Bus{}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := [][]string{
+		{"floor"}, {"namespace", "object", "odd"}, {"namespace", "deleted"}, {"variable", "object", "default", "odd"}, {"variable", "deleted"},
+	}
+	var c store.Change
+	for _, key := range keys {
+		c.Put(store.KeyOf(key...), "odd")
+	}
+	if err := errors.Join(ledger.Store(c), ledger.Close()); err != nil {
+		t.Fatal(err)
+	}
+	b := open(t, dir)
+	for _, key := range keys {
+		if want := fmt.Sprintf("cannot read what is stored as %q: ", key); strings.Count(b.Lost(), want) != 1 {
+			t.Errorf("%s is not in %s", want, b.Lost())
+		}
+	}
+	if n := strings.Count(b.Lost(), "cannot read"); n != len(keys) {
+		t.Errorf("%d records are lost: %s", n, b.Lost())
+	}
+	if diff := cmp.Diff(map[string]string{"good": "1"}, b.names()); diff != "" || len(b.Variables()) != 1 || b.Variables()[0].Path != "good" {
+		t.Errorf("%d variables; namespaces (-want +got):\n%s", len(b.Variables()), diff)
 	}
 }
 
