@@ -422,6 +422,37 @@ func (c *catalog) set(list ...Instance) {
 	c.changed = make(chan struct{})
 }
 
+// A script that was killed has the code that Nomad reports for it.
+func TestCodesOfScripts(t *testing.T) {
+	t.Parallel()
+	lost := errors.New("the driver is lost")
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, tt := range map[string]struct {
+		ctx    context.Context
+		result drivers.ExitResult
+		err    error
+		code   int
+		want   error
+	}{
+		"success":                  {t.Context(), drivers.ExitResult{}, nil, 0, nil},
+		"a code":                   {t.Context(), drivers.ExitResult{ExitCode: 3}, nil, 3, nil},
+		"killed":                   {t.Context(), drivers.ExitResult{Signal: 9}, nil, -1, nil},
+		"killed, with a code":      {t.Context(), drivers.ExitResult{ExitCode: 137, Signal: 9}, nil, 137, nil},
+		"an unknown end":           {t.Context(), drivers.ExitResult{ExitCode: 4, Err: lost}, nil, 4, lost},
+		"it did not run":           {t.Context(), drivers.ExitResult{}, lost, 0, lost},
+		"the task ended meanwhile": {ended, drivers.ExitResult{}, lost, -1, nil},
+	} {
+		exec := func(context.Context, []string) (*drivers.ExecTaskResult, error) {
+			return &drivers.ExecTaskResult{ExitResult: tt.result}, tt.err
+		}
+		code, err := runScript(tt.ctx, exec, &api.ChangeScript{Command: new("x"), Timeout: new(time.Minute)})
+		if code != tt.code || !errors.Is(err, tt.want) {
+			t.Errorf("%s: %d, %v", name, code, err)
+		}
+	}
+}
+
 // TestFirstRendering runs the change scripts of the first rendering.
 func TestFirstRendering(t *testing.T) {
 	t.Parallel()
