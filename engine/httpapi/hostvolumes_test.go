@@ -271,6 +271,7 @@ func TestBadHostVolumes(t *testing.T) {
 	for _, path := range []string{"/v1/volumes", "/v1/volumes?type=csi", "/v1/volumes?type=host", "/v1/plugins?type=csi", "/v1/volumes/claims"} {
 		f.ask("GET", path, "", 200, "[]")
 	}
+	f.ask("PUT", "/v1/volume/host/create", `{"Volume":{"Name":"`+strings.Repeat("a", 128)+`","PluginID":"mkdir"}}`, 200, "")
 	// A name that looks like a path stays below the data directory.
 	response, _, err := f.client.HostVolumes().Create(&api.HostVolumeCreateRequest{Volume: &api.HostVolume{Name: "../../../x", PluginID: "mkdir"}}, nil)
 	if err != nil || strings.Contains(response.Volume.HostPath, "..") && !strings.Contains(response.Volume.HostPath, "%2F") {

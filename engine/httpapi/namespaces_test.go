@@ -106,6 +106,7 @@ func TestBadNamespaces(t *testing.T) {
 		f.ask("POST", "/v1/namespace", body, 500, text)
 	}
 	f.ask("PUT", "/v1/namespace", `{"Name":"a","Description":"`+strings.Repeat("x", 256)+`"}`, 200, "")
+	f.ask("PUT", "/v1/namespace", `{"Name":"`+strings.Repeat("a", 128)+`"}`, 200, "")
 	f.ask("PUT", "/v1/namespace/x", `{"Name":"y"}`, 400, "Namespace name does not match request path")
 	f.ask("PUT", "/v1/namespace", ``, 400, "Request body is empty")
 	f.ask("PUT", "/v1/namespace", `{"Name":"a","Meta":{"k":"`+strings.Repeat("x", 70<<10)+`"}}`, 400, "too large")

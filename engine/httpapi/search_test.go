@@ -84,6 +84,17 @@ func TestFuzzySearch(t *testing.T) {
 			t.Errorf("prefix %s: %+v, %v", prefix, answer, err)
 		}
 	}
+	for _, path := range []string{"found/20", "found/21"} { // as many are left as there may be
+		if _, err := f.client.Variables().Delete(path, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found := search("found/", contexts.Variables, ""); len(found.Matches[contexts.Variables]) != 20 || found.Truncations[contexts.Variables] {
+		t.Errorf("twenty: %d, truncated %v", len(found.Matches[contexts.Variables]), found.Truncations)
+	}
+	if found, _, err := f.client.Search().PrefixSearch("found/", contexts.Variables, nil); err != nil || len(found.Matches[contexts.Variables]) != 20 || found.Truncations[contexts.Variables] {
+		t.Errorf("twenty by a prefix: %+v, %v", found, err)
+	}
 	volume, _, err := f.client.HostVolumes().Create(&api.HostVolumeCreateRequest{Volume: &api.HostVolume{Name: "v", PluginID: "mkdir"}}, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -61,7 +61,7 @@ func TestVersionTags(t *testing.T) {
 		"there is no such version":                func() (*api.WriteMeta, error) { return jobs.TagVersion("job", 99, "x", "", nil) },
 		`tag "x" of job "job"`:                    func() (*api.WriteMeta, error) { return jobs.UntagVersion("job", "x", nil) },
 		"job not found":                           func() (*api.WriteMeta, error) { return jobs.TagVersion("none", 0, "x", "", nil) },
-		"1 to 128 bytes":                          func() (*api.WriteMeta, error) { return jobs.TagVersion("job", 0, strings.Repeat("x", 200), "", nil) },
+		"1 to 128 bytes":                          func() (*api.WriteMeta, error) { return jobs.TagVersion("job", 0, strings.Repeat("x", 129), "", nil) },
 	} {
 		if _, err := call(); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%v, want %s", err, name)
@@ -75,6 +75,13 @@ func TestVersionTags(t *testing.T) {
 	}
 	if got := tags(); len(got) != 2 || got[0] != "9 latest " || got[1] != "0 golden as it began" {
 		t.Errorf("tags %q", got)
+	}
+	long := strings.Repeat("x", 128)
+	if _, err := jobs.TagVersion("job", 8, long, "", nil); err != nil {
+		t.Error(err)
+	}
+	if _, err := jobs.UntagVersion("job", long, nil); err != nil {
+		t.Error(err)
 	}
 	if _, err := jobs.UntagVersion("job", "golden", nil); err != nil {
 		t.Error(err)
