@@ -31,7 +31,7 @@ func TestPublic(t *testing.T) {
 	t.Parallel()
 	block := map[string]string{
 		"MODE": "fast", "URL": "https://user:pw@example.com/x", "DB_PASSWORD": "s3cret", "OF_PASSWORD": "x ${DB_PASSWORD}",
-		"OF_BLOCK": "${secret.db.user}", "ADDR": "${NOMAD_IP_x}:1", "OVERRIDDEN": "plain", "LONG": strings.Repeat("x", 5000),
+		"OF_BLOCK": "${secret.db.user}", "ADDR": "${NOMAD_IP_x}:1", "OVERRIDDEN": "plain", "LONG": strings.Repeat("x", 4097), "FITS": strings.Repeat("x", 4096),
 		"CIRCLE": "${CIRCLE}", "UNKNOWN": "${unknown}", "GIVEN": "x given", "OF_GIVEN": "y ${GIVEN}",
 		"OF_NODE": "${node.datacenter} ${meta.rack}", "OF_META": "${meta.db_password}",
 	}
@@ -47,7 +47,7 @@ func TestPublic(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"MODE": "fast", "URL": redact.Text(block["URL"]), "DB_PASSWORD": redact.Hidden, "OF_PASSWORD": redact.Hidden, "OF_BLOCK": redact.Hidden,
-		"OVERRIDDEN": redact.Hidden, "LONG": "5000 bytes", "PATH": "/bin", "LICENSE": redact.Hidden, "FROM_HOOK": redact.Hidden,
+		"OVERRIDDEN": redact.Hidden, "LONG": "4097 bytes", "FITS": block["FITS"], "PATH": "/bin", "LICENSE": redact.Hidden, "FROM_HOOK": redact.Hidden,
 		"FROM_TEMPLATE": redact.Hidden, "NOMAD_TOKEN": redact.Hidden, "VAULT_TOKEN": redact.Hidden, "NOMAD_TASK_NAME": "t", "GIVEN": redact.Hidden, "OF_GIVEN": redact.Hidden, "UNKNOWN": "${unknown}",
 		"OF_NODE": "dc1 r1", "OF_META": redact.Hidden,
 	} {

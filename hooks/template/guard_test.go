@@ -2,6 +2,7 @@ package template
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -115,6 +116,28 @@ func TestDelimiters(t *testing.T) {
 			if got := instrument(text, delims[0], delims[1]).text; got != text {
 				t.Errorf("%q: %q", text, got)
 			}
+		}
+	}
+}
+
+// Values and whole results have a limit, and the first failure is the reason.
+func TestLimitsOfTheGuard(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		do   func(*guard) error
+		want string
+	}{
+		"a value":        {func(g *guard) error { return g.check(maxSize) }, ""},
+		"a large value":  {func(g *guard) error { return g.check(maxSize + 1) }, "a value has more than 64 MiB"},
+		"a result":       {func(g *guard) error { return errors.Join(g.write(maxSize-1), g.write(1)) }, ""},
+		"a large result": {func(g *guard) error { return errors.Join(g.write(maxSize), g.write(1)) }, "it renders more than 64 MiB"},
+		"both":           {func(g *guard) error { return errors.Join(g.check(maxSize+1), g.write(maxSize+1)) }, "a value has more than 64 MiB"},
+	} {
+		g := &guard{}
+		g.begin(t.Context())
+		err := tt.do(g)
+		if (err == nil) != (tt.want == "") || (g.err() == nil) != (tt.want == "") || g.err() != nil && g.err().Error() != tt.want {
+			t.Errorf("%s: %v, %v, want %q", name, err, g.err(), tt.want)
 		}
 	}
 }
