@@ -15,9 +15,10 @@ type Secret struct {
 // IsKV2 reports whether a path belongs to a KV engine version 2: a step after
 // the first one is "data", and another step follows.
 func IsKV2(path string) bool {
-	steps := strings.Split(path, "/")
+	_, below, _ := strings.Cut(path, "/")
+	steps := strings.Split(below, "/")
 	i := slices.Index(steps, "data")
-	return 0 < i && i < len(steps)-1
+	return 0 <= i && i < len(steps)-1
 }
 
 // secretPath returns the path of the stub for a path in Vault. Like Vault's own
