@@ -51,6 +51,8 @@ func TestOrders(t *testing.T) {
 		"unpacked anyway": {"https://h/x", "", []string{"archive=tar.gz"}, "http https://h/x sub= archive=tar.gz name=x /alloc/t/local"},
 		"repository":      {"git::https://h/x.git//sub?ref=main", "", []string{"filename=y"}, "git https://h/x.git?ref=main sub=sub archive= name= /alloc/t/local"},
 		"of GitHub":       {"github.com/o/r//sub", "", nil, "git https://github.com/o/r.git sub=/sub archive= name= /alloc/t/local"},
+		"git and its URL": {"git::https://github.com/o/r", "", nil, "git https://github.com/o/r sub= archive= name= /alloc/t/local"},
+		"no repository":   {"http::github.com/o/r", "", nil, "http github.com/o/r sub= archive= name=r /alloc/t/local"},
 		"by ssh":          {"git@h:o/r.git", "", nil, "git ssh://git@h/o/r.git sub= archive= name= /alloc/t/local"},
 		"repository here": {"git::/repo", "", nil, "git /repo sub= archive= name= /alloc/t/local"},
 		"path":            {"/dir/x", "dir", nil, "file /dir/x sub= archive= name=x /alloc/t/local"},
