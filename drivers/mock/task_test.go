@@ -301,8 +301,9 @@ func TestSignalError(t *testing.T) {
 
 // fullOutput fails after some writes.
 type fullOutput struct {
-	room int
-	err  error
+	room   int
+	err    error
+	closed int
 }
 
 func (o *fullOutput) Files() (stdout, stderr *os.File, err error) { return nil, nil, o.err }
@@ -316,7 +317,38 @@ func (o *fullOutput) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (o *fullOutput) Close() error { return nil }
+func (o *fullOutput) Close() error {
+	o.closed++
+	return nil
+}
+
+// Both streams are closed once, however a task ends.
+func TestOutputIsClosed(t *testing.T) {
+	t.Parallel()
+	for name, config := range map[string]string{
+		"at the end":  `run_for = "1s"`,
+		"killed":      "run_for = \"1h\"\nstdout_string = \"a\"\nstdout_repeat = 9\nstdout_repeat_duration = \"1h\"\nstderr_string = \"a\"\nstderr_repeat = 9\nstderr_repeat_duration = \"1h\"",
+		"plugin exit": "run_for = \"1h\"\nplugin_exit_after = \"1s\"\nstderr_string = \"a\"\nstderr_repeat = 9\nstderr_repeat_duration = \"1h\"",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			d := mock.New()
+			cfg, _ := drivertest.Task(t, d, config)
+			output := &fullOutput{room: 9}
+			cfg.Output = output
+			if _, _, err := d.StartTask(t.Context(), cfg); err != nil {
+				t.Fatal(err)
+			}
+			if name != "killed" {
+				wait(t, d, cfg)
+			} else if err := d.DestroyTask(cfg.ID, true); err != nil {
+				t.Fatal(err)
+			}
+			if output.closed != 2 {
+				t.Errorf("%s: %d times", name, output.closed)
+			}
+		})
+	}
+}
 
 // Output that cannot be written ends a task, until its run_for has passed.
 func TestOutputFails(t *testing.T) {
@@ -336,7 +368,7 @@ func TestOutputFails(t *testing.T) {
 				d := mock.New()
 				cfg, _ := drivertest.Task(t, d, "run_for = \"2500ms\"\nexit_code = 3\nstdout_string = \"a\"\nstdout_repeat = 9\nstdout_repeat_duration = \"1s\"")
 				full := errors.New("full")
-				cfg.Output = &fullOutput{c.room, full}
+				cfg.Output = &fullOutput{room: c.room, err: full}
 				begin := time.Now()
 				result := run(t, d, cfg)
 				if lasted := time.Since(begin); lasted != c.lasts {
