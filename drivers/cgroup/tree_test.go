@@ -1,11 +1,15 @@
 package cgroup
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // A directory of a test simulates a hierarchy: files that the kernel would
@@ -223,5 +227,50 @@ func TestFind(t *testing.T) {
 	}
 	if _, err := Find([]string{dir, dir + "/gone"}); err == nil {
 		t.Error("what is gone was found")
+	}
+}
+
+// Both controllers are enabled, of which the kernel may lack that of the CPU.
+func TestEnable(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "cgroup.subtree_control")
+	if err := unix.Mkfifo(file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	pipe, err := os.OpenFile(file, os.O_RDWR|unix.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pipe.Close()
+	if err := enable(dir); err != nil {
+		t.Fatal(err)
+	}
+	text := make([]byte, 100)
+	if n, err := pipe.Read(text); err != nil || string(text[:n]) != "+cpu+memory" {
+		t.Errorf("%q, %v", text[:n], err)
+	}
+}
+
+// A locked directory cannot be locked again until it is unlocked or gone.
+func TestLockDir(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	lock, err := lockDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := lockDir(dir); again != nil || !errors.Is(err, unix.EWOULDBLOCK) {
+		t.Errorf("a second time: %v, %v", again, err)
+	}
+	if err := lock.Close(); err != nil {
+		t.Error(err)
+	}
+	again, err := lockDir(dir)
+	if err != nil || again.Close() != nil {
+		t.Errorf("once it is unlocked: %v", err)
+	}
+	if gone, err := lockDir(filepath.Join(dir, "none")); gone != nil || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("one that is gone: %v, %v", gone, err)
 	}
 }
