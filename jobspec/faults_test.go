@@ -52,11 +52,11 @@ func TestUnknownNames(t *testing.T) {
 		opts           jobspec.Options
 		want           []string
 	}{
-		"a variable":                {`variable "color" { default = 1 }`, "var.colour", jobspec.Options{}, []string{`there is no variable "colour" | did you mean var.color?`}},
-		"a local":                   {`locals { color = 1 }`, "local.colour", jobspec.Options{}, []string{`there is no local "colour" | did you mean local.color?`}},
+		"a variable":                {`variable "color" { default = 1 }`, "var.colr", jobspec.Options{}, []string{`there is no variable "colr" | did you mean var.color?`}},
+		"a local":                   {`locals { color = 1 }`, "local.colr", jobspec.Options{}, []string{`there is no local "colr" | did you mean local.color?`}},
 		"another variable":          {`variable "color" { default = 1 }`, "var.x", jobspec.Options{}, []string{`there is no variable "x": declared: color | declare it: variable "x" {}`}},
 		"another local":             {`locals { color = 1 }`, "local.x", jobspec.Options{}, []string{`there is no local "x": declared: color | declare it in a locals block`}},
-		"a value of a stub":         {`variable "color" { default = 1 }`, "var.color", values("colour", cty.StringVal("x")), []string{`the job file does not declare a variable "colour" | did you mean "color"?`}},
+		"a value of a stub":         {`variable "color" { default = 1 }`, "var.color", values("colr", cty.StringVal("x")), []string{`the job file does not declare a variable "colr" | did you mean "color"?`}},
 		"another value of a stub":   {`variable "color" { default = 1 }`, "var.color", values("x", cty.StringVal("x")), nil},
 		"a stub that is not filled": {`variable "color" { default = 1 }`, "var.color", values("color", cty.NullVal(cty.String)), nil},
 		"the token of Vault":        {"", `"${VAULT_TOKEN} ${VAULT_NAMESPACE} ${CONSUL_TOKEN} ${CONSUL_HTTP_TOKEN} ${CSI_ENDPOINT} ${NOMAD_X}"`, jobspec.Options{}, nil},

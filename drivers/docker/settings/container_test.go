@@ -341,8 +341,10 @@ func TestResourcesOfTheConfigBlock(t *testing.T) {
 		PidsLimit: new(int64(5)), MemorySwappiness: &swappiness,
 		Ulimits: []*container.Ulimit{{Name: "nofile", Soft: 16, Hard: 16}, {Name: "nproc", Soft: 4, Hard: 8}},
 		Devices: []container.DeviceMapping{
-			{PathOnHost: "/dev/a", PathInContainer: "/dev/a", CgroupPermissions: "rwm"}, {PathOnHost: "/dev/b", PathInContainer: "/dev/x", CgroupPermissions: "rw"},
-			{PathOnHost: "/dev/c", PathInContainer: "/dev/gpu", CgroupPermissions: "rwm"}, {PathOnHost: "/dev/d", PathInContainer: "/dev/d", CgroupPermissions: "r"},
+			{PathOnHost: "/dev/a", PathInContainer: "/dev/a", CgroupPermissions: "rwm"},
+			{PathOnHost: "/dev/b", PathInContainer: "/dev/x", CgroupPermissions: "rw"},
+			{PathOnHost: "/dev/c", PathInContainer: "/dev/gpu", CgroupPermissions: "rwm"},
+			{PathOnHost: "/dev/d", PathInContainer: "/dev/d", CgroupPermissions: "r"},
 		},
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {

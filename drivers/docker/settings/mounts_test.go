@@ -226,8 +226,12 @@ func TestHostPaths(t *testing.T) {
 		"mounts": object{"type": "bind", "source": "/four"},
 	})
 	want := []drivers.HostPath{
-		{Option: "volumes", Path: "/etc"}, {Option: "volumes", Path: "../../above"}, {Option: "volumes", Path: "/allocate"}, {Option: "volumes", Path: "${var.dir}"},
-		{Option: "mount", Path: "/one"}, {Option: "mounts", Path: "/four"},
+		{Option: "volumes", Path: "/etc"},
+		{Option: "volumes", Path: "../../above"},
+		{Option: "volumes", Path: "/allocate"},
+		{Option: "volumes", Path: "${var.dir}"},
+		{Option: "mount", Path: "/one"},
+		{Option: "mounts", Path: "/four"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

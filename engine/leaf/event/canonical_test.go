@@ -185,10 +185,18 @@ func TestCanonicalOfOtherEvents(t *testing.T) {
 		return Variable{VariableMetadata: &api.VariableMetadata{Namespace: "default", Path: path}}
 	}
 	want := []Body{
-		variable("x"), variable("y"), Scaled{Job: "job"},
-		AllocStatus{Status: "pending"}, Output{Stream: Stderr}, Output{Stream: Stdout}, Gap{Stream: Stdout}, Progress{What: "b"}, Progress{What: "c"},
-		AllocHealth{}, Forgotten{},
-		Scaled{Job: "k"}, Forgotten{Job: "k"},
+		variable("x"), variable("y"),
+		Scaled{Job: "job"},
+		AllocStatus{Status: "pending"},
+		Output{Stream: Stderr},
+		Output{Stream: Stdout},
+		Gap{Stream: Stdout},
+		Progress{What: "b"},
+		Progress{What: "c"},
+		AllocHealth{},
+		Forgotten{},
+		Scaled{Job: "k"},
+		Forgotten{Job: "k"},
 	}
 	for seed := range uint64(50) {
 		events := interleave(rand.New(rand.NewPCG(seed, 0)), [][]Event{
