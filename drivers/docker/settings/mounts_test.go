@@ -135,6 +135,9 @@ func TestVolumes(t *testing.T) {
 			t.Errorf("%s: the source was not made: %v", name, err)
 		}
 	}
+	if err := makeSource(&drivers.TaskConfig{AllocDir: dir + "/gone"}, dir+"/gone/x"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("in an allocation that is gone: %v", err)
+	}
 	if info, err := os.Stat(file); err != nil || info.IsDir() {
 		t.Errorf("the file: %v", err)
 	}
@@ -235,6 +238,9 @@ func TestHostPaths(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := Elements(nil); got != nil {
+		t.Errorf("the elements of nothing are %v", got)
 	}
 	if got := HostPaths(object{"volume_driver": "nfs", "volumes": []any{"/etc:/x"}}); got != nil {
 		t.Errorf("with a volume driver: %+v", got)
