@@ -62,6 +62,10 @@ func TestAppend(t *testing.T) {
 			t.Errorf("%q: %q, %v", step.text, got, err)
 		}
 	}
+	err := Append(name, 3, func(room int) string { return strings.Repeat("x", room) })
+	if err == nil || err.Error() != "it has 9 of 3 bytes already" {
+		t.Errorf("a file that is too large already: %v", err)
+	}
 	fifo := filepath.Join(dir, "fifo")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
