@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/zclconf/go-cty/cty"
 
@@ -14,11 +15,12 @@ import (
 )
 
 const (
-	maxShown    = 400  // characters of a value
-	maxText     = 120  // of a string in it
-	maxElements = 8    // of a list in it
-	maxMessage  = 2000 // of an error_message
-	maxValues   = 50   // parts of a condition
+	maxShown    = 400                    // characters of a value
+	maxBytes    = maxShown * utf8.UTFMax // what is longer has more characters than are shown
+	maxText     = 120                    // of a string in it
+	maxElements = 8                      // of a list in it
+	maxMessage  = 2000                   // of an error_message
+	maxValues   = 50                     // parts of a condition
 	hidden      = "(hidden)"
 )
 
@@ -55,7 +57,6 @@ func (hide mask) show(value cty.Value) string {
 func (hide mask) write(b *strings.Builder, value cty.Value) {
 	t := value.Type()
 	switch {
-	case b.Len() > maxShown:
 	case value.IsNull():
 		b.WriteString("null")
 	case !value.IsKnown():
@@ -84,7 +85,7 @@ func (hide mask) write(b *strings.Builder, value cty.Value) {
 func (hide mask) writeMap(b *strings.Builder, value cty.Value) {
 	b.WriteString("{")
 	separator := ""
-	for it := value.ElementIterator(); it.Next() && b.Len() <= maxShown; separator = ", " {
+	for it := value.ElementIterator(); it.Next() && b.Len() <= maxBytes; separator = ", " {
 		name, element := it.Element()
 		b.WriteString(separator + strconv.Quote(name.AsString()) + " = ")
 		hide.write(b, element)
@@ -96,7 +97,7 @@ func (hide mask) writeList(b *strings.Builder, value cty.Value) {
 	n := value.LengthInt()
 	fmt.Fprintf(b, "[")
 	i := 0
-	for it := value.ElementIterator(); it.Next() && b.Len() <= maxShown; i++ {
+	for it := value.ElementIterator(); it.Next() && b.Len() <= maxBytes; i++ {
 		if i > 0 {
 			b.WriteString(", ")
 		}
