@@ -215,6 +215,8 @@ func TestConditionsThatHold(t *testing.T) {
 		`file("app[0]/alloc/data/x") == "second" && file("app[0]#1/alloc/data/x") == "first" && file("app[0]/alloc/data/x") == file("./expected")`,
 		`template("app[0]/server", "local/web.conf") == "port = 1\n" && template("app[0]/server", "${"secrets"}/key") == "topsecret"`,
 		`diagnostics[0] == "artifacts are left out" && length(diagnostics) == 1`,
+		`length(allocs("app")) == 2 && allocs("app")[0].number == 2 && allocs("app")[1].number == 1 && !allocs("app")[0].failed`,
+		`length(event("app[1]#1")) == 8 && length(event("app[0]#1/log", "Killing")) == 1 && event("web", "Killing")[0].task == "log"`,
 		`var.tag == "x" && jsondecode("[1]")[0] == 1 && strcontains("abc", "b") && endswith("abc", "c")`,
 		`alltrue([for n in [1, 2] : n > 0]) && !alltrue([true, false]) && anytrue([true, false]) && !anytrue([]) && alltrue([])`,
 		`!can(task("app[0]#3/server")) && !can(alloc("app[2]")) && !can(file("app[1]/alloc/bin"))`,
@@ -316,11 +318,21 @@ func TestHowARunEnds(t *testing.T) {
 		{"unfinished, though the condition holds", `assert { condition = true }`, func(o *jobtest.Outcome) { o.Unfinished = "it timed out" }, "the run was ended: it timed out"},
 		{"it failed", ``, failed, `allocation "app[0]" has failed: task "server" has failed`},
 		{"it failed with a code", ``, func(o *jobtest.Outcome) {
-			e := event.Terminated(2, 0, false, nil)
-			e.Time = began.UnixNano()
-			o.State.Apply(event.Event{Time: began, Alloc: o.State.Find("web.app[0]#2").Alloc, Task: "server", Body: event.TaskEvent{TaskEvent: e}})
+			ofServer(o, event.Terminated(2, 0, false, nil))
 			failed(o)
 		}, `allocation "app[0]" has failed: task "server" ended with exit code 2`},
+		{"it failed by a signal", ``, func(o *jobtest.Outcome) {
+			ofServer(o, event.Terminated(137, 9, false, nil))
+			failed(o)
+		}, `allocation "app[0]" has failed: task "server" was ended by signal 9`},
+		{"it failed without a start", ``, func(o *jobtest.Outcome) {
+			ofServer(o, event.SetupFailure(errors.New("no folder")))
+			failed(o)
+		}, `allocation "app[0]" has failed: task "server": failed to setup alloc: no folder`},
+		{"it failed without a task", ``, func(o *jobtest.Outcome) {
+			o.State.Apply(event.Event{Time: began, Alloc: o.State.Find("web.app[0]#2").Alloc, Body: event.AllocStatus{Status: "failed", Retry: -1}})
+			o.Cause = "the machine is full"
+		}, `allocation "app[0]" has failed: the machine is full`},
 		{"it failed, as is asserted", `assert { condition = run.status == "failed" }`, failed, none},
 		{"it failed, and its snapshot says so", `snapshot = "x"`, failed, none},
 		{"a task was to fail", `expect_failures = ["app[0]/server"]`, failed, none},
@@ -346,6 +358,12 @@ func TestHowARunEnds(t *testing.T) {
 	}
 }
 
+// ofServer adds an event of the server of the second app[0].
+func ofServer(o *jobtest.Outcome, e *api.TaskEvent) {
+	e.Time = began.UnixNano()
+	o.State.Apply(event.Event{Time: began, Alloc: o.State.Find("web.app[0]#2").Alloc, Task: "server", Body: event.TaskEvent{TaskEvent: e}})
+}
+
 // failed has the second app[0] fail as well.
 func failed(o *jobtest.Outcome) {
 	last := o.State.Find("web.app[0]#2").Alloc
@@ -357,6 +375,42 @@ func failed(o *jobtest.Outcome) {
 		o.State.Apply(e)
 	}
 	o.Status, o.ExitCode, o.Cause = "failed", 1, "restart policy"
+}
+
+// A failure shows as many parts of its condition as there is room for.
+func TestManyParts(t *testing.T) {
+	t.Parallel()
+	var parts []string
+	for i := range 51 {
+		parts = append(parts, fmt.Sprintf(`strlen("%d") == 9`, i))
+	}
+	for n, want := range map[int]int{49: 49, 50: 50, 51: 50} {
+		failures := assert.Judge(read(t, "run \"r\" {\n assert { condition = "+strings.Join(parts[:n], " || ")+" }\n}\n")[0], crashing(t))
+		if len(failures) != 1 || len(failures[0].Values) != want {
+			t.Errorf("of %d parts %d are shown, want %d", n, len(failures[0].Values), want)
+		}
+	}
+}
+
+// A job may end before it has allocations.
+func TestNothingWasPlaced(t *testing.T) {
+	t.Parallel()
+	o := crashing(t)
+	o.State, o.Events = fold.New(o.State.Jobs), nil
+	run := read(t, `run "r" {
+  assert { condition = length(allocs("app")) == 0 && length(service("web")) == 0 && length(event("app[0]")) == 0 }
+  assert { condition = check("alive").status == "pending" && check("alive").name == "alive" && check("alive").alloc == "" }
+  assert { condition = alloc("app[0]").failed }
+  assert { condition = deployment().status == "" }
+}
+`)[0]
+	const want = `web.nomadtest.hcl:4,24: alloc() fails: allocation "app[0]" was never placed
+  events of app[0]
+web.nomadtest.hcl:5,24: deployment() fails: there was no deployment
+`
+	if diff := cmp.Diff(want, describe(assert.Judge(run, o))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }
 
 func TestFilesThatAreGone(t *testing.T) {
