@@ -44,6 +44,9 @@ func (a agent) RoundTrip(r *http.Request) (*http.Response, error) {
 			answer = later
 		}
 	}
+	if now, changes := answer.(func() any); changes {
+		answer = now()
+	}
 	text, raw := answer.(string)
 	switch {
 	case !ok:
