@@ -82,7 +82,9 @@ func NamesOf(jobs ...*api.Job) *Names {
 			for _, t := range g.Tasks {
 				names.addTask(t.Name)
 				for _, tmpl := range t.Templates {
-					names.templates[t.Name] = append(names.templates[t.Name], Destination(*tmpl.DestPath))
+					if path := Destination(*tmpl.DestPath); !slices.Contains(names.templates[t.Name], path) {
+						names.templates[t.Name] = append(names.templates[t.Name], path)
+					}
 				}
 				names.offer(t.Services)
 			}
