@@ -21,3 +21,17 @@ func TestTicks(t *testing.T) {
 		t.Errorf("nothing fits: %v", ticks)
 	}
 }
+
+// A label is as short as it can be, and exact.
+func TestTickLabel(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{
+		-1: "0", 0: "0", 1: "1ns", 250 * time.Millisecond: "250ms", 1500 * time.Millisecond: "1.5s", 59 * time.Second: "59s",
+		time.Minute: "1m", 150 * time.Second: "2m30s", 10 * time.Minute: "10m", time.Hour: "1h", 90 * time.Minute: "1h30m", time.Hour + time.Second: "1h0m1s",
+		23 * time.Hour: "23h", day: "1d", 2*day + 12*time.Hour: "2d12h", 100 * day: "100d",
+	} {
+		if got := TickLabel(d); got != want {
+			t.Errorf("%v: %q, want %q", d, got, want)
+		}
+	}
+}
