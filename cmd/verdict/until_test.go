@@ -24,3 +24,16 @@ func TestUntil(t *testing.T) {
 		}
 	}
 }
+
+// A value is shown as it is given.
+func TestUntilAsText(t *testing.T) {
+	t.Parallel()
+	for want, u := range map[string]Until{"": {}, "healthy": {Healthy: true}, "running=1m30s": {Running: 90 * time.Second}} {
+		if got := u.String(); got != want {
+			t.Errorf("%+v: %q, want %q", u, got, want)
+		}
+	}
+	if got := new(Until).Type(); got != "running[=10s]|healthy" {
+		t.Errorf("help names the value %q", got)
+	}
+}

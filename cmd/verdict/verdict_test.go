@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/engine/fold"
 	"taskrun/engine/leaf/event"
 )
 
@@ -201,6 +203,15 @@ func TestExitCodeFromTask(t *testing.T) {
 			s.runs("a", "main").dies("a", "main", 0)
 		}, 0, []Action{Stop}},
 		{"a code that no process has", func(s *story) { s.fails("a", "main", 256).alloc("a", "failed") }, 255, []Action{Stop}},
+		{"the highest code of a process", func(s *story) { s.fails("a", "main", 255).alloc("a", "failed") }, 255, []Action{Stop}},
+		{"a negative code", func(s *story) { s.fails("a", "main", -1).alloc("a", "failed") }, 255, []Action{Stop}},
+		{"fails with 0", func(s *story) { s.fails("a", "main", 0).alloc("a", "failed") }, 1, []Action{Stop}},
+		{"allocations of others end", func(s *story) {
+			for _, a := range []*event.Alloc{{Job: "k", Group: "app", Name: "k.app[0]", ID: "k"}, {Job: "j", Group: "db", Name: "j.db[0]", ID: "db"}} {
+				s.event(a, "main", event.TaskState{State: "dead", ExitCode: new(5)})
+			}
+			s.dies("a", "main", 3)
+		}, 3, []Action{Stop}},
 		{"interrupted", func(s *story) {
 			s.did(s.Signal(syscall.SIGINT, Interrupt)).dies("a", "main", 130).alloc("a", "complete")
 		}, 130, []Action{Stop}},
@@ -318,11 +329,94 @@ func TestUntilWaitsForEveryAllocation(t *testing.T) {
 
 func TestTimeoutNamesUnfinishedTasks(t *testing.T) {
 	t.Parallel()
-	s := &story{Verdict: New(Policy{Timeout: time.Minute}, []*api.Job{testJob("batch", 1)}), now: begin}
-	s.runs("a", "main")
-	said := s.Overdue().Say
-	if want := "the timeout of 1m0s has passed with main running, side pending: stopping"; said != want {
-		t.Errorf("said %q, want %q", said, want)
+	others := func(s *story, more ...string) {
+		for i, id := range more {
+			s.event(place(i+1, id), "side", event.TaskState{State: "dead"}).event(place(i+1, id), "main", event.TaskState{State: "running"})
+		}
+	}
+	for want, play := range map[string]func(*story){
+		"the timeout of 1m0s has passed: stopping":                                 func(s *story) { s.dies("a", "main", 0).dies("a", "side", 0) },
+		"the timeout of 1m0s has passed with main running, side pending: stopping": func(s *story) { s.runs("a", "main") },
+		"the timeout of 1m0s has passed with main running, side pending, main running: stopping": func(s *story) {
+			s.runs("a", "main")
+			others(s, "b")
+		},
+		"the timeout of 1m0s has passed with main running, side pending, main running, 2 more: stopping": func(s *story) {
+			s.runs("a", "main")
+			others(s, "b", "c", "d")
+		},
+	} {
+		s := &story{Verdict: New(Policy{Timeout: time.Minute}, []*api.Job{testJob("batch", 4)}), now: begin}
+		play(s)
+		if said := s.Overdue().Say; said != want {
+			t.Errorf("said %q, want %q", said, want)
+		}
+	}
+}
+
+// A user is told what an order does, and what a second one would do.
+func TestOrders(t *testing.T) {
+	t.Parallel()
+	for want, order := range map[Decision]func(*Verdict) Decision{
+		{Stop, "stopping; press Ctrl-C again to kill"}: func(v *Verdict) Decision { return v.Signal(syscall.SIGINT, Interrupt) },
+		{Kill, "killing"}: func(v *Verdict) Decision {
+			v.Signal(syscall.SIGINT, Interrupt)
+			return v.Signal(syscall.SIGINT, Interrupt)
+		},
+		{Stop, "stopping: a client requested it"}: func(v *Verdict) Decision { return v.Ordered(false) },
+		{Kill, "killing: a client requested it"}:  func(v *Verdict) Decision { return v.Ordered(true) },
+		{Kill, "killing; press Ctrl-C again to leave the run"}: func(v *Verdict) Decision {
+			v.Outlives, v.First = true, Kill
+			return v.Signal(syscall.SIGINT, Interrupt)
+		},
+		{Leave, ""}: func(v *Verdict) Decision { v.Outlives = true; return v.Signal(syscall.SIGINT, Interrupt) },
+		{Stop, "cannot write to stdout: full: stopping"}: func(v *Verdict) Decision { return v.Closed(errors.New("full")) },
+		{Stop, "stdout was closed: stopping"}:            func(v *Verdict) Decision { return v.Closed(syscall.EPIPE) },
+		{Stop, "the terminal was closed: stopping"}:      func(v *Verdict) Decision { return v.Closed(syscall.EIO) },
+	} {
+		v := New(Policy{}, []*api.Job{testJob("batch", 1)})
+		if v.Impatient() {
+			t.Error("a user is impatient before an order")
+		}
+		got := order(v)
+		if impatient := want.Say == "killing" || want.Action == Leave; got != want || v.Impatient() != impatient {
+			t.Errorf("%+v, impatient %t, want %+v, %t", got, v.Impatient(), want, impatient)
+		}
+		if byClient := v.Cause == (Cause{Text: ByClient, User: true}); byClient != strings.HasSuffix(want.Say, "a client requested it") {
+			t.Errorf("%q: the cause is %+v", want.Say, v.Cause)
+		}
+	}
+}
+
+// stage is a rehearsal of a number of allocations that a notice breaks off.
+type stage int
+
+func (stage) Observe(e event.Event) string {
+	notice, _ := e.Body.(event.Notice)
+	return notice.Text
+}
+
+func (s stage) Complete(final []*fold.Alloc) bool { return len(final) == int(s) }
+
+// A rehearsal ends when it is complete, with its first failure, or with that of an
+// allocation.
+func TestStage(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, cause string
+		code, count int
+		play        func(*story)
+	}{
+		{"not placed yet", "", Failed, 2, func(s *story) { s.alloc("a", "running") }},
+		{"complete", "every task was rehearsed", OK, 1, func(s *story) { s.alloc("a", "running") }},
+		{"it fails", "no stub", Failed, 2, func(s *story) { s.event(nil, "", event.Notice{Text: "no stub"}).alloc("a", "complete") }},
+		{"an allocation fails", "j.app[0] failed", Failed, 2, func(s *story) { s.alloc("a", "failed") }},
+	} {
+		s := &story{Verdict: New(Policy{Stage: stage(1)}, []*api.Job{testJob("batch", tt.count)}), now: begin}
+		tt.play(s)
+		if s.Cause.Text != tt.cause || s.Code() != tt.code {
+			t.Errorf("%s: %+v, exit code %d, want %q, %d", tt.name, s.Cause, s.Code(), tt.cause, tt.code)
+		}
 	}
 }
 
