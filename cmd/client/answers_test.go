@@ -21,6 +21,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/leaf/event"
 )
 
 // cluster returns a server that responds from a table of objects by path. Other
@@ -392,6 +394,12 @@ func TestRanAndExitCode(t *testing.T) {
 		"by another clock": {api.TaskState{State: "running", StartedAt: at(1010)}, 0},
 		"has ended":        {api.TaskState{State: "dead", StartedAt: at(900), FinishedAt: at(903)}, 3 * time.Second},
 		"is ending":        {api.TaskState{State: "dead", StartedAt: at(990)}, 10 * time.Second},
+		"was stopped alone": {api.TaskState{State: "pending", StartedAt: at(990), Events: []*api.TaskEvent{
+			{Type: api.TaskTerminated, Time: at(980).UnixNano()},
+			{Type: api.TaskTerminated, Time: at(995).UnixNano()},
+			{Type: event.TaskPausing, Time: at(996).UnixNano()},
+		}}, 5 * time.Second},
+		"was stopped, but never ended": {api.TaskState{State: "pending", StartedAt: at(990), Events: []*api.TaskEvent{{Type: event.TaskPausing}}}, 0},
 	} {
 		if got := (&Task{State: &tt.state}).Ran(now); got != tt.ran {
 			t.Errorf("%s: ran for %v, want %v", name, got, tt.ran)
