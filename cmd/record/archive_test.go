@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -302,6 +303,37 @@ func entriesOf(t *testing.T, z *zip.Writer, file *bytes.Buffer) map[string]*zip.
 		t.Fatal(err)
 	}
 	return entries
+}
+
+// A time is kept that differs from the one before. Once there are many, only one per
+// millisecond is.
+func TestCloseTimes(t *testing.T) {
+	t.Parallel()
+	var s stampList
+	for i, after := range []int{0, 0, 1, 0, 3} {
+		s.add(int64(i), begin.Add(time.Duration(after)))
+	}
+	want := strings.ReplaceAll("0 B000000000\n2 B000000001\n3 B000000000\n4 B000000003\n", "B", strconv.FormatInt(begin.Unix(), 10))
+	if got := string(s.text()); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	for i := len(s.list); i <= maxStamps; i++ {
+		s.add(int64(i), begin.Add(time.Duration(i)*time.Second))
+	}
+	last := s.list[len(s.list)-1]
+	if n := len(s.list); n != maxStamps/2+1 || last.offset != maxStamps || s.list[1].offset != 3 {
+		t.Errorf("it keeps %d times until %d", n, last.offset)
+	}
+	for _, tt := range []struct {
+		after time.Duration
+		want  bool
+	}{{time.Millisecond - 1, false}, {time.Millisecond, true}} {
+		n := len(s.list)
+		s.add(maxStamps+1, last.at.Add(tt.after))
+		if got := len(s.list) > n; got != tt.want {
+			t.Errorf("a time %v later is kept: %t", tt.after, got)
+		}
+	}
 }
 
 // With very many times an output keeps some of them, in order.

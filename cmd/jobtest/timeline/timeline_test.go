@@ -29,6 +29,9 @@ func TestOf(t *testing.T) {
 		{Body: event.Deployment{Job: "web", ID: uuid, Status: "failed", Description: "Failed due to progress deadline"}},
 		{Alloc: web, Body: event.Service{Name: "http", Registered: true, Address: "127.0.0.1", Port: 23}},
 		{Alloc: web, Body: event.Check{Service: "http", Check: "up", Status: "failure", Output: "refused"}},
+		{Alloc: web, Body: event.AllocStatus{Status: "running", Replaces: uuid}},
+		{Alloc: web, Body: event.AllocHealth{}},
+		{Alloc: web, Body: event.Service{Name: "http", Address: "127.0.0.1", Port: 23}},
 		{Body: event.Version{Job: "web"}},
 		{Body: event.Notice{Text: "no"}},
 	}
@@ -47,6 +50,9 @@ func TestOf(t *testing.T) {
 		"5.5s       -                deployment: failed: Failed due to progress deadline",
 		"6.6s       app[1]           service: http registered",
 		"7.7s       app[1]           check: up of http: failure: refused",
+		"8.8s       app[1]           allocation: running",
+		"9.9s       app[1]           health: unhealthy",
+		"11s        app[1]           service: http deregistered",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
