@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -167,5 +168,84 @@ func TestStubsUnknown(t *testing.T) {
 	}
 	if jobfile.StubsUnknown(nil) || jobfile.Stubs(nil) == nil {
 		t.Error("no file has stubs that are not known, or none at all")
+	}
+}
+
+// A stubs file with secrets that others may read is mentioned; a value that is still to
+// be written leaves it open what the job files lack, unless they do without it.
+func TestStubs(t *testing.T) {
+	t.Parallel()
+	in := write(t, map[string]string{
+		"job": named("a"), "open": "vault_secret \"kv/data/web\" {\n  key = \"mine\"\n}\n", "closed": "vault_secret \"kv/data/web\" {\n  key = \"mine\"\n}\n",
+		"needs": strings.Replace(named("b"), `  default = "none"`, "", 1), "null": "variables {\n  region = null\n}\n", "harmless": "",
+	})
+	for name, mode := range map[string]os.FileMode{"open": 0o644, "harmless": 0o644, "closed": 0o600} {
+		if err := os.Chmod(in(name), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tt := range []struct {
+		job, stubs string
+		unknown    bool
+		want       string // part of the only diagnostic
+	}{
+		{"job", "open", false, "can be read by other users (mode 0644)"},
+		{"job", "closed", false, ""},
+		{"job", "harmless", false, ""},
+		{"needs", "harmless", false, `variable "region" has no value`},
+		{"needs", "null", true, "region"},
+	} {
+		files, diags, err := jobfile.Read(t.Context(), []string{in(tt.job)}, nil, nil, jobfile.Options{Stubs: in(tt.stubs)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := ""
+		for _, d := range diags {
+			said += d.Error()
+		}
+		if got := jobfile.StubsUnknown(files); got != tt.unknown || (said == "") != (tt.want == "") || !strings.Contains(said, tt.want) {
+			t.Errorf("%s with %s: unknown %t, said %q, want %q", tt.job, tt.stubs, got, said, tt.want)
+		}
+	}
+}
+
+// What others may read of jobs has no values of the call, which may be secrets.
+func TestRedacted(t *testing.T) {
+	t.Parallel()
+	in := write(t, map[string]string{"a": named("a"), "b": named("b"), "broken": "job {"})
+	files, _, err := jobfile.Read(t.Context(), []string{in("a"), in("broken"), in("b")}, nil, nil, jobfile.Options{Vars: []string{"region=a-secret"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := jobfile.Given(files[:1]); !slices.Equal(got, []string{"a-secret"}) {
+		t.Errorf("values of the call are %q", got)
+	}
+	all, err := jobfile.Redacted(files)
+	if err != nil || len(all) != 2 {
+		t.Fatalf("%d jobs, %v", len(all), err)
+	}
+	for id, text := range all {
+		if strings.Contains(string(text), "a-secret") || !strings.Contains(string(text), `"ID":"`+id+`"`) {
+			t.Errorf("%s: %s", id, text)
+		}
+	}
+}
+
+// Samples of variables are for files that lack a value.
+func TestFit(t *testing.T) {
+	t.Parallel()
+	in := write(t, map[string]string{"job": named("a"), "needs": strings.Replace(named("b"), `  default = "none"`, "", 1)})
+	for name, want := range map[string]bool{"job": false, "needs": true} {
+		fitted := false
+		_, _, err := jobfile.Read(t.Context(), []string{in(name)}, nil, nil, jobfile.Options{Outline: true, Fit: func(f jobfile.File) int {
+			fitted = true
+			if f.Name != in(name) || f.Job == nil {
+				t.Errorf("%s is fitted, with job %v", f.Name, f.Job)
+			}
+			return 0
+		}})
+		if err != nil || fitted != want {
+			t.Errorf("%s: %t, %v", name, fitted, err)
+		}
 	}
 }
