@@ -2,9 +2,11 @@ package snapshot_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -82,5 +84,29 @@ func TestLineEndings(t *testing.T) {
 	}
 	if diff, err := snapshot.Compare(file, "s", text); diff != "" || err != nil {
 		t.Errorf("they differ: %s, %v", diff, err)
+	}
+}
+
+// A snapshot that is no file is an error, and neither missing nor replaced.
+func TestSnapshotThatIsNoFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "web.nomadtest.hcl")
+	path := snapshot.Path(file, "crash")
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := snapshot.Compare(file, "crash", nil); err == nil || err.Error() != fmt.Sprintf("cannot read %q: is a directory", path) {
+		t.Errorf("it is compared: %v", err)
+	}
+	if changed, err := snapshot.Update(file, "crash", nil); changed || err == nil || err.Error() != fmt.Sprintf("cannot write %q: is a directory", path) {
+		t.Errorf("it is written: %t, %v", changed, err)
+	}
+	other := filepath.Join(dir, "api.nomadtest.hcl")
+	if err := os.WriteFile(filepath.Dir(snapshot.Path(other, "x")), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if changed, err := snapshot.Update(other, "x", nil); changed || !errors.Is(err, syscall.ENOTDIR) {
+		t.Errorf("a file is in place of the folder: %t, %v", changed, err)
 	}
 }
