@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/nomad/api"
@@ -87,6 +88,9 @@ func TestFollowLogs(t *testing.T) {
 			if got := next(); got != nil {
 				t.Errorf("%s: after the end %q", name, got)
 			}
+			if e, ok := shown.sub.Next(t.Context()); ok {
+				t.Errorf("%s: after the end %+v", name, e)
+			}
 		})
 	}
 }
@@ -120,6 +124,33 @@ func TestLogsEnd(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A cluster that does not answer for a while is asked again.
+func TestLogsAfterAnOutage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const list = "/v1/job/web/allocations"
+		w := newFakeCluster()
+		w.refused[list] = http.StatusBadGateway
+		w.outputs["1/t.stdout"] = "text"
+		w.set(map[string]any{"job/web/allocations": stubs(stub("1", "running", 100, map[string]*api.TaskState{"t": state("running", "")}))})
+		l := NewLogs(w.server(t))
+		l.Job, l.Tail = "web", -1
+		shown := watch(t, l)
+		w.set(nil)
+		if err, ended := shown.end(); ended {
+			t.Fatalf("it ends: %v", err)
+		}
+		w.mu.Lock()
+		delete(w.refused, list)
+		w.mu.Unlock()
+		<-time.After(maxPause)
+		w.set(nil)
+		if got := strings.Join(shown.lines(t), ""); !strings.Contains(got, `1/t stdout "text"`) {
+			t.Errorf("shown %q", got)
+		}
+	})
 }
 
 // Outputs have no past, and cannot be stopped.
