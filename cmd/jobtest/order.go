@@ -114,13 +114,14 @@ func (r *reader) dispatch(o *Order, expr hcl.Expression) {
 		r.refuse(expr.Range(), `"dispatch" must be an object`, "", remedy)
 		return
 	}
-	for name, v := range v.AsValueMap() {
+	values := v.AsValueMap()
+	for _, name := range slices.Sorted(maps.Keys(values)) {
 		wanted := map[string]cty.Type{"payload": cty.String, "meta": cty.Map(cty.String)}[name]
 		if wanted == cty.NilType {
 			r.refuse(expr.Range(), fmt.Sprintf("unknown attribute %q in dispatch", name), "it may hold meta, payload", remedy)
 			continue
 		}
-		v, err := convert.Convert(v, wanted)
+		v, err := convert.Convert(values[name], wanted)
 		if err != nil || v.IsNull() || !v.IsWhollyKnown() {
 			r.refuse(expr.Range(), fmt.Sprintf("%q of dispatch must be %s", name, map[string]string{"payload": "a string", "meta": "a map of strings"}[name]), "", remedy)
 			continue
@@ -130,12 +131,13 @@ func (r *reader) dispatch(o *Order, expr hcl.Expression) {
 			continue
 		}
 		o.Meta = map[string]string{}
-		for key, v := range v.AsValueMap() {
-			if v.IsNull() {
+		meta := v.AsValueMap()
+		for _, key := range slices.Sorted(maps.Keys(meta)) {
+			if meta[key].IsNull() {
 				r.refuse(expr.Range(), fmt.Sprintf("%q of dispatch has no value", cmp.Or(key, "a key")), "", remedy)
 				continue
 			}
-			o.Meta[key] = v.AsString()
+			o.Meta[key] = meta[key].AsString()
 		}
 	}
 }
