@@ -282,6 +282,35 @@ func TestTimesOfAnExportedOutput(t *testing.T) {
 	}
 }
 
+// Output without times that can be read is of the time of the export.
+func TestOutputWithoutTimes(t *testing.T) {
+	t.Parallel()
+	var file bytes.Buffer
+	z := zip.NewWriter(&file)
+	for task, times := range map[string]string{"none": "", "nonsense": "nonsense\n", "half": "0\n", "cut": "0 1"} {
+		name := outputName(allocID, task, event.Stdout)
+		put(t, z, name, "text\n")
+		if times != "" {
+			put(t, z, name+timesSuffix, times)
+		}
+	}
+	a := &archive{entries: entriesOf(t, z, &file), about: manifest{Exported: begin.Add(time.Hour)}}
+	for _, task := range []string{"none", "nonsense", "half", "cut"} {
+		out, err := a.output(allocID, task, client.Log{Stream: event.Stdout, Tail: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(out)
+		if err = errors.Join(err, out.Close()); err != nil || string(text) != "text\n" || !out.Time().Equal(begin.Add(time.Hour)) {
+			t.Errorf("%s: %q of %v, %v", task, text, out.Time(), err)
+		}
+	}
+	a.about.NoOutput, a.path = true, "web.zip"
+	if _, err := a.output(allocID, "other", client.Log{}); err == nil || err.Error() != `"web.zip" has no output of tasks: it was exported with --no-output` {
+		t.Errorf("without output: %v", err)
+	}
+}
+
 func put(t *testing.T, z *zip.Writer, name, text string) {
 	t.Helper()
 	w, err := z.Create(name)
