@@ -379,6 +379,7 @@ func TestGuard(t *testing.T) {
 		" \t\u00a0::set-output name=a::b":          " \t\u00a0" + `::\set-output name=a::b`,
 		"\u2000::Zero ::a\n::Add\n::z\n##[Z]##[A]": "\u2000" + `::\Zero ::a` + "\n" + `::\Add` + "\n" + `::\z` + "\n" + `##[\Z]##[\A]`,
 		"::1 localhost\n:::a\n":                    "::1 localhost\n:::a\n",
+		"##heading [[[[link]##\n[a]":               "##heading [[[[link]##\n[a]",
 		"app │ ##[error]x ##[group]\n":             `app │ ##[\error]x ##[\group]` + "\n",
 		"###[stop-commands]x\n## [a]#[b]#\n[c]":    `###[\stop-commands]x` + "\n## [a]#[b]#\n[c]",
 	} {
