@@ -65,6 +65,22 @@ func TestFileModes(t *testing.T) {
 			t.Errorf("%v, want %v", got, mode)
 		}
 	}
+	for _, odd := range []string{"", "-", "rw-r--r--", "-rw-r--r-", "-wr-r--r--", "!rw-r--r--", "d!rwx------"} {
+		if got := (fileInfo{&api.AllocFileInfo{FileMode: odd}}).Mode(); got != fs.ModeIrregular {
+			t.Errorf("%q is %v", odd, got)
+		}
+	}
+}
+
+func TestFileInfo(t *testing.T) {
+	t.Parallel()
+	modified := time.Unix(7, 0)
+	for mode, isDir := range map[string]bool{"drwx------": true, "-rwx------": false} {
+		var info fs.FileInfo = fileInfo{&api.AllocFileInfo{Name: "x", Size: 3, FileMode: mode, ModTime: modified}}
+		if info.Name() != "x" || info.Size() != 3 || !info.ModTime().Equal(modified) || info.IsDir() != isDir || info.Sys() != nil {
+			t.Errorf("%s: %v", mode, fs.FormatFileInfo(info))
+		}
+	}
 }
 
 // The files of an allocation are those that the server lists, and only what can be files.
@@ -126,6 +142,15 @@ func TestFiles(t *testing.T) {
 	}
 	if _, err := all.ReadDir(strings.Repeat("d/", maxDepth-1)+"d", nil); err != nil {
 		t.Errorf("deep: %v", err)
+	}
+	full := on(files)
+	for i := range maxFiles - 1 {
+		full.seen[fmt.Sprint(i)] = nil
+	}
+	for _, want := range []string{"", "there are more than 250000 files: copy them in parts"} { // there is room for one
+		if _, err := full.ReadDir("local", nil); (err == nil) != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("many files: %v, want %q", err, want)
+		}
 	}
 	if _, err := all.Readlink("f"); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("a link: %v", err)

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,6 +37,7 @@ func (s *logServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		for i, text := range s.files {
 			list = append(list, &api.AllocFileInfo{Name: name(i), Size: int64(len(text))})
 		}
+		slices.Reverse(list) // they come by name, in which 10 is before 9
 		_ = json.NewEncoder(w).Encode(list)
 		return
 	}
