@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -145,7 +146,7 @@ func TestFiles(t *testing.T) {
 	}
 	full := on(files)
 	for i := range maxFiles - 1 {
-		full.seen[fmt.Sprint(i)] = nil
+		full.seen[strconv.Itoa(i)] = nil
 	}
 	for _, want := range []string{"", "there are more than 250000 files: copy them in parts"} { // there is room for one
 		if _, err := full.ReadDir("local", nil); (err == nil) != (want == "") || err != nil && err.Error() != want {
