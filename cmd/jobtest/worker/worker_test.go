@@ -123,8 +123,8 @@ func TestEveryOrderHasItsResult(t *testing.T) {
 	}
 }
 
-// TestDeath: a worker that dies is the failure of its run alone. Died is called once
-// it is gone, before there is another.
+// TestDeath: a worker that dies is the failure of its run alone. It is reported once it
+// is gone, before there is another.
 func TestDeath(t *testing.T) {
 	t.Parallel()
 	p := pool(1)
