@@ -135,28 +135,28 @@ func (c *command) send(stream *client.ExecAttachResult) {
 }
 
 // resize sets the size of the terminal whenever the user's changes. It retries,
-// because the engine refuses until the command is running, and says each size twice,
-// because Podman loses one that comes right after another. It closes sized when the
-// command can know the first size, so that input which asks for it can be sent.
+// because the engine refuses until the command is running, and repeats each size,
+// because Podman loses one that comes right after another; on a busy machine that is
+// a while. It closes sized when the command can know the first size, so that input
+// which asks for it can be sent.
 func (c *command) resize(ctx context.Context, sized chan<- struct{}) {
-	const (
-		pause = 20 * time.Millisecond
-		quiet = 100 * time.Millisecond
-	)
+	const pause = 20 * time.Millisecond
+	repeats := [...]time.Duration{100 * time.Millisecond, time.Second}
 	known := sync.OnceFunc(func() { close(sized) })
-	size, twice := c.size, false
+	size, repeated := c.size, 0
 	for {
 		var again <-chan time.Time
 		if size == nil {
 			known()
 		} else if _, err := c.task.cli.ExecResize(ctx, c.id, client.ExecResizeOptions{Height: uint(size.Height), Width: uint(size.Width)}); err != nil {
 			again = time.After(pause)
-		} else if known(); !twice {
-			twice, again = true, time.After(quiet)
+		} else if known(); repeated < len(repeats) {
+			again = time.After(repeats[repeated])
+			repeated++
 		}
 		select {
 		case next := <-c.opts.Resize:
-			size, twice = &next, false
+			size, repeated = &next, 0
 		case <-again:
 		case <-ctx.Done():
 			return
