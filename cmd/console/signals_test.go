@@ -22,7 +22,7 @@ func TestWatchSignals(t *testing.T) {
 			}
 		}
 		if all == "nohup" {
-			signal.Ignore(syscall.SIGHUP)
+			signal.Ignore(syscall.SIGHUP) //nolint:forbidigo // as nohup does; it starts nothing
 		}
 		signals, stop := WatchSignals()
 		send(syscall.SIGPIPE)
