@@ -39,6 +39,9 @@ func TestWatchSignals(t *testing.T) {
 		send(syscall.SIGTERM)
 		<-t.Context().Done() // it ends before
 	}
+	if signal.Ignored(syscall.SIGHUP) { // by nohup; the processes would inherit it
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
 	for _, all := range []string{"all", "nohup"} {
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestWatchSignals$", "-test.timeout=20s")
 		cmd.Env = append(os.Environ(), key+"="+all)

@@ -388,12 +388,11 @@ func TestManyTasks(t *testing.T) { // alone, for it counts goroutines
 		const many = 10_000
 		d := mock.New()
 		cfg, _ := drivertest.Task(t, d, "run_for = \"1h\"")
-		cfg.Output = &fullOutput{}
 		before := runtime.NumGoroutine()
 		var ends []<-chan *drivers.ExitResult
 		for i := range many {
 			cfg := *cfg
-			cfg.ID = fmt.Sprint(i)
+			cfg.ID, cfg.Output = fmt.Sprint(i), &fullOutput{}
 			if _, _, err := d.StartTask(t.Context(), &cfg); err != nil {
 				t.Fatal(err)
 			}
