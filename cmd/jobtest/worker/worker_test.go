@@ -55,6 +55,9 @@ func play(ctx context.Context, o worker.Order) worker.Result {
 	case "panics":
 		go func() { panic("oh") }()
 		<-ctx.Done()
+	case "cut": // its output ends before it says where
+		fmt.Fprintln(os.Stderr, "panic: oh")
+		os.Exit(2)
 	case "garbage":
 		fmt.Println("PASS")
 		<-ctx.Done()
@@ -140,14 +143,15 @@ func TestDeath(t *testing.T) {
 		}
 		died = append(died, begun)
 	}
-	got := results(t, p, orders("passes", "killed", "panics", "passes", "garbage", "passes"))
-	if !slices.Equal(died, []int{1, 2, 3}) || begun != 4 {
+	got := results(t, p, orders("passes", "killed", "panics", "passes", "garbage", "passes", "cut"))
+	if !slices.Equal(died, []int{1, 2, 3, 4}) || begun != 4 {
 		t.Errorf("of %d workers %v died", begun, died)
 	}
 	for i, want := range map[int]string{
 		1: `the process that played "killed" died: signal: killed`,
 		2: `the process that played "panics" died: panic: oh`,
 		4: `the process that played "garbage" died: exit status 0`,
+		6: `the process that played "cut" died: panic: oh`,
 	} {
 		failures := got[i].Failures
 		if len(failures) != 1 || failures[0].Summary != want {
