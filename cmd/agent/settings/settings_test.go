@@ -193,6 +193,16 @@ func TestMistakesHaveAPlaceAndARemedy(t *testing.T) {
 	}
 }
 
+func TestPortsAtTheirLimits(t *testing.T) {
+	t.Parallel()
+	for port, valid := range map[int]bool{0: false, 1: true, 65535: true, 65536: false} {
+		got, _, diags := Read([]File{{"f", fmt.Appendf(nil, "ports {\n  http = %d\n}\n", port)}}, nil)
+		if valid && (len(diags) > 0 || got.HTTPAddress(0) != fmt.Sprint("127.0.0.1:", port)) || !valid && len(diags) != 1 {
+			t.Errorf("%d: %q, %v", port, got.HTTPAddress(0), diags)
+		}
+	}
+}
+
 func TestTruncatedJSON(t *testing.T) {
 	t.Parallel()
 	text := same["agent.json"]
