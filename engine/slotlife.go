@@ -50,6 +50,7 @@ func (s *slot) live(placed func()) {
 		}
 		if next == nil {
 			s.replace(s.ended)
+			s.ended = nil // kept, or gone: if nothing is placed now, the next life must not replace it again
 			if next = s.place(); next == nil {
 				continue
 			}
