@@ -138,22 +138,23 @@ func (l *allocs) unwant(a *runner.Alloc, why string, final bool) {
 	a.Stop()
 }
 
-// refuse records why an allocation should stop. Only the first reason is kept, and
-// none that comes after the end: no event of the allocation would tell of it. Nomad
-// does the same, except for canaries.
-func (l *allocs) refuse(a *runner.Alloc, why string, final, canary bool) {
+// refuse records why an allocation should stop, and reports whether it did. Only
+// the first reason is kept, and none that comes after the end: no event of the
+// allocation would tell of it. Nomad does the same, except for canaries.
+func (l *allocs) refuse(a *runner.Alloc, why string, final, canary bool) (done bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	known := l.known[a.Config().Alloc.ID]
 	if known == nil || known.unwanted != "" {
-		return
+		return false
 	}
-	set := func() { known.unwanted, known.final = why, final }
+	set := func() { known.unwanted, known.final, done = why, final, true }
 	if canary {
 		set()
 	} else {
 		a.UnlessEnded(set)
 	}
+	return done
 }
 
 // transit records how a user wants an allocation to stop.

@@ -82,9 +82,8 @@ func (r *jobRun) rollOut(c *store.Change) (carryOut []func()) {
 			s.Gone = true
 			carryOut = append(carryOut, s.catchUp)
 		}
-		if why := s.unwanted(); why != "" {
+		if why := s.unwanted(); why != "" && r.host.allocs.refuse(s.present, why, false, s.last().Canary) {
 			s.last().Unwanted = why
-			r.host.allocs.refuse(s.present, why, false, s.last().Canary)
 		}
 		if len(s.Placed) > 0 && r.recorder.Durable() {
 			record := s.slotRecord

@@ -7,7 +7,11 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/drivers"
+	"taskrun/drivers/mock"
 	"taskrun/engine/health"
+	"taskrun/engine/runner"
+	"taskrun/engine/store"
 )
 
 // A slot that is wanted no more gets no allocation, even if that was ordered
@@ -55,6 +59,46 @@ func TestReplacementOfWhatWasStopped(t *testing.T) {
 		s.rescheduleStopped(changed, changed.Add(tt.after))
 		if s.again != tt.again || !s.last().ReplaceAt.Equal(tt.at) || len(s.Earlier) != map[bool]int{true: 1}[tt.again] {
 			t.Errorf("%s: again %t, at %v, earlier %v", name, s.again, s.last().ReplaceAt, s.Earlier)
+		}
+	}
+}
+
+// An allocation that has ended before an update would stop it stays one that should
+// run, also for a later engine.
+func TestUpdateOfWhatHasJustEnded(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		ended, canary bool
+		want          string
+	}{
+		"running":       {false, false, updated},
+		"ended":         {true, false, ""},
+		"ended, canary": {true, true, updated},
+	} {
+		version := func(n uint64) *api.Job {
+			job := &api.Job{ID: new("job"), Meta: map[string]string{"v": strconv.Itoa(int(n))}, TaskGroups: []*api.TaskGroup{{Name: new("g"), Tasks: []*api.Task{{Name: "t", Driver: "mock_driver"}}}}}
+			job.Canonicalize()
+			job.Version = &n
+			return job
+		}
+		e := New(Config{DataDir: t.TempDir(), Drivers: map[string]drivers.Driver{"mock_driver": mock.New()}})
+		r, err := open(e, version(0), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.watch.end()
+		s := r.newSlot("g", 0, 0)
+		s.Placed, s.living = []placement{{ID: "a", Canary: tt.canary}}, true
+		s.present = runner.New(s.config(s.Placed[0]))
+		e.host.allocs.track(s.present)
+		if tt.ended {
+			s.present.Fail("it cannot run")
+		}
+		r.slots, r.versions = slots{s}, append(r.versions, version(1))
+		r.newest.Store(r.versions[1])
+		r.rollOut(&store.Change{})
+		if known := e.host.allocs.known["a"].unwanted; s.Want != 1 || s.last().Unwanted != tt.want || known != tt.want {
+			t.Errorf("%s: version %d is wanted; the allocation should stop: %q, stored %q, want %q", name, s.Want, known, s.last().Unwanted, tt.want)
 		}
 	}
 }
