@@ -8,7 +8,6 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/fold"
-	"taskrun/engine/leaf/event"
 	"taskrun/engine/runner"
 	"taskrun/engine/store"
 )
@@ -106,19 +105,14 @@ func (r *jobRun) destroy(a *runner.Alloc, c *store.Change) {
 // vanish takes a purged job out of all lists. It is erased once it has ended, and
 // the jobs that it has launched. The caller must hold the lock.
 func (r *jobRun) vanish() {
-	var gone []uint64
-	for _, job := range r.versions {
-		gone = append(gone, *job.Version)
-	}
-	tell := func() { r.host.bus.Publish(nil, "", event.Forgotten{Job: r.key, Versions: gone, Gone: true}) }
 	if r.home != r {
-		r.runs.hide(r, tell)
+		r.runs.hide(r)
 		if r.ended {
 			r.eraseChild()
 		}
 		return
 	}
-	r.runs.purge(r, tell)
+	r.runs.purge(r)
 	for _, child := range r.children.all() {
 		child.mu.Lock()
 		if child.ended {
@@ -155,7 +149,7 @@ func (r *jobRun) eraseChild() {
 		return
 	}
 	r.stop() // releases the contexts
-	r.runs.hide(r, func() {})
+	r.runs.hide(r)
 	r.home.children.forget(r)
 	var c store.Change
 	r.slots.forgetAllocs(&c)

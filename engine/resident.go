@@ -75,7 +75,9 @@ func (e *Engine) registerNew(order Registration) (answer Registered, err error) 
 	r.priority = order.EvalPriority
 	e.runs.add(r)
 	if !r.enter(r.begin) {
-		e.runs.purge(r, func() {})
+		r.mu.Lock()
+		e.runs.purge(r)
+		r.mu.Unlock()
 		e.runs.erase(r)
 		e.runs.finding.Done()
 		return answer, errors.Join(fmt.Errorf("cannot run job %q: the engine is stopping", *job.ID), r.remove())

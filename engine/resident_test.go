@@ -14,6 +14,7 @@ import (
 
 	"taskrun/drivers"
 	"taskrun/engine"
+	"taskrun/engine/fold"
 	"taskrun/engine/leaf/allocdir"
 	"taskrun/engine/leaf/event"
 	hookcatalog "taskrun/hooks/catalog"
@@ -379,8 +380,18 @@ func TestResidentChildren(t *testing.T) {
 		if len(e.Jobs()) != 3 {
 			t.Errorf("%d jobs", len(e.Jobs()))
 		}
+		followed := map[fold.Topic]uint64{}
+		for _, job := range e.Jobs() {
+			topic := fold.Topic{Table: fold.EvaluationsOfJob, Key: event.JobKey(*job.Namespace, *job.ID)}
+			followed[topic] = e.State().Index(topic)
+		}
 		deregister(t, e, "parent prod", true)
 		synctest.Wait()
+		for topic, index := range followed {
+			if e.State().Index(topic) <= index {
+				t.Errorf("clients that follow %v do not learn that it is gone", topic)
+			}
+		}
 		if runs, _ := filepath.Glob(dataDir + "/jobs/*/runs/*"); len(runs) != 0 || len(e.Jobs()) != 0 || len(e.Allocs()) != 0 {
 			t.Errorf("left: %q, %d jobs, %d allocations", runs, len(e.Jobs()), len(e.Allocs()))
 		}

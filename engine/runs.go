@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"taskrun/engine/leaf/event"
 )
 
 // add adds runs of jobs that have no run yet.
@@ -70,30 +72,36 @@ func (l *jobRuns) unclaim(key string) {
 	delete(l.opening, key)
 }
 
-// hide makes find return a job no more, and calls tell before anyone can see that.
-func (l *jobRuns) hide(r *jobRun, tell func()) {
+// hide makes find return a job no more. The caller must hold the job's lock.
+func (l *jobRuns) hide(r *jobRun) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.drop(r)
-	tell()
 }
 
-// drop removes a job from those that have a key. The caller must hold the lock.
+// drop removes a job from those that have a key, and publishes that before anyone
+// can see it. It does nothing if the job is not among them. The caller must hold
+// both locks.
 func (l *jobRuns) drop(r *jobRun) {
-	if l.byKey[r.key] == r {
-		delete(l.byKey, r.key)
+	if l.byKey[r.key] != r {
+		return
 	}
+	delete(l.byKey, r.key)
+	var gone []uint64
+	for _, job := range r.versions {
+		gone = append(gone, *job.Version)
+	}
+	r.host.bus.Publish(nil, "", event.Forgotten{Job: r.key, Versions: gone, Gone: true})
 }
 
 // purge removes a job, which is not a child, from the list of jobs, although it
-// may still be ending. It calls tell before anyone can see that.
-func (l *jobRuns) purge(r *jobRun, tell func()) {
+// may still be ending. The caller must hold the job's lock.
+func (l *jobRuns) purge(r *jobRun) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.drop(r)
 	l.list = slices.DeleteFunc(l.list, func(other *jobRun) bool { return other == r })
 	l.purged = append(l.purged, r)
-	tell()
+	l.drop(r)
 }
 
 // erase forgets a purged job that has ended.
