@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -56,7 +57,8 @@ func (h *history) evaluate(why event.Trigger, alloc string, c *store.Change) str
 // priority are given. The lock is held.
 func (h *history) evaluateWith(v event.Evaluation, c *store.Change) string {
 	v.ID = h.host.cfg.Chance.ID("evaluation", h.key, v.Trigger, v.Alloc)
-	v.Job, v.Parent, v.Version = h.key, h.parent, *h.newest.Load().Version
+	job := h.newest.Load()
+	v.Job, v.Parent, v.Version, v.Type, v.Priority = h.key, h.parent, *job.Version, *job.Type, cmp.Or(v.Priority, *job.Priority)
 	if d := h.deployment(); d != nil {
 		switch v.Trigger {
 		case event.JobRegister, event.JobScaling, event.DeploymentWatcher:

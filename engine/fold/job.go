@@ -31,8 +31,9 @@ type versionKey struct {
 // Evaluation is a change that led to the placement of allocations.
 type Evaluation struct {
 	event.Evaluation
-	Time  time.Time
-	Index uint64
+	Time     time.Time
+	Index    uint64
+	JobIndex uint64 // of the version of the job
 }
 
 // keptEvaluations is how many evaluations are kept unless KeepEvaluations says
@@ -81,11 +82,16 @@ func (r *Run) evaluated(e event.Event, v event.Evaluation) {
 	if len(r.Evaluations) == r.kept {
 		r.Evaluations = slices.Delete(r.Evaluations, 0, 1)
 	}
-	r.Evaluations = append(r.Evaluations, &Evaluation{v, e.Time, Index(e)})
+	added, of := &Evaluation{v, e.Time, Index(e), FirstIndex}, r.Version(v.Job, v.Version)
+	r.Evaluations = append(r.Evaluations, added)
+	if of == nil {
+		return
+	}
+	added.JobIndex = of.Created
 	if v.Trigger != event.JobRegister && v.Trigger != event.JobScaling {
 		return
 	}
-	if of := r.Version(v.Job, v.Version); of != nil && of.Evaluation == "" {
+	if of.Evaluation == "" {
 		of.Evaluation = v.ID
 	}
 }

@@ -44,9 +44,14 @@ func TestLifeOfAJob(t *testing.T) {
 	if err != nil || len(list) != 1 || list[0].EvalID != first.EvalID || meta.LastIndex <= first.EvalCreateIndex {
 		t.Fatalf("allocations %+v at %d, %v", list, meta.LastIndex, err)
 	}
-	if e := get[*api.Evaluation](f, "/v1/evaluation/"+first.EvalID); e.Status != "complete" || e.Priority != 50 || e.TriggeredBy != "job-register" {
-		t.Errorf("its evaluation: %+v", e)
+	firstEvaluation := func(when string) { // it stays as it is, as in Nomad
+		t.Helper()
+		e := get[*api.Evaluation](f, "/v1/evaluation/"+first.EvalID)
+		if e.Status != "complete" || e.Type != "service" || e.Priority != 50 || e.TriggeredBy != "job-register" || e.JobModifyIndex != first.JobModifyIndex {
+			t.Errorf("%s, its first evaluation: %+v", when, e)
+		}
 	}
+	firstEvaluation("registered")
 	again := f.submit(job("a"), nil)
 	if again.EvalID == first.EvalID || again.JobModifyIndex != first.JobModifyIndex || again.EvalCreateIndex <= first.EvalCreateIndex {
 		t.Errorf("the same job again: %+v after %+v", again, first)
@@ -66,6 +71,8 @@ func TestLifeOfAJob(t *testing.T) {
 	if err != nil || len(versions) != 2 || !*versions[0].Stop || *versions[1].Stop {
 		t.Errorf("versions: %+v, %v", versions, err)
 	}
+
+	firstEvaluation("stopped")
 
 	// As nomad job start does it.
 	if _, _, err := f.client.Jobs().Revert("job", 0, nil, nil, "", ""); err != nil {
@@ -90,6 +97,7 @@ func TestLifeOfAJob(t *testing.T) {
 	if jobs, meta, err := f.client.Jobs().List(nil); err != nil || len(jobs) != 0 || meta.LastIndex < wm.LastIndex {
 		t.Errorf("after the purge: %+v at %d, %v", jobs, meta.LastIndex, err)
 	}
+	firstEvaluation("purged")
 	if _, _, err := f.client.Jobs().Submission("job", 0, nil); err == nil || !strings.Contains(err.Error(), "job source not found") {
 		t.Errorf("source of the purged job: %v", err)
 	}

@@ -11,16 +11,12 @@ import (
 func (run *Run) Evaluation(e *fold.Evaluation) *api.Evaluation {
 	namespace, id := event.SplitJobKey(e.Job)
 	described := &api.Evaluation{
-		ID: e.ID, JobID: id, TriggeredBy: string(e.Trigger), DeploymentID: e.Deployment, Namespace: namespace, Status: api.EvalStatusComplete,
+		ID: e.ID, JobID: id, Namespace: namespace, Type: e.Type, Priority: e.Priority, JobModifyIndex: e.JobIndex,
+		TriggeredBy: string(e.Trigger), DeploymentID: e.Deployment, Status: api.EvalStatusComplete,
 		QueuedAllocations: map[string]int{}, SnapshotIndex: e.Index, CreateIndex: e.Index, ModifyIndex: e.Index,
 		CreateTime: e.Time.UnixNano(), ModifyTime: e.Time.UnixNano(),
 	}
 	if j, ok := run.Engine.Job(e.Job); ok {
-		described.Namespace, described.Type, described.Priority = *j.Namespace, *j.Type, *j.Priority
-		described.JobModifyIndex, _ = run.Tracker.Version(e.Job, *j.Version)
-		if e.Priority > 0 {
-			described.Priority = e.Priority
-		}
 		for _, g := range j.TaskGroups {
 			described.QueuedAllocations[*g.Name] = 0
 		}

@@ -136,7 +136,8 @@ type (
 		Version    uint64  `json:"version"`              // of the job
 		Deployment string  `json:"deployment,omitempty"` // ID; empty for none
 		Alloc      string  `json:"about,omitempty"`      // ID of the allocation that it concerns; empty for the whole job
-		Priority   int     `json:"priority,omitempty"`   // 0: that of the job
+		Type       string  `json:"job_type,omitempty"`   // of the job, as it was then
+		Priority   int     `json:"priority,omitempty"`   // its own or, unless one was given, that of the job
 	}
 
 	// Service is a service that was registered or deregistered.
