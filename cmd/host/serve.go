@@ -32,7 +32,7 @@ func Serve(runs *lookup.Finder, e *engine.Engine, name string, port net.Listener
 		listener, socket, err = httpapi.Listen(dir, name)
 	}
 	if err != nil {
-		warning = fmt.Sprintf("other programs cannot talk to this run: %v", err)
+		warning = fmt.Sprintf("other commands cannot reach this engine: %v", err)
 	}
 	var listeners []net.Listener
 	if err == nil {

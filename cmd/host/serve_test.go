@@ -105,7 +105,7 @@ func TestServeNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, socket, warning, _, end := Serve(finder(dir), e, "web", nil, httpapi.Config{Node: node})
-	if end(); socket != "" || !strings.HasPrefix(warning, "other programs cannot talk to this run: ") {
+	if end(); socket != "" || !strings.HasPrefix(warning, "other commands cannot reach this engine: ") {
 		t.Errorf("without a directory: socket %q, warning %q", socket, warning)
 	}
 }

@@ -473,7 +473,7 @@ func TestAgentWithoutASocket(t *testing.T) { //nolint:paralleltest // see TestAg
 	if err := errors.Join(os.RemoveAll(a.sockets), os.WriteFile(a.sockets, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "other programs cannot talk to this run") {
+	if err := a.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "other commands cannot reach this engine") {
 		t.Errorf("error %v", err)
 	}
 }
