@@ -68,7 +68,7 @@ func (f *fixture) appendOutput(file, text string) {
 	}
 }
 
-// readFrames reads frames like Nomad's client.
+// readFrames reads frames of output, of which nothing was lost, like Nomad's client.
 func readFrames(t *testing.T, r io.Reader) string {
 	t.Helper()
 	var got []byte
@@ -76,6 +76,9 @@ func readFrames(t *testing.T, r io.Reader) string {
 		var frame api.StreamFrame
 		switch err := dec.Decode(&frame); err {
 		case nil:
+			if frame.FileEvent != "" {
+				t.Errorf("the event of %q is %q", frame.Data, frame.FileEvent)
+			}
 			got = append(got, frame.Data...)
 		case io.EOF:
 			return string(got)
