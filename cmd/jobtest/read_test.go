@@ -205,9 +205,10 @@ func TestTextThatCouldExhaustTheMachineIsRefused(t *testing.T) {
 
 func TestFilesThatCannotBeRead(t *testing.T) {
 	t.Parallel()
+	const fits = "job = \"a.nomad.hcl\"\nrun \"r\" {}\n"
 	dir := write(t, map[string]string{
 		"a.nomad.hcl": "", "folder" + jobtest.Suffix + "/": "",
-		"large" + jobtest.Suffix: strings.Repeat("#\n", 1<<19+1), "fits" + jobtest.Suffix: "job = \"a.nomad.hcl\"\nrun \"r\" {}\n" + strings.Repeat("#\n", 500_000),
+		"large" + jobtest.Suffix: strings.Repeat("#\n", 1<<19) + "#", "fits" + jobtest.Suffix: fits + strings.Repeat("#", 1<<20-len(fits)),
 	})
 	for name, want := range map[string]string{
 		"none": "no such file or directory", "folder": "it is a directory", "large": "it is larger than 1 MiB", "fits": "",

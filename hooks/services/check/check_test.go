@@ -90,6 +90,8 @@ func TestHTTP(t *testing.T) {
 		case "/created":
 			w.WriteHeader(http.StatusCreated)
 			_, _ = w.Write([]byte("made"))
+		case "/bad":
+			w.WriteHeader(http.StatusBadRequest)
 		case "/fail":
 			w.WriteHeader(http.StatusTeapot)
 			_, _ = w.Write([]byte(strings.Repeat("x", 10000)))
@@ -105,6 +107,7 @@ func TestHTTP(t *testing.T) {
 	expect(t, http(api.ServiceCheck{Path: "/ok"}), check.Success, 200, "nomad: http ok")
 	expect(t, http(api.ServiceCheck{Path: "/moved"}), check.Success, 200, "nomad: http ok")
 	expect(t, http(api.ServiceCheck{Path: "/created"}), check.Success, 201, "made")
+	expect(t, http(api.ServiceCheck{Path: "/bad"}), check.Failure, 400, "")
 	failed := http(api.ServiceCheck{Path: "/fail"})
 	expect(t, failed, check.Failure, 418, "xxx")
 	if len(failed.Output) != 3<<10 {
