@@ -109,8 +109,9 @@ func executeAll(task hooks.Task, env *taskenv.Env, cfg Config, f func(template i
 	}
 }
 
-// previewTime limits the execution of a template in a preview.
-const previewTime = time.Second
+// previewTime limits the execution of a template in a preview. Only one that does
+// not end takes so long, even on a busy machine.
+const previewTime = 3 * time.Second
 
 func (s *set) executeInTime(t *spec) (result, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), previewTime)
