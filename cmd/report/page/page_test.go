@@ -64,7 +64,7 @@ func small() (*trace.Trace, []Output) {
 			{Time: at(9.25), Kind: trace.TaskEvent, Title: "Terminated", Detail: "Exit Code: 3", Weight: fold.Trouble},
 		},
 	}
-	return &trace.Trace{
+	drawn := &trace.Trace{
 		Jobs: []string{"shop"}, Begin: at(0), End: at(9.25), Status: "failed", Rows: []*trace.Row{init, server},
 		Marks: []trace.Mark{{Time: at(.05), Kind: trace.Deployment, Title: "Deployment running"}},
 		Critical: []trace.Step{
@@ -72,7 +72,8 @@ func small() (*trace.Trace, []Output) {
 			{Row: server, Kind: trace.Running, From: at(1.5), To: at(9.25), Count: 11, Share: .84},
 		},
 		Length: 9250 * time.Millisecond, Omitted: 7,
-	}, []Output{{AllocID: "a1", Task: "server", LeftOut: "3 earlier lines are left out.", Lines: []Line{
+	}
+	return drawn, []Output{{AllocID: "a1", Task: "server", LeftOut: "3 earlier lines are left out.", Lines: []Line{
 		{Time: at(2.5), Text: "listening"}, {Time: at(9), Stderr: true, Text: "panic: \x1bc <b>"},
 	}}}
 }
