@@ -63,8 +63,7 @@ Exit codes are those of "taskrun exec". Those of the list are:
 	flags := cmd.Flags()
 	opts.bindSession(flags)
 	bindOutput(cmd, &mode, "of the list: plain, json or quiet")
-	completeJobs(a, cmd, &opts.Connection)
-	completeTasks(a, cmd, &opts.Connection)
+	completeFilters(a, cmd, &opts.Connection)
 	return cmd
 }
 
@@ -130,7 +129,7 @@ func completeAction(a *app, opts *execOptions) cobra.CompletionFunc {
 		if len(args) == 0 && opts.Job == "" {
 			return targets(cmd, args, prefix)
 		}
-		return completeFrom(a, &opts.Connection, tasksBy(&opts.Connection, func(tasks []*client.Task, _ string) []string {
+		return completeNames(a, &opts.Connection, func(tasks []*client.Task, _ string) []string {
 			if len(args) > 0 {
 				tasks, _ = client.Find(tasks, args[0])
 			}
@@ -138,6 +137,6 @@ func completeAction(a *app, opts *execOptions) cobra.CompletionFunc {
 			names := client.ActionNames(known)
 			slices.Sort(names)
 			return slices.Compact(names)
-		}))(cmd, args, prefix)
+		})(cmd, args, prefix)
 	}
 }

@@ -71,8 +71,7 @@ Exit codes:
 	bindVerbose(flags, &opts.verbose)
 	flags.BoolVar(&opts.history, "history", false, "show everything since the run began")
 	opts.shown.bind(cmd)
-	completeTasks(a, cmd, &opts.Connection)
-	completeTaskGroups(a, cmd, &opts.Connection)
+	completeFilters(a, cmd, &opts.Connection)
 	return cmd
 }
 

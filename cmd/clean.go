@@ -54,7 +54,7 @@ Exit codes:
   taskrun clean --all --volumes --yes
   taskrun clean web/20260102T030405.006Z-0a1b`,
 		Args:              arguments(0, anyNumber),
-		ValidArgsFunction: completeKept(a, &opts.dataDir, func(runs []*record.Run, _ []string) []string { return ended(runs) }),
+		ValidArgsFunction: completeKept(a, &opts.dataDir, ended),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return cleanRuns(cmd.Context(), a, args, opts)

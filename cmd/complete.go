@@ -34,42 +34,41 @@ func completeFrom(a *app, c *lookup.Connection, words candidates) cobra.Completi
 	}
 }
 
-// tasksBy returns candidates that are names of tasks, chosen by a function such
-// as client.Targets.
-func tasksBy(c *lookup.Connection, names func(tasks []*client.Task, prefix string) []string) candidates {
-	return func(ctx context.Context, servers []*client.Server, _ []string, prefix string) []string {
+// inTurn completes the first argument by the first function, the second one by the second,
+// and so on. The last function completes all further arguments.
+func inTurn(each ...cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		return each[min(len(args), len(each)-1)](cmd, args, prefix)
+	}
+}
+
+// completeNames completes names of tasks, chosen by a function such as client.Targets.
+func completeNames(a *app, c *lookup.Connection, names func(tasks []*client.Task, prefix string) []string) cobra.CompletionFunc {
+	return completeFrom(a, c, func(ctx context.Context, servers []*client.Server, _ []string, prefix string) []string {
 		tasks, _ := client.List(ctx, servers, c.Job)
 		return names(tasks, prefix)
-	}
+	})
 }
 
 // completeTargets completes tasks, groups and jobs.
 func completeTargets(a *app, c *lookup.Connection) cobra.CompletionFunc {
-	return completeFrom(a, c, tasksBy(c, client.Targets))
+	return completeNames(a, c, client.Targets)
 }
 
-// completeJobs completes the values of --job.
-func completeJobs(a *app, cmd *cobra.Command, c *lookup.Connection) {
-	completeFlag(cmd, "job", completeFrom(a, c, tasksBy(c, client.Jobs)))
-}
-
-// completeTasks completes the values of --task.
-func completeTasks(a *app, cmd *cobra.Command, c *lookup.Connection) {
-	completeFlag(cmd, "task", completeFrom(a, c, tasksBy(c, client.TaskNames)))
-}
-
-// completeTaskGroups completes the values of --group.
-func completeTaskGroups(a *app, cmd *cobra.Command, c *lookup.Connection) {
-	completeFlag(cmd, "group", completeFrom(a, c, tasksBy(c, client.GroupNames)))
+// completeFilters completes the values of --job, --task and --group, where a command has
+// them.
+func completeFilters(a *app, cmd *cobra.Command, c *lookup.Connection) {
+	for flag, names := range map[string]func([]*client.Task, string) []string{"job": client.Jobs, "task": client.TaskNames, "group": client.GroupNames} {
+		if cmd.Flags().Lookup(flag) != nil {
+			completeFlag(cmd, flag, completeNames(a, c, names))
+		}
+	}
 }
 
 // completeJob completes the only argument of a command with the jobs that
 // wanted accepts.
 func completeJob(a *app, c *lookup.Connection, wanted func(client.Job) bool) cobra.CompletionFunc {
-	return completeFrom(a, c, func(ctx context.Context, servers []*client.Server, args []string, _ string) (names []string) {
-		if len(args) > 0 {
-			return nil
-		}
+	return inTurn(completeFrom(a, c, func(ctx context.Context, servers []*client.Server, _ []string, _ string) (names []string) {
 		jobs, _ := client.ListJobs(ctx, servers)
 		for _, j := range jobs {
 			if wanted(j) {
@@ -77,7 +76,7 @@ func completeJob(a *app, c *lookup.Connection, wanted func(client.Job) bool) cob
 			}
 		}
 		return names
-	})
+	}), cobra.NoFileCompletions)
 }
 
 // completeRuns completes the running jobs, or those of a cluster.
@@ -87,7 +86,6 @@ func completeRuns(a *app, c *lookup.Connection) cobra.CompletionFunc {
 
 // completeGroups completes a job, then one of its groups.
 func completeGroups(a *app, c *lookup.Connection) cobra.CompletionFunc {
-	jobs := completeJob(a, c, anyJob)
 	groups := completeFrom(a, c, func(ctx context.Context, servers []*client.Server, args []string, _ string) []string {
 		jobs, _ := client.ListJobs(ctx, servers)
 		job, err := lookup.FindJob(jobs, args[0])
@@ -97,12 +95,7 @@ func completeGroups(a *app, c *lookup.Connection) cobra.CompletionFunc {
 		known, _ := job.Groups(ctx)
 		return slices.Sorted(maps.Keys(known))
 	})
-	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-		if len(args) == 1 {
-			return groups(cmd, args, prefix)
-		}
-		return jobs(cmd, args, prefix)
-	}
+	return inTurn(completeJob(a, c, anyJob), groups, cobra.NoFileCompletions)
 }
 
 func anyJob(client.Job) bool { return true }

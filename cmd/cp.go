@@ -121,7 +121,7 @@ func runCp(ctx context.Context, a *app, from, to string, opts orderOptions) erro
 
 // completeCopy completes targets, beside local files.
 func completeCopy(a *app, c *lookup.Connection) cobra.CompletionFunc {
-	targets := completeFrom(a, c, tasksBy(c, client.Targets))
+	targets := completeTargets(a, c)
 	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 1 || strings.ContainsAny(prefix, ":") {
 			return nil, cobra.ShellCompDirectiveDefault

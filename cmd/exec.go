@@ -64,8 +64,7 @@ Exit codes:
 	flags := cmd.Flags()
 	flags.SetInterspersed(false) // words after TARGET belong to the command
 	opts.bindSession(flags)
-	completeJobs(a, cmd, &opts.Connection)
-	completeTasks(a, cmd, &opts.Connection)
+	completeFilters(a, cmd, &opts.Connection)
 	return cmd
 }
 

@@ -59,7 +59,7 @@ Exit codes:
   taskrun export --no-output web/20260102T030405.006Z-0a1b bug.zip
   taskrun export web - | ssh colleague 'cat >web.zip'`,
 		Args:              arguments(2, 2),
-		ValidArgsFunction: completeExport(a, &opts.dataDir),
+		ValidArgsFunction: inTurn(completeRunNames(a, &opts.dataDir, 1), cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault), cobra.NoFileCompletions),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runExport(cmd.Context(), a, args[0], args[1], opts)
 		},
@@ -106,12 +106,12 @@ func runExport(ctx context.Context, a *app, name, path string, opts exportOption
 		return err
 	}
 	a.runs.WarnOf(r.Run)
-	a.tellExport(r, path, contents, opts)
+	a.tellExport(r, path, contents)
 	return nil
 }
 
 // tellExport says what is in a file.
-func (a *app) tellExport(r *lookup.Opened, path string, c record.Contents, opts exportOptions) {
+func (a *app) tellExport(r *lookup.Opened, path string, c record.Contents) {
 	parts := []string{ui.Count(c.Events, "event")}
 	if c.Job {
 		parts = append(parts, "the job without secrets")
@@ -181,15 +181,4 @@ func writeWhole(path string, replace bool, write func(io.Writer) error) error {
 		return fmt.Errorf("cannot write %q: %w", path, err)
 	}
 	return nil
-}
-
-// completeExport completes a run, and then a file.
-func completeExport(a *app, dataDir *string) cobra.CompletionFunc {
-	runs := completeRunNames(a, dataDir, 1)
-	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-		if len(args) == 1 {
-			return nil, cobra.ShellCompDirectiveDefault
-		}
-		return runs(cmd, args, prefix)
-	}
 }

@@ -67,10 +67,8 @@ Exit codes:
 	flags.BoolVarP(&opts.all, "all", "a", false, "in a cluster: also show allocations that were replaced")
 	flags.BoolVar(&opts.stdout, "stdout", false, "show only stdout")
 	flags.BoolVar(&opts.stderr, "stderr", false, "show only stderr")
-	completeJobs(a, cmd, &opts.Connection)
 	opts.shown.bind(cmd)
-	completeTasks(a, cmd, &opts.Connection)
-	completeTaskGroups(a, cmd, &opts.Connection)
+	completeFilters(a, cmd, &opts.Connection)
 	return cmd
 }
 

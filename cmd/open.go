@@ -37,7 +37,7 @@ Exit codes:
 		RunE:              func(cmd *cobra.Command, args []string) error { return runOpen(cmd.Context(), a, args[0], at) },
 	}
 	at.Bind(cmd.Flags())
-	completeJobs(a, cmd, &at)
+	completeFilters(a, cmd, &at)
 	return cmd
 }
 

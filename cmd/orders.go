@@ -37,7 +37,7 @@ Exit codes:
 func bindOrder(a *app, cmd *cobra.Command, opts *orderOptions) {
 	opts.Bind(cmd.Flags())
 	bindOutput(cmd, &opts.mode, "plain, json or quiet")
-	completeJobs(a, cmd, &opts.Connection)
+	completeFilters(a, cmd, &opts.Connection)
 }
 
 // taskOrder acts on tasks, and reports for which ones that worked.

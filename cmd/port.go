@@ -116,14 +116,8 @@ func portLabels(ports []client.Port) (labels []string) {
 
 // completePorts completes TARGET and then the labels of its ports.
 func completePorts(a *app, c *lookup.Connection) cobra.CompletionFunc {
-	targets := completeTargets(a, c)
-	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-		if len(args) == 0 {
-			return targets(cmd, args, prefix)
-		}
-		return completeFrom(a, c, func(ctx context.Context, _ []*client.Server, args []string, _ string) []string {
-			ports, _, _ := findPorts(ctx, a, args[0], "", *c)
-			return portLabels(ports)
-		})(cmd, args, prefix)
-	}
+	return inTurn(completeTargets(a, c), completeFrom(a, c, func(ctx context.Context, _ []*client.Server, args []string, _ string) []string {
+		ports, _, _ := findPorts(ctx, a, args[0], "", *c)
+		return portLabels(ports)
+	}))
 }

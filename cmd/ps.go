@@ -72,7 +72,7 @@ Exit codes:
 	bindOutput(cmd, &opts.mode, "plain, json or quiet")
 	flags.BoolVarP(&opts.all, "all", "a", false, "also show replaced allocations and the latest runs that have ended; in a cluster, jobs that have ended")
 	flags.BoolVar(&opts.orphans, orphansFlag, false, "show what killed runs left behind, and do not remove it")
-	completeJobs(a, cmd, &opts.Connection)
+	completeFilters(a, cmd, &opts.Connection)
 	return cmd
 }
 

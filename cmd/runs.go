@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -46,7 +47,7 @@ Exit codes:
   taskrun events web/20260102T030405.006Z-0a1b
   taskrun logs 0a1b`,
 		Args:              arguments(0, 1),
-		ValidArgsFunction: completeKept(a, &opts.dataDir, keptJobs),
+		ValidArgsFunction: inTurn(completeKept(a, &opts.dataDir, keptJobs), cobra.NoFileCompletions),
 		RunE:              func(cmd *cobra.Command, args []string) error { return runRuns(cmd.Context(), a, first(args), opts) },
 	}
 	flags := cmd.Flags()
@@ -99,27 +100,22 @@ func keptRun(r *record.Run, now time.Time) answer.Run {
 }
 
 // completeKept completes arguments from the runs that are kept.
-func completeKept(a *app, dataDir *string, words func(runs []*record.Run, args []string) []string) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+func completeKept(a *app, dataDir *string, words func(runs []*record.Run) []string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		const only = cobra.ShellCompDirectiveNoFileComp
 		if a.configure(cmd) != nil {
 			return nil, only
 		}
 		runs, _ := a.runs.AllRuns(cmd.Context(), *dataDir, "") // completion reports no errors
-		return startingWith(words(record.NewestFirst(runs), args), prefix), only
+		return startingWith(words(record.NewestFirst(runs)), prefix), only
 	}
 }
 
-// keptJobs returns the jobs that have runs, as the only argument.
-func keptJobs(runs []*record.Run, args []string) (names []string) {
-	if len(args) > 0 {
-		return nil
-	}
-	seen := map[string]bool{}
+// keptJobs returns the names of the jobs that have runs.
+func keptJobs(runs []*record.Run) (names []string) {
 	for _, r := range runs {
-		if !seen[r.Job] {
-			seen[r.Job] = true
-			names = append(names, event.JobName(r.Job))
+		if name := event.JobName(r.Job); !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
 	return names
@@ -134,13 +130,13 @@ func namesOf(runs []*record.Run) (names []string) {
 }
 
 // completeRunNames completes up to a number of arguments RUN, which may also be
-// jobs and files; 0: any number.
+// jobs and files.
 func completeRunNames(a *app, dataDir *string, most int) cobra.CompletionFunc {
-	kept := completeKept(a, dataDir, func(runs []*record.Run, _ []string) []string {
-		return append(keptJobs(runs, nil), namesOf(runs)...)
+	kept := completeKept(a, dataDir, func(runs []*record.Run) []string {
+		return append(keptJobs(runs), namesOf(runs)...)
 	})
 	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-		if most > 0 && len(args) >= most {
+		if len(args) >= most {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		names, _ := kept(cmd, args, prefix)

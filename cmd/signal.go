@@ -13,7 +13,6 @@ import (
 
 func newSignalCommand(a *app) *cobra.Command {
 	opts := orderOptions{mode: ui.Plain}
-	targets := completeTargets(a, &opts.Connection)
 	cmd := &cobra.Command{
 		Use:   "signal TARGET SIGNAL",
 		Short: "Send a signal to tasks",
@@ -23,13 +22,8 @@ as SIGHUP, hup or USR1.
 ` + lookup.TargetHelp + orderHelp,
 		Example: `  taskrun signal web SIGHUP
   taskrun signal 'app[1]/web' usr1`,
-		Args: arguments(2, 2),
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-			if len(args) == 0 {
-				return targets(cmd, args, prefix)
-			}
-			return drivers.SignalNames(), cobra.ShellCompDirectiveNoFileComp
-		},
+		Args:              arguments(2, 2),
+		ValidArgsFunction: inTurn(completeTargets(a, &opts.Connection), cobra.FixedCompletions(drivers.SignalNames(), cobra.ShellCompDirectiveNoFileComp)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runSignal(cmd.Context(), a, args[0], args[1], opts)
 		},

@@ -28,7 +28,7 @@ The command does not wait until they run. To run a job file, use "taskrun up".
 		Example: `  taskrun start web/server
   taskrun start 'app[1]'`,
 		Args:              arguments(1, anyNumber),
-		ValidArgsFunction: completeFrom(a, &opts.Connection, tasksBy(&opts.Connection, haltedTasks)),
+		ValidArgsFunction: completeNames(a, &opts.Connection, haltedTasks),
 		RunE:              func(cmd *cobra.Command, args []string) error { return runStart(cmd.Context(), a, args, opts) },
 	}
 	bindOrder(a, cmd, &opts)

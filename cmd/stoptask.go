@@ -55,7 +55,7 @@ func notStoppable(target string, found []*client.Task, labels map[*client.Task]s
 
 // completeStop completes the jobs and, after them, the tasks that run.
 func completeStop(a *app, c *lookup.Connection) cobra.CompletionFunc {
-	runs, targets := completeRuns(a, c), completeFrom(a, c, tasksBy(c, runningTasks))
+	runs, targets := completeRuns(a, c), completeNames(a, c, runningTasks)
 	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		names, directive := runs(cmd, args, prefix)
 		if len(args) > 0 {
