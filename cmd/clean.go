@@ -103,7 +103,7 @@ func runClean(ctx context.Context, a *app, opts cleanOptions) error {
 		keep = 0
 	}
 	for _, job := range jobs {
-		err := allocdir.Clean(dataDir, job, keep, func() error { return left.remove(ctx, job) })
+		err := allocdir.Clean(dataDir, job, keep, func() error { return left.remove(ctx, job, "") })
 		if errors.Is(err, allocdir.ErrInUse) {
 			live++
 			continue
@@ -138,7 +138,7 @@ func cleanRuns(ctx context.Context, a *app, names []string, opts cleanOptions) e
 	errs := []error{err}
 	before := allocdir.Used(dataDir)
 	for _, r := range chosen {
-		err := allocdir.CleanRun(dataDir, r.Job, r.ID, func() error { return left.removeRun(ctx, r.Job, r.Dir) })
+		err := allocdir.CleanRun(dataDir, r.Job, r.ID, func() error { return left.remove(ctx, r.Job, r.Dir) })
 		switch {
 		case errors.Is(err, allocdir.ErrInUse) && r.Kept:
 			name := event.JobName(r.Job)
@@ -154,11 +154,6 @@ func cleanRuns(ctx context.Context, a *app, names []string, opts cleanOptions) e
 
 // runsToClean returns the runs that names match; of a job all that have ended.
 func runsToClean(all []*record.Run, names []string) (chosen []*record.Run, err error) {
-	add := func(r *record.Run) {
-		if !slices.Contains(chosen, r) {
-			chosen = append(chosen, r)
-		}
-	}
 	for _, name := range names {
 		r, err := lookup.PickRun(all, name)
 		if err != nil {
@@ -175,7 +170,9 @@ func runsToClean(all []*record.Run, names []string) (chosen []*record.Run, err e
 			if r.Live {
 				return nil, exit.Failed("run %s is live", r.Name()).WithHint("stop it with: taskrun stop %s", event.JobName(r.Job))
 			}
-			add(r)
+			if !slices.Contains(chosen, r) {
+				chosen = append(chosen, r)
+			}
 		}
 	}
 	return chosen, nil

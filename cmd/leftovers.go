@@ -48,23 +48,14 @@ func findLeftovers(ctx context.Context, a *app, dataDir string) (*leftovers, err
 	return left, errors.Join(errs...)
 }
 
-// removeRun removes the leftovers of one run.
-func (l *leftovers) removeRun(ctx context.Context, job, runDir string) error {
-	of := &leftovers{byJob: map[string][]leftover{}}
-	for _, one := range l.byJob[job] {
-		if filepath.Dir(filepath.Dir(one.AllocDir)) == runDir {
-			of.byJob[job] = append(of.byJob[job], one)
-		}
-	}
-	err := of.remove(ctx, job)
-	l.removed += of.removed
-	return err
-}
-
-// remove removes the leftovers of a job. The caller must hold the job's lock.
-func (l *leftovers) remove(ctx context.Context, job string) error {
+// remove removes the leftovers of a job, or of one run of it. The caller must hold the
+// lock.
+func (l *leftovers) remove(ctx context.Context, job, runDir string) error {
 	var errs []error
 	for _, one := range l.byJob[job] {
+		if runDir != "" && filepath.Dir(filepath.Dir(one.AllocDir)) != runDir {
+			continue
+		}
 		err := one.finder.RemoveLeftover(ctx, one.Leftover)
 		if err == nil {
 			l.removed++
