@@ -31,17 +31,7 @@ type traceScreen struct {
 // Run takes in events until they end.
 func (s *traceScreen) Run(ctx context.Context, sub *event.Subscription) {
 	defer sub.Close()
-	events := make(chan event.Event)
-	go func() {
-		defer close(events)
-		for e, ok := sub.Next(ctx); ok; e, ok = sub.Next(ctx) {
-			select {
-			case events <- e:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
+	events := source.Each(ctx, sub)
 	frame := time.NewTimer(0)
 	defer frame.Stop()
 	due := time.Now() // of the next picture

@@ -142,7 +142,7 @@ func (l *Loop) Run(ctx context.Context) error {
 func (l *Loop) decide(ctx context.Context, broken, ended <-chan error) (failure error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	events := each(ctx, l.deciding)
+	events := Each(ctx, l.deciding)
 	var timeout <-chan time.Time
 	if l.Timeout != 0 {
 		timeout = time.After(l.Timeout)

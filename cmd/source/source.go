@@ -28,8 +28,8 @@ type Source interface {
 	Stop(ctx context.Context, kill bool) error
 }
 
-// each returns a channel of the events until the end of the subscription or ctx.
-func each(ctx context.Context, from *event.Subscription) <-chan event.Event {
+// Each returns a channel of the events until the end of the subscription or ctx.
+func Each(ctx context.Context, from *event.Subscription) <-chan event.Event {
 	events := make(chan event.Event)
 	go func() {
 		defer close(events)
