@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/zclconf/go-cty/cty"
 )
@@ -22,24 +23,24 @@ var table = map[string]setter{
 	"datacenter": text(func(s *Settings) *string { return &s.Datacenter }),
 	"region":     text(func(s *Settings) *string { return &s.Region }),
 	"data_dir":   text(func(s *Settings) *string { return &s.DataDir }),
-	"log_level":  setLogLevel,
-	"bind_addr":  address(func(s *Settings) *place { return &s.bind }),
+	"log_level":  kept((*reader).logLevel, func(s *Settings) *string { return &s.LogLevel }),
+	"bind_addr":  kept((*reader).address, func(s *Settings) *place { return &s.bind }),
 
 	"addresses":      nil,
-	"addresses.http": address(func(s *Settings) *place { return &s.http }),
+	"addresses.http": kept((*reader).address, func(s *Settings) *place { return &s.http }),
 	"ports":          nil,
-	"ports.http":     number(func(s *Settings) *int { return &s.HTTPPort }, 1, maxPort),
+	"ports.http":     kept((*reader).port, func(s *Settings) *int { return &s.HTTPPort }),
 
 	"client":                         nil,
 	"client.node_class":              text(func(s *Settings) *string { return &s.Client.Class }),
 	"client.node_pool":               text(func(s *Settings) *string { return &s.Client.Pool }),
 	"client.meta":                    setMeta,
 	"client.host_volume":             setHostVolumes,
-	"client.max_kill_timeout":        setMaxKillTimeout,
+	"client.max_kill_timeout":        kept((*reader).duration, func(s *Settings) *time.Duration { return &s.Client.MaxKillTimeout }),
 	"client.min_dynamic_port":        setPort(func(s *Settings) *int { return &s.Client.MinPort }),
 	"client.max_dynamic_port":        setPort(func(s *Settings) *int { return &s.Client.MaxPort }),
 	"client.reserved":                nil,
-	"client.reserved.reserved_ports": setReservedPorts,
+	"client.reserved.reserved_ports": kept((*reader).reservedPorts, func(s *Settings) *string { return &s.Client.ReservedPorts }),
 	"client.enabled":                 setEnabled,
 
 	// The metrics are always there, and Prometheus may fetch them.
@@ -84,32 +85,27 @@ var unheededBelow = map[string][]string{
 	},
 }
 
-func text(of func(*Settings) *string) setter {
+// kept returns the setter that reads a value and keeps it where of says.
+func kept[T any](read func(*reader, member) (T, bool), of func(*Settings) *T) setter {
 	return func(r *reader, m member) {
-		if text, ok := r.text(m); ok {
-			*of(&r.settings) = text
+		if val, ok := read(r, m); ok {
+			*of(&r.settings) = val
 		}
 	}
 }
 
-func address(of func(*Settings) *place) setter {
-	return func(r *reader, m member) {
-		if text, ok := r.text(m); ok {
-			*of(&r.settings) = place{strings.TrimSpace(text), m.expr.Range()}
-		}
-	}
-}
+func text(of func(*Settings) *string) setter { return kept((*reader).text, of) }
 
-func number(of func(*Settings) *int, least, most int) setter {
-	return func(r *reader, m member) {
-		if n, ok := r.number(m, least, most); ok {
-			*of(&r.settings) = n
-		}
+func (r *reader) address(m member) (place, bool) {
+	text, ok := r.text(m)
+	if !ok {
+		return place{}, false
 	}
+	return place{strings.TrimSpace(text), m.expr.Range()}, true
 }
 
 func setPort(of func(*Settings) *int) setter {
-	set := number(of, 1, maxPort)
+	set := kept((*reader).port, of)
 	return func(r *reader, m member) {
 		r.portsAt = m.at
 		set(r, m)
@@ -119,23 +115,13 @@ func setPort(of func(*Settings) *int) setter {
 // logLevels maps the log levels of Nomad to those of taskrun.
 var logLevels = map[string]string{"trace": "debug", "debug": "debug", "info": "info", "warn": "warn", "error": "error"}
 
-func setLogLevel(r *reader, m member) {
+func (r *reader) logLevel(m member) (string, bool) {
 	text, ok := r.text(m)
-	if !ok {
-		return
-	}
 	level := logLevels[strings.ToLower(text)]
-	if level == "" {
+	if ok && level == "" {
 		r.refuse(m.expr.Range(), fmt.Sprintf("unknown log level %q", text), "", "write TRACE, DEBUG, INFO, WARN or ERROR")
-		return
 	}
-	r.settings.LogLevel = level
-}
-
-func setMaxKillTimeout(r *reader, m member) {
-	if d, ok := r.duration(m); ok {
-		r.settings.Client.MaxKillTimeout = d
-	}
+	return level, level != ""
 }
 
 // setEnabled lists a client that is turned off: an agent always runs jobs.
@@ -197,17 +183,14 @@ func (r *reader) hostVolume(m member) (v HostVolume, ok bool) {
 	return v, true
 }
 
-// setReservedPorts reads ports such as 22,80,8000-8100.
-func setReservedPorts(r *reader, m member) {
+// reservedPorts reads ports such as 22,80,8000-8100.
+func (r *reader) reservedPorts(m member) (string, bool) {
 	text, ok := r.text(m)
-	if !ok {
-		return
-	}
-	if slices.ContainsFunc(strings.Split(text, ","), func(part string) bool { return !isPortRange(strings.TrimSpace(part)) }) {
+	if ok && slices.ContainsFunc(strings.Split(text, ","), func(part string) bool { return !isPortRange(strings.TrimSpace(part)) }) {
 		r.refuse(m.expr.Range(), fmt.Sprintf("invalid ports %q", text), "", `write ports and ranges, such as "22,8000-8100"`)
-		return
+		return "", false
 	}
-	r.settings.Client.ReservedPorts = text
+	return text, ok
 }
 
 func isPortRange(text string) bool {

@@ -71,14 +71,14 @@ func (r *reader) text(m member) (string, bool) {
 	return val.AsString(), true
 }
 
-func (r *reader) number(m member, least, most int) (int, bool) {
+func (r *reader) port(m member) (int, bool) {
 	val, ok := r.value(m, cty.Number, "a number")
 	if !ok {
 		return 0, false
 	}
 	var n int
-	if gocty.FromCtyValue(val, &n) != nil || n < least || n > most {
-		r.refuse(m.expr.Range(), fmt.Sprintf("%q is out of range", m.name), "", fmt.Sprintf("write a whole number from %d to %d", least, most))
+	if gocty.FromCtyValue(val, &n) != nil || n < 1 || n > maxPort {
+		r.refuse(m.expr.Range(), fmt.Sprintf("%q is out of range", m.name), "", fmt.Sprintf("write a whole number from 1 to %d", maxPort))
 		return 0, false
 	}
 	return n, true
