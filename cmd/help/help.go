@@ -90,20 +90,3 @@ func (t Topic) Text(bold func(string) string) string {
 	}
 	return out.String()
 }
-
-// Examples returns the blocks of a topic that a user can run as they stand:
-// commands behind "$ " and what they print.
-func (t Topic) Examples() (blocks []string) {
-	var block *strings.Builder
-	for line := range strings.Lines(t.Markdown) {
-		switch {
-		case strings.TrimSpace(line) == "```console":
-			block = new(strings.Builder)
-		case strings.HasPrefix(line, "```") && block != nil:
-			blocks, block = append(blocks, block.String()), nil
-		case block != nil:
-			block.WriteString(line)
-		}
-	}
-	return blocks
-}
