@@ -40,7 +40,7 @@ Exit codes:
   125  taskrun itself failed, or the run refused the change
   130, 143  SIGINT or SIGTERM ended the wait; the deployment continues`
 
-func bindChange(a *app, cmd *cobra.Command, opts *changeOptions) {
+func bindChange(cmd *cobra.Command, opts *changeOptions) {
 	flags := cmd.Flags()
 	opts.BindRuns(flags)
 	bindOutput(cmd, &opts.mode, "plain, json or quiet")

@@ -78,24 +78,18 @@ const anyNumber = 1 << 30
 
 // arguments returns a check that a command has from least to most arguments.
 func arguments(least, most int) cobra.PositionalArgs {
-	number := func(n int) string {
-		if n == 1 {
-			return "1 argument"
-		}
-		return fmt.Sprintf("%d arguments", n)
-	}
 	var takes string
 	switch {
 	case most == 0:
 		takes = "no arguments"
 	case most == least:
-		takes = number(least)
+		takes = ui.Count(least, "argument")
 	case most == anyNumber:
-		takes = "at least " + number(least)
+		takes = "at least " + ui.Count(least, "argument")
 	case least == 0:
-		takes = "at most " + number(most)
+		takes = "at most " + ui.Count(most, "argument")
 	default:
-		takes = fmt.Sprintf("%d to %s", least, number(most))
+		takes = fmt.Sprintf("%d to %s", least, ui.Count(most, "argument"))
 	}
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) >= least && len(args) <= most {

@@ -26,7 +26,7 @@ canaries of these groups. The command waits for the end of the deployment.` + fm
 			return runPromote(cmd.Context(), a, args[0], args[1:], opts)
 		},
 	}
-	bindChange(a, cmd, &opts)
+	bindChange(cmd, &opts)
 	return cmd
 }
 

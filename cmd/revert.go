@@ -29,7 +29,7 @@ end of the deployment.` + fmt.Sprintf(changeHelp, "reverted"),
 			return runRevert(cmd.Context(), a, args, opts)
 		},
 	}
-	bindChange(a, cmd, &opts)
+	bindChange(cmd, &opts)
 	return cmd
 }
 

@@ -35,7 +35,7 @@ when the job has one group.` + fmt.Sprintf(changeHelp, "scaled"),
 			return runScale(cmd.Context(), a, args[0], group, args[len(args)-1], opts)
 		},
 	}
-	bindChange(a, cmd, &opts)
+	bindChange(cmd, &opts)
 	return cmd
 }
 

@@ -92,15 +92,10 @@ func valid(files []jobfile.File, diagnostics jobspec.Diagnostics) string {
 	}
 	joint := ", with "
 	for _, s := range []jobspec.Severity{jobspec.Warning, jobspec.Notice, jobspec.Hint} {
-		switch n := count[s]; {
-		case n == 1:
-			text += joint + "1 " + s.String()
-		case n > 1:
-			text += fmt.Sprintf("%s%d %ss", joint, n, s)
-		default:
-			continue
+		if n := count[s]; n > 0 {
+			text += joint + ui.Count(n, s.String())
+			joint = " and "
 		}
-		joint = " and "
 	}
 	return text
 }
