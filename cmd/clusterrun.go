@@ -92,6 +92,12 @@ func (r *clusterRun) goesOn() string {
 	return fmt.Sprintf("the jobs that were registered continue; stop them with: %s", r.stopWords())
 }
 
+// outOfReach returns the error of a run that cannot be followed any longer.
+func (r *clusterRun) outOfReach(err error) error {
+	hint := strings.TrimPrefix(client.Remedy(err)+"\n"+r.goesOn(), "\n")
+	return (&exit.Error{Code: verdict.Internal, Err: err}).WithHint("%s", hint)
+}
+
 // farewell tells a user who leaves that the jobs go on.
 func (r *clusterRun) farewell(mode ui.Mode) {
 	if mode == ui.JSON {
@@ -140,8 +146,7 @@ func (r *clusterRun) toTheEnd(ctx context.Context, loop *source.Loop, v *verdict
 	case !shown:
 		return exit.Silent(cmp.Or(v.Left(), v.Code()))
 	case lost != nil:
-		hint := strings.TrimPrefix(client.Remedy(lost)+"\n"+r.goesOn(), "\n")
-		return (&exit.Error{Code: verdict.Internal, Err: lost}).WithHint("%s", hint)
+		return r.outOfReach(lost)
 	}
 	if err := r.unplaced(v); err != nil {
 		return err

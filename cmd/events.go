@@ -7,7 +7,6 @@ import (
 	"github.com/hashicorp/nomad/api"
 	"github.com/spf13/cobra"
 
-	"taskrun/cmd/cluster"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/lookup"
 	"taskrun/cmd/record"
@@ -137,8 +136,7 @@ func eventsOfCluster(ctx context.Context, a *app, id string, opts eventsOptions)
 	if err != nil {
 		return err
 	}
-	run := cluster.New([]cluster.Job{{Job: t.job, Server: t.server}})
-	run.Silent = true
+	run := t.silentRun()
 	return showRun(ctx, a, run, []*api.Job{t.job}, time.Unix(0, *t.job.SubmitTime), opts)
 }
 

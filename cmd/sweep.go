@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/source"
+	"taskrun/cmd/ui"
+	"taskrun/cmd/ui/answer"
 	"taskrun/drivers"
 	"taskrun/drivers/catalog"
 	"taskrun/drivers/process"
@@ -89,4 +91,30 @@ func listProcesses(killed []process.Remain) string {
 		names = append(names, fmt.Sprintf("process %d (%s)", p.PID, p.Command))
 	}
 	return strings.Join(names, ", ")
+}
+
+// listOrphans shows what dead runs left behind, and changes nothing.
+func listOrphans(a *app, mode ui.Mode) error {
+	sockets, err := a.runs.Sockets()
+	if err != nil {
+		return err
+	}
+	dead, err := keeper.FindDead(sockets)
+	if err != nil {
+		return err
+	}
+	var found []answer.Orphan
+	for _, d := range dead {
+		for _, p := range d.Processes() {
+			found = append(found, answer.Orphan{Job: jobsOf(d), PID: p.PID, Command: p.Command})
+		}
+		if err := d.Close(); err != nil {
+			return err
+		}
+	}
+	if len(found) == 0 && mode == ui.Plain {
+		fmt.Fprintln(a.Streams.Err, "no killed run left a process behind")
+		return nil
+	}
+	return answer.WriteOrphans(a.Answer(mode), found)
 }

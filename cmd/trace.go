@@ -11,7 +11,6 @@ import (
 	"github.com/hashicorp/nomad/api"
 	"github.com/spf13/cobra"
 
-	"taskrun/cmd/cluster"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/lookup"
 	"taskrun/cmd/record"
@@ -168,8 +167,7 @@ func (t *tracing) ofCluster(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	run := cluster.New([]cluster.Job{{Job: j.job, Server: j.server}})
-	run.Silent = true
+	run := j.silentRun()
 	t.builder = trace.NewBuilder([]*api.Job{j.job})
 	if t.opts.follow {
 		err := t.follow(ctx, run, id)

@@ -8,7 +8,6 @@ import (
 	"github.com/hashicorp/nomad/api"
 	"github.com/spf13/cobra"
 
-	"taskrun/cmd/cluster"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/lookup"
 	"taskrun/cmd/onscreen"
@@ -89,8 +88,7 @@ func screenOfCluster(ctx context.Context, a *app, s *onscreen.Session, id string
 	if err != nil {
 		return err
 	}
-	run := cluster.New([]cluster.Job{{Job: t.job, Server: t.server}})
-	run.Silent = true
+	run := t.silentRun()
 	past, err := run.Past(ctx)
 	if err != nil {
 		return err
