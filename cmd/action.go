@@ -67,7 +67,6 @@ Exit codes are those of "taskrun exec". Those of the list are:
 	return cmd
 }
 
-// runAction runs a declared action in the task that target matches.
 func runAction(ctx context.Context, a *app, target, name string, opts execOptions) error {
 	garbage.CollectRarely()
 	task, err := pickTask(ctx, a, target, opts)
@@ -88,7 +87,6 @@ func runAction(ctx context.Context, a *app, target, name string, opts execOption
 	return newSession(a, task, opts, client.Session{Action: name}).run(ctx)
 }
 
-// listActions lists the actions of the tasks that target matches.
 func listActions(ctx context.Context, a *app, target string, opts execOptions, mode ui.Mode) error {
 	_, all, err := a.runs.Tasks(ctx, opts.Connection)
 	if err != nil {

@@ -198,7 +198,6 @@ func (a *app) awaitEnd(ctx context.Context, found *client.Engine, agent process.
 	return nil
 }
 
-// wordsOf returns the words of an agent that answers.
 func wordsOf(a *app, dataDir string, found *client.Engine) *resident.Words {
 	w := resident.NewWords(a.Console, dataDir, found.Server.Socket)
 	w.Address, w.Token = found.Self.Address, ""

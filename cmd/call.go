@@ -63,7 +63,6 @@ func nearestName(word string, names []string) string {
 	return ""
 }
 
-// wrongFlag explains a flag error of a command.
 func wrongFlag(cmd *cobra.Command, err error) error {
 	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		f := wrong.GetFlag()
@@ -96,7 +95,6 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 	return seeHelp(cmd, e)
 }
 
-// seeHelp adds a pointer to the help of a command.
 func seeHelp(cmd *cobra.Command, e *exit.Error) *exit.Error {
 	return e.WithHint("see: %s --help", cmd.CommandPath())
 }

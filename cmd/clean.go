@@ -120,7 +120,6 @@ func runClean(ctx context.Context, a *app, opts cleanOptions) error {
 	return errors.Join(append(errs, answer.WriteFreed(a.Answer(opts.mode), freed))...)
 }
 
-// cleanRuns removes the runs that names match.
 func cleanRuns(ctx context.Context, a *app, names []string, opts cleanOptions) error {
 	if opts.all || opts.volumes {
 		return exit.Usage("cannot remove everything and single runs at once").WithHint("leave out --all, --volumes or the runs")

@@ -79,7 +79,6 @@ func (r *clusterRun) apiJobs() (jobs []*api.Job) {
 	return jobs
 }
 
-// stopWords returns the commands that stop the jobs.
 func (r *clusterRun) stopWords() string {
 	var commands []string
 	for _, j := range r.jobs {

@@ -113,7 +113,6 @@ func completeFromFiles(a *app, cmd *cobra.Command, flag string, opts jobOptions,
 	})
 }
 
-// groupNames returns the names of all groups.
 func groupNames(jobs []*api.Job) (names []string) {
 	for _, j := range jobs {
 		for _, g := range j.TaskGroups {

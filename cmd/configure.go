@@ -38,7 +38,6 @@ func (a *app) configure(cmd *cobra.Command) error {
 	return nil
 }
 
-// driverOptions returns the schemas of the drivers' options.
 func (a *app) driverOptions() config.Schemas {
 	schemas := config.Schemas{}
 	for name, d := range a.drivers() {
@@ -50,7 +49,6 @@ func (a *app) driverOptions() config.Schemas {
 	return schemas
 }
 
-// addDriverOptions sets options of drivers.
 func (a *app) addDriverOptions(plugins []config.Plugin) error {
 	for _, p := range plugins {
 		if err := a.drivers()[p.Name].(drivers.Configurable).SetConfig(p.Config); err != nil {

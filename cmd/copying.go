@@ -20,7 +20,6 @@ import (
 	"taskrun/cmd/verdict"
 )
 
-// copying is a copy to or from a task.
 type copying struct {
 	app  *app
 	opts orderOptions

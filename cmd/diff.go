@@ -195,10 +195,8 @@ func outcome(r *record.Run, run *compare.Run) string {
 	return fmt.Sprintf("%s after %s, exit code %d", s.Status, ui.Duration(time.Duration(s.DurationMS)*time.Millisecond), s.ExitCode)
 }
 
-// maxRecording limits the size of a recording.
 const maxRecording = 64 << 20
 
-// readRecording reads a recording of a Nomad.
 func readRecording(path string) (r recording.Recording, err error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -93,7 +93,6 @@ func runEvents(ctx context.Context, a *app, job string, opts eventsOptions) erro
 	return exit.Stopped(ctx, find(ctx, a, job, opts))
 }
 
-// eventsHere shows the events of a run on this machine.
 func eventsHere(ctx context.Context, a *app, name string, opts eventsOptions) error {
 	if lookup.IsPath(name) {
 		r, err := lookup.OpenRunFile(name)
@@ -194,7 +193,6 @@ func showRun(ctx context.Context, a *app, s source.Source, jobs []*api.Job, begi
 	return follow(ctx, outside(s, eventsView(a, jobs, begin, opts), false))
 }
 
-// eventsView shows events on stdout.
 func eventsView(a *app, jobs []*api.Job, begin time.Time, opts eventsOptions) *view.Display {
 	streams := *a.Streams
 	streams.Err, streams.ErrTerm = streams.Out, streams.OutTerm // for this command they are the answer

@@ -104,7 +104,6 @@ func runExec(ctx context.Context, a *app, args []string, opts execOptions) error
 	return newSession(a, task, opts, client.Session{Command: command}).run(ctx)
 }
 
-// newSession prepares a command or an action in a task.
 func newSession(a *app, task *client.Task, opts execOptions, what client.Session) *execSession {
 	return &execSession{
 		a: a, task: task, what: what, escape: byte(opts.escape),

@@ -110,7 +110,6 @@ func runExport(ctx context.Context, a *app, name, path string, opts exportOption
 	return nil
 }
 
-// tellExport says what is in a file.
 func (a *app) tellExport(r *lookup.Opened, path string, c record.Contents) {
 	parts := []string{ui.Count(c.Events, "event")}
 	if c.Job {

@@ -13,7 +13,6 @@ import (
 	"taskrun/cmd/ui"
 )
 
-// bindOutput adds the flag for the output mode.
 func bindOutput(cmd *cobra.Command, mode *ui.Mode, usage string) {
 	bindChoice(cmd, cmd.Flags(), "output", usage, ui.Choice[ui.Mode]{To: mode, Kind: "mode", Values: []ui.Mode{ui.Plain, ui.JSON, ui.Quiet}})
 }
@@ -24,7 +23,6 @@ func bindChoice[T ~string](cmd *cobra.Command, flags *pflag.FlagSet, name, usage
 	complete(cmd, name, c.Words()...)
 }
 
-// bindTime adds the flag for the format of event times.
 func bindTime(cmd *cobra.Command, format *ui.TimeFormat) {
 	bindChoice(cmd, cmd.Flags(), "time", "time before each line: clock, elapsed, iso or none",
 		ui.Choice[ui.TimeFormat]{To: format, Kind: "format", Values: []ui.TimeFormat{ui.TimeClock, ui.TimeElapsed, ui.TimeISO, ui.TimeNone}})
@@ -58,7 +56,6 @@ func startingWith(names []string, prefix string) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, prefix) })
 }
 
-// hide leaves flags out of the help.
 func hide(flags *pflag.FlagSet, names ...string) {
 	for _, name := range names {
 		flags.Lookup(name).Hidden = true

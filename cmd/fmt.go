@@ -144,13 +144,11 @@ func (f *formatter) text(name string, text []byte, write func(formatted []byte) 
 	f.err = errors.Join(f.err, err)
 }
 
-// list prints the name of a text on stdout.
 func (f *formatter) list(name string) error {
 	_, err := fmt.Fprintln(f.Streams.Out, visible.String(name))
 	return err
 }
 
-// showDiff writes a unified diff to stdout.
 func (f *formatter) showDiff(unified []byte) error {
 	_, err := io.WriteString(f.Streams.Out, console.PaintDiff(f.Streams.OutStyle(f.Color), string(unified)))
 	return err

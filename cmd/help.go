@@ -56,7 +56,6 @@ func runHelp(a *app, cmd *cobra.Command, args []string) error {
 	return unknown.WithHint("topics: %s", strings.Join(help.Names(), ", "))
 }
 
-// topics lists the topics, one per line.
 func topics() string {
 	var out strings.Builder
 	out.WriteString("\nTopics:\n")
@@ -66,7 +65,6 @@ func topics() string {
 	return out.String()
 }
 
-// helpNames returns all names that help explains.
 func helpNames(root *cobra.Command) []string {
 	names := help.Names()
 	for _, c := range root.Commands() {

@@ -28,7 +28,6 @@ import (
 	"taskrun/jobspec/validate"
 )
 
-// fileHelp says what FILE may be.
 const fileHelp = `FILE is a job file in HCL or JSON, - for stdin, or an http(s) URL. It may be
 left out if the folder has exactly one *.nomad.hcl, *.nomad or job.hcl.`
 

@@ -22,7 +22,6 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// logsOptions are the flags of logs.
 type logsOptions struct {
 	lookup.Connection
 	shown          shownTasks
@@ -48,7 +47,6 @@ func (o *logsOptions) checkTimes() error {
 	return nil
 }
 
-// streams are the outputs that are to be shown of each task.
 func (o *logsOptions) streams() []event.Stream {
 	switch {
 	case o.stderr && !o.stdout:
@@ -59,7 +57,6 @@ func (o *logsOptions) streams() []event.Stream {
 	return event.Streams
 }
 
-// logsSession shows outputs of tasks.
 type logsSession struct {
 	a        *app
 	opts     logsOptions
@@ -163,7 +160,6 @@ func (l *logsSession) follow(ctx context.Context, servers []*client.Server) erro
 	return context.Cause(ctx)
 }
 
-// wants reports whether an output is to be shown.
 func (l *logsSession) wants(t *client.Task, stream event.Stream) bool {
 	ofJob := l.opts.Job == "" || t.OfJob(l.opts.Job)
 	ofRun := l.ofRun == "" || t.OfRun(l.ofRun)
@@ -294,7 +290,6 @@ func (s *logsScreen) Run(ctx context.Context, events *event.Subscription) {
 	}
 }
 
-// write shows a piece of output.
 func (s *logsScreen) write(e event.Event, out event.Output) error {
 	s.piece = slices.Grow(s.piece[:0], int(out.Length))[:out.Length]
 	n, err := out.Source.ReadAt(s.piece, out.Offset)

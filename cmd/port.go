@@ -105,7 +105,6 @@ func findPorts(ctx context.Context, a *app, target, label string, c lookup.Conne
 	return ports, labels, nil
 }
 
-// portLabels returns the sorted labels of ports.
 func portLabels(ports []client.Port) (labels []string) {
 	for _, p := range ports {
 		labels = append(labels, p.Label)

@@ -150,7 +150,6 @@ func addEnded(a *app, st *answer.Status, all, tasks []*client.Task, runs []*reco
 	}
 }
 
-// statusOf converts tasks to a status.
 func statusOf(tasks []*client.Task, labels map[*client.Task]string, now time.Time) answer.Status {
 	st := answer.Status{}
 	seen := make(map[string]bool)
@@ -174,7 +173,6 @@ func statusOf(tasks []*client.Task, labels map[*client.Task]string, now time.Tim
 	return st
 }
 
-// originOf returns the origin of a task.
 func originOf(t *client.Task) ui.Origin {
 	o := allocOrigin(t.Alloc)
 	o.Task = t.Name
@@ -216,7 +214,6 @@ func unusual(namespace string) string {
 	return namespace
 }
 
-// timeOrNil returns a pointer to a time, or nil for the zero time.
 func timeOrNil(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil

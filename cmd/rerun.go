@@ -22,7 +22,6 @@ type watched struct {
 	trees []watch.Tree
 }
 
-// add adds files.
 func (w *watched) add(paths ...string) {
 	for _, path := range paths {
 		if abs, err := filepath.Abs(path); err == nil && path != "" && !slices.Contains(w.files, abs) {

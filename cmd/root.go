@@ -28,7 +28,6 @@ func Main() int {
 	return a.run(context.Background(), os.Args[1:])
 }
 
-// run runs a command and returns its exit code.
 func (a *app) run(ctx context.Context, args []string) int {
 	root := newRootCommand(a)
 	root.SetArgs(nomadSpelling(args))

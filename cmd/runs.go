@@ -79,7 +79,6 @@ func runRuns(ctx context.Context, a *app, job string, opts runsOptions) error {
 	return err
 }
 
-// keptRun describes a run.
 func keptRun(r *record.Run, now time.Time) answer.Run {
 	k := answer.Run{
 		Run: r.Name(), Job: event.JobName(r.Job), ID: r.ID, Began: timeOrNil(r.Began().UTC()), Status: r.Status(), Dir: r.Dir,
@@ -111,7 +110,6 @@ func completeKept(a *app, dataDir *string, words func(runs []*record.Run) []stri
 	}
 }
 
-// keptJobs returns the names of the jobs that have runs.
 func keptJobs(runs []*record.Run) (names []string) {
 	for _, r := range runs {
 		if name := event.JobName(r.Job); !slices.Contains(names, name) {
@@ -121,7 +119,6 @@ func keptJobs(runs []*record.Run) (names []string) {
 	return names
 }
 
-// namesOf returns the names of runs.
 func namesOf(runs []*record.Run) (names []string) {
 	for _, r := range runs {
 		names = append(names, r.Name())

@@ -133,7 +133,6 @@ func runTest(ctx context.Context, a *app, args []string, opts testOptions) error
 	return reports.Tested(title, sourcesOf(files), diagnostics, view.Failures(), view.Suites(), cmp.Or(err, exit.Silent(code)))
 }
 
-// chosen returns the runs that are to be played.
 func chosen(files []*testFile, filter string) (runs []results.Planned, err error) {
 	wanted := func(string) bool { return true }
 	if filter != "" {

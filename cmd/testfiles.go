@@ -51,7 +51,6 @@ func (a *app) readTests(ctx context.Context, paths []string, opts testOptions, d
 	return files, diagnostics, ctx.Err()
 }
 
-// player returns what carries out runs.
 func (a *app) player(opts jobfile.Options, dir string) *play.Player {
 	records, _ := a.runs.Sockets() // without the directory nothing is found there
 	return play.New(play.Options{
@@ -82,7 +81,6 @@ func sourcesOf(files []*testFile) (sources []jobfile.File) {
 // testDirs are the folders of everything that the runs of a call write.
 type testDirs struct{ virtual, real string }
 
-// of returns the folder of a run.
 func (d testDirs) of(mode jobtest.Mode) string {
 	if mode == jobtest.Real {
 		return d.real

@@ -9,7 +9,6 @@ import (
 	"taskrun/cmd/console"
 )
 
-// testOptions are the flags of test.
 type testOptions struct {
 	jobOptions
 	filter   string
@@ -27,7 +26,6 @@ type testOptions struct {
 // passes once always passes.
 const usualSeed = 1
 
-// seed is the value of --seed.
 type seed uint64
 
 func (s *seed) String() string { return strconv.FormatUint(uint64(*s), 10) }

@@ -31,7 +31,6 @@ import (
 // stop them.
 const workerGrace = 30 * time.Second
 
-// playTests plays runs in workers.
 func playTests(ctx context.Context, a *app, opts testOptions, v *results.View, runs []results.Planned, dirs testDirs) error {
 	program, err := keeper.Program()
 	if err != nil {

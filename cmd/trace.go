@@ -115,7 +115,6 @@ func runTrace(ctx context.Context, a *app, name string, opts traceOptions) error
 	return exit.Stopped(ctx, err)
 }
 
-// tracing draws the trace of a run.
 type tracing struct {
 	*app
 	opts    traceOptions

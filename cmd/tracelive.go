@@ -62,7 +62,6 @@ func (s *traceScreen) concerns(e event.Event) bool {
 	return notice || e.Of(s.job)
 }
 
-// draw draws the picture of now.
 func (s *traceScreen) draw(now time.Time) {
 	if s.still == nil {
 		return

@@ -65,7 +65,6 @@ func runUI(ctx context.Context, a *app, job string, at lookup.Connection) error 
 	return exit.Stopped(ctx, err)
 }
 
-// screenOfRun shows a run of this machine.
 func screenOfRun(ctx context.Context, a *app, s *onscreen.Session, job string) error {
 	d, err := a.runs.FindRun(ctx, job, s.At.DataDir)
 	if err != nil {
@@ -82,7 +81,6 @@ func screenOfRun(ctx context.Context, a *app, s *onscreen.Session, job string) e
 	return s.OfDirectory(ctx, d, jobs)
 }
 
-// screenOfCluster shows a job of a cluster.
 func screenOfCluster(ctx context.Context, a *app, s *onscreen.Session, id string) error {
 	t, err := findClusterJob(ctx, a, s.At, id)
 	if err != nil {

@@ -19,7 +19,6 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// upCluster runs jobs in a Nomad cluster and shows their events.
 func upCluster(ctx context.Context, a *app, args []string, opts upOptions) error {
 	if err := opts.checkCluster(); err != nil {
 		return err

@@ -107,7 +107,6 @@ func updateCluster(ctx context.Context, a *app, args []string, opts upOptions) e
 	})
 }
 
-// registration registers a new version of a running job.
 type registration struct {
 	job      *client.Job
 	register func(ctx context.Context) (evaluation string, warnings []string, err error)

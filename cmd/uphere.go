@@ -22,7 +22,6 @@ import (
 	"taskrun/jobspec"
 )
 
-// upHere runs or rehearses jobs on this machine.
 func upHere(ctx context.Context, a *app, args []string, opts upOptions) error {
 	if err := opts.checkHere(); err != nil {
 		return err

@@ -59,7 +59,6 @@ func (o *upOptions) bindTimeout(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.timeout, "timeout", 0, "stop after this time, e.g. 10m")
 }
 
-// entry returns the entry point of the preflight.
 func (o *upOptions) entry() preflight.Entry {
 	switch {
 	case o.rehearse:

@@ -43,7 +43,6 @@ func checkWatchable(files []jobfile.File) error {
 	return nil
 }
 
-// watchedRun is a run that follows its files.
 type watchedRun struct {
 	a      *app
 	names  []string  // of the job files
@@ -57,7 +56,6 @@ type watchedRun struct {
 	paths []string       // of all files that were read without errors
 }
 
-// jobFileNames returns the names of files.
 func jobFileNames(files []jobfile.File) (names []string) {
 	for _, f := range files {
 		names = append(names, f.Name)
@@ -181,7 +179,6 @@ func (w *watchedRun) apply(ctx context.Context, changed string) {
 	w.update(files, name)
 }
 
-// missing reports whether a job file is missing.
 func (w *watchedRun) missing() bool {
 	return slices.ContainsFunc(w.names, func(name string) bool {
 		_, err := os.Stat(name)
@@ -189,7 +186,6 @@ func (w *watchedRun) missing() bool {
 	})
 }
 
-// read reads and checks the files.
 func (w *watchedRun) read(ctx context.Context) ([]jobfile.File, jobspec.Diagnostics, error) {
 	files, diagnostics, err := w.a.readChecked(ctx, w.opts.entry(), w.names, w.opts.jobOptions, w.opts.machineOptions)
 	if err != nil {

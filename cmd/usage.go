@@ -34,7 +34,6 @@ var flagGroups = []flagGroup{
 	{"Expert", []string{"data-dir", "neighbors", "http", "enforce-memory", "memory-oversubscription", "host-paths", "max-allocs", "config"}},
 }
 
-// printUsage prints the usage of a command.
 func printUsage(cmd *cobra.Command) error {
 	var out strings.Builder
 	out.WriteString("Usage:\n")

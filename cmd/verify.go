@@ -93,7 +93,6 @@ func runVerify(ctx context.Context, a *app, args []string, opts verifyOptions, g
 	return v.run(ctx, args)
 }
 
-// findNomad returns the path of the nomad command.
 func findNomad(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	if err == nil {

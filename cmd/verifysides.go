@@ -24,7 +24,6 @@ import (
 	"taskrun/jobspec/stub"
 )
 
-// verifyOptions are the flags of verify.
 type verifyOptions struct {
 	jobOptions
 	machineOptions
@@ -35,7 +34,6 @@ type verifyOptions struct {
 	until   verdict.Until
 }
 
-// verification is one call of verify.
 type verification struct {
 	a      *app
 	opts   verifyOptions

@@ -15,7 +15,6 @@ import (
 	"taskrun/jobspec/diagnostic"
 )
 
-// file is the content of a config file.
 type file struct {
 	path    string
 	places  bool // positions in it are known
@@ -95,7 +94,6 @@ func (f *file) fault(diags hcl.Diagnostics, key string) error {
 	return fmt.Errorf("cannot use config file %s: %s", at, text)
 }
 
-// first returns the first error in the file.
 func first(diags hcl.Diagnostics) *hcl.Diagnostic {
 	var found *hcl.Diagnostic
 	for _, d := range diags {

@@ -102,7 +102,6 @@ func (r *Reader) parse() (event.Event, bool) {
 	return e, true
 }
 
-// skip leaves out a line.
 func (r *Reader) skip() {
 	if r.unreadable++; r.unreadable == 1 {
 		r.unreadAt = r.lines

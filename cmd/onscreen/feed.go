@@ -90,7 +90,6 @@ func (f *feed) take(to *screen.Model) {
 	}
 }
 
-// clear drops all.
 func (f *feed) clear() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

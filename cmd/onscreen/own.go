@@ -118,7 +118,6 @@ func (l *Leaving) pass(ctx context.Context, s *Session, sig os.Signal, answer st
 	})
 }
 
-// choose carries out a choice of the user.
 func (l *Leaving) choose(ctx context.Context, s *Session, choice string) {
 	if choice == leaveStop {
 		s.Own.stopping = true

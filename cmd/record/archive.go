@@ -167,7 +167,6 @@ func (damaged) of(err error) error {
 	return fmt.Errorf("the file is damaged: copy or export it again: %w", err)
 }
 
-// outputName returns the name of the entry with an output.
 func outputName(alloc, task string, stream event.Stream) string {
 	return outputDir + url.PathEscape(alloc) + "/" + url.PathEscape(task) + "." + stream.String()
 }

@@ -69,7 +69,6 @@ func (w *countingWriter) Write(p []byte) (int, error) {
 	return w.to.Write(p)
 }
 
-// exporter writes one exported run.
 type exporter struct {
 	*Export
 	zip      *zip.Writer
@@ -110,7 +109,6 @@ func (e *exporter) summary(s view.Summary) view.Summary {
 	return s
 }
 
-// create begins an entry.
 func (e *exporter) create(name string) (io.Writer, error) {
 	return e.zip.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: e.Now.UTC()})
 }

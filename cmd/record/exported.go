@@ -24,7 +24,6 @@ type exported struct {
 	at     time.Time
 }
 
-// openOutput opens a part of an output.
 func openOutput(from *archive, name string, part client.Log) (client.Output, error) {
 	lines, begin := 0, int64(0)
 	if part.Tail >= 0 || !part.Since.IsZero() {

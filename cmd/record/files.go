@@ -16,7 +16,6 @@ import (
 	"taskrun/engine/leaf/tasklog"
 )
 
-// files are the files of a run.
 type files interface {
 	// place is their directory or archive, for messages.
 	place() string
@@ -56,7 +55,6 @@ func readObject(from files, name string, into any) error {
 	return nil
 }
 
-// readSummary reads the summary among the files of a run.
 func readSummary(from files) (*view.Summary, error) {
 	s := &view.Summary{}
 	err := readObject(from, source.SummaryFile, s)
@@ -69,7 +67,6 @@ func readSummary(from files) (*view.Summary, error) {
 	return s, nil
 }
 
-// directory is the directory of a run.
 type directory string
 
 func (d directory) place() string { return string(d) }

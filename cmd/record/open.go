@@ -39,7 +39,6 @@ func At(dir, job string) *Run {
 	return r
 }
 
-// openArchive opens an exported run.
 func openArchive(path string) (*Run, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO is not waited for
 	if err != nil {

@@ -49,7 +49,6 @@ func (r *Run) message(f *Failure) string {
 	return strings.TrimPrefix(bare.details()+"\n"+r.Verdict, "\n")
 }
 
-// command returns a workflow command.
 func command(level string, properties []string, message string) string {
 	if len(properties) > 0 {
 		level += " " + strings.Join(properties, ",")

@@ -113,7 +113,6 @@ func (f *Facts) failure(what *outcome.Failure) *Failure {
 	return &Failure{what, f.Place(what.Job, what.Group, what.Task)}
 }
 
-// failed reports whether any task of the run failed.
 func (r *Run) failed() bool {
 	for _, j := range r.Jobs {
 		for _, t := range j.Tasks {

@@ -29,7 +29,6 @@ func (k outputKey) compare(o outputKey) int {
 	return int(k.stream) - int(o.stream)
 }
 
-// output is one output of a task.
 type output struct {
 	alloc  *event.Alloc
 	files  *tasklog.Reader // nil: there are none

@@ -105,7 +105,6 @@ func (r *Ready) Decided() (failure error, decided bool) {
 // Failed reports whether a job has failed, after the end of the run.
 func (r *Ready) Failed() bool { return slices.ContainsFunc(r.parts, (*Verdict).Failed) }
 
-// concerns reports whether an event is about one of the jobs.
 func (v *Verdict) concerns(e event.Event) bool {
 	return slices.ContainsFunc(v.Run.Jobs, func(j *api.Job) bool {
 		d, ok := e.Body.(event.Deployment)

@@ -128,7 +128,6 @@ func (v *Verdict) Observe(e event.Event) Decision {
 	return Decision{}
 }
 
-// deployed handles the state of a job's deployment.
 func (v *Verdict) deployed(d event.Deployment) Decision {
 	switch d.Status {
 	case health.DeploymentSuccessful:

@@ -25,7 +25,6 @@ type Side struct {
 	Say   func(text string) // shows a notice
 }
 
-// collector collects what is compared of a job.
 type collector struct {
 	Side
 	began   time.Time

@@ -51,7 +51,6 @@ func (c *collector) files(ctx context.Context, id string, a *compare.Alloc) {
 // outputs are compared by themselves.
 var unread = []string{"secrets", "private", "alloc/logs"}
 
-// walker collects the files of an allocation.
 type walker struct {
 	*collector
 	alloc  *api.Allocation

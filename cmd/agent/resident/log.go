@@ -41,7 +41,6 @@ func newAgentLog(to io.Writer, least Level) *agentLog {
 	return &agentLog{to: to, least: slices.Index(LogLevels, least)}
 }
 
-// write writes a message.
 func (l *agentLog) write(at time.Time, level Level, format string, args ...any) {
 	if slices.Index(LogLevels, level) < l.least {
 		return
@@ -88,7 +87,6 @@ func (l *agentLog) follow(ctx context.Context, e *engine.Engine, seen func()) {
 	}
 }
 
-// event writes an event.
 func (l *agentLog) event(e event.Event) {
 	switch body := e.Body.(type) {
 	case event.Notice:
@@ -107,7 +105,6 @@ func (l *agentLog) event(e event.Event) {
 	}
 }
 
-// allocOf names the allocation of an event.
 func allocOf(e event.Event) string {
 	if e.Alloc == nil {
 		return "agent"

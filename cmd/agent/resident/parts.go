@@ -258,7 +258,6 @@ func (r *Agent) join() error {
 	return nil
 }
 
-// hostVolumes returns the directories of host volumes, by name.
 func hostVolumes(set settings.Settings, stubs *stub.Set) host.Volumes {
 	return func(source string) (path string, readOnly, ok bool) {
 		if v, ok := set.Client.HostVolumes[source]; ok {

@@ -96,5 +96,4 @@ func (s *Settings) host() string {
 	return host
 }
 
-// maxPort is the highest port.
 const maxPort = 65535

@@ -14,7 +14,6 @@ import (
 
 const pluginKey = "plugin"
 
-// setter reads one setting.
 type setter func(r *reader, m member)
 
 // table has the settings that an agent obeys. A block has no setter.

@@ -121,7 +121,6 @@ func duration(d time.Duration) string {
 	return d.String()
 }
 
-// took returns how long a task has run.
 func took(r *trace.Row) string {
 	if d, ran := r.Took(); ran {
 		return duration(d)

@@ -29,7 +29,6 @@ const (
 	markDistance = 7   // marks that are closer are drawn as one
 )
 
-// picture draws a trace.
 type picture struct {
 	*bufio.Writer
 	trace     *trace.Trace
@@ -105,7 +104,6 @@ func (p *picture) axis(bottom float64) {
 	p.marks(topHeight-31, p.trace.Marks)
 }
 
-// row draws a task.
 func (p *picture) row(y int, r *trace.Row) {
 	middle := float64(y) + rowHeight/2
 	glyph := glyphs[state(r)]
@@ -167,7 +165,6 @@ func (p *picture) critical() {
 	path.write(p)
 }
 
-// legend explains the shapes.
 func (p *picture) legend(y float64) {
 	x := p.left
 	var shapes outlines

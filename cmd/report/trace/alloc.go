@@ -9,7 +9,6 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// alloc is an allocation.
 type alloc struct {
 	*event.Alloc
 	state      *fold.Alloc
@@ -58,7 +57,6 @@ type verdict struct {
 	at time.Time
 }
 
-// add adds a task.
 func (a *alloc) add(r *row) {
 	a.rows = append(a.rows, r)
 	a.byTask[r.task] = r
@@ -177,7 +175,6 @@ func (r *row) merge() {
 	r.spans = append(append(r.spans[:firstSpans:firstSpans], whole), r.spans[to:]...)
 }
 
-// attempts counts the attempts in spans.
 func attempts(spans []span) (n int) {
 	for _, s := range spans {
 		if s.Kind == Running {

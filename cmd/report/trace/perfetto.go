@@ -78,7 +78,6 @@ func Perfetto(w io.Writer, t *Trace) error {
 	return errors.Join(p.err, p.to.Flush())
 }
 
-// event writes an event.
 func (p *perfetto) event(e perfettoEvent) {
 	text, err := json.Marshal(e)
 	p.err = errors.Join(p.err, err)
@@ -110,5 +109,4 @@ func (p *perfetto) mark(m Mark, pid, tid int) {
 	})
 }
 
-// micros returns a duration in microseconds.
 func micros(d time.Duration) *float64 { return new(float64(d) / float64(time.Microsecond)) }

@@ -8,7 +8,6 @@ import (
 	"taskrun/cmd/ui"
 )
 
-// column returns the column of a moment.
 func (p *picture) column(at time.Time) int {
 	total := p.End.Sub(p.from)
 	if total <= 0 {
@@ -17,7 +16,6 @@ func (p *picture) column(at time.Time) int {
 	return min(max(0, int(float64(at.Sub(p.from))/float64(total)*float64(p.bar))), p.bar-1)
 }
 
-// draw draws the bar of a task and its marks.
 func (p *picture) draw(r *trace.Row) string {
 	bar := p.spans(r.Spans)
 	for _, m := range r.Marks {
@@ -134,7 +132,6 @@ func (p *picture) ofRun() string {
 	return p.line("run", p.Style.Quiet, p.text(bar, nil), "", "", p.Style.Plain)
 }
 
-// paint colors a glyph.
 func (p *picture) paint(g glyph) func(string) string {
 	switch g {
 	case waiting:

@@ -37,7 +37,6 @@ type failure struct {
 	name string
 }
 
-// failures lists the first failures.
 func (p *picture) failures() (lines []string) {
 	var all []failure
 	add := func(name string, marks []trace.Mark) {
@@ -70,7 +69,6 @@ func (p *picture) failures() (lines []string) {
 	return lines
 }
 
-// critical shows the critical path.
 func (p *picture) critical() []string {
 	if len(p.Critical) == 0 {
 		return nil
@@ -107,7 +105,6 @@ func (p *picture) critical() []string {
 	return lines
 }
 
-// nameOf returns the name of the task of a step.
 func nameOf(s trace.Step) string {
 	if s.Row == nil {
 		return "run"
@@ -136,7 +133,6 @@ func reason(s trace.Step, before *trace.Row) (why string) {
 	return why
 }
 
-// legend explains the glyphs that were drawn.
 func (p *picture) legend() (lines []string) {
 	line, width := "", 0
 	for g := waiting; g < glyphCount; g++ {

@@ -41,12 +41,10 @@ var meanings = [glyphCount]string{
 	"check passes", "healthy", "check fails", "failure",
 }
 
-// ofKind are the glyphs of the kinds of spans.
 var ofKind = map[trace.Kind]glyph{
 	trace.Waiting: waiting, trace.Setup: setup, trace.Running: running, trace.Restarting: restarting, trace.Stopping: stopping,
 }
 
-// ofSpan returns the glyph of a span.
 func ofSpan(s trace.Span) glyph {
 	if s.Count > 1 {
 		return merged

@@ -141,7 +141,6 @@ func (p *picture) outcome(r *trace.Row) string {
 	return text
 }
 
-// took returns how long a task has run.
 func took(r *trace.Row) string {
 	if d, ran := r.Took(); ran {
 		return ui.Duration(d)
@@ -149,7 +148,6 @@ func took(r *trace.Row) string {
 	return "-"
 }
 
-// cut cuts a text that is too wide.
 func (p *picture) cut(text string) string {
 	return ansi.Truncate(ui.OneLine(text), p.Width, p.more())
 }

@@ -46,7 +46,6 @@ func Lines(t *trace.Trace, opts Options) []string {
 	return append(lines, foot...)
 }
 
-// title says what the picture shows.
 func (p *picture) title() string {
 	s := p.Style
 	jobs := ui.OneLine(strings.Join(p.Jobs, ", "))
@@ -71,7 +70,6 @@ func (p *picture) title() string {
 	return s.Strong(ui.Shorten(jobs, max(4, room))) + "  " + paint(status) + s.Quiet(began)
 }
 
-// row returns the row of a task.
 func (p *picture) row(r *trace.Row) string {
 	paint := p.Style.Plain
 	switch {

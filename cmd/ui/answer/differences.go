@@ -252,7 +252,6 @@ func label(k compare.Key) string {
 	return word + " " + k.Name
 }
 
-// plural names a kind in the plural.
 func plural(k compare.Kind) string {
 	switch k {
 	case compare.Health, compare.Output, compare.Outcome, compare.Order:

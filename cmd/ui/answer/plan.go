@@ -63,7 +63,6 @@ type planWriter struct {
 	style *ui.Style
 }
 
-// signs are those of the kinds of a difference.
 var signs = map[string]string{"Added": "+", "Deleted": "-", "Edited": "~"}
 
 func (w planWriter) line(depth int, kind, text string) {

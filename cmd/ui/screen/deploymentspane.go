@@ -21,7 +21,6 @@ type deploymentsPane struct {
 	dialog  *dialog
 }
 
-// deploymentsBindings are the keys of the pane.
 var deploymentsBindings = []binding{
 	{keys: "p", does: "promote", help: "promote the canaries of the latest deployment"},
 	{keys: "F", does: "fail", help: "fail the latest deployment; the job may go back to an earlier version"},

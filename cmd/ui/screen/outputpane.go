@@ -9,7 +9,6 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// outputPane shows the output of tasks.
 type outputPane struct {
 	output  *output
 	history *history
@@ -43,7 +42,6 @@ const (
 	stderrOnly
 )
 
-// outputBindings are the keys of the pane.
 var outputBindings = []binding{
 	{keys: "f", does: "follow", help: "follow new output, or stay; G and End follow, too"},
 	{keys: "n N", help: "the next and the previous line that / has found"},

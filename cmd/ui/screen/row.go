@@ -20,7 +20,6 @@ const (
 	taskRow
 )
 
-// row is a row of the tree.
 type row struct {
 	level
 	id     string // the same while the object lives

@@ -11,10 +11,8 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// groupKey identifies a group of a job.
 type groupKey struct{ job, group string }
 
-// builder builds the rows of the tree.
 type builder struct {
 	run    *fold.Run
 	folded map[string]bool

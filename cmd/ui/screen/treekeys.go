@@ -1,6 +1,5 @@
 package screen
 
-// treeBindings are the keys of the tree.
 var treeBindings = []binding{
 	{keys: "j k ↓ ↑", help: "move the cursor; also g, G, PgUp, PgDn and the mouse"},
 	{keys: "h l ← →", help: "fold and unfold; Enter does both"},

@@ -21,7 +21,6 @@ type waterfallPane struct {
 // spans are the lengths of time that can be shown; 0 is the whole run.
 var spans = []time.Duration{time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 0}
 
-// waterfallBindings are the keys of the pane.
 var waterfallBindings = []binding{{keys: "+ -", does: "time", help: "show a shorter or a longer time"}}
 
 // detail says which part of the run is shown, beside the tabs.
