@@ -1,6 +1,7 @@
 package preflight
 
 import (
+	"slices"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -96,10 +97,7 @@ type taskOf struct {
 // perJob converts a check of one job to a check of a case.
 func perJob(find func(c *Case, f File) jobspec.Diagnostics) func(*Case) jobspec.Diagnostics {
 	return func(c *Case) (diagnostics jobspec.Diagnostics) {
-		for _, f := range c.Files {
-			if f.Job == nil {
-				continue
-			}
+		for _, f := range withJobs(c.Files) {
 			found := f.Sure(find(c, f))
 			f.Place(found)
 			diagnostics = append(diagnostics, found...)
@@ -137,6 +135,19 @@ type File struct {
 
 	Job  *api.Job // the readable part; nil if that is not enough for checks
 	Name string   // as named by the user
+}
+
+func withJobs(files []File) []File {
+	return slices.DeleteFunc(slices.Clone(files), func(f File) bool { return f.Job == nil })
+}
+
+// driversOf returns the names of the drivers that tasks of jobs name.
+func driversOf(files []File) map[string]bool {
+	names := map[string]bool{}
+	for _, f := range withJobs(files) {
+		forTasks(f.Job, func(t *api.Task, _ jobspec.Path) { names[t.Driver] = true })
+	}
+	return names
 }
 
 func forTasks(j *api.Job, f func(t *api.Task, at jobspec.Path)) {

@@ -3,9 +3,8 @@ package preflight
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
-
-	"github.com/hashicorp/nomad/api"
 
 	"taskrun/drivers"
 	"taskrun/jobspec"
@@ -82,14 +81,7 @@ func memoryLimits(c *Case) jobspec.Diagnostics {
 // EnforceMemory makes the drivers of the jobs enforce memory limits, and
 // returns warnings about those that cannot.
 func EnforceMemory(of []File, known map[string]drivers.Driver) (diagnostics jobspec.Diagnostics) {
-	var names []string
-	for _, f := range of {
-		if f.Job != nil {
-			forTasks(f.Job, func(t *api.Task, _ jobspec.Path) { names = append(names, t.Driver) })
-		}
-	}
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
+	for _, name := range slices.Sorted(maps.Keys(driversOf(of))) {
 		err := errors.New("the driver cannot do that")
 		if d, ok := known[name].(drivers.MemoryEnforcer); ok {
 			err = d.EnforceMemory()

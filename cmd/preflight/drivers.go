@@ -200,13 +200,7 @@ func unheededInConfig(c *Case, f File) (found jobspec.Diagnostics) {
 // unheeded returns a warning for each option in the config file that has no effect
 // on a driver that runs tasks.
 func unheeded(c *Case) (diagnostics jobspec.Diagnostics) {
-	used := map[string]bool{}
-	for _, f := range c.Files {
-		if f.Job != nil {
-			forTasks(f.Job, func(t *api.Task, _ jobspec.Path) { used[t.Driver] = true })
-		}
-	}
-	for _, driver := range slices.Sorted(maps.Keys(used)) {
+	for _, driver := range slices.Sorted(maps.Keys(driversOf(c.Files))) {
 		for _, o := range c.Unheeded[driver] {
 			diagnostics = append(diagnostics, jobspec.Diagnostic{
 				Severity: jobspec.Warning,

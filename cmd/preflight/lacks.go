@@ -101,10 +101,7 @@ func localServices(files []File) func(name string) bool {
 			all = all || strings.Contains(s.Name, "$")
 		}
 	}
-	for _, f := range files {
-		if f.Job == nil {
-			continue
-		}
+	for _, f := range withJobs(files) {
 		for _, g := range f.Job.TaskGroups {
 			add(g.Services)
 			for _, t := range g.Tasks {

@@ -20,10 +20,8 @@ import (
 // network.
 func connects(c *Case) jobspec.Diagnostics {
 	m := meshes{Case: c, local: localServices(c.Files), led: map[place]lead{}}
-	for _, f := range c.Files {
-		if f.Job != nil {
-			m.listeners(f)
-		}
+	for _, f := range withJobs(c.Files) {
+		m.listeners(f)
 	}
 	return perJob(func(_ *Case, f File) jobspec.Diagnostics { return m.check(f) })(c)
 }

@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"maps"
 
-	"github.com/hashicorp/nomad/api"
-
-	"taskrun/jobspec"
 	"taskrun/jobspec/stub"
 	"taskrun/jobspec/taskenv"
 )
@@ -34,12 +31,8 @@ func Node(of []File, health *Health, stubs stub.Node) *taskenv.Node {
 // attributes returns the node attributes of drivers: of those that run tasks,
 // and of all if a file refers to any.
 func (h *Health) attributes(of []File) map[string]string {
-	wanted := map[string]bool{}
-	for _, f := range of {
-		if f.Job == nil {
-			continue
-		}
-		forTasks(f.Job, func(t *api.Task, _ jobspec.Path) { wanted[t.Driver] = true })
+	wanted := driversOf(of)
+	for _, f := range withJobs(of) {
 		for _, text := range f.Sources {
 			if !bytes.Contains(text, []byte("attr.driver.")) {
 				continue

@@ -51,10 +51,7 @@ func (c *Case) Prepare() {
 	c.node = sync.OnceValue(c.describeNode)
 	c.configs = catalog.NewChecker(c.Drivers)
 	c.replaced, c.changes = map[*api.Task]replaced{}, stub.Changes{Groups: map[int]bool{}, Tasks: map[int]bool{}}
-	for _, f := range c.Files {
-		if f.Job == nil {
-			continue
-		}
+	for _, f := range withJobs(c.Files) {
 		if c.Entry == Dispatch {
 			continue // a running job was prepared before
 		}

@@ -53,8 +53,8 @@ func groupTargets(c *Case) jobspec.Diagnostics {
 		if c.changes.Groups[i] {
 			continue
 		}
-		for _, f := range c.Files {
-			if f.Job != nil && g.IsFor(*f.Job.ID) {
+		for _, f := range withJobs(c.Files) {
+			if g.IsFor(*f.Job.ID) {
 				diagnostics = append(diagnostics, jobspec.Diagnostic{Summary: fmt.Sprintf("there is no group %q", g.Target), Range: g.At})
 			}
 		}

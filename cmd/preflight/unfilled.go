@@ -21,10 +21,8 @@ func unfilled(c *Case) jobspec.Diagnostics {
 		return nil
 	}
 	todos := &todos{stubs: c.Stubs, told: map[stub.Todo]bool{}}
-	for _, f := range c.Files {
-		if f.Job != nil {
-			todos.ofJob(f.Job)
-		}
+	for _, f := range withJobs(c.Files) {
+		todos.ofJob(f.Job)
 	}
 	_ = perTask(func(c *Case, t taskOf) jobspec.Diagnostics {
 		todos.ofTask(c, t)
