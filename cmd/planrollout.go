@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"strings"
 
@@ -80,7 +79,7 @@ func placesOf(allocs []*api.AllocationListStub, d *api.Deployment) (places []upd
 			latest[at] = a
 		}
 	}
-	for at, a := range maps.All(latest) {
+	for at, a := range latest {
 		p := update.Place{Group: at.group, Index: at.index, Canary: at.canary, Version: a.JobVersion, Alloc: a.ID}
 		switch {
 		case a.ClientStatus == api.AllocClientStatusPending || a.ClientStatus == api.AllocClientStatusRunning:

@@ -95,13 +95,9 @@ func runVerify(ctx context.Context, a *app, args []string, opts verifyOptions, g
 
 func findNomad(name string) (string, error) {
 	path, err := exec.LookPath(name)
-	if err == nil {
-		return path, nil
-	}
-	reason := err
 	if e, ok := errors.AsType[*exec.Error](err); ok {
-		reason = e.Err
+		return "", exit.Usage("cannot find Nomad as %q: %w", name, e.Err).
+			WithHint("install it (https://developer.hashicorp.com/nomad/install), name it with --nomad, or use a running agent with --address")
 	}
-	return "", exit.Usage("cannot find Nomad as %q: %w", name, reason).
-		WithHint("install it (https://developer.hashicorp.com/nomad/install), name it with --nomad, or use a running agent with --address")
+	return path, err
 }
