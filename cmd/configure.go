@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -14,10 +15,7 @@ import (
 // configure sets the flags that the command line omits, from the environment
 // and the config file.
 func (a *app) configure(cmd *cobra.Command) error {
-	path := a.configFile
-	if path == "" {
-		path = a.Streams.Env(config.EnvName("config"))
-	}
+	path := cmp.Or(a.configFile, a.Streams.Env(config.EnvName("config")))
 	if path == "" {
 		var err error
 		if path, err = config.Find(a.Streams.Env); err != nil {

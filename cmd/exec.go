@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -124,10 +125,7 @@ func (o *execOptions) parse(args []string) (target string, command []string, err
 		args = args[1:]
 	}
 	if len(args) == 0 {
-		name := target
-		if name == "" {
-			name = "--job " + o.Job
-		}
+		name := cmp.Or(target, "--job "+o.Job)
 		return "", nil, exit.Usage("cannot run a command in %q: the command is missing", target+o.Job).WithHint("for example: taskrun exec %s -- sh", name)
 	}
 	return target, args, nil
@@ -144,9 +142,7 @@ func pickTask(ctx context.Context, a *app, target string, opts execOptions) (*cl
 	}
 	// Each step narrows what TARGET may match.
 	found := opts.indexed(tasks)
-	if target == "" {
-		target = opts.Job
-	}
+	target = cmp.Or(target, opts.Job)
 	if opts.task != "" {
 		if found, err = client.Find(found, target); err != nil {
 			return nil, opts.targetError(err, tasks, verdict.Internal)

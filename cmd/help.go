@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,10 +80,7 @@ func helpNames(root *cobra.Command) []string {
 // not set, less; without a pager it prints the text.
 func showPage(ctx context.Context, a *app, text string) error {
 	show := func() error { _, err := io.WriteString(a.Streams.Out, text); return err }
-	pager := a.Streams.Env("PAGER")
-	if pager == "" {
-		pager = "if command -v less >/dev/null; then less -R; else cat; fi"
-	}
+	pager := cmp.Or(a.Streams.Env("PAGER"), "if command -v less >/dev/null; then less -R; else cat; fi")
 	if !a.Streams.OutTerm || pager == "cat" {
 		return show()
 	}

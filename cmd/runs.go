@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -88,10 +89,7 @@ func keptRun(r *record.Run, now time.Time) answer.Run {
 		k.Note = r.Err.Error()
 	case r.Summary != nil:
 		s := r.Summary
-		k.Ended, k.ExitCode, k.DurationMS, k.Reason = timeOrNil(s.Ended()), &s.ExitCode, &s.DurationMS, s.Reason
-		if s.Reason == "" {
-			k.Reason = s.Cause
-		}
+		k.Ended, k.ExitCode, k.DurationMS, k.Reason = timeOrNil(s.Ended()), &s.ExitCode, &s.DurationMS, cmp.Or(s.Reason, s.Cause)
 	case r.Live && k.Began != nil:
 		k.DurationMS = new(now.Sub(*k.Began).Milliseconds())
 	}

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,9 +86,7 @@ func runStubs(ctx context.Context, a *app, args []string, opts stubsOptions) err
 	}
 	file := files[0]
 	if opts.merge && target == "" {
-		if target = file.Stubs.File; target == "" {
-			target = filepath.Join(folderOf(file.Name), stub.DefaultName)
-		}
+		target = cmp.Or(file.Stubs.File, filepath.Join(folderOf(file.Name), stub.DefaultName))
 	}
 	text, err := textfile.Read(target)
 	switch {
@@ -136,12 +135,8 @@ func saveStubs(a *app, target string, before, after []byte, added []string) erro
 func caseOf(a *app, f jobfile.File) *preflight.Case {
 	known := rehearse.Mocks(a.drivers(), nil)
 	rehearse.Admit(known, f.Job, nil)
-	stubs := f.Stubs
-	if stubs == nil {
-		stubs = stub.None()
-	}
 	c := &preflight.Case{
-		Entry: preflight.Outline, Files: preflightFiles([]jobfile.File{f}), Stubs: stubs, Drivers: known,
+		Entry: preflight.Outline, Files: preflightFiles([]jobfile.File{f}), Stubs: cmp.Or(f.Stubs, stub.None()), Drivers: known,
 		Health: preflight.NewHealth(known), Environ: a.Environ,
 	}
 	c.Prepare()
@@ -155,10 +150,7 @@ const maxOutlines = 10
 // outlined adds the stubs that a file needs to a text.
 func outlined(a *app, f jobfile.File, target string, text []byte) (merged []byte, added []string, diagnostics jobspec.Diagnostics) {
 	c := caseOf(a, f)
-	name := target
-	if name == "" {
-		name = stub.DefaultName
-	}
+	name := cmp.Or(target, stub.DefaultName)
 	stubs := f.Stubs
 	for range maxOutlines {
 		before := merged

@@ -218,11 +218,6 @@ const serviceTime = 10 * time.Second
 
 // withoutNomad returns an environment without the variables of Nomad, which an agent
 // or a task would take for its own.
-func withoutNomad(environ []string) (rest []string) {
-	for _, v := range environ {
-		if !strings.HasPrefix(v, "NOMAD_") {
-			rest = append(rest, v)
-		}
-	}
-	return rest
+func withoutNomad(environ []string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(v string) bool { return strings.HasPrefix(v, "NOMAD_") })
 }

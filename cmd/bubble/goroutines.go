@@ -2,6 +2,7 @@ package bubble
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"regexp"
 	"runtime"
@@ -36,9 +37,7 @@ func (g Goroutine) At() string {
 			if name = name[:i]; strings.HasPrefix(name, "taskrun/") || strings.HasPrefix(name, "main.") {
 				return name
 			}
-			if first == "" {
-				first = name
-			}
+			first = cmp.Or(first, name)
 		}
 	}
 	return first

@@ -1,6 +1,7 @@
 package onscreen
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -209,12 +210,7 @@ func toEach(tasks []*client.Task, act func(*client.Task) error) error {
 		})
 	}
 	acting.Wait()
-	for _, err := range failures {
-		if err != nil {
-			return err // the others are like it
-		}
-	}
-	return nil
+	return cmp.Or(failures...) // the others are like the first one
 }
 
 // job returns a job of the run by key.

@@ -42,9 +42,7 @@ func (t *Tally) Add(r *Run) {
 	switch {
 	case r.Failed():
 		t.Failures++
-		if t.Failed == nil {
-			t.Failed = r
-		}
+		t.Failed = cmp.Or(t.Failed, r)
 	default:
 		t.Spreads.Add(r.Compared)
 		if t.Failed == nil || t.Passed == nil {

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -239,9 +240,7 @@ func (l *Loop) order(ctx context.Context, kill bool) {
 
 // leaveFor leaves the run for a reason; only the first one counts.
 func (l *Loop) leaveFor(why error) {
-	if l.left == nil {
-		l.left = why
-	}
+	l.left = cmp.Or(l.left, why)
 	l.closeQuestion() // it may hold back events
 	l.leave()
 }

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -23,10 +24,7 @@ type outputKey struct {
 }
 
 func (k outputKey) compare(o outputKey) int {
-	if c := strings.Compare(k.alloc+k.task, o.alloc+o.task); c != 0 {
-		return c
-	}
-	return int(k.stream) - int(o.stream)
+	return cmp.Or(strings.Compare(k.alloc+k.task, o.alloc+o.task), int(k.stream)-int(o.stream))
 }
 
 type output struct {

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"time"
@@ -33,9 +34,7 @@ func NewReady(jobs []*api.Job, u Until, since time.Time, past ...event.Event) *R
 			running = append(running, j)
 		}
 	}
-	if u.Running == 0 {
-		u.Running = untilRunning
-	}
+	u.Running = cmp.Or(u.Running, untilRunning)
 	if len(healthy) > 0 {
 		r.parts = append(r.parts, New(Policy{Healthy: true, Since: since}, healthy))
 	}

@@ -4,6 +4,7 @@
 package verdict
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -230,9 +231,7 @@ func (v *Verdict) Answer(answer string) Decision {
 }
 
 func (v *Verdict) leave(code int) Decision {
-	if v.left == 0 {
-		v.left = code
-	}
+	v.left = cmp.Or(v.left, code)
 	return Decision{Action: Leave}
 }
 

@@ -91,13 +91,8 @@ func (a *alloc) failed() (last *row) {
 }
 
 // tasks returns the names of the tasks of some stages.
-func (a *alloc) tasks(stages []Stage) (names []string) {
-	for _, name := range a.tasksOfJob {
-		if slices.Contains(stages, a.stages[name]) {
-			names = append(names, name)
-		}
-	}
-	return names
+func (a *alloc) tasks(stages []Stage) []string {
+	return slices.DeleteFunc(slices.Clone(a.tasksOfJob), func(name string) bool { return !slices.Contains(stages, a.stages[name]) })
 }
 
 // indexed returns GROUP[INDEX].

@@ -1,6 +1,7 @@
 package waterfall
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -104,12 +105,7 @@ func (p *picture) text(bar []glyph, spans []trace.Span) string {
 
 // free reports whether there are no marks in a part of a bar.
 func free(bar []glyph) bool {
-	for _, g := range bar {
-		if g != waiting {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(bar, func(g glyph) bool { return g != waiting })
 }
 
 // ofRun draws what happens to the whole run, or returns "" if that is nothing of note.

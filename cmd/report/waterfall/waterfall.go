@@ -5,6 +5,7 @@ package waterfall
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/nomad/api"
@@ -93,10 +94,6 @@ func (p *picture) choose(room int) (rows []*trace.Row, hidden int) {
 			}
 		}
 	}
-	for _, r := range p.Rows {
-		if shown[r] {
-			rows = append(rows, r)
-		}
-	}
+	rows = slices.DeleteFunc(slices.Clone(p.Rows), func(r *trace.Row) bool { return !shown[r] })
 	return rows, len(p.Rows) - len(rows)
 }
