@@ -27,15 +27,6 @@ import (
 	"taskrun/jobspec"
 )
 
-// runDetach starts a run in the background and returns once it has started.
-func runDetach(ctx context.Context, a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upOptions, dataDir string) error {
-	d, err := detach(a, files, warnings, opts, dataDir)
-	if err != nil {
-		return err
-	}
-	return reportDetached(ctx, a, jobfile.Jobs(files), opts, d)
-}
-
 // detach starts a run in the background. It reports every error that keeps the jobs
 // from running.
 func detach(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upOptions, dataDir string) (*source.Directory, error) {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"taskrun/cmd/exit"
 	"taskrun/cmd/lookup"
@@ -67,7 +66,7 @@ Exit codes:
 	}
 	flags := cmd.Flags()
 	bindOutput(cmd, &opts.mode, "plain, json or quiet")
-	bindFactor(flags, &opts.factor)
+	flags.Float64Var(&opts.factor, "factor", compare.Defaults.Factor, "how many times longer a duration must be to count; 0 ignores durations")
 	bindDataDir(flags, &opts.dataDir)
 	return cmd
 }
@@ -88,7 +87,8 @@ func runDiff(ctx context.Context, a *app, args []string, opts diffOptions) error
 			return err
 		}
 	}
-	c := compareRuns(sides[0], sides[1], o)
+	x, y := sides[0], sides[1]
+	c := answer.Comparison{A: x.Side, B: y.Side, List: compare.Compare(x.Run, y.Run, o), NotCompared: compare.NotCompared(x.Run, y.Run)}
 	if err := answer.WriteComparison(a.Answer(opts.mode), c); err != nil {
 		return err
 	}
@@ -112,10 +112,6 @@ func compareOptions(factor float64) (compare.Options, error) {
 type comparedRun struct {
 	answer.Side
 	*compare.Run
-}
-
-func compareRuns(a, b *comparedRun, o compare.Options) answer.Comparison {
-	return answer.Comparison{A: a.Side, B: b.Side, List: compare.Compare(a.Run, b.Run, o), NotCompared: compare.NotCompared(a.Run, b.Run)}
 }
 
 // lastTwo returns the names of the last two runs of a job, the older one first.
@@ -221,9 +217,4 @@ func readRecording(path string) (r recording.Recording, err error) {
 		return r, fmt.Errorf("%s is not a recording: it has no allocations", path)
 	}
 	return r, nil
-}
-
-// bindFactor adds the flag of commands that compare durations.
-func bindFactor(flags *pflag.FlagSet, to *float64) {
-	flags.Float64Var(to, "factor", compare.Defaults.Factor, "how many times longer a duration must be to count; 0 ignores durations")
 }

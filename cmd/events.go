@@ -135,8 +135,7 @@ func eventsOfCluster(ctx context.Context, a *app, id string, opts eventsOptions)
 	if err != nil {
 		return err
 	}
-	run := t.silentRun()
-	return showRun(ctx, a, run, []*api.Job{t.job}, time.Unix(0, *t.job.SubmitTime), opts)
+	return showRun(ctx, a, t.silentRun(), []*api.Job{t.job}, time.Unix(0, *t.job.SubmitTime), opts)
 }
 
 // shownAtOnce is how many events of a kept run are in memory at a time, beside what

@@ -135,7 +135,8 @@ func (f *formatter) text(name string, text []byte, write func(formatted []byte) 
 	var err error
 	switch {
 	case f.opts.diff:
-		err = f.showDiff(diff.Diff("a/"+name, text, "b/"+name, formatted))
+		unified := diff.Diff("a/"+name, text, "b/"+name, formatted)
+		_, err = io.WriteString(f.Streams.Out, console.PaintDiff(f.Streams.OutStyle(f.Color), string(unified)))
 	case f.opts.check && changes:
 		err = f.list(name)
 	case !f.opts.check:
@@ -146,10 +147,5 @@ func (f *formatter) text(name string, text []byte, write func(formatted []byte) 
 
 func (f *formatter) list(name string) error {
 	_, err := fmt.Fprintln(f.Streams.Out, visible.String(name))
-	return err
-}
-
-func (f *formatter) showDiff(unified []byte) error {
-	_, err := io.WriteString(f.Streams.Out, console.PaintDiff(f.Streams.OutStyle(f.Color), string(unified)))
 	return err
 }

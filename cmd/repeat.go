@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"taskrun/cmd/console"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/repeat"
@@ -231,10 +229,4 @@ func (s *series) conclude(last *repeat.Run) error {
 func repeatedSide(r *repeat.Run) answer.Side {
 	told := strings.TrimSpace(fmt.Sprintf("%s after %s, exit code %d", r.Status, ui.Duration(r.Took), r.ExitCode))
 	return answer.Side{Name: fmt.Sprintf("run %d", r.Number), Told: told}
-}
-
-// bindRepeat adds the flags of a job that runs several times.
-func (o *upOptions) bindRepeat(flags *pflag.FlagSet) {
-	flags.UintVar(&o.repeat, "repeat", 0, "run the jobs this many times, and show how the runs differ")
-	flags.BoolVar(&o.untilFail, "until-fail", false, "run the jobs again until a run fails, at most --repeat times")
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	"taskrun/cmd/client"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/lookup"
+	"taskrun/cmd/textfile"
 	"taskrun/cmd/ui"
 )
 
@@ -38,7 +38,7 @@ The command does not wait until they run. To run a job file, use "taskrun up".
 func runStart(ctx context.Context, a *app, targets []string, opts orderOptions) error {
 	o, err := newOrderFor(ctx, a, targets, opts, (*client.Task).Halted, notHalted)
 	if e, ok := errors.AsType[*exit.Error](err); ok {
-		if i := slices.IndexFunc(targets, isFile); i >= 0 {
+		if i := slices.IndexFunc(targets, textfile.IsRegular); i >= 0 {
 			return e.WithHint("to run a job file: taskrun up %s", targets[i])
 		}
 	}
@@ -46,11 +46,6 @@ func runStart(ctx context.Context, a *app, targets []string, opts orderOptions) 
 		return err
 	}
 	return o.carryOut("started", "", func(t *client.Task) error { return t.Start(ctx) })
-}
-
-func isFile(name string) bool {
-	info, err := os.Stat(name)
-	return err == nil && info.Mode().IsRegular()
 }
 
 // notHalted returns the error of a target whose tasks were not stopped.

@@ -98,8 +98,7 @@ func newTestWorkerCommand(a *app) *cobra.Command {
 		Use: "test-worker", Short: "Play runs of job tests, which stdin names", Hidden: true, Args: arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			garbage.CollectRarely()
-			w := &testWorker{app: a}
-			return worker.Serve(cmd.Context(), a.Streams.In, a.Streams.Out, w.play)
+			return worker.Serve(cmd.Context(), a.Streams.In, a.Streams.Out, (&testWorker{app: a}).play)
 		},
 	}
 }

@@ -41,7 +41,7 @@ func (s *traceScreen) Run(ctx context.Context, sub *event.Subscription) {
 			if !ok {
 				return
 			}
-			if s.concerns(e) {
+			if _, notice := e.Body.(event.Notice); notice || e.Of(s.job) {
 				s.builder.Add(e)
 			}
 			if soon := time.Now().Add(leastFrame); due.After(soon) {
@@ -54,12 +54,6 @@ func (s *traceScreen) Run(ctx context.Context, sub *event.Subscription) {
 			frame.Reset(mostFrame)
 		}
 	}
-}
-
-// concerns reports whether an event is of the job, or of none.
-func (s *traceScreen) concerns(e event.Event) bool {
-	_, notice := e.Body.(event.Notice)
-	return notice || e.Of(s.job)
 }
 
 func (s *traceScreen) draw(now time.Time) {

@@ -60,7 +60,11 @@ func upHere(ctx context.Context, a *app, args []string, opts upOptions) error {
 		return upOnScreen(ctx, a, files, warnings, opts, dataDir)
 	}
 	if opts.detach {
-		return runDetach(ctx, a, files, warnings, opts, dataDir)
+		d, err := detach(a, files, warnings, opts, dataDir)
+		if err != nil {
+			return err
+		}
+		return reportDetached(ctx, a, jobfile.Jobs(files), opts, d)
 	}
 	o := opts.engineRun(a, files, warnings, p, dataDir)
 	if opts.virtual {

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/nomad/api"
-	"github.com/spf13/pflag"
 
 	"taskrun/cmd/console"
 	"taskrun/cmd/enginerun"
@@ -28,10 +27,6 @@ import (
 	"taskrun/engine/leaf/event"
 	"taskrun/jobspec"
 )
-
-func bindWatch(flags *pflag.FlagSet, watch *bool) {
-	flags.BoolVarP(watch, "watch", "w", false, "follow changes of the files; see: taskrun help watch")
-}
 
 // checkWatchable refuses job files that do not come from a file.
 func checkWatchable(files []jobfile.File) error {

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"slices"
 
 	"github.com/hashicorp/nomad/api"
 )
@@ -35,10 +36,8 @@ func Actions(ctx context.Context, tasks []*Task) (actions []Action, err error) {
 
 func actionsOf(job *api.Job, t *Task) []*api.Action {
 	if g := job.LookupTaskGroup(t.Alloc.TaskGroup); g != nil {
-		for _, task := range g.Tasks {
-			if task.Name == t.Name {
-				return task.Actions
-			}
+		if i := slices.IndexFunc(g.Tasks, func(task *api.Task) bool { return task.Name == t.Name }); i >= 0 {
+			return g.Tasks[i].Actions
 		}
 	}
 	return nil

@@ -61,7 +61,7 @@ func (f *Finder) folder(folder string) {
 		switch {
 		case entry.IsDir() && f.Recursive:
 			f.folder(name)
-		case !entry.IsDir() && isText(name) && isRegular(name):
+		case !entry.IsDir() && isText(name) && IsRegular(name):
 			f.Names = append(f.Names, name)
 		}
 	}
@@ -72,7 +72,8 @@ func isText(name string) bool {
 	return ext == ".hcl" || ext == ".nomad"
 }
 
-func isRegular(name string) bool {
+// IsRegular reports whether a name is that of a regular file, or of a link to one.
+func IsRegular(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && info.Mode().IsRegular()
 }

@@ -66,7 +66,7 @@ func (c *collector) variables(own *strings.Replacer, text string) map[compare.Ke
 	same := func(text string) string { return own.Replace(scrub.Text(text)) }
 	values := map[compare.Key]string{}
 	for name, value := range env {
-		if isToken(name) {
+		if name == "NOMAD_TOKEN" || strings.HasPrefix(name, "NOMAD_TOKEN_") {
 			value = hidden // it differs from run to run
 		} else {
 			value = c.Hide.Variable(name, value, same)
@@ -74,8 +74,4 @@ func (c *collector) variables(own *strings.Replacer, text string) map[compare.Ke
 		values[compare.Key{Kind: compare.Variable, Name: name}] = value
 	}
 	return values
-}
-
-func isToken(name string) bool {
-	return name == "NOMAD_TOKEN" || strings.HasPrefix(name, "NOMAD_TOKEN_")
 }

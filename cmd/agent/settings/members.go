@@ -2,7 +2,6 @@ package settings
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
@@ -25,11 +24,12 @@ type member struct {
 func membersOf(body hcl.Body) (list []member, diags hcl.Diagnostics) {
 	native, ok := body.(*hclsyntax.Body)
 	if !ok {
-		attributes, diags := body.JustAttributes()
-		for _, a := range sorted(attributes) {
+		native = &hclsyntax.Body{}
+		attributes, more := body.JustAttributes()
+		for _, a := range attributes {
 			list = append(list, member{name: a.Name, at: a.NameRange, expr: a.Expr})
 		}
-		return list, diags
+		diags = more
 	}
 	for _, a := range native.Attributes {
 		list = append(list, member{name: a.Name, at: a.NameRange, expr: a.Expr})
@@ -44,12 +44,6 @@ func membersOf(body hcl.Body) (list []member, diags hcl.Diagnostics) {
 	}
 	slices.SortStableFunc(list, func(a, b member) int { return cmp.Compare(a.at.Start.Byte, b.at.Start.Byte) })
 	return list, diags
-}
-
-func sorted(attributes hcl.Attributes) []*hcl.Attribute {
-	return slices.SortedFunc(maps.Values(attributes), func(a, b *hcl.Attribute) int {
-		return cmp.Compare(a.NameRange.Start.Byte, b.NameRange.Start.Byte)
-	})
 }
 
 // members returns what is in a block, an object, or a list of objects.

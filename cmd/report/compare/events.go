@@ -42,7 +42,7 @@ func (c *comparison) events(w Where, a, b *Task) {
 			d.Name, d.B, d.AtB = p.b.Type, new(p.b.text(nil)), p.b.At
 		}
 		if flipped {
-			d = d.flip()
+			d.A, d.B, d.AtA, d.AtB = d.B, d.A, d.AtB, d.AtA
 		}
 		c.add(d)
 	}

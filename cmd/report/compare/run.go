@@ -145,9 +145,3 @@ func (d Difference) Path() string {
 	}
 	return path
 }
-
-// flip returns the difference with its sides exchanged.
-func (d Difference) flip() Difference {
-	d.A, d.B, d.AtA, d.AtB = d.B, d.A, d.AtB, d.AtA
-	return d
-}

@@ -1,8 +1,10 @@
 package trace
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"taskrun/engine/fold"
@@ -95,19 +97,11 @@ func (a *alloc) tasks(stages []Stage) []string {
 	return slices.DeleteFunc(slices.Clone(a.tasksOfJob), func(name string) bool { return !slices.Contains(stages, a.stages[name]) })
 }
 
-// indexed returns GROUP[INDEX].
-func indexed(a *alloc) string {
-	if prefix := a.Job + "."; len(a.Name) > len(prefix) && a.Name[:len(prefix)] == prefix {
-		return a.Name[len(prefix):]
-	}
-	return a.Name
-}
-
 // name returns the name of a row; see Row.Name.
 func name(r *row, job, index bool) string {
 	text := r.task
 	if index || job {
-		text = indexed(r.alloc) + "/" + text
+		text = cmp.Or(strings.TrimPrefix(r.alloc.Name, r.alloc.Job+"."), r.alloc.Name) + "/" + text // GROUP[INDEX]
 	}
 	if job {
 		text = event.JobName(r.alloc.Job) + "/" + text

@@ -214,7 +214,8 @@ func (b *Builder) Trace(now time.Time) *Trace {
 	for _, r := range rows {
 		row := r.row(t.End)
 		if a := r.alloc; r == a.main() {
-			row.Marks = join(row.Marks, a.marks.kept)
+			row.Marks = slices.Concat(row.Marks, a.marks.kept)
+			slices.SortStableFunc(row.Marks, func(x, y Mark) int { return x.Time.Compare(y.Time) })
 			row.Omitted += a.marks.omitted
 		}
 		copies[r] = row

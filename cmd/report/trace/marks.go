@@ -84,13 +84,6 @@ func (m *marks) drop() {
 
 func (m *marks) list() []Mark { return slices.Clone(m.kept) }
 
-// join returns two lists of marks as one.
-func join(a, b []Mark) []Mark {
-	all := slices.Concat(a, b)
-	slices.SortStableFunc(all, func(x, y Mark) int { return x.Time.Compare(y.Time) })
-	return all
-}
-
 func later(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b

@@ -93,13 +93,6 @@ func (p *picture) room() int {
 	return room
 }
 
-func (p *picture) zone() *time.Location {
-	if p.Zone == nil {
-		return time.UTC
-	}
-	return p.Zone
-}
-
 // line joins the columns of a row. The bar is drawn already.
 func (p *picture) line(name string, named func(string) string, bar, took, result string, paint func(string) string) string {
 	name = ui.Shorten(ui.OneLine(name), p.name)

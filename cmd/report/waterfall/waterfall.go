@@ -4,9 +4,11 @@
 package waterfall
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -60,7 +62,7 @@ func (p *picture) title() string {
 	status := fmt.Sprintf("%s %s %s", ui.OneLine(p.Status), so, ui.Duration(p.End.Sub(p.Begin)))
 	began := ""
 	if !p.Begin.IsZero() {
-		began = "  began " + p.Begin.In(p.zone()).Format("2006-01-02 15:04:05")
+		began = "  began " + p.Begin.In(cmp.Or(p.Zone, time.UTC)).Format("2006-01-02 15:04:05")
 	}
 	room := p.Width - ui.Width(status) - 2
 	if len(began) < room-20 {

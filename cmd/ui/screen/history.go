@@ -18,11 +18,6 @@ type history struct {
 	ended string // how the run ended; empty: it has not
 }
 
-func (h *history) apply(e event.Event) {
-	h.trace.Add(e)
-	h.run.Apply(e)
-}
-
 // local returns a time as it is shown.
 func (h *history) local(t time.Time) time.Time { return t.In(h.zone) }
 

@@ -70,7 +70,8 @@ func New(o Options) *Model {
 
 // Apply adds an event of the run, without output.
 func (m *Model) Apply(e event.Event) {
-	m.history.apply(e)
+	m.history.trace.Add(e)
+	m.history.run.Apply(e)
 	if n, ok := e.Body.(event.Notice); !ok {
 		m.tree.changed()
 	} else if n.Unfixed == "" {

@@ -22,9 +22,9 @@ func (t *tree) lines(m *measures, width, height int) []Line {
 	at := max(0, t.find(t.at))
 	t.top = max(0, min(t.top, len(rows)-height))
 	t.top = min(max(t.top, at-height+1), at)
-	for i := t.top; i < min(len(rows), t.top+height); i++ {
-		line := c.row(rows[i], m, t.marks(rows[i]))
-		if rows[i].id == t.at {
+	for _, r := range t.visible() {
+		line := c.row(r, m, r.leaf && t.marked[targetOf(r.alloc.Alloc, r.tasks[0].Name)])
+		if r.id == t.at {
 			line = line.Fit(width).Reversed()
 			if *t.focus != onTree {
 				for i := range line {
@@ -126,8 +126,4 @@ func (c columns) row(r *row, m *measures, marked bool) Line {
 	return c.line(Text(strings.Repeat("  ", int(r.level))+sign+r.label, Plain), [6]Span{
 		Text(state, style), Text(health, healthStyle), Text(restarts, Wait), Text(cpu, Plain), Text(memory, Plain), Text(m.portsOf(r), Note),
 	})
-}
-
-func (t *tree) marks(r *row) bool {
-	return r.leaf && t.marked[targetOf(r.alloc.Alloc, r.tasks[0].Name)]
 }

@@ -33,10 +33,6 @@ type bottom struct {
 	lit     bool // the display has shown a line, and not erased it
 }
 
-func newBottom(s *ui.Streams) bottom {
-	return bottom{shared: s.OutTerm, streams: s, turn: make(chan struct{}, 1)}
-}
-
 // on reports whether there can be a line.
 func (b *bottom) on() bool { return b.streams.Alone() }
 

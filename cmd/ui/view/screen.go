@@ -19,7 +19,7 @@ type screen struct {
 }
 
 func newScreen(s *ui.Streams) *screen {
-	sc := &screen{bufOut: bufio.NewWriterSize(s.Out, screenBuffer), bottom: newBottom(s)}
+	sc := &screen{bufOut: bufio.NewWriterSize(s.Out, screenBuffer), bottom: bottom{shared: s.OutTerm, streams: s, turn: make(chan struct{}, 1)}}
 	if sc.bufErr = sc.bufOut; !s.OneTerminal() {
 		sc.bufErr = bufio.NewWriterSize(s.Err, 4<<10)
 	}
