@@ -92,9 +92,8 @@ func showPage(ctx context.Context, a *app, text string) error {
 		cmd.Env = append(slices.Clone(a.Environ), "LESS=FR") // do not page what fits on the screen
 	}
 	err := cmd.Run()
-	var exit *exec.ExitError
-	switch {
-	case !errors.As(err, &exit):
+	switch exit, ok := errors.AsType[*exec.ExitError](err); {
+	case !ok:
 		return err
 	case exit.ExitCode() == 127: // the shell found no such pager
 		return show()

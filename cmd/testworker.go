@@ -196,8 +196,7 @@ func failuresOf(all []assert.Failure) (list []worker.Failure) {
 // play no other.
 func failureOf(err error) (f worker.Failure, last bool) {
 	f.Summary = err.Error()
-	var order jobspec.Diagnostic
-	if errors.As(err, &order) {
+	if order, ok := errors.AsType[jobspec.Diagnostic](err); ok {
 		f.Diagnostic = order
 		return f, false
 	}

@@ -81,9 +81,8 @@ type Cluster struct {
 // Remote returns a Nomad cluster. It sends no request.
 func Remote(c Cluster) (*Server, error) {
 	at, err := url.Parse(c.Address)
-	var wrong *url.Error
-	switch {
-	case errors.As(err, &wrong): // the error contains the address, possibly with a password
+	switch wrong, ok := errors.AsType[*url.Error](err); {
+	case ok: // the error contains the address, possibly with a password
 		return nil, fmt.Errorf("cannot use the address of the cluster: %w", wrong.Err)
 	case at.Scheme == "" || !strings.Contains(c.Address, "://"):
 		return nil, fmt.Errorf("cannot use address %q: it must begin with http://, https:// or unix://", at.Redacted())

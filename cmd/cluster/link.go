@@ -36,8 +36,7 @@ type link struct {
 // broke handles the error of a request. It returns an error if there is no
 // point in repeating the request.
 func (l *link) broke(err error) error {
-	var refused *client.RefusedError
-	if errors.As(err, &refused) && refused.Code < http.StatusInternalServerError && refused.Code != http.StatusTooManyRequests {
+	if refused, ok := errors.AsType[*client.RefusedError](err); ok && refused.Code < http.StatusInternalServerError && refused.Code != http.StatusTooManyRequests {
 		return err // the answer would be the same
 	}
 	l.mu.Lock()

@@ -91,8 +91,7 @@ func Read(name string) ([]byte, error) {
 
 // withoutPath removes the path from an error; the caller shows it anyway.
 func withoutPath(err error) error {
-	var e *fs.PathError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err
 	}
 	return err
