@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
+	"syscall"
 )
 
 // Sum is what was copied.
@@ -140,4 +142,36 @@ func (p *packer) addFile(file, name string, info fs.FileInfo) error {
 		p.sum.Files, p.sum.Bytes = p.sum.Files+1, p.sum.Bytes+n
 		return nil
 	}
+}
+
+// Root is a directory of this machine as a source of files.
+type Root struct{ *os.Root }
+
+// ReadDir returns the names in a directory.
+func (r Root) ReadDir(name string, seen fs.FileInfo) ([]string, error) {
+	dir, err := r.open(name, seen)
+	if err != nil {
+		return nil, err
+	}
+	names, err := dir.Readdirnames(-1)
+	return names, errors.Join(err, dir.Close())
+}
+
+// Open opens a file.
+func (r Root) Open(name string, seen fs.FileInfo) (io.ReadCloser, error) { return r.open(name, seen) }
+
+// open opens what was looked at before. A pipe in its place blocks nothing.
+func (r Root) open(name string, seen fs.FileInfo) (*os.File, error) {
+	f, err := r.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	now, err := f.Stat()
+	if err == nil && !os.SameFile(now, seen) {
+		err = fmt.Errorf("%s was replaced while it was copied", name)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }

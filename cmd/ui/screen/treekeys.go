@@ -33,18 +33,12 @@ func (t *tree) key(k Key) bool {
 			return true
 		}
 		t.fold(r, true)
-	case "l", "right":
+	case "l", "right", "enter":
 		if r.leaf {
 			*t.focus = onPane
 			return true
 		}
-		t.fold(r, false)
-	case "enter":
-		if r.leaf {
-			*t.focus = onPane
-			return true
-		}
-		t.fold(r, !r.folded)
+		t.fold(r, k == "enter" && !r.folded)
 	case "space":
 		t.mark(r)
 		return move(at + 1)
