@@ -39,15 +39,14 @@ func (t *Tally) Add(r *Run) {
 		return
 	}
 	t.Runs++
-	switch {
-	case r.Failed():
+	if r.Failed() {
 		t.Failures++
 		t.Failed = cmp.Or(t.Failed, r)
-	default:
-		t.Spreads.Add(r.Compared)
-		if t.Failed == nil || t.Passed == nil {
-			t.Passed = r
-		}
+		return
+	}
+	t.Spreads.Add(r.Compared)
+	if t.Failed == nil || t.Passed == nil {
+		t.Passed = r
 	}
 }
 

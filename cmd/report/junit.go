@@ -122,11 +122,7 @@ func clean(s string) string {
 // https://www.w3.org/TR/xml/#charsets. Carriage returns are allowed, but readers
 // take them for line feeds.
 func forbidden(r rune) bool {
-	switch {
-	case r == '\t', r == '\n':
-		return false
-	}
-	return r < 0x20 || r >= 0x7f && r < 0xa0 || r == 0xfffe || r == 0xffff
+	return r < 0x20 && r != '\t' && r != '\n' || r >= 0x7f && r < 0xa0 || r == 0xfffe || r == 0xffff
 }
 
 type (

@@ -63,21 +63,20 @@ func Compare(a, b *Run, o Options) (list []Difference) {
 	c := comparison{Options: o, a: a, b: b}
 	for _, w := range slices.SortedFunc(keys(as, bs), Where.compare) {
 		pa, pb := as[w], bs[w]
-		switch {
-		case pa == nil || pb == nil:
+		if pa == nil || pb == nil {
 			c.exists(w, pa, pb, as, bs)
-		default:
-			c.values(w, pa.values, pb.values)
-			if w == (Where{}) {
-				c.duration(w, inTotal, a.Took, b.Took, Unknown, Unknown)
-			}
-			if pa.task != nil {
-				c.events(w, pa.task, pb.task)
-				c.durations(w, pa.task, pb.task)
-			}
-			if pa.alloc != nil {
-				c.order(w, pa.alloc, pb.alloc)
-			}
+			continue
+		}
+		c.values(w, pa.values, pb.values)
+		if w == (Where{}) {
+			c.duration(w, inTotal, a.Took, b.Took, Unknown, Unknown)
+		}
+		if pa.task != nil {
+			c.events(w, pa.task, pb.task)
+			c.durations(w, pa.task, pb.task)
+		}
+		if pa.alloc != nil {
+			c.order(w, pa.alloc, pb.alloc)
 		}
 	}
 	return c.list

@@ -75,12 +75,10 @@ func mermaidText(text string) string {
 			break
 		}
 		n++
-		switch r {
-		case ':', ';', '#', '%', '<', '>', '&', '"', '`', '{', '}':
-			b.WriteRune(r + '！' - '!')
-		default:
-			b.WriteRune(r)
+		if strings.ContainsRune(":;#%<>&\"`{}", r) {
+			r += '！' - '!'
 		}
+		b.WriteRune(r)
 	}
 	if n == 0 {
 		return "-"
