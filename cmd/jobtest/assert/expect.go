@@ -44,14 +44,14 @@ func (v *view) checkFailed(name string) bool {
 // means reports whether a name is that of a failed allocation, or of a failed task in
 // it. A name without an index means all allocations of its group.
 func (v *view) means(name string, a *fold.Alloc) bool {
-	p, indexed, err := v.names.Parse(name)
-	if err != nil || p.Group != "" && p.Group != a.Group || indexed && p.Index != a.Index() {
+	t, err := v.names.Parse(name)
+	if err != nil || !t.Matches(a.Group, a.Index()) {
 		return false
 	}
-	if p.Task == "" {
+	if t.Task == "" {
 		return a.Status == api.AllocClientStatusFailed
 	}
-	return slices.ContainsFunc(a.Tasks, func(t *fold.Task) bool { return t.Name == p.Task && t.Failed })
+	return slices.ContainsFunc(a.Tasks, func(of *fold.Task) bool { return of.Name == t.Task && of.Failed })
 }
 
 // unexpected returns failures for what has gone wrong in a run about which the test

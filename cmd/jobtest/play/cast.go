@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/hashicorp/nomad/api"
@@ -32,8 +33,19 @@ type cast struct {
 
 // role is a task block, and what it is for.
 type role struct {
-	target
+	jobtest.Target
 	*jobtest.Task
+}
+
+// exactness orders roles: a target that names more counts before others.
+func (r role) exactness() (n int) {
+	if strings.Contains(r.Task.Target, "/") { // a group
+		n++
+	}
+	if r.Indexed {
+		n++
+	}
+	return n
 }
 
 // newCast returns the mocks of a run, which take the roles of drivers. Alloc returns
@@ -42,12 +54,10 @@ func newCast(job *Prepared, known map[string]drivers.Driver, alloc func(id strin
 	versions := job.All()
 	c := &cast{versions: versions, alloc: alloc, starts: map[string]int{}}
 	c.batch = *job.Job.Type == api.JobTypeBatch || *job.Job.Type == api.JobTypeSysbatch
+	names := jobtest.NamesOf(versions...)
 	for _, t := range slices.Backward(job.Run.Tasks) {
-		for _, j := range versions {
-			if at, ok := parseTarget(t.Target, j); ok {
-				c.roles = append(c.roles, role{at, t})
-				break
-			}
+		if at, err := names.Parse(t.Target); err == nil {
+			c.roles = append(c.roles, role{at, t})
 		}
 	}
 	slices.SortStableFunc(c.roles, func(a, b role) int { return cmp.Compare(b.exactness(), a.exactness()) })
@@ -69,7 +79,7 @@ func (c *cast) script(cfg *drivers.TaskConfig) rehearsal.Script {
 	c.mu.Unlock()
 	script := c.untold(cfg)
 	for _, r := range c.roles {
-		if r.task == cfg.Name && r.matches(a) {
+		if r.Target.Task == cfg.Name && r.Matches(a.Group, a.Index()) {
 			script.Options = r.options(attempt, script.Options)
 			break
 		}
@@ -96,8 +106,8 @@ func (c *cast) untold(cfg *drivers.TaskConfig) rehearsal.Script {
 func (c *cast) task(cfg *drivers.TaskConfig) *api.Task {
 	for _, j := range c.versions {
 		if g := j.LookupTaskGroup(cfg.GroupName); g != nil {
-			if t := taskOf(g, cfg.Name); t != nil {
-				return t
+			if i := slices.IndexFunc(g.Tasks, func(t *api.Task) bool { return t.Name == cfg.Name }); i >= 0 {
+				return g.Tasks[i]
 			}
 		}
 	}

@@ -84,27 +84,27 @@ func (r *round) restart(ctx context.Context, o *jobtest.Order) error {
 // each calls f with the living allocations that an order names, and the task if it
 // names one.
 func (r *round) each(o *jobtest.Order, f func(a engine.Alloc, task string) error) error {
-	t, known := target{index: -1}, true
+	var t jobtest.Target
 	if !r.wholeJob(o) {
-		t, known = parseTarget(o.Target, r.newest())
-	}
-	if !known {
-		return fmt.Errorf("the job has no %q", o.Target)
+		var bad *jobtest.NameError
+		if t, bad = jobtest.NamesOf(r.newest()).Parse(o.Target); bad != nil {
+			return fmt.Errorf("the job has no %q", o.Target)
+		}
 	}
 	found := false
 	for _, a := range r.engine.Allocs() {
-		if !living(a) || !t.matches(&a.Alloc) || t.task != "" && !running(a, t.task) {
+		if !living(a) || !t.Matches(a.Group, a.Index()) || t.Task != "" && !running(a, t.Task) {
 			continue
 		}
 		found = true
-		if err := f(a, t.task); err != nil {
+		if err := f(a, t.Task); err != nil {
 			return err
 		}
 	}
 	switch {
 	case found:
 		return nil
-	case t.task != "":
+	case t.Task != "":
 		return fmt.Errorf("task %q is not running", o.Target)
 	case !r.wholeJob(o):
 		return fmt.Errorf("no allocation of %q is running", o.Target)
@@ -114,13 +114,13 @@ func (r *round) each(o *jobtest.Order, f func(a engine.Alloc, task string) error
 
 // one returns the running task that a target names, or the first of several.
 func (r *round) one(text string) (engine.Alloc, string, error) {
-	t, known := parseTarget(text, r.newest())
-	if !known || t.task == "" {
+	t, bad := jobtest.NamesOf(r.newest()).Parse(text)
+	if bad != nil || t.Task == "" {
 		return engine.Alloc{}, "", fmt.Errorf("the job has no task %q", text)
 	}
 	for _, a := range r.engine.Allocs() {
-		if living(a) && t.matches(&a.Alloc) && running(a, t.task) {
-			return a, t.task, nil
+		if living(a) && t.Matches(a.Group, a.Index()) && running(a, t.Task) {
+			return a, t.Task, nil
 		}
 	}
 	return engine.Alloc{}, "", errors.New("the task is not running")

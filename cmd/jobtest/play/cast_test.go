@@ -1,6 +1,7 @@
 package play
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/hashicorp/nomad/api"
@@ -11,9 +12,9 @@ import (
 )
 
 // A target names tasks or allocations of the job; one that names more is more exact.
-func TestParseTarget(t *testing.T) {
+func TestTargets(t *testing.T) {
 	t.Parallel()
-	job := &api.Job{}
+	job := &api.Job{ID: new("j"), Type: new(api.JobTypeService)}
 	for group, tasks := range map[string][]string{"web": {"server", "log"}, "log": {"log"}} {
 		g := api.NewTaskGroup(group, 2)
 		for _, name := range tasks {
@@ -21,28 +22,35 @@ func TestParseTarget(t *testing.T) {
 		}
 		job.AddTaskGroup(g)
 	}
-	for text, want := range map[string]target{
-		"server": {"", -1, "server"}, "log": {"", -1, "log"}, "web": {"web", -1, ""}, "web/log": {"web", -1, "log"}, "web[1]": {"web", 1, ""}, "web[0]/server": {"web", 0, "server"},
+	names := jobtest.NamesOf(job)
+	for _, tt := range []struct {
+		text, task string
+		exact      int
+		matches    []string
+	}{
+		{"server", "server", 0, []string{"web[0]", "web[1]"}}, {"log", "log", 0, []string{"log[0]", "web[0]", "web[1]"}},
+		{"web", "", 0, []string{"web[0]", "web[1]"}}, {"web/log", "log", 1, []string{"web[0]", "web[1]"}},
+		{"web[1]", "", 1, []string{"web[1]"}}, {"web[0]/server", "server", 2, []string{"web[0]"}},
 	} {
-		if got, ok := parseTarget(text, job); got != want || !ok {
-			t.Errorf("%s: %+v, %v", text, got, ok)
+		target, bad := names.Parse(tt.text)
+		if bad != nil {
+			t.Errorf("%s: %v", tt.text, bad)
+			continue
+		}
+		var matches []string
+		for _, a := range []*event.Alloc{{Group: "log", Name: "j.log[0]"}, {Group: "web", Name: "j.web[0]"}, {Group: "web", Name: "j.web[1]"}} {
+			if target.Matches(a.Group, a.Index()) {
+				matches = append(matches, a.Name[2:])
+			}
+		}
+		r := role{target, &jobtest.Task{Target: tt.text}}
+		if target.Task != tt.task || r.exactness() != tt.exact || !slices.Equal(matches, tt.matches) {
+			t.Errorf("%s: task %q, exactness %d, matches %q", tt.text, target.Task, r.exactness(), matches)
 		}
 	}
 	for _, text := range []string{"", "none", "none/log", "log/server", "web/", "web[1", "web[x]", "web[-1]", "web[]/log", "none[0]"} {
-		if got, ok := parseTarget(text, job); ok {
+		if got, bad := names.Parse(text); bad == nil {
 			t.Errorf("%q is taken for %+v", text, got)
-		}
-	}
-	first := &event.Alloc{Group: "web", Name: "j.web[0]"}
-	for _, tt := range []struct {
-		target
-		exact   int
-		matches bool
-	}{
-		{target{"", -1, "log"}, 0, true}, {target{"web", -1, ""}, 1, true}, {target{"web", 0, ""}, 2, true}, {target{"web", 1, ""}, 2, false}, {target{"log", -1, ""}, 1, false},
-	} {
-		if tt.exactness() != tt.exact || tt.matches != tt.target.matches(first) {
-			t.Errorf("%+v: exactness %d, matches %v", tt.target, tt.exactness(), tt.target.matches(first))
 		}
 	}
 }
