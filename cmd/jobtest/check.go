@@ -67,14 +67,14 @@ func (c *checker) blocks() {
 		if err == nil && c.names.has(checksOf, c.names.groups, k.Name) != nil {
 			err = &NameError{"a check block is for all allocations", "", "leave the allocation out"}
 		}
-		c.refuse(k.label, err)
+		c.refuse(k.Block.Label, err)
 	}
 	for _, o := range c.run.Orders {
 		c.order(o)
 	}
 	for _, e := range c.run.Execs {
 		_, err := c.names.Task(e.Target)
-		c.refuse(e.label, err)
+		c.refuse(e.Block.Label, err)
 	}
 	for _, e := range c.run.ExpectFailures {
 		if _, _, check := c.names.Check(e.Name); check != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"taskrun/jobspec"
+	"taskrun/jobspec/decode"
 )
 
 // File is a test file. After errors only Path and Text are of use.
@@ -87,20 +88,17 @@ type Task struct {
 	// Attempts are used instead of Script at single starts, which count from 1, also
 	// across the allocations of one place. They inherit nothing from Script.
 	Attempts map[int]cty.Value
-	Range    hcl.Range
 
 	label hcl.Range
 }
 
 // Check is what a mocked check says from some time on. A name may have several.
 type Check struct {
-	Name   string        // of a service or of a check
-	Status string        // success or failure
-	Output string        // what it answers
-	After  time.Duration // since its allocation began
-	Range  hcl.Range
-
-	label hcl.Range
+	Name   string        `hcl:",label"`          // of a service or of a check
+	Status string        `hcl:"status"`          // success or failure
+	Output string        `hcl:"output,optional"` // what it answers
+	After  time.Duration `hcl:"after,optional"`  // since its allocation began
+	decode.Placed
 }
 
 // Verb is what is ordered.
@@ -137,14 +135,12 @@ type Order struct {
 // Exec is a command in a task of a real run, once the run has reached what it
 // waits for.
 type Exec struct {
-	Target string
+	Target string `hcl:",label"`
 	// Command may hold references such as ${NOMAD_ADDR_http}, which are replaced
 	// as those in the config of the task are.
-	Command []string
-	Timeout time.Duration // 0: the default
-	Range   hcl.Range
-
-	label hcl.Range
+	Command []string      `hcl:"command"`
+	Timeout time.Duration `hcl:"timeout,optional"` // 0: the default
+	decode.Placed
 }
 
 // Assert is a condition that must hold in the end.

@@ -31,9 +31,9 @@ type runForm struct {
 	ExpectFailures hcl.Expression `hcl:"expect_failures,optional"`
 	Variables      []*bodyForm    `hcl:"variables,block"`
 	Tasks          []*taskForm    `hcl:"task,block"`
-	Checks         []*checkForm   `hcl:"check,block"`
+	Checks         []*Check       `hcl:"check,block"`
 	Orders         []*orderForm   `hcl:"at,block"`
-	Execs          []*execForm    `hcl:"exec,block"`
+	Execs          []*Exec        `hcl:"exec,block"`
 	Asserts        []*assertForm  `hcl:"assert,block"`
 	decode.Placed
 }
@@ -49,14 +49,6 @@ type attemptForm struct {
 	scriptForm
 }
 
-type checkForm struct {
-	Name   string        `hcl:",label"`
-	Status string        `hcl:"status"`
-	Output string        `hcl:"output,optional"`
-	After  time.Duration `hcl:"after,optional"`
-	decode.Placed
-}
-
 type orderForm struct {
 	At       string         `hcl:",label"`
 	Stop     *string        `hcl:"stop,optional"`
@@ -67,13 +59,6 @@ type orderForm struct {
 	Scale    map[string]int `hcl:"scale,optional"`
 	Dispatch hcl.Expression `hcl:"dispatch,optional"`
 	Promote  *bool          `hcl:"promote,optional"`
-	decode.Placed
-}
-
-type execForm struct {
-	Target  string        `hcl:",label"`
-	Command []string      `hcl:"command"`
-	Timeout time.Duration `hcl:"timeout,optional"`
 	decode.Placed
 }
 

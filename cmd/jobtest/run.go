@@ -142,10 +142,8 @@ func (r *reader) scripts(run *Run, f *runForm) {
 			r.twice(c.Block.Label, fmt.Sprintf("check %q is defined twice for the same time", c.Name), before)
 		}
 		changes[key] = c.Block.Label
-		run.Checks = append(run.Checks, &Check{
-			Name: c.Name, Status: r.status(c), Output: c.Output, After: c.After,
-			Range: c.Block.Header, label: c.Block.Label,
-		})
+		c.Status = r.status(c)
+		run.Checks = append(run.Checks, c)
 	}
 }
 
@@ -155,7 +153,7 @@ var statuses = map[string]string{
 	"failure": "failure", "failing": "failure", "critical": "failure",
 }
 
-func (r *reader) status(f *checkForm) string {
+func (r *reader) status(f *Check) string {
 	status, known := statuses[f.Status]
 	if !known && f.Block.Has("status") {
 		r.unknown(f.Block.At("status"), "status", f.Status, []string{"success", "passing", "failure", "failing", "critical"})
@@ -163,9 +161,8 @@ func (r *reader) status(f *checkForm) string {
 	return status
 }
 
-func (r *reader) exec(run *Run, f *execForm) {
-	e := &Exec{Target: f.Target, Command: f.Command, Timeout: f.Timeout, Range: f.Block.Header, label: f.Block.Label}
-	i := slices.IndexFunc(run.Execs, func(o *Exec) bool { return o.Target == e.Target })
+func (r *reader) exec(run *Run, f *Exec) {
+	i := slices.IndexFunc(run.Execs, func(o *Exec) bool { return o.Target == f.Target })
 	switch {
 	case run.Mode != Real:
 		r.refuse(f.Block.Header, "a virtual run has no processes to run a command in", "", `write mode = "real"`)
@@ -174,9 +171,9 @@ func (r *reader) exec(run *Run, f *execForm) {
 	case f.Block.Has("timeout") && f.Timeout <= 0:
 		r.refuse(f.Block.At("timeout"), `"timeout" must be more than 0`, fmt.Sprintf("it is %v", f.Timeout), `write one such as "30s"`)
 	case i >= 0:
-		r.twice(f.Block.Label, fmt.Sprintf("exec %q is defined twice", f.Target), run.Execs[i].Range)
+		r.twice(f.Block.Label, fmt.Sprintf("exec %q is defined twice", f.Target), run.Execs[i].Block.Header)
 	}
-	run.Execs = append(run.Execs, e)
+	run.Execs = append(run.Execs, f)
 }
 
 // references reads a list of names.

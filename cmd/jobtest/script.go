@@ -69,7 +69,7 @@ func (r *reader) within(n int, at hcl.Range, name string) {
 
 // task reads how a mock plays a task.
 func (r *reader) task(f *taskForm) *Task {
-	t := &Task{Target: f.Target, Script: r.script(&f.scriptForm), Attempts: map[int]cty.Value{}, Range: f.Block.Header, label: f.Block.Label}
+	t := &Task{Target: f.Target, Script: r.script(&f.scriptForm), Attempts: map[int]cty.Value{}, label: f.Block.Label}
 	for _, a := range f.Attempts {
 		n, err := strconv.Atoi(a.Number)
 		switch {

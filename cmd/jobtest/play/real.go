@@ -80,11 +80,11 @@ func (p *Player) playReal(ctx context.Context, job *Prepared, seed uint64, dir s
 func (r *round) exec(ctx context.Context, o *jobtest.Outcome) error {
 	for _, x := range r.job.Run.Execs {
 		if r.verdict.Cause.Own || r.unfinished != "" {
-			return refused(x.Range, "the command was not run", errors.New(r.verdict.Cause.Text)) //nolint:err113 // why the run has ended
+			return refused(x.Block.Header, "the command was not run", errors.New(r.verdict.Cause.Text)) //nolint:err113 // why the run has ended
 		}
 		ended, err := r.execOne(ctx, x)
 		if err != nil {
-			return refused(x.Range, fmt.Sprintf("cannot run the command in %q", x.Target), err)
+			return refused(x.Block.Header, fmt.Sprintf("cannot run the command in %q", x.Target), err)
 		}
 		o.Execs[x.Target] = ended
 	}
