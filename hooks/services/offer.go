@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 
 	"github.com/hashicorp/nomad/api"
@@ -13,6 +12,7 @@ import (
 	"taskrun/engine/leaf/service"
 	"taskrun/hooks/services/check"
 	"taskrun/jobspec/taskenv"
+	"taskrun/jobspec/validate"
 )
 
 // offer is what a group or a task offers now: its services are registered, and
@@ -35,7 +35,7 @@ func newOffer(at *site, task string, services []*api.Service, env *taskenv.Env, 
 	var found []*service.Instance
 	for i, s := range services {
 		s = interpolate(s, env)
-		if !isServiceName(s.Name) {
+		if !validate.IsServiceName(s.Name) {
 			return nil, fmt.Errorf("service name %q is not valid: it must be letters, digits and dashes, no dash first or last, and at most 63 of them", s.Name)
 		}
 		ip, port, err := where.Address(s.AddressMode, s.PortLabel, s.Address)
@@ -63,18 +63,6 @@ func newOffer(at *site, task string, services []*api.Service, env *taskenv.Env, 
 		ob.report(initial(ob.check))
 	}
 	return o, nil
-}
-
-// isServiceName reports whether a name follows RFC 1123's rule for labels.
-func isServiceName(name string) bool {
-	for _, c := range []byte(name) {
-		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-':
-		default:
-			return false
-		}
-	}
-	return name == strings.Trim(name, "-") && name != "" && len(name) <= 63
 }
 
 func (s *site) check(task string, of *api.Service, c *api.ServiceCheck, where service.Network) (*check.Check, error) {

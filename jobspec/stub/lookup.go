@@ -94,7 +94,7 @@ func (s *Set) Keys(prefix string) (found []string) {
 // Secret returns the secret at a path in Vault.
 func (s *Set) Secret(path string) (Secret, bool) {
 	full, ok := secretPath(path, func(path string) bool { return s.secrets[path] != nil })
-	return Secret{full, s.secrets[full], full != path || IsKV2(full)}, ok
+	return Secret{s.secrets[full], full != path || IsKV2(full)}, ok
 }
 
 // SecretNames returns the sorted list of a path in Vault: names, and folders

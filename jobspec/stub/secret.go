@@ -7,7 +7,6 @@ import (
 
 // Secret is a secret in Vault.
 type Secret struct {
-	Path string // of the stub
 	Data map[string]any
 	KV2  bool // KV engine version 2: the data is below "data"
 }

@@ -73,15 +73,15 @@ func (v *variables) setIdentity(b *Builder) {
 	if b.group != nil {
 		v.setIf("NOMAD_GROUP_NAME", deref(b.group.Name))
 	}
-	namespace := b.alloc.Namespace
+	namespace := ""
 	if b.job != nil {
 		v.setIf("NOMAD_JOB_ID", deref(b.job.ID))
 		v.setIf("NOMAD_JOB_NAME", deref(b.job.Name))
 		v.setIf("NOMAD_JOB_PARENT_ID", deref(b.job.ParentID))
-		namespace = cmp.Or(namespace, deref(b.job.Namespace))
+		namespace = deref(b.job.Namespace)
 	}
 	v.set("NOMAD_NAMESPACE", cmp.Or(namespace, api.DefaultNamespace))
-	v.setIf("NOMAD_REGION", cmp.Or(b.alloc.Region, b.node.Region))
+	v.setIf("NOMAD_REGION", b.node.Region)
 	v.setIf("NOMAD_DC", b.node.Datacenter)
 	v.setIf("NOMAD_PARENT_CGROUP", b.node.CgroupParent)
 }

@@ -65,14 +65,14 @@ func expect(t *testing.T, e *Env, want map[string]string) {
 func TestBuildEverything(t *testing.T) {
 	t.Parallel()
 	job, group, task := testJob()
-	job.ParentID, job.Meta = new("parent"), map[string]string{"Team": "core"}
+	job.ParentID, job.Namespace, job.Meta = new("parent"), new("ns"), map[string]string{"Team": "core"}
 	group.Services = []*api.Service{{Connect: &api.ConsulConnect{SidecarService: &api.ConsulSidecarService{
 		Proxy: &api.ConsulProxy{Upstreams: []*api.ConsulUpstream{{DestinationName: "my-db", LocalBindPort: 5432}}},
 	}}}}
 	task.Resources = &api.Resources{CPU: new(0), Cores: new(4), MemoryMB: new(64), SecretsMB: new(2), MemoryMaxMB: new(128)}
 	node := testNode()
-	node.CgroupParent, node.MemoryOversubscription = "nomad.slice", true
-	e := NewBuilder(node, AllocInfo{ID: allocID, Name: "web.g[0]", Namespace: "ns", Region: "eu"}, job, group, task).
+	node.CgroupParent, node.MemoryOversubscription, node.Region = "nomad.slice", true, "eu"
+	e := NewBuilder(node, AllocInfo{ID: allocID, Name: "web.g[0]"}, job, group, task).
 		SetDirs("/alloc", "/local", "/secrets").
 		SetClientDir("/data/"+allocID).
 		SetCores(Cores{IDs: []int{0, 1, 2, 7}, MHz: 8000}).

@@ -9,11 +9,9 @@ import (
 
 // AllocInfo identifies the allocation of a task.
 type AllocInfo struct {
-	ID        string // a UUID
-	Name      string // <job id>.<group>[<index>]
-	Index     int
-	Namespace string // empty: the job's
-	Region    string // empty: the node's
+	ID    string // a UUID
+	Name  string // <job id>.<group>[<index>]
+	Index int
 }
 
 // A Builder collects the parts of a task's environment. Build may be called

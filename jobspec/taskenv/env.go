@@ -32,15 +32,6 @@ func (e *Env) List() []string {
 // Map returns a copy of the variables.
 func (e *Env) Map() map[string]string { return maps.Clone(e.vars) }
 
-// All returns the variables and all values of ${node.*}, ${attr.*} and
-// ${meta.*}, for the template function env. It measures every attribute of the
-// node.
-func (e *Env) All() map[string]string {
-	all := maps.Clone(e.vars)
-	maps.Copy(all, e.node.values())
-	return all
-}
-
 // Lookup returns the value of the reference ${name}.
 func (e *Env) Lookup(name string) (string, bool) { return e.lookup(e.vars, name) }
 

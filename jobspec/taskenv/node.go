@@ -137,21 +137,6 @@ func (n *Node) value(name string) (string, bool) {
 	return "", false
 }
 
-// values returns everything that value can return.
-func (n *Node) values() map[string]string {
-	all := map[string]string{}
-	for name, field := range nodeFields {
-		all["node."+name] = field(n)
-	}
-	for name, value := range n.AllAttributes() {
-		all["attr."+name] = value
-	}
-	for name, value := range n.meta() {
-		all["meta."+name] = value
-	}
-	return all
-}
-
 // Lookup returns the value of an operand of a constraint, affinity or spread.
 // Text that does not start with "${" is a literal; otherwise, all of it must be
 // one reference to a value of the node. See

@@ -15,7 +15,7 @@ import (
 // service applies the rules for services of groups and tasks.
 // https://developer.hashicorp.com/nomad/docs/job-specification/service
 func (c *checker) service(s *api.Service, at jobspec.Path) {
-	if !isServiceName(replaceReferences(s.Name, "ENV-VAR")) {
+	if !IsServiceName(replaceReferences(s.Name, "ENV-VAR")) {
 		c.refuse(at.Attr("name"), "invalid service name", fmt.Sprintf("%q", s.Name), "write 1 to 63 letters, digits and dashes, with no dash at the ends (RFC 1123)")
 	}
 	modes := []string{"", "auto", "host", "driver", "alloc", "alloc_ipv6"}
@@ -133,8 +133,8 @@ func (g *group) oneProvider() {
 	})
 }
 
-// isServiceName reports whether a name is a valid DNS label.
-func isServiceName(name string) bool {
+// IsServiceName reports whether a name can be that of a service: a label of DNS.
+func IsServiceName(name string) bool {
 	if len(name) < 1 || len(name) > 63 || name[0] == '-' || name[len(name)-1] == '-' {
 		return false
 	}
