@@ -110,15 +110,12 @@ func alive(pid int) bool {
 	return err == nil && !bytes.Contains(status, []byte("\nState:\tZ"))
 }
 
-func playAgentRound(dir string, i int, seed uint64, program string) (kills int, err error) {
-	r, err := newAgentRound(dir, program, rand.New(rand.NewPCG(seed, uint64(i))))
+func playAgentRound(r *round, _ int) (kills int, err error) {
+	a, err := newAgentRound(r)
 	if err != nil {
 		return 0, err
 	}
-	if kills, err = r.playAgent(); err != nil {
-		return kills, err
-	}
-	return kills, os.RemoveAll(r.dir)
+	return a.playAgent()
 }
 
 // order gives the agent a random order. If a kill prevents the answer, the order

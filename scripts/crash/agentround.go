@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -44,11 +43,7 @@ type agentJob struct {
 	state   jobState
 }
 
-func newAgentRound(dir, program string, random *rand.Rand) (*agentRound, error) {
-	r, err := newRound(dir, program, random)
-	if err != nil {
-		return nil, err
-	}
+func newAgentRound(r *round) (*agentRound, error) {
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err

@@ -117,7 +117,14 @@ func rounds(dir string, n int, seed uint64, program string, play playFunc) error
 		}
 		group.Go(func() {
 			defer func() { <-free }()
-			kills, err := play(filepath.Join(dir, fmt.Sprint("r", i)), i, seed, program)
+			kills := 0
+			r, err := newRound(filepath.Join(dir, fmt.Sprint("r", i)), program, rand.New(rand.NewPCG(seed, uint64(i))))
+			if err == nil {
+				kills, err = play(r, i)
+			}
+			if err == nil {
+				err = os.RemoveAll(r.dir)
+			}
 			if err != nil {
 				errs[i] = fmt.Errorf("round %d of -seed %d, after %d kills: %w", i, seed, kills, err)
 				fmt.Println("failed:", errs[i])

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -36,16 +35,9 @@ func largeOutput(dir, program string, mib, rate int, random *rand.Rand) (err err
 	if err := os.WriteFile(filepath.Join(r.dir, "job.nomad.hcl"), []byte(job), 0o600); err != nil {
 		return err
 	}
-	out, err := r.command("up", "--detach", "--output", "json").Output()
+	run, err := r.detach()
 	if err != nil {
-		return fmt.Errorf("up --detach: %w", err)
-	}
-	var run struct {
-		Socket string `json:"socket"`
-		RunDir string `json:"run_dir"`
-	}
-	if err := json.Unmarshal(out, &run); err != nil {
-		return fmt.Errorf("%s: %w", out, err)
+		return err
 	}
 	began := time.Now()
 	follower := r.command("logs", "-f", "--stdout", "-job", "output")
@@ -61,14 +53,13 @@ func largeOutput(dir, program string, mib, rate int, random *rand.Rand) (err err
 		found, _ := filepath.Glob(filepath.Join(run.RunDir, "alloc", "*", "alloc", "logs")) // the pattern is valid
 		return strings.Join(found, "")
 	}
-	keeper := strings.TrimSuffix(run.Socket[strings.LastIndexByte(run.Socket, '-')+1:], ".sock")
 	kills := 0
 	limit := patience + time.Duration(mib)*time.Second
 	for !over(run.RunDir) {
 		if time.Since(began) > limit {
 			return fmt.Errorf("the run has not ended after %v", limit)
 		}
-		if pid := r.engine(keeper); pid != 0 && kills < 2 && sizeOf(logs()) > int64(kills+1)*int64(mib)<<20/3 {
+		if pid := r.engine(run.keeper()); pid != 0 && kills < 2 && sizeOf(logs()) > int64(kills+1)*int64(mib)<<20/3 {
 			_ = syscall.Kill(pid, syscall.SIGKILL) // it may just have ended
 			kills++
 		}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"strings"
 	"syscall"
@@ -30,17 +29,9 @@ func (r *round) play(foreground bool) (kills int, err error) {
 		}
 		return 1, r.nothingLeft()
 	}
-	out, err := r.command("up", "--detach", "--output", "json").Output()
+	run, err := r.detach()
 	if err != nil {
-		return 0, fmt.Errorf("up --detach: %w", err)
-	}
-	var run struct {
-		Socket string `json:"socket"`
-		RunDir string `json:"run_dir"`
-		Log    string `json:"log"`
-	}
-	if err := json.Unmarshal(out, &run); err != nil {
-		return 0, fmt.Errorf("%s: %w", out, err)
+		return 0, err
 	}
 	defer func() {
 		if err != nil {
@@ -49,7 +40,6 @@ func (r *round) play(foreground bool) (kills int, err error) {
 			r.killAll()
 		}
 	}()
-	keeper := strings.TrimSuffix(run.Socket[strings.LastIndexByte(run.Socket, '-')+1:], ".sock")
 	signals := []syscall.Signal{syscall.SIGKILL, syscall.SIGKILL, syscall.SIGKILL, syscall.SIGQUIT}
 	for kills < maxKills {
 		pause := time.Duration(r.random.IntN(800)) * time.Millisecond
@@ -57,7 +47,7 @@ func (r *round) play(foreground bool) (kills int, err error) {
 			pause /= 50 // while it recovers
 		}
 		time.Sleep(pause)
-		pid := r.engine(keeper)
+		pid := r.engine(run.keeper())
 		if pid == 0 {
 			if over(run.RunDir) {
 				break
@@ -91,17 +81,31 @@ func (r *round) killForeground() error {
 	return nil
 }
 
-// playFunc plays one round in a folder, and returns how many times it killed an
-// engine.
-type playFunc func(dir string, i int, seed uint64, program string) (kills int, err error)
-
-func playRound(dir string, i int, seed uint64, program string) (kills int, err error) {
-	r, err := newRound(dir, program, rand.New(rand.NewPCG(seed, uint64(i))))
-	if err != nil {
-		return 0, err
-	}
-	if kills, err = r.play(i%5 == 4); err != nil {
-		return kills, err
-	}
-	return kills, os.RemoveAll(r.dir)
+// detached is what a run in the background says of itself.
+type detached struct {
+	Socket string `json:"socket"`
+	RunDir string `json:"run_dir"`
+	Log    string `json:"log"`
 }
+
+// keeper returns the process that is the keeper of the run.
+func (d detached) keeper() string {
+	return strings.TrimSuffix(d.Socket[strings.LastIndexByte(d.Socket, '-')+1:], ".sock")
+}
+
+// detach starts a run in the background.
+func (r *round) detach() (run detached, err error) {
+	out, err := r.command("up", "--detach", "--output", "json").Output()
+	if err != nil {
+		return run, fmt.Errorf("up --detach: %w", err)
+	}
+	if err := json.Unmarshal(out, &run); err != nil {
+		return run, fmt.Errorf("%s: %w", out, err)
+	}
+	return run, nil
+}
+
+// playFunc plays the i-th round, and returns how many times it killed an engine.
+type playFunc func(r *round, i int) (kills int, err error)
+
+func playRound(r *round, i int) (kills int, err error) { return r.play(i%5 == 4) }

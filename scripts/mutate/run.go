@@ -17,7 +17,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	packages, err := load(ctx, o.words())
+	packages, err := load(ctx, strings.Fields(o.packages))
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := t.all(ctx, strata, o.parallel); err != nil {
+	if err := concurrently(ctx, o.parallel, strata, t.some); err != nil {
 		return err
 	}
 	t.report()
@@ -82,11 +82,6 @@ func (t *trial) unmutated(ctx context.Context, strata []stratum) error {
 		}
 	}
 	return errors.Join(fmt.Errorf("the tests fail without a mutant: %s", why), ctx.Err())
-}
-
-// all tries the mutants of each stratum, several strata concurrently.
-func (t *trial) all(ctx context.Context, strata []stratum, parallel int) error {
-	return concurrently(ctx, parallel, strata, t.some)
 }
 
 // some tries mutants of one package until enough of them count.
@@ -128,6 +123,3 @@ type options struct {
 	own         bool
 	timeout     time.Duration
 }
-
-// words returns the package patterns.
-func (o options) words() []string { return strings.Fields(o.packages) }

@@ -42,18 +42,17 @@ type test struct{ pkg, name string }
 
 // A summary counts tests, including subtests, and prints the essentials.
 type summary struct {
-	out                     io.Writer
-	running                 map[test]*strings.Builder // output of unfinished tests
-	failures                map[string]int            // of a package
-	passed, failed, skipped int
-	skips                   []string
-	words                   []string
-	counts                  map[string]map[string]int // number of tests by word and action
+	out      io.Writer
+	running  map[test]*strings.Builder // output of unfinished tests
+	failures map[string]int            // of a package
+	skips    []string
+	words    []string                  // the last one, "", is in each test
+	counts   map[string]map[string]int // number of tests by word and action
 }
 
 func newSummary(out io.Writer, words ...string) *summary {
-	s := &summary{out: out, running: map[test]*strings.Builder{}, failures: map[string]int{}, words: words, counts: map[string]map[string]int{}}
-	for _, word := range words {
+	s := &summary{out: out, running: map[test]*strings.Builder{}, failures: map[string]int{}, words: append(words, ""), counts: map[string]map[string]int{}}
+	for _, word := range s.words {
 		s.counts[word] = map[string]int{}
 	}
 	return s
@@ -113,13 +112,9 @@ func (s *summary) endTest(t test, action string) {
 		}
 	}
 	switch action {
-	case "pass":
-		s.passed++
 	case "skip":
-		s.skipped++
 		s.skips = append(s.skips, fmt.Sprintf("%s %s: %s", t.pkg, t.name, reason(output)))
 	case "fail":
-		s.failed++
 		s.failures[t.pkg]++
 		fmt.Fprint(s.out, output)
 	}
@@ -143,7 +138,7 @@ func (s *summary) endPackage(e event) {
 			delete(s.running, t)
 		}
 		if s.failures[e.Package] == 0 {
-			s.failed++
+			s.counts[""]["fail"]++
 		}
 		fmt.Fprint(s.out, output)
 	}
@@ -165,10 +160,12 @@ func (s *summary) close() bool {
 	}
 	for _, word := range s.words {
 		c := s.counts[word]
-		fmt.Fprintf(s.out, "%s: %d passed, %d failed, %d skipped\n", word, c["pass"], c["fail"], c["skip"])
+		if word != "" {
+			word += ": "
+		}
+		fmt.Fprintf(s.out, "%s%d passed, %d failed, %d skipped\n", word, c["pass"], c["fail"], c["skip"])
 	}
-	fmt.Fprintf(s.out, "%d passed, %d failed, %d skipped\n", s.passed, s.failed, s.skipped)
-	return s.failed == 0 && s.passed > 0
+	return s.counts[""]["fail"] == 0 && s.counts[""]["pass"] > 0
 }
 
 // reason extracts the reason from the output of a skipped test.
