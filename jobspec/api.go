@@ -33,34 +33,36 @@ func WriteJSON(w io.Writer, job *api.Job) error {
 // itself. It does not normalize the job.
 //
 // See https://developer.hashicorp.com/nomad/api-docs/json-jobs.
-func (p *parser) parseAPI() hcl.Diagnostics {
+func (p *parser) parseAPI() {
 	if len(p.opts.Vars)+len(p.opts.VarFiles) > 0 {
-		return hcl.Diagnostics{diagnostic.Error(p.offsets(0, 1), "a job in the JSON of the API has no variables",
-			"values are given for some, with --var or --var-file", "leave them out")}
+		p.refuse(p.offsets(0, 1), "a job in the JSON of the API has no variables",
+			"values are given for some, with --var or --var-file", "leave them out")
+		return
 	}
 	if diags := syntax.CheckNesting(p.src.Text, p.src.Name, maxSource); diags.HasErrors() {
-		return diags
+		p.report(diags...)
+		return
 	}
 	// As in Nomad, anything after the first value is ignored.
 	text := bytes.TrimPrefix(p.src.Text, []byte("\xef\xbb\xbf"))
 	offset := len(p.src.Text) - len(text)
 	var outer struct{ Job *api.Job }
 	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&outer); err != nil {
-		return hcl.Diagnostics{p.explainJSON(err, offset)}
+		p.report(p.explainJSON(err, offset))
+		return
 	}
 	if p.file.Job = outer.Job; outer.Job == nil {
 		p.file.Job = &api.Job{}
 		if err := json.NewDecoder(bytes.NewReader(text)).Decode(p.file.Job); err != nil {
-			return hcl.Diagnostics{p.explainJSON(err, offset)}
+			p.report(p.explainJSON(err, offset))
+			return
 		}
 	}
 	positions, nulls := positionsOfJSON(p.src, offset, p.file.Job)
 	p.file.Positions = positions
-	var diags hcl.Diagnostics
 	for _, at := range nulls {
-		diags = append(diags, diagnostic.Error(at.hcl(), "this block is null", "", "delete it"))
+		p.refuse(at.hcl(), "this block is null", "", "delete it")
 	}
-	return diags
 }
 
 func (p *parser) explainJSON(err error, offset int) *hcl.Diagnostic {

@@ -23,47 +23,39 @@ const variablePrefix = "NOMAD_VAR_"
 // setVariables sets the variables, in order of increasing precedence: stubs,
 // NOMAD_VAR_* of the environment, files, --var. It defines them for expressions
 // as var.
-func (p *parser) setVariables(files []varFile) hcl.Diagnostics {
-	diags := p.setFromValues()
+func (p *parser) setVariables(files []varFile) {
+	p.setFromValues()
 	for _, entry := range p.opts.Environ {
 		name, text, ok := strings.Cut(strings.TrimPrefix(entry, variablePrefix), "=")
 		if v := p.variables[name]; ok && v != nil && strings.HasPrefix(entry, variablePrefix) {
 			p.conceal.keep(variablePrefix + name)
-			diags = append(diags, p.setFromText(v, text, "value from the environment", variablePrefix+name, p.setOutside)...)
+			p.setFromText(v, text, "value from the environment", variablePrefix+name, p.setOutside)
 		}
 	}
 	for _, file := range files {
-		diags = append(diags, p.setFromFile(file)...)
+		p.setFromFile(file)
 	}
-	diags = append(diags, p.setFromArguments()...)
+	p.setFromArguments()
 
 	values := make(map[string]cty.Value, len(p.variables))
 	for _, v := range p.variables.inOrder() {
-		if v.placeholder != "" && !p.opts.Placeholders {
-			values[v.name], v.broken = unknown, true
-			diags = append(diags, diagnostic.Error(v.at, fmt.Sprintf("stub %q is not filled in", v.placeholder),
-				fmt.Sprintf("variable %q needs a value", v.name), fmt.Sprintf("replace TODO(…) with the value, or pass --var %s=VALUE", v.name)))
-			continue
-		}
-		if v.value == cty.NilVal {
-			values[v.name] = unknown
-			switch {
-			case v.broken:
-			case p.opts.Outline:
-				p.file.Unset = append(p.file.Unset, v.unset())
-			default:
-				diags = append(diags, diagnostic.Error(v.declared, fmt.Sprintf("variable %q has no value", v.name), "",
-					fmt.Sprintf("give it a default, or pass --var %s=VALUE, --var-file FILE, or %s%s", v.name, variablePrefix, v.name)))
-			}
-			continue
-		}
-		diags = append(diags, p.validate(v)...)
-		if values[v.name] = v.value; v.broken {
-			values[v.name] = unknown
+		values[v.name] = unknown
+		switch {
+		case v.placeholder != "" && !p.opts.Placeholders:
+			p.refuse(v.at, fmt.Sprintf("stub %q is not filled in", v.placeholder),
+				fmt.Sprintf("variable %q needs a value", v.name), fmt.Sprintf("replace TODO(…) with the value, or pass --var %s=VALUE", v.name))
+		case v.broken:
+		case v.value != cty.NilVal:
+			p.validate(v)
+			values[v.name] = v.value
+		case p.opts.Outline:
+			p.file.Unset = append(p.file.Unset, v.unset())
+		default:
+			p.refuse(v.declared, fmt.Sprintf("variable %q has no value", v.name), "",
+				fmt.Sprintf("give it a default, or pass --var %s=VALUE, --var-file FILE, or %s%s", v.name, variablePrefix, v.name))
 		}
 	}
 	p.scope.Define("var", cty.ObjectVal(values))
-	return diags
 }
 
 func (v *variable) unset() Unset {
@@ -76,8 +68,7 @@ func (v *variable) unset() Unset {
 }
 
 // setFromValues sets the variables that have a value among the stubs.
-func (p *parser) setFromValues() hcl.Diagnostics {
-	var diags hcl.Diagnostics
+func (p *parser) setFromValues() {
 	for _, name := range slices.Sorted(maps.Keys(p.opts.Values)) {
 		value := p.opts.Values[name]
 		if value.Value.IsNull() {
@@ -86,52 +77,49 @@ func (p *parser) setFromValues() hcl.Diagnostics {
 		if v := p.variables[name]; v != nil {
 			p.conceal.keep(value.At.File)
 			if value.Placeholder != "" {
-				if diags = append(diags, v.set(value.Value, "placeholder", value.At.hcl())...); !v.broken {
+				if p.set(v, value.Value, "placeholder", value.At.hcl()); !v.broken {
 					v.placeholder = value.Placeholder
 				}
 				continue
 			}
-			diags = append(diags, p.setOutside(v, value.Value, "value from "+value.At.File, value.At.hcl())...)
+			p.setOutside(v, value.Value, "value from "+value.At.File, value.At.hcl())
 			continue
 		}
 		if remedy := diagnostic.DidYouMean(name, fewNames(p.variables)); remedy != "" {
-			diags = append(diags, diagnostic.Warning(value.At.hcl(), fmt.Sprintf("the job file does not declare a variable %q", name), "", remedy))
+			p.warn(value.At.hcl(), fmt.Sprintf("the job file does not declare a variable %q", name), "", remedy)
 		}
 	}
-	return diags
 }
 
-func (p *parser) setFromFile(file varFile) hcl.Diagnostics {
-	var diags hcl.Diagnostics
+func (p *parser) setFromFile(file varFile) {
 	if declarations, _, _ := file.body.PartialContent(&hcl.BodySchema{
 		Blocks: []hcl.BlockHeaderSchema{{Type: "variable", LabelNames: []string{"name"}}},
 	}); len(declarations.Blocks) > 0 {
 		for _, block := range declarations.Blocks {
-			diags = append(diags, diagnostic.Error(block.TypeRange, "a file of values cannot declare variables", "",
-				fmt.Sprintf("to set the variable, write %s = VALUE", block.Labels[0])))
+			p.refuse(block.TypeRange, "a file of values cannot declare variables", "",
+				fmt.Sprintf("to set the variable, write %s = VALUE", block.Labels[0]))
 		}
-		return diags
+		return
 	}
 	attributes, diags := file.body.JustAttributes()
+	p.report(diags...)
 	for _, a := range decode.InOrder(attributes) {
 		p.conceal.names[a.Name] = true
 		v := p.variables[a.Name]
 		if v == nil {
-			diags = append(diags, p.undeclared(a.Name, a.NameRange))
+			p.undeclared(a.Name, a.NameRange)
 			continue
 		}
-		value, moreDiags := p.constant(a.Expr, "a value for a variable")
-		if diags = append(diags, moreDiags...); moreDiags.HasErrors() {
+		value, ok := p.constant(a.Expr, "a value for a variable")
+		if !ok {
 			v.broken = true
 			continue
 		}
-		diags = append(diags, p.setOutside(v, value, "value from "+file.name, a.Expr.Range())...)
+		p.setOutside(v, value, "value from "+file.name, a.Expr.Range())
 	}
-	return diags
 }
 
-func (p *parser) setFromArguments() hcl.Diagnostics {
-	var diags hcl.Diagnostics
+func (p *parser) setFromArguments() {
 	last := map[string]string{}
 	var order []string
 	for _, argument := range p.opts.Vars {
@@ -142,7 +130,7 @@ func (p *parser) setFromArguments() hcl.Diagnostics {
 				p.conceal.keep("--var")
 				shown, remedy = hidden, "write NAME=VALUE"
 			}
-			diags = append(diags, diagnostic.Warning(p.textRange("--var", argument), fmt.Sprintf("--var %s sets nothing", shown), "", remedy))
+			p.warn(p.textRange("--var", argument), fmt.Sprintf("--var %s sets nothing", shown), "", remedy)
 			continue
 		}
 		if _, again := last[name]; !again {
@@ -150,7 +138,7 @@ func (p *parser) setFromArguments() hcl.Diagnostics {
 		}
 		last[name] = text
 	}
-	set := (*variable).set
+	set := p.set
 	if p.opts.SecretVars {
 		set = p.setOutside
 	}
@@ -160,51 +148,52 @@ func (p *parser) setFromArguments() hcl.Diagnostics {
 		}
 		v := p.variables[name]
 		if v == nil {
-			diags = append(diags, p.undeclared(name, p.textRange("--var "+name, last[name])))
+			p.undeclared(name, p.textRange("--var "+name, last[name]))
 			continue
 		}
-		diags = append(diags, p.setFromText(v, last[name], "value from --var", "--var "+name, set)...)
+		p.setFromText(v, last[name], "value from --var", "--var "+name, set)
 	}
-	return diags
 }
 
-func (p *parser) undeclared(name string, at hcl.Range) *hcl.Diagnostic {
+func (p *parser) undeclared(name string, at hcl.Range) {
 	diag := diagnostic.Error(at, fmt.Sprintf("the job file does not declare a variable %q", name), "",
 		cmp.Or(diagnostic.DidYouMean(name, fewNames(p.variables)), fmt.Sprintf(`declare it: variable "%s" {}`, name)))
 	if p.opts.IgnoreUndeclared {
 		diag.Severity = hcl.DiagWarning
 	}
-	return diag
+	p.report(diag)
 }
 
 // setFromText sets a variable from a text of the shell. Strings and numbers are
 // taken literally, values of all other types as expressions.
-func (p *parser) setFromText(v *variable, text, origin, source string, set func(*variable, cty.Value, string, hcl.Range) hcl.Diagnostics) hcl.Diagnostics {
+func (p *parser) setFromText(v *variable, text, origin, source string, set func(*variable, cty.Value, string, hcl.Range)) {
 	at := p.textRange(source, text)
 	if v.broken && v.value == cty.NilVal {
-		return nil // its type is unknown
+		return // its type is unknown
 	}
 	switch v.typ {
 	case cty.String, cty.Number, cty.NilType:
-		return set(v, cty.StringVal(text), origin, at)
+		set(v, cty.StringVal(text), origin, at)
+		return
 	}
 	expr, diags := syntax.Expression([]byte(text), at.Filename)
 	if diags.HasErrors() {
+		p.report(diags...)
 		v.broken = true
-		return diags
+		return
 	}
-	value, diags := p.constant(expr, "a value for a variable")
-	if diags.HasErrors() {
+	value, ok := p.constant(expr, "a value for a variable")
+	if !ok {
 		v.broken = true
-		return diags
+		return
 	}
-	return set(v, value, origin, expr.Range())
+	set(v, value, origin, expr.Range())
 }
 
 // setOutside sets a variable to a value that may be secret and must not appear
 // in messages: one of a stub, the environment or a file of values. Arguments of
 // this command are public: every user of the machine can read them.
-func (p *parser) setOutside(v *variable, value cty.Value, origin string, at hcl.Range) hcl.Diagnostics {
+func (p *parser) setOutside(v *variable, value cty.Value, origin string, at hcl.Range) {
 	p.conceal.add(value)
 	p.scope.Conceal("var", v.name)
 	diags := v.set(value, origin, at)
@@ -214,7 +203,7 @@ func (p *parser) setOutside(v *variable, value cty.Value, origin string, at hcl.
 	for _, diag := range diags {
 		diag.Detail = fmt.Sprintf("the type is %s; %s", typeexpr.TypeString(v.typ), whyHidden)
 	}
-	return diags
+	p.report(diags...)
 }
 
 // textRange registers a text of the shell as a source, and returns its range.
@@ -233,10 +222,8 @@ type varFile struct {
 	body hcl.Body
 }
 
-func (p *parser) readVarFiles() ([]varFile, hcl.Diagnostics) {
-	var files []varFile
+func (p *parser) readVarFiles() (files []varFile) {
 	var sources []Source
-	var diags hcl.Diagnostics
 	for _, path := range p.opts.VarFiles {
 		text, err := readPath(path)
 		if err != nil {
@@ -247,7 +234,7 @@ func (p *parser) readVarFiles() ([]varFile, hcl.Diagnostics) {
 			if known, ok := errors.AsType[Diagnostic](err); ok {
 				diagnostic.SetRemedy(diag, known.Remedy)
 			}
-			diags = append(diags, diag)
+			p.report(diag)
 			continue
 		}
 		sources = append(sources, Source{path, text})
@@ -255,9 +242,9 @@ func (p *parser) readVarFiles() ([]varFile, hcl.Diagnostics) {
 	for _, src := range append(sources, p.opts.VarTexts...) {
 		p.file.Sources[src.Name] = src.Text
 		p.conceal.keep(src.Name)
-		body, moreDiags := syntax.Parse(src.Text, src.Name)
-		diags = append(diags, moreDiags...)
+		body, diags := syntax.Parse(src.Text, src.Name)
+		p.report(diags...)
 		files = append(files, varFile{src.Name, body})
 	}
-	return files, diags
+	return files
 }

@@ -22,61 +22,59 @@ const (
 
 // evaluateLocals evaluates the locals in the order of their dependencies, and
 // defines them for expressions as local.
-func (p *parser) evaluateLocals(file *fileForm) hcl.Diagnostics {
-	diags := p.declareLocals(file)
+func (p *parser) evaluateLocals(file *fileForm) {
+	p.declareLocals(file)
 	for _, l := range p.locals.inOrder() {
-		diags = append(diags, p.evaluateLocal(l)...)
+		p.evaluateLocal(l)
 	}
 	values := make(map[string]cty.Value, len(p.locals))
 	for name, l := range p.locals {
 		values[name] = l.value
 	}
 	p.scope.Define("local", cty.ObjectVal(values))
-	return diags
 }
 
-func (p *parser) declareLocals(file *fileForm) hcl.Diagnostics {
-	var diags hcl.Diagnostics
+func (p *parser) declareLocals(file *fileForm) {
 	p.locals = locals{}
 	for _, block := range file.Locals {
-		attributes, moreDiags := block.Body.JustAttributes()
-		diags = append(diags, moreDiags...)
+		attributes, diags := block.Body.JustAttributes()
+		p.report(diags...)
 		for _, a := range decode.InOrder(attributes) {
 			if first := p.locals[a.Name]; first != nil {
-				diags = append(diags, diagnostic.Warning(a.NameRange, fmt.Sprintf("local %q is given twice", a.Name),
-					fmt.Sprintf("this one takes the place of the one on line %d", first.at.Start.Line), "rename one of them, or delete it"))
+				p.warn(a.NameRange, fmt.Sprintf("local %q is given twice", a.Name),
+					fmt.Sprintf("this one takes the place of the one on line %d", first.at.Start.Line), "rename one of them, or delete it")
 			}
-			expr, moreDiags := p.scope.Native(a.Expr)
-			diags = append(diags, moreDiags...)
+			expr, diags := p.scope.Native(a.Expr)
+			p.report(diags...)
 			p.locals[a.Name] = &local{name: a.Name, at: a.NameRange, expr: expr}
 		}
 	}
-	return diags
 }
 
 // evaluateLocal evaluates a local after those it refers to.
-func (p *parser) evaluateLocal(l *local) hcl.Diagnostics {
+func (p *parser) evaluateLocal(l *local) {
 	if l.value != cty.NilVal {
-		return nil
+		return
 	}
 	if l.expr == nil || p.looked > maxLookups {
 		l.value = unknown // reported already
-		return nil
+		return
 	}
 	l.open, p.path = true, append(p.path, l.name)
 	defer func() { l.open, p.path = false, p.path[:len(p.path)-1] }()
 	if len(p.path) > maxLocalDepth {
 		l.value = unknown
-		return hcl.Diagnostics{diagnostic.Error(l.at, "this local is too deep",
-			fmt.Sprintf("each of %d locals refers to the next", maxLocalDepth), "")}
+		p.refuse(l.at, "this local is too deep", fmt.Sprintf("each of %d locals refers to the next", maxLocalDepth), "")
+		return
 	}
 
-	var diags, circular hcl.Diagnostics
+	var circular hcl.Diagnostics
 	members := map[string]cty.Value{}
 	names := p.localsIn(l.expr)
 	if p.looked += len(names); p.looked > maxLookups {
 		l.value = unknown
-		return hcl.Diagnostics{diagnostic.Error(l.at, "the locals refer to each other too often", "", "")}
+		p.refuse(l.at, "the locals refer to each other too often", "", "")
+		return
 	}
 	for _, name := range names {
 		needed := p.locals[name]
@@ -89,7 +87,7 @@ func (p *parser) evaluateLocal(l *local) hcl.Diagnostics {
 			}
 			continue
 		}
-		diags = append(diags, p.evaluateLocal(needed)...)
+		p.evaluateLocal(needed)
 		members[name] = needed.value
 	}
 	ctx := p.scope.Root().NewChild()
@@ -97,14 +95,14 @@ func (p *parser) evaluateLocal(l *local) hcl.Diagnostics {
 	if p.scope.Conceals(l.expr, ctx) {
 		p.scope.Conceal("local", l.name)
 	}
-	value, moreDiags := p.scope.Value(l.expr, ctx)
-	if l.value = value; moreDiags.HasErrors() {
+	value, diags := p.scope.Value(l.expr, ctx)
+	if l.value = value; diags.HasErrors() {
 		l.value = unknown
 		if circular != nil {
-			moreDiags = circular
+			diags = circular
 		}
 	}
-	return append(diags, moreDiags...)
+	p.report(diags...)
 }
 
 // circle returns the error of a local that needs one that is being evaluated.

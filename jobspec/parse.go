@@ -10,7 +10,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"taskrun/jobspec/decode"
-	"taskrun/jobspec/diagnostic"
 	"taskrun/jobspec/evaluate"
 	"taskrun/jobspec/function"
 	"taskrun/jobspec/syntax"
@@ -26,13 +25,13 @@ func Parse(src Source, opts Options) (*File, Diagnostics) {
 		file: &File{Positions: Positions{}, Sources: map[string][]byte{src.Name: src.Text}},
 	}
 	p.conceal.text, p.conceal.names = string(src.Text), map[string]bool{}
-	var diagnostics Diagnostics
 	if syntax.IsAPI(src.Text) {
-		diagnostics = p.diagnostics(p.parseAPI())
-		p.incomplete = diagnostics.HasErrors()
+		p.parseAPI()
+		p.incomplete = p.diags.HasErrors()
 	} else {
-		diagnostics = p.diagnostics(p.parseHCL())
+		p.parseHCL()
 	}
+	diagnostics := p.diagnostics(p.diags)
 	if !p.incomplete {
 		p.file.Draft = p.file.Job
 	}
@@ -48,11 +47,12 @@ func Parse(src Source, opts Options) (*File, Diagnostics) {
 	return p.file, diagnostics
 }
 
-func (p *parser) parseHCL() hcl.Diagnostics {
+func (p *parser) parseHCL() {
 	body, diags := syntax.Parse(p.src.Text, p.src.Name)
-	varFiles, moreDiags := p.readVarFiles()
-	if diags = append(diags, moreDiags...); diags.HasErrors() {
-		return diags // further diagnostics of half a file would mislead
+	p.report(diags...)
+	varFiles := p.readVarFiles()
+	if p.diags.HasErrors() {
+		return // further diagnostics of half a file would mislead
 	}
 	functions := function.TableNoting(p.opts.BaseDir, p.file.note)
 	if p.opts.NoFiles {
@@ -62,35 +62,35 @@ func (p *parser) parseHCL() hcl.Diagnostics {
 
 	var file fileForm
 	decoder := &decode.Decoder{Scope: p.scope, Static: true}
-	diags = append(diags, decoder.Decode("a job file", hcl.Range{}, body, &file, decode.Nowhere{})...)
-	diags = append(diags, p.declareVariables(&file)...)
-	diags = append(diags, p.setVariables(varFiles)...)
-	diags = append(diags, p.evaluateLocals(&file)...)
+	p.report(decoder.Decode("a job file", hcl.Range{}, body, &file, decode.Nowhere{})...)
+	p.declareVariables(&file)
+	p.setVariables(varFiles)
+	p.evaluateLocals(&file)
 
 	for i, job := range file.Jobs {
 		if i == 0 {
-			diags = append(diags, p.decodeJob(job)...)
+			p.decodeJob(job)
 			continue
 		}
-		diags = append(diags, diagnostic.Error(job.Block.Header, "a file holds one job",
-			fmt.Sprintf("the first is %q", file.Jobs[0].Label), "move this job to a file of its own"))
+		p.refuse(job.Block.Header, "a file holds one job",
+			fmt.Sprintf("the first is %q", file.Jobs[0].Label), "move this job to a file of its own")
 	}
-	if len(file.Jobs) == 0 && !diags.HasErrors() {
-		diags = append(diags, p.noJob())
+	if len(file.Jobs) == 0 && !p.diags.HasErrors() {
+		p.noJob()
 	}
-	return diags
 }
 
 // noJob points at the end of the file.
-func (p *parser) noJob() *hcl.Diagnostic {
+func (p *parser) noJob() {
 	end := len(bytes.TrimRight(p.src.Text, " \t\r\n"))
 	if end == 0 {
-		return diagnostic.Error(p.offsets(0, 0), "this file is empty", "", `write job "name" { … }`)
+		p.refuse(p.offsets(0, 0), "this file is empty", "", `write job "name" { … }`)
+		return
 	}
-	return diagnostic.Error(p.offsets(end, end), "there is no job in this file", "", `add job "name" { … }`)
+	p.refuse(p.offsets(end, end), "there is no job in this file", "", `add job "name" { … }`)
 }
 
-func (p *parser) decodeJob(block *jobBlock) hcl.Diagnostics {
+func (p *parser) decodeJob(block *jobBlock) {
 	forms := &forms{groups: map[*api.TaskGroup]*groupForm{}}
 	decoder := &decode.Decoder{Scope: p.scope, Form: forms.of}
 	atlas := newAtlas(p.src.Text)
@@ -98,12 +98,12 @@ func (p *parser) decodeJob(block *jobBlock) hcl.Diagnostics {
 	root.note(Root, block.Block.Header)
 
 	job := &api.Job{}
-	diags := decoder.Decode("job", block.Block.Header, block.Body, job, root)
-	diags = append(diags, normalize(block.Label, forms, atlas)...)
+	p.report(decoder.Decode("job", block.Block.Header, block.Body, job, root)...)
+	p.report(normalize(block.Label, forms, atlas)...)
 	p.file.Job, p.file.Positions = job, atlas.positions
 	p.file.lost, p.incomplete = atlas.lost, decoder.Incomplete || len(atlas.lost) > maxLost
 	if slices.Contains(atlas.lost, Root.Attr("type")) {
 		job.Type = new("") // disables the rules for a specific type
 	}
-	return append(diags, p.suspectReferences(job)...)
+	p.suspectReferences(job)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
+	"taskrun/jobspec/diagnostic"
 	"taskrun/jobspec/evaluate"
 )
 
@@ -60,6 +61,7 @@ type parser struct {
 	opts      Options
 	src       Source
 	file      *File
+	diags     hcl.Diagnostics // in the order in which they were found
 	scope     *evaluate.Scope
 	variables variables
 	// incomplete is true if blocks, or more, are missing in the job.
@@ -68,6 +70,16 @@ type parser struct {
 	conceal    concealment
 	path       []string // locals being evaluated; each one is needed by the one before it
 	looked     int      // number of references between locals
+}
+
+func (p *parser) report(diags ...*hcl.Diagnostic) { p.diags = append(p.diags, diags...) }
+
+func (p *parser) refuse(at hcl.Range, summary, detail, remedy string) {
+	p.report(diagnostic.Error(at, summary, detail, remedy))
+}
+
+func (p *parser) warn(at hcl.Range, summary, detail, remedy string) {
+	p.report(diagnostic.Warning(at, summary, detail, remedy))
 }
 
 // unknown is the value of a variable whose value is invalid or missing. It

@@ -6,24 +6,22 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/jobspec/diagnostic"
 	"taskrun/jobspec/evaluate"
 )
 
-// suspectReferences returns warnings about references that no run can resolve.
+// suspectReferences warns about references that no run can resolve.
 // Nomad keeps them as text, so that a misspelled name goes unnoticed.
-func (p *parser) suspectReferences(job *api.Job) hcl.Diagnostics {
+func (p *parser) suspectReferences(job *api.Job) {
 	environment := environmentOf(job, p.opts.Environ)
 	suspects := slices.DeleteFunc(slices.Clone(p.scope.Deferred()), func(ref evaluate.Reference) bool {
 		return isRuntimeName(ref.Root) || environment.has(ref.Root)
 	})
 	if len(suspects) == 0 {
-		return nil
+		return
 	}
-	var diags hcl.Diagnostics
 	scripts := p.file.Positions.stretchesOf(isTemplateData)
 	configs := p.file.Positions.stretchesOf(isTaskConfig)
 	for _, ref := range suspects {
@@ -34,10 +32,8 @@ func (p *parser) suspectReferences(job *api.Job) hcl.Diagnostics {
 		case configs.contain(at):
 			outcome, dollars = "the task fails when it starts", "$$"
 		}
-		diags = append(diags, diagnostic.Warning(ref.Range, fmt.Sprintf("%s is not a reference that Nomad knows", ref.Text),
-			outcome, whatElse(ref, dollars)))
+		p.warn(ref.Range, fmt.Sprintf("%s is not a reference that Nomad knows", ref.Text), outcome, whatElse(ref, dollars))
 	}
-	return diags
 }
 
 // runtimeRoots returns the first parts of names that are resolved when a task

@@ -7,45 +7,39 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
-	"taskrun/jobspec/diagnostic"
 	"taskrun/jobspec/function"
 )
 
-func (p *parser) addValidation(v *variable, form *validationForm) hcl.Diagnostics {
+func (p *parser) addValidation(v *variable, form *validationForm) {
 	if form.Condition == nil || form.ErrorMessage == nil {
-		return nil // reported as missing
+		return // reported as missing
 	}
-	message, diags := p.constantText(form.ErrorMessage, "an error message")
-	if !diags.HasErrors() && isBlank(message) {
-		diags = append(diags, diagnostic.Error(form.ErrorMessage.Range(), "the error message is empty", "", ""))
+	message, ok := p.constantText(form.ErrorMessage, "an error message")
+	if ok && isBlank(message) {
+		p.refuse(form.ErrorMessage.Range(), "the error message is empty", "", "")
+		ok = false
 	}
-	condition, moreDiags := p.scope.Native(form.Condition)
-	if !moreDiags.HasErrors() {
-		moreDiags = checkCondition(v, condition)
-	}
-	if diags = append(diags, moreDiags...); !diags.HasErrors() {
+	condition, diags := p.scope.Native(form.Condition)
+	if p.report(diags...); !diags.HasErrors() && p.checkCondition(v, condition) && ok {
 		v.validations = append(v.validations, validation{condition, message, form.Block.Header})
 	}
-	return diags
 }
 
 // checkCondition checks that a condition refers to its variable only.
-func checkCondition(v *variable, condition hcl.Expression) hcl.Diagnostics {
-	var diags hcl.Diagnostics
-	own := false
+func (p *parser) checkCondition(v *variable, condition hcl.Expression) (ok bool) {
+	own, others := false, false
 	for _, traversal := range condition.Variables() {
 		if isOwn(traversal, v.name) {
 			own = true
 			continue
 		}
-		diags = append(diags, diagnostic.Error(traversal.SourceRange(), "a condition may refer to its own variable alone",
-			"", fmt.Sprintf("write var.%s", v.name)))
+		others = true
+		p.refuse(traversal.SourceRange(), "a condition may refer to its own variable alone", "", fmt.Sprintf("write var.%s", v.name))
 	}
-	if !own && len(diags) == 0 {
-		diags = append(diags, diagnostic.Error(condition.Range(), fmt.Sprintf("the condition does not mention var.%s", v.name),
-			"it would be the same for every value", ""))
+	if !own && !others {
+		p.refuse(condition.Range(), fmt.Sprintf("the condition does not mention var.%s", v.name), "it would be the same for every value", "")
 	}
-	return diags
+	return own && !others
 }
 
 func isOwn(traversal hcl.Traversal, name string) bool {
@@ -56,51 +50,48 @@ func isOwn(traversal hcl.Traversal, name string) bool {
 	return ok && step.Name == name
 }
 
-func (p *parser) validate(v *variable) hcl.Diagnostics {
+func (p *parser) validate(v *variable) {
 	if len(v.validations) == 0 || v.broken {
-		return nil
+		return
 	}
 	ctx := &hcl.EvalContext{
 		Functions: function.TableWithoutFiles(),
 		Variables: map[string]cty.Value{"var": cty.ObjectVal(map[string]cty.Value{v.name: v.value})},
 	}
-	var diags hcl.Diagnostics
 	for _, rule := range v.validations {
-		result, moreDiags := p.scope.Strict(rule.condition, ctx)
-		if diags = append(diags, moreDiags...); moreDiags.HasErrors() || !result.IsKnown() {
+		result, diags := p.scope.Strict(rule.condition, ctx)
+		if p.report(diags...); diags.HasErrors() || !result.IsKnown() {
 			continue
 		}
 		result, err := convert.Convert(result, cty.Bool)
-		if err != nil || result.IsNull() {
-			diags = append(diags, diagnostic.Error(rule.condition.Range(), "a condition must be true or false", "", ""))
-			continue
+		switch {
+		case err != nil || result.IsNull():
+			p.refuse(rule.condition.Range(), "a condition must be true or false", "", "")
+		case result.False():
+			p.refuse(v.at, fmt.Sprintf("the %s of variable %q is not allowed", v.origin, v.name),
+				fmt.Sprintf("%s (the rule is on line %d)", rule.message, rule.at.Start.Line), "")
 		}
-		if result.True() {
-			continue
-		}
-		diags = append(diags, diagnostic.Error(v.at, fmt.Sprintf("the %s of variable %q is not allowed", v.origin, v.name),
-			fmt.Sprintf("%s (the rule is on line %d)", rule.message, rule.at.Start.Line), ""))
 	}
-	return diags
 }
 
 // constantText evaluates an expression that must be a string without
 // references.
-func (p *parser) constantText(expr hcl.Expression, what string) (string, hcl.Diagnostics) {
-	value, diags := p.constant(expr, what)
-	if diags.HasErrors() {
-		return "", diags
+func (p *parser) constantText(expr hcl.Expression, what string) (text string, ok bool) {
+	value, ok := p.constant(expr, what)
+	if !ok {
+		return "", false
 	}
 	value, err := convert.Convert(value, cty.String)
 	if err != nil || value.IsNull() {
-		return "", hcl.Diagnostics{diagnostic.Error(expr.Range(), what+" must be a string", "", "")}
+		p.refuse(expr.Range(), what+" must be a string", "", "")
+		return "", false
 	}
-	return value.AsString(), nil
+	return value.AsString(), true
 }
 
 // constant evaluates an expression without references and calls. What names it in
 // errors.
-func (p *parser) constant(expr hcl.Expression, what string) (cty.Value, hcl.Diagnostics) {
+func (p *parser) constant(expr hcl.Expression, what string) (value cty.Value, ok bool) {
 	value, diags := p.scope.Strict(expr, nil)
 	for _, diag := range diags {
 		switch diag.Summary {
@@ -110,5 +101,6 @@ func (p *parser) constant(expr hcl.Expression, what string) (cty.Value, hcl.Diag
 			diag.Summary, diag.Detail = what+" may not call functions", ""
 		}
 	}
-	return value, diags
+	p.report(diags...)
+	return value, !diags.HasErrors()
 }

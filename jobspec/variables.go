@@ -14,21 +14,20 @@ import (
 	"taskrun/jobspec/diagnostic"
 )
 
-func (p *parser) declareVariables(file *fileForm) hcl.Diagnostics {
-	var diags hcl.Diagnostics
+func (p *parser) declareVariables(file *fileForm) {
 	var declared []*variable
 	for _, form := range file.Variables {
 		v := &variable{name: form.Name, declared: form.Block.Header}
 		declared = append(declared, v)
-		diags = append(diags, p.read(v, form)...)
+		p.read(v, form)
 	}
 	for _, block := range file.Defaults {
-		attributes, moreDiags := block.Body.JustAttributes()
-		diags = append(diags, moreDiags...)
+		attributes, diags := block.Body.JustAttributes()
+		p.report(diags...)
 		for _, a := range decode.InOrder(attributes) {
 			v := &variable{name: a.Name, declared: a.NameRange}
 			declared = append(declared, v)
-			diags = append(diags, p.setDefault(v, a.Expr)...)
+			p.setDefault(v, a.Expr)
 		}
 	}
 	slices.SortStableFunc(declared, byPlace)
@@ -36,59 +35,60 @@ func (p *parser) declareVariables(file *fileForm) hcl.Diagnostics {
 	p.variables = variables{}
 	for _, v := range declared {
 		if first := p.variables[v.name]; first != nil {
-			diags = append(diags, diagnostic.Error(v.declared, fmt.Sprintf("variable %q is declared twice", v.name),
-				fmt.Sprintf("the first declaration is on line %d", first.declared.Start.Line), ""))
+			p.refuse(v.declared, fmt.Sprintf("variable %q is declared twice", v.name),
+				fmt.Sprintf("the first declaration is on line %d", first.declared.Start.Line), "")
 			continue
 		}
 		p.variables[v.name] = v
 	}
-	return diags
 }
 
 // read fills in a variable from its block.
-func (p *parser) read(v *variable, form *variableForm) hcl.Diagnostics {
-	var diags hcl.Diagnostics
+func (p *parser) read(v *variable, form *variableForm) {
 	if !hclsyntax.ValidIdentifier(v.name) {
-		diags = append(diags, diagnostic.Error(form.Block.Label, fmt.Sprintf("%q cannot be the name of a variable", v.name),
-			"a name has letters, digits, _ and -, and begins with a letter or _", ""))
+		p.refuse(form.Block.Label, fmt.Sprintf("%q cannot be the name of a variable", v.name),
+			"a name has letters, digits, _ and -, and begins with a letter or _", "")
 	}
 	if form.Type != nil {
-		t, moreDiags := typeexpr.Type(form.Type)
-		for _, diag := range moreDiags {
+		t, diags := typeexpr.Type(form.Type)
+		for _, diag := range diags {
 			diagnostic.SetRemedy(diag, "write string, number, bool, list(string), set(string), map(string), object({…}) or tuple([…])")
 		}
-		if diags = append(diags, moreDiags...); moreDiags.HasErrors() {
+		if p.report(diags...); diags.HasErrors() {
 			v.broken = true
-			return diags
+			return
 		}
 		v.typ = t
 	}
 	if form.Description != nil {
-		_, moreDiags := p.constantText(form.Description, "the description of a variable")
-		diags = append(diags, moreDiags...)
+		p.constantText(form.Description, "the description of a variable")
 	}
 	if form.Default != nil {
-		diags = append(diags, p.setDefault(v, form.Default)...)
+		p.setDefault(v, form.Default)
 	}
 	for _, rule := range form.Validations {
-		diags = append(diags, p.addValidation(v, rule)...)
+		p.addValidation(v, rule)
 	}
-	return diags
 }
 
 // setDefault evaluates the default of a variable, which may not contain
 // references. Without a declared type, the variable gets the type of the
 // default.
-func (p *parser) setDefault(v *variable, expr hcl.Expression) hcl.Diagnostics {
-	value, diags := p.constant(expr, "the default of a variable")
-	if diags.HasErrors() {
+func (p *parser) setDefault(v *variable, expr hcl.Expression) {
+	value, ok := p.constant(expr, "the default of a variable")
+	if !ok {
 		v.broken = true
-		return diags
+		return
 	}
 	if v.typ == cty.NilType {
 		v.typ, v.inferred = value.Type(), true
 	}
-	return append(diags, v.set(value, "default", expr.Range())...)
+	p.set(v, value, "default", expr.Range())
+}
+
+// set sets a variable to a value that messages may show.
+func (p *parser) set(v *variable, value cty.Value, origin string, at hcl.Range) {
+	p.report(v.set(value, origin, at)...)
 }
 
 // set converts a value to the type of the variable and stores it.
