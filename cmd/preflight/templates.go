@@ -51,8 +51,9 @@ func (c *Case) preview(t taskOf, run int) (hooks.Task, *taskenv.Env) {
 	j, g := t.file.Job, t.group
 	id := strings.ReplaceAll(previewID, "0", strconv.Itoa(run))
 	info := taskenv.AllocInfo{ID: id, Name: *j.ID + "." + *g.Name + "[0]"}
-	env := taskenv.NewBuilder(c.node(), info, j, g, t.Task).SetClientDir(previewDir).SetHostEnv(c.Environ).SetPorts(previewPorts(g, run)).Build()
-	return hooks.Task{Job: j, Group: g, Task: t.Task, AllocDir: previewDir}, env
+	b := taskenv.NewBuilder(c.node(), info, j, g, t.Task).SetClientDir(previewDir)
+	b.HostEnv, b.Ports = c.Environ, previewPorts(g, run)
+	return hooks.Task{Job: j, Group: g, Task: t.Task, AllocDir: previewDir}, b.Build()
 }
 
 // previewPorts returns the ports of a group, with dynamic ports that depend on

@@ -83,23 +83,20 @@ func (c *Config) info() taskenv.AllocInfo {
 
 // env returns the environment of the allocation itself.
 func (c *Config) env() *taskenv.Env {
-	return taskenv.NewBuilder(c.Node, c.info(), c.Job, c.Group, nil).SetClientDir(c.Dir).SetPorts(c.Ports).Build()
+	b := taskenv.NewBuilder(c.Node, c.info(), c.Job, c.Group, nil).SetClientDir(c.Dir)
+	b.Ports = c.Ports
+	return b.Build()
 }
 
 // taskEnv returns the environment of a task before its hooks add to it.
 func (c *Config) taskEnv(t *api.Task, isolation drivers.FSIsolation) *taskenv.Builder {
-	b := taskenv.NewBuilder(c.Node, c.info(), c.Job, c.Group, t).
-		SetClientDir(c.Dir).
-		SetPorts(c.Ports).
-		SetCores(c.Cores[t.Name])
+	b := taskenv.NewBuilder(c.Node, c.info(), c.Job, c.Group, t).SetClientDir(c.Dir)
+	b.Ports, b.TaskPorts, b.Cores = c.Ports, c.TaskPorts, c.Cores[t.Name]
 	if isolation == drivers.FSIsolationChroot || isolation == drivers.FSIsolationImage {
-		b.SetDirs(isolatedAlloc, isolatedLocal, isolatedSecrets)
+		b.Dirs = taskenv.Dirs{Alloc: isolatedAlloc, Task: isolatedLocal, Secrets: isolatedSecrets}
 	}
 	if isolation != drivers.FSIsolationImage {
-		b.SetHostEnv(c.HostEnv)
-	}
-	for task, ports := range c.TaskPorts {
-		b.SetTaskPorts(task, ports)
+		b.HostEnv = c.HostEnv
 	}
 	return b
 }
@@ -130,7 +127,7 @@ func (e *taskEnv) change() *taskenv.Builder {
 // snapshot returns the current environment.
 func (e *taskEnv) snapshot() *taskenv.Env {
 	if env := e.templates.Swap(nil); env != nil {
-		e.change().SetTemplateEnv(*env)
+		e.change().TemplateEnv = *env
 	}
 	if e.built == nil {
 		e.built = e.builder.Build()

@@ -11,6 +11,7 @@ import (
 	"taskrun/engine/leaf/event"
 	"taskrun/engine/lifecycle"
 	"taskrun/hooks"
+	"taskrun/jobspec/taskenv"
 )
 
 // Run runs the allocation. It returns when every task has ended for good, or
@@ -120,7 +121,7 @@ func (a *Alloc) prerun(called []hooks.AllocHook) {
 // enterNetwork gives the task the network of its group. Call it before run.
 func (t *taskRun) enterNetwork() {
 	if n := t.alloc.network; n != nil && n.IP != "" {
-		t.env.change().SetNetworkStatus(n.Interface, n.IP)
+		t.env.change().Network = taskenv.Network{Interface: n.Interface, Address: n.IP}
 	}
 }
 

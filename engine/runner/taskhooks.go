@@ -87,7 +87,7 @@ func (hs *taskHooks) take(h *taskHook, resp *hooks.PrestartResponse) {
 		t.env.change().SetSecrets(h.Secrets)
 	}
 	if resp.View != nil {
-		t.env.change().SetView(resp.View)
+		t.env.change().View = resp.View
 	}
 	tokens := hs.addTokens(resp.VaultToken, resp.IdentityTokens)
 	if resp.Output != nil {
@@ -104,7 +104,8 @@ func (hs *taskHooks) addTokens(vault string, identities map[string]string) (adde
 	if vault != "" && vault != hs.vault {
 		hs.vault, added = vault, true
 		if v := hs.task.spec().Vault; v != nil && v.Env != nil && *v.Env {
-			hs.task.env.change().SetVaultToken(hs.vault, *v.Namespace)
+			b := hs.task.env.change()
+			b.VaultToken, b.VaultNamespace = hs.vault, *v.Namespace
 		}
 	}
 	for name, token := range identities {

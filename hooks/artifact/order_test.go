@@ -28,9 +28,9 @@ func orderOf(source, mode string, options ...string) (*order, error) {
 	}
 	a.Canonicalize()
 	task := &api.Task{Name: "t"}
-	env := taskenv.NewBuilder(nil, taskenv.AllocInfo{}, &api.Job{}, &api.TaskGroup{Tasks: []*api.Task{task}}, task).
-		SetClientDir("/alloc").SetHostEnv([]string{"WORD=there"}).Build()
-	return newOrder(a, env)
+	b := taskenv.NewBuilder(nil, taskenv.AllocInfo{}, &api.Job{}, &api.TaskGroup{Tasks: []*api.Task{task}}, task).SetClientDir("/alloc")
+	b.HostEnv = []string{"WORD=there"}
+	return newOrder(a, b.Build())
 }
 
 // A source says what is fetched from where, and the options what becomes of it.

@@ -80,10 +80,10 @@ func (s *stage) get(ctx context.Context) (*hooks.PrestartResponse, error) {
 			},
 		}).(hooks.TaskPrestart)
 	}
-	env := taskenv.NewBuilder(nil, taskenv.AllocInfo{}, &api.Job{}, &api.TaskGroup{Tasks: []*api.Task{s.task}}, s.task).
-		SetClientDir(s.alloc).SetHostEnv([]string{"WORD=there"}).Build()
+	b := taskenv.NewBuilder(nil, taskenv.AllocInfo{}, &api.Job{}, &api.TaskGroup{Tasks: []*api.Task{s.task}}, s.task).SetClientDir(s.alloc)
+	b.HostEnv = []string{"WORD=there"}
 	var resp hooks.PrestartResponse
-	err := s.hook.Prestart(ctx, &hooks.PrestartRequest{Env: env, TaskDir: s.dirs.Dir}, &resp)
+	err := s.hook.Prestart(ctx, &hooks.PrestartRequest{Env: b.Build(), TaskDir: s.dirs.Dir}, &resp)
 	return &resp, err
 }
 

@@ -35,11 +35,13 @@ func TestPublic(t *testing.T) {
 		"CIRCLE": "${CIRCLE}", "UNKNOWN": "${unknown}", "GIVEN": "x given", "OF_GIVEN": "y ${GIVEN}",
 		"OF_NODE": "${node.datacenter} ${meta.rack}", "OF_META": "${meta.db_password}",
 	}
-	env := builder(block).SetHostEnv([]string{"PATH=/bin", "LICENSE=s3cret", "MY_API=s3cret"}).
-		SetSecrets(map[string]string{"secret.db.user": "s3cret"}).
-		SetIdentityToken("", "s3cret").SetVaultToken("s3cret", "").
-		SetHookEnv("hook", map[string]string{"FROM_HOOK": "s3cret"}).
-		SetTemplateEnv(map[string]string{"FROM_TEMPLATE": "s3cret", "OVERRIDDEN": "s3cret"}).Build()
+	b := builder(block).SetSecrets(map[string]string{"secret.db.user": "s3cret"}).
+		SetIdentityToken("", "s3cret").
+		SetHookEnv("hook", map[string]string{"FROM_HOOK": "s3cret"})
+	b.HostEnv = []string{"PATH=/bin", "LICENSE=s3cret", "MY_API=s3cret"}
+	b.VaultToken = "s3cret"
+	b.TemplateEnv = map[string]string{"FROM_TEMPLATE": "s3cret", "OVERRIDDEN": "s3cret"}
+	env := b.Build()
 	list := environment.Public(env, block, []string{"given"})
 	got := variables(list)
 	if len(got) != len(env.Map()) {
@@ -92,7 +94,8 @@ func TestEnvironmentIsKeptOnceUnlessItChanges(t *testing.T) {
 	for range 3 {
 		start(env.Build())
 	}
-	other := builder(map[string]string{"MODE": "fast"}).SetTemplateEnv(map[string]string{"MODE": "slow"})
+	other := builder(map[string]string{"MODE": "fast"})
+	other.TemplateEnv = map[string]string{"MODE": "slow"}
 	start(other.Build())
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -136,7 +139,9 @@ func TestNothingIsWrittenElsewhere(t *testing.T) {
 
 // The first start of a task, beside many others of the run.
 func BenchmarkStart(b *testing.B) {
-	env := builder(map[string]string{"MODE": "fast"}).SetHostEnv(os.Environ()).Build()
+	builder := builder(map[string]string{"MODE": "fast"})
+	builder.HostEnv = os.Environ()
+	env := builder.Build()
 	run := b.TempDir()
 	for b.Loop() {
 		h := environment.New(nil)(hooks.Task{Alloc: &event.Alloc{ID: "1"}, AllocDir: filepath.Join(run, "alloc", "1"), Task: &api.Task{Name: "t"}}).(hooks.TaskPoststart)

@@ -23,8 +23,9 @@ func TestPreviewOfNamesThatVary(t *testing.T) {
 	job := &api.Job{ID: new("job"), TaskGroups: []*api.TaskGroup{group}}
 	var envs [2]*taskenv.Env
 	for run, id := range [...]string{"00000000-0000-0000-0000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff"} {
-		envs[run] = taskenv.NewBuilder(&taskenv.Node{}, taskenv.AllocInfo{ID: id, Name: "job.g[0]"}, job, group, task).
-			SetClientDir("/none").SetPorts([]taskenv.Port{{Label: "http", Value: run + 1}, {Label: "fixed", Value: 80}}).Build()
+		b := taskenv.NewBuilder(&taskenv.Node{}, taskenv.AllocInfo{ID: id, Name: "job.g[0]"}, job, group, task).SetClientDir("/none")
+		b.Ports = []taskenv.Port{{Label: "http", Value: run + 1}, {Label: "fixed", Value: 80}}
+		envs[run] = b.Build()
 	}
 	s := &stubs{t: t, changed: make(chan struct{})}
 	s.define(defined)

@@ -60,10 +60,10 @@ func (s *stage) start(t *testing.T) ([]drivers.Mount, error) {
 		return path, true, ok
 	}
 	h := volumes.New(volumes.Config{DataDir: s.data, Stub: stub})(s.info).(hooks.TaskPrestart)
-	env := taskenv.NewBuilder(nil, taskenv.AllocInfo{}, s.info.Job, s.info.Group, s.info.Task).
-		SetClientDir(s.info.AllocDir).SetHostEnv([]string{"NAME=db"}).Build()
+	b := taskenv.NewBuilder(nil, taskenv.AllocInfo{}, s.info.Job, s.info.Group, s.info.Task).SetClientDir(s.info.AllocDir)
+	b.HostEnv = []string{"NAME=db"}
 	var resp hooks.PrestartResponse
-	err := h.Prestart(t.Context(), &hooks.PrestartRequest{Env: env, TaskDir: s.dirs.Dir}, &resp)
+	err := h.Prestart(t.Context(), &hooks.PrestartRequest{Env: b.Build(), TaskDir: s.dirs.Dir}, &resp)
 	return resp.Mounts, err
 }
 

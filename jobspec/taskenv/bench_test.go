@@ -16,7 +16,9 @@ func benchBuilder() *Builder {
 	for i := range 60 {
 		environ = append(environ, fmt.Sprintf("VARIABLE_%d=/some/ordinary/value/%d", i, i))
 	}
-	return testBuilder(job, group, task).SetHostEnv(environ).SetPorts([]Port{{Label: "http", Value: 20000, HostIP: "127.0.0.1"}})
+	b := testBuilder(job, group, task)
+	b.HostEnv, b.Ports = environ, []Port{{Label: "http", Value: 20000, HostIP: "127.0.0.1"}}
+	return b
 }
 
 func BenchmarkBuild(b *testing.B) {

@@ -112,10 +112,10 @@ func TestEnvBlock(t *testing.T) {
 			t.Parallel()
 			job, group, task := testJob()
 			task.Env = tc.env
-			b := testBuilder(job, group, task).
-				SetHostEnv([]string{"HOME=/root", "SHLVL=1"}).
-				SetPorts([]Port{{Label: "my-port", Value: 8080, HostIP: "::1"}}).
-				SetSecrets(map[string]string{"secret.s.k": "s3cret", "secret.s.tricky": "${HOME}"})
+			b := testBuilder(job, group, task)
+			b.HostEnv = []string{"HOME=/root", "SHLVL=1"}
+			b.Ports = []Port{{Label: "my-port", Value: 8080, HostIP: "::1"}}
+			b.SetSecrets(map[string]string{"secret.s.k": "s3cret", "secret.s.tricky": "${HOME}"})
 			e := b.Build()
 			expect(t, e, tc.want)
 			var warnings []string
@@ -133,13 +133,13 @@ func TestHostAndHookVariables(t *testing.T) {
 	t.Parallel()
 	job, group, task := testJob()
 	task.Env = map[string]string{"FROM_HOST": "${B}"}
-	e := testBuilder(job, group, task).
-		SetHostEnv([]string{"A=${B}", "B=${C}${NOMAD_TASK_NAME}", "C=c", "NOMAD_TASK_NAME=outer", "S=${secret.s.k}", "PS1=${debian_chroot:+x}"}).
+	b := testBuilder(job, group, task).
 		SetSecrets(map[string]string{"secret.s.k": "1"}).
 		SetHookEnv("h1", map[string]string{"H": "${FROM_HOST}!"}).
-		SetHookEnv("devices", map[string]string{"GPUS": "${H}0", "PLAIN": "p"}).
-		SetTemplateEnv(map[string]string{"T": "${H}", "NOMAD_META_t-t": "1"}).
-		Build()
+		SetHookEnv("devices", map[string]string{"GPUS": "${H}0", "PLAIN": "p"})
+	b.HostEnv = []string{"A=${B}", "B=${C}${NOMAD_TASK_NAME}", "C=c", "NOMAD_TASK_NAME=outer", "S=${secret.s.k}", "PS1=${debian_chroot:+x}"}
+	b.TemplateEnv = map[string]string{"T": "${H}", "NOMAD_META_t-t": "1"}
+	e := b.Build()
 	expect(t, e, map[string]string{
 		"A": "ct", "B": "ct", "C": "c", "NOMAD_TASK_NAME": "t", "S": "${secret.s.k}", "PS1": "${debian_chroot:+x}",
 		"FROM_HOST": "ct", "H": "ct!", "GPUS": "ct!0", "PLAIN": "p", "T": "${H}", "NOMAD_META_t_t": "1",

@@ -2,6 +2,7 @@ package taskenv
 
 import (
 	"cmp"
+	"maps"
 	"net"
 	"path/filepath"
 	"strconv"
@@ -14,7 +15,7 @@ import (
 // not affect it.
 func (b *Builder) Build() *Env {
 	e := &Env{node: b.node, secrets: b.secrets, taskDir: b.taskDir, sharedDir: b.sharedDir}
-	view := cmp.Or(b.view, b.client)
+	view := cmp.Or(b.Dirs, b.client)
 	e.vars, e.warnings = b.build(view)
 	e.clientVars = e.vars
 	if view != b.client {
@@ -24,41 +25,39 @@ func (b *Builder) Build() *Env {
 }
 
 // build returns the variables. Each step overrides those before it.
-func (b *Builder) build(d dirs) (vars map[string]string, warnings []Warning) {
+func (b *Builder) build(d Dirs) (vars map[string]string, warnings []Warning) {
 	v := &variables{
-		values: make(map[string]string, 48+len(b.host)+8*len(b.ports)),
+		values: make(map[string]string, 48+len(b.HostEnv)+8*len(b.Ports)),
 		node:   b.node,
-		view:   b.networkView,
+		view:   b.View,
 	}
-	v.setIf("NOMAD_ALLOC_DIR", d.alloc)
-	v.setIf("NOMAD_TASK_DIR", d.task)
-	v.setIf("NOMAD_SECRETS_DIR", d.secrets)
+	v.setIf("NOMAD_ALLOC_DIR", d.Alloc)
+	v.setIf("NOMAD_TASK_DIR", d.Task)
+	v.setIf("NOMAD_SECRETS_DIR", d.Secrets)
 	v.setIdentity(b)
 	if b.task != nil {
 		v.setLimits(b)
-		v.setOwnPorts(b.legacyPorts[b.task.Name])
+		v.setOwnPorts(b.TaskPorts[b.task.Name])
 	}
-	for task, ports := range b.legacyPorts {
+	for task, ports := range b.TaskPorts {
 		if b.task == nil || task != b.task.Name {
 			v.setTaskPorts(task, ports)
 		}
 	}
-	v.setPorts(b.ports, b.network)
+	v.setPorts(b.Ports, b.Network)
 	if b.group != nil {
 		v.setUpstreams(b.group.Services)
 	}
-	v.setTokens(b, d.secrets)
+	v.setTokens(b, d.Secrets)
 	v.setBlock(b.meta(v), scope{lint: true})
-	v.setHost(b.host)
+	v.setHost(b.HostEnv)
 	if b.task != nil {
 		v.setBlock(cleanNames(b.task.Env), scope{secrets: b.secrets, lint: true})
 	}
 	for _, h := range b.hooks {
 		v.setBlock(cleanNames(h.env), scope{})
 	}
-	for name, value := range cleanNames(b.template) {
-		v.values[name] = value
-	}
+	maps.Copy(v.values, cleanNames(b.TemplateEnv))
 	return v.values, v.warnings
 }
 
@@ -92,10 +91,10 @@ func (v *variables) setLimits(b *Builder) {
 		return
 	}
 	mhz := deref(r.CPU)
-	if b.cores.MHz > 0 {
-		mhz = b.cores.MHz
+	if b.Cores.MHz > 0 {
+		mhz = b.Cores.MHz
 	}
-	v.set("NOMAD_CPU_CORES", formatCores(b.cores.IDs))
+	v.set("NOMAD_CPU_CORES", formatCores(b.Cores.IDs))
 	v.setNumber("NOMAD_CPU_LIMIT", mhz)
 	v.setNumber("NOMAD_MEMORY_LIMIT", deref(r.MemoryMB)+deref(r.SecretsMB))
 	if !b.node.MemoryOversubscription {
@@ -108,7 +107,7 @@ func (v *variables) setLimits(b *Builder) {
 	v.setNumber("NOMAD_MEMORY_MAX_LIMIT", limit)
 }
 
-func (v *variables) setPorts(ports []Port, network networkStatus) {
+func (v *variables) setPorts(ports []Port, network Network) {
 	for _, p := range ports {
 		p = p.seen(v.view)
 		v.set("NOMAD_PORT_"+p.Label, p.bind())
@@ -118,10 +117,10 @@ func (v *variables) setPorts(ports []Port, network networkStatus) {
 		v.set("NOMAD_HOST_IP_"+p.Label, p.HostIP)
 		v.set("NOMAD_ADDR_"+p.Label, p.addr())
 		v.set("NOMAD_HOST_ADDR_"+p.Label, p.addr())
-		if network.address != "" {
-			v.set("NOMAD_ALLOC_INTERFACE_"+p.Label, network.iface)
-			v.set("NOMAD_ALLOC_IP_"+p.Label, network.address)
-			v.set("NOMAD_ALLOC_ADDR_"+p.Label, net.JoinHostPort(network.address, p.bind()))
+		if network.Address != "" {
+			v.set("NOMAD_ALLOC_INTERFACE_"+p.Label, network.Interface)
+			v.set("NOMAD_ALLOC_IP_"+p.Label, network.Address)
+			v.set("NOMAD_ALLOC_ADDR_"+p.Label, net.JoinHostPort(network.Address, p.bind()))
 		}
 	}
 }
@@ -170,8 +169,8 @@ func (v *variables) setUpstreams(services []*api.Service) {
 }
 
 func (v *variables) setTokens(b *Builder, secretsDir string) {
-	v.setIf("VAULT_TOKEN", b.vaultToken)
-	v.setIf("VAULT_NAMESPACE", b.vaultNamespace)
+	v.setIf("VAULT_TOKEN", b.VaultToken)
+	v.setIf("VAULT_NAMESPACE", b.VaultNamespace)
 	for identity, token := range b.identities {
 		name := "NOMAD_TOKEN"
 		if identity != "" {

@@ -72,25 +72,26 @@ func TestBuildEverything(t *testing.T) {
 	task.Resources = &api.Resources{CPU: new(0), Cores: new(4), MemoryMB: new(64), SecretsMB: new(2), MemoryMaxMB: new(128)}
 	node := testNode()
 	node.CgroupParent, node.MemoryOversubscription, node.Region = "nomad.slice", true, "eu"
-	e := NewBuilder(node, AllocInfo{ID: allocID, Name: "web.g[0]"}, job, group, task).
-		SetDirs("/alloc", "/local", "/secrets").
+	b := NewBuilder(node, AllocInfo{ID: allocID, Name: "web.g[0]"}, job, group, task).
 		SetClientDir("/data/"+allocID).
-		SetCores(Cores{IDs: []int{0, 1, 2, 7}, MHz: 8000}).
-		SetPorts([]Port{
-			{Label: "http", Value: 20001, HostIP: "127.0.0.1"},
-			{Label: "web-ui", Value: 20002, To: 80, HostIP: "::1"},
-		}).
-		SetNetworkStatus("eth0", "172.26.64.5").
-		SetTaskPorts("t", []Port{{Label: "own-4", Value: 20003, HostIP: "10.0.0.1"}, {Label: "own6", Value: 20004, HostIP: "fe80::1"}}).
-		SetTaskPorts("other", []Port{{Label: "x-y", Value: 20005, To: 1, HostIP: "10.0.0.1"}}).
-		SetVaultToken("hvs.1", "team").
 		SetIdentityToken("", "jwt0").
 		SetIdentityToken("My-id", "jwt1").
-		SetHostEnv([]string{"PATH=/bin", "NOMAD_TOKEN=outer"}).
-		SetHookEnv("consul", map[string]string{"CONSUL_TOKEN": "c", "NOMAD_META_h-k": "hook"}).
-		SetTemplateEnv(map[string]string{"FROM_TEMPLATE": "${PATH}"}).
-		Build()
-	golden(t, "everything.golden", strings.Join(e.List(), "\n")+"\n")
+		SetHookEnv("consul", map[string]string{"CONSUL_TOKEN": "c", "NOMAD_META_h-k": "hook"})
+	b.Dirs = Dirs{"/alloc", "/local", "/secrets"}
+	b.Cores = Cores{IDs: []int{0, 1, 2, 7}, MHz: 8000}
+	b.Ports = []Port{
+		{Label: "http", Value: 20001, HostIP: "127.0.0.1"},
+		{Label: "web-ui", Value: 20002, To: 80, HostIP: "::1"},
+	}
+	b.TaskPorts = map[string][]Port{
+		"t":     {{Label: "own-4", Value: 20003, HostIP: "10.0.0.1"}, {Label: "own6", Value: 20004, HostIP: "fe80::1"}},
+		"other": {{Label: "x-y", Value: 20005, To: 1, HostIP: "10.0.0.1"}},
+	}
+	b.Network = Network{"eth0", "172.26.64.5"}
+	b.VaultToken, b.VaultNamespace = "hvs.1", "team"
+	b.HostEnv = []string{"PATH=/bin", "NOMAD_TOKEN=outer"}
+	b.TemplateEnv = map[string]string{"FROM_TEMPLATE": "${PATH}"}
+	golden(t, "everything.golden", strings.Join(b.Build().List(), "\n")+"\n")
 }
 
 func golden(t *testing.T, name, got string) {
@@ -116,8 +117,9 @@ func TestAllocationWithoutTask(t *testing.T) {
 	group.Meta = map[string]string{"k": "group"}
 	task.Meta = map[string]string{"k": "task"}
 	task.Env = map[string]string{"X": "1"}
-	e := testBuilder(job, group, nil).SetPorts([]Port{{Label: "p", Value: 1, HostIP: "::"}}).Build()
-	expect(t, e, map[string]string{
+	b := testBuilder(job, group, nil)
+	b.Ports = []Port{{Label: "p", Value: 1, HostIP: "::"}}
+	expect(t, b.Build(), map[string]string{
 		"NOMAD_ALLOC_DIR": "/data/" + allocID, "NOMAD_TASK_DIR": "-", "NOMAD_SECRETS_DIR": "-",
 		"NOMAD_TASK_NAME": "-", "NOMAD_CPU_LIMIT": "-", "NOMAD_MEMORY_LIMIT": "-", "X": "-",
 		"NOMAD_GROUP_NAME": "g", "NOMAD_META_k": "group", "NOMAD_PORT_p": "1", "NOMAD_ADDR_p": "[::]:1",
@@ -182,21 +184,21 @@ func TestPrecedence(t *testing.T) {
 	job, group, task := testJob()
 	b := testBuilder(job, group, task)
 	task.Meta, task.Env = map[string]string{"P": "meta"}, map[string]string{name: "env"}
-	b.SetHostEnv([]string{name + "=host"})
+	b.HostEnv = []string{name + "=host"}
 	b.SetHookEnv("first", map[string]string{name: "first hook"})
 	b.SetHookEnv("second", map[string]string{name: "second hook"})
 	b.SetHookEnv("first", map[string]string{name: "first hook again"})
-	b.SetTemplateEnv(map[string]string{name: "template"})
+	b.TemplateEnv = map[string]string{name: "template"}
 	for _, step := range []struct {
 		want   string
 		remove func()
 	}{
-		{"template", func() { b.SetTemplateEnv(nil) }},
+		{"template", func() { b.TemplateEnv = nil }},
 		{"second hook", func() { b.SetHookEnv("second", nil) }},
 		{"first hook again", func() { b.SetHookEnv("first", nil) }},
 		{"env", func() { task.Env = nil }},
 		{"meta", func() { task.Meta = nil }},
-		{"host", func() { b.SetHostEnv(nil) }},
+		{"host", func() { b.HostEnv = nil }},
 		{"-", func() {}},
 	} {
 		expect(t, b.Build(), map[string]string{name: step.want})
@@ -251,7 +253,9 @@ func TestPorts(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			expect(t, testBuilder(job, group, task).SetPorts([]Port{tc.port}).Build(), tc.want)
+			b := testBuilder(job, group, task)
+			b.Ports = []Port{tc.port}
+			expect(t, b.Build(), tc.want)
 		})
 	}
 }

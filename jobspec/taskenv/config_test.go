@@ -22,11 +22,10 @@ func configEnv() *Env {
 		"GREETING": "hello", "N": "41", "LIST": `["x","y"]`, "odd..name": "odd", ".lead": "lead",
 		"leaf": "leaf", "leaf.below": "below", "env.x": "shadowed", "node.mine": "m",
 	}
-	return testBuilder(job, group, task).
-		SetHostEnv([]string{"HOME=/root", "my-var=dash"}).
-		SetPorts([]Port{{Label: "web-ui", Value: 20002, To: 80, HostIP: "::1"}}).
-		SetSecrets(map[string]string{"secret.db.password": "pw"}).
-		Build()
+	b := testBuilder(job, group, task).SetSecrets(map[string]string{"secret.db.password": "pw"})
+	b.HostEnv = []string{"HOME=/root", "my-var=dash"}
+	b.Ports = []Port{{Label: "web-ui", Value: 20002, To: 80, HostIP: "::1"}}
+	return b.Build()
 }
 
 func TestDecodeConfigEvaluatesStrings(t *testing.T) {

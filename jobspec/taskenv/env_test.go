@@ -10,8 +10,9 @@ import (
 func TestSnapshotHasCleanNamesOnly(t *testing.T) {
 	t.Parallel()
 	job, group, task := testJob()
-	e := testBuilder(job, group, task).SetPorts([]Port{{Label: "a-b", Value: 1, HostIP: "::1"}}).Build()
-	if got := e.Replace("${NOMAD_PORT_a_b} ${NOMAD_PORT_a-b}"); got != "1 ${NOMAD_PORT_a-b}" {
+	b := testBuilder(job, group, task)
+	b.Ports = []Port{{Label: "a-b", Value: 1, HostIP: "::1"}}
+	if got := b.Build().Replace("${NOMAD_PORT_a_b} ${NOMAD_PORT_a-b}"); got != "1 ${NOMAD_PORT_a-b}" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -88,7 +89,7 @@ func TestClientPath(t *testing.T) {
 			task.Env = map[string]string{"DEEP": "${NOMAD_TASK_DIR}/deep"}
 			b := testBuilder(job, group, task)
 			if isolated {
-				b.SetDirs("/alloc", "/local", "/secrets")
+				b.Dirs = Dirs{"/alloc", "/local", "/secrets"}
 			}
 			e := b.Build()
 			for i, want := range []string{tc.join, tc.keep} {
@@ -107,9 +108,10 @@ func TestClientPath(t *testing.T) {
 func TestView(t *testing.T) {
 	t.Parallel()
 	ports := []Port{{Label: "http", Value: 20001, To: 80, HostIP: "127.0.0.1"}, {Label: "raw", Value: 20002, HostIP: "127.0.0.1"}}
-	env := NewBuilder(nil, AllocInfo{}, nil, nil, &api.Task{Name: "t", Env: map[string]string{"AT": "${NOMAD_ADDR_http}"}}).SetPorts(ports).
-		SetTaskPorts("t", []Port{{Label: "own", Value: 20003, HostIP: "127.0.0.1"}}).
-		SetView(func(e Endpoint) Endpoint { return Endpoint{"172.17.0.1", e.Port + 1000} }).Build().Map()
+	b := NewBuilder(nil, AllocInfo{}, nil, nil, &api.Task{Name: "t", Env: map[string]string{"AT": "${NOMAD_ADDR_http}"}})
+	b.Ports, b.TaskPorts = ports, map[string][]Port{"t": {{Label: "own", Value: 20003, HostIP: "127.0.0.1"}}}
+	b.View = func(e Endpoint) Endpoint { return Endpoint{"172.17.0.1", e.Port + 1000} }
+	env := b.Build().Map()
 	for name, want := range map[string]string{
 		"NOMAD_ADDR_http": "172.17.0.1:21001", "NOMAD_IP_http": "172.17.0.1", "NOMAD_PORT_http": "80",
 		"NOMAD_HOST_PORT_http": "21001", "NOMAD_HOST_ADDR_http": "172.17.0.1:21001", "NOMAD_ALLOC_PORT_http": "80",

@@ -45,6 +45,6 @@ func (p Port) bind() string { return strconv.Itoa(p.Bind()) }
 
 func (p Port) addr() string { return net.JoinHostPort(p.HostIP, strconv.Itoa(p.Value)) }
 
-// networkStatus is the interface and address of an allocation in its own
-// network namespace.
-type networkStatus struct{ iface, address string }
+// Network is the interface and address of an allocation in its own network
+// namespace.
+type Network struct{ Interface, Address string }

@@ -17,10 +17,11 @@ func Possible(job *api.Job, group *api.TaskGroup, task *api.Task, ports []string
 	g.Services = nil
 	b := NewBuilder(&Node{Region: "-", Datacenter: "-", CgroupParent: "-", MemoryOversubscription: true},
 		AllocInfo{ID: "-", Name: "-"}, dispatched(job), &g, task)
-	b.SetClientDir("/").SetCores(Cores{MHz: 1}).SetVaultToken("-", "-").SetNetworkStatus("-", "::").SetPorts(portsNamed(ports))
-	b.SetIdentityToken("", "-")
+	b.Cores, b.VaultToken, b.VaultNamespace = Cores{MHz: 1}, "-", "-"
+	b.Network, b.Ports = Network{"-", "::"}, portsNamed(ports)
+	b.SetClientDir("/").SetIdentityToken("", "-")
 	if task != nil {
-		b.SetTaskPorts(task.Name, portsNamed(ownPorts(task)))
+		b.TaskPorts = map[string][]Port{task.Name: portsNamed(ownPorts(task))}
 		for _, identity := range task.Identities {
 			if identity != nil {
 				b.SetIdentityToken(identity.Name, "-")

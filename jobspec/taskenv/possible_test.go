@@ -21,9 +21,9 @@ func TestPossible(t *testing.T) {
 		possible := Possible(job, group, of, []string{"http"})
 		child := *job
 		child.Dispatched = true
-		env := NewBuilder(&Node{Datacenter: "dc1", Region: "global", CgroupParent: "x"}, AllocInfo{ID: "1", Name: "j.g[0]"}, &child, group, of).
-			SetClientDir("/x").SetPorts([]Port{{Label: "http", Value: 80}}).SetTaskPorts("t", []Port{{Label: "own", HostIP: "127.0.0.1"}}).Build()
-		for name := range env.Map() {
+		b := NewBuilder(&Node{Datacenter: "dc1", Region: "global", CgroupParent: "x"}, AllocInfo{ID: "1", Name: "j.g[0]"}, &child, group, of).SetClientDir("/x")
+		b.Ports, b.TaskPorts = []Port{{Label: "http", Value: 80}}, map[string][]Port{"t": {{Label: "own", HostIP: "127.0.0.1"}}}
+		for name := range b.Build().Map() {
 			if _, ok := possible[name]; !ok && (of != nil || !strings.HasSuffix(name, "_t_own")) {
 				t.Errorf("%s is not possible", name)
 			}

@@ -73,9 +73,9 @@ func TestRecordedMetaAndEnv(t *testing.T) {
 		Meta: map[string]string{"team": "job", "owner": "job"},
 	}
 	job.Canonicalize()
-	e := NewBuilder(testNode(), AllocInfo{ID: allocID, Name: "meta-env.g[0]"}, job, group, task).
-		SetClientDir("/DATA/ALLOC").SetHostEnv([]string{"HOME=/root"}).Build()
-	got := printed(e, "^NOMAD_(META|TASK_NAME|GROUP_NAME|JOB_NAME|JOB_ID|ALLOC_NAME|ALLOC_INDEX|REGION|DC|NAMESPACE|CPU_LIMIT|MEMORY_LIMIT)"+
+	b := NewBuilder(testNode(), AllocInfo{ID: allocID, Name: "meta-env.g[0]"}, job, group, task).SetClientDir("/DATA/ALLOC")
+	b.HostEnv = []string{"HOME=/root"}
+	got := printed(b.Build(), "^NOMAD_(META|TASK_NAME|GROUP_NAME|JOB_NAME|JOB_ID|ALLOC_NAME|ALLOC_INDEX|REGION|DC|NAMESPACE|CPU_LIMIT|MEMORY_LIMIT)"+
 		"|^GREETING|^WHERE|^UNKNOWN|^DOLLAR")
 	if diff := cmp.Diff(recorded(t, "meta-env", "t").Stdout, got); diff != "" {
 		t.Errorf("-recorded +got:\n%s", diff)
@@ -85,12 +85,13 @@ func TestRecordedMetaAndEnv(t *testing.T) {
 func TestRecordedPorts(t *testing.T) {
 	t.Parallel()
 	job, group, task := testJob()
-	e := testBuilder(job, group, task).SetPorts([]Port{
+	b := testBuilder(job, group, task)
+	b.Ports = []Port{
 		{Label: "http", Value: 23456, HostIP: "127.0.0.1"},
 		{Label: "admin", Value: 18080, HostIP: "127.0.0.1"},
 		{Label: "web-ui", Value: 23457, To: 80, HostIP: "127.0.0.1"},
-	}).Build()
-	got := printed(e, "^NOMAD_(PORT|IP|ADDR|HOST_PORT|HOST_ADDR|HOST_IP|ALLOC_PORT)")
+	}
+	got := printed(b.Build(), "^NOMAD_(PORT|IP|ADDR|HOST_PORT|HOST_ADDR|HOST_IP|ALLOC_PORT)")
 	got = regexp.MustCompile(`[0-9]{5}`).ReplaceAllString(got, "DYN")
 	got = strings.ReplaceAll(got, "127.0.0.1", "IP")
 	if diff := cmp.Diff(recorded(t, "ports", "t").Stdout, got); diff != "" {
