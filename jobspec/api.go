@@ -92,7 +92,8 @@ func (p *parser) scalarBefore(end int) hcl.Range {
 	return p.offsets(max(0, begin), end)
 }
 
+// offsets returns the range between two offsets, which may lie outside of the text.
 func (p *parser) offsets(from, to int) hcl.Range {
-	table := newLineTable(p.src.Text)
-	return hcl.Range{Filename: p.src.Name, Start: table.pos(from), End: table.pos(to)}
+	size := len(p.src.Text)
+	return syntax.RangeOf(p.src.Text, p.src.Name, min(max(from, 0), size), min(to, size))
 }

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
-	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/jobspec/syntax"
 )
 
 // positionsOfJSON finds the positions of a job in the API's JSON, by walking
@@ -19,7 +19,7 @@ func positionsOfJSON(src Source, offset int, job *api.Job) (positions Positions,
 		src:       src,
 		offset:    offset,
 		decoder:   json.NewDecoder(bytes.NewReader(src.Text[offset:])),
-		lines:     newLineTable(src.Text),
+		last:      Range{File: src.Name, End: Pos{Line: 1, Column: 1}},
 		positions: Positions{},
 	}
 	w.decoder.UseNumber()
@@ -32,9 +32,9 @@ type jsonWalk struct {
 	src       Source
 	offset    int
 	decoder   *json.Decoder
-	lines     lineTable
+	last      Range // of the last token
 	positions Positions
-	nulls     []Range // null blocks in a list or a map
+	nulls     []Range // null blocks in a list or a map, which code that works with jobs does not expect
 }
 
 // token reads the next token and returns it with its range.
@@ -49,7 +49,9 @@ func (w *jsonWalk) token() (json.Token, Range) {
 	for from < after && strings.IndexByte(" \t\r\n,:", w.src.Text[from]) >= 0 {
 		from++
 	}
-	return token, Range{File: w.src.Name, Start: w.lines.pos(from), End: w.lines.pos(after)}
+	w.last.Start = syntax.Move(w.last.End, w.src.Text, from)
+	w.last.End = syntax.Move(w.last.Start, w.src.Text, after)
+	return token, w.last
 }
 
 // outermost walks through the object around the job, or the job itself.
@@ -108,7 +110,7 @@ func (w *jsonWalk) member(key json.Token, at Range, object reflect.Value, path P
 		}
 		if v.Kind() == reflect.Pointer {
 			w.value(v, path)
-			w.null()
+			w.nulls = append(w.nulls, w.last)
 			return
 		}
 	}
@@ -137,14 +139,8 @@ func (w *jsonWalk) element(list reflect.Value, i int, path Path) {
 	if at := w.value(v, path); !at.IsZero() {
 		w.positions[path] = at
 	} else if v.Kind() == reflect.Pointer {
-		w.null()
+		w.nulls = append(w.nulls, w.last)
 	}
-}
-
-// null records a null block, which code that works with jobs does not expect.
-func (w *jsonWalk) null() {
-	end := w.offset + int(w.decoder.InputOffset())
-	w.nulls = append(w.nulls, Range{File: w.src.Name, Start: w.lines.pos(end - len("null")), End: w.lines.pos(end)})
 }
 
 // inner dereferences pointers and interfaces. For nil it returns an empty
@@ -175,34 +171,4 @@ func fieldOf(object reflect.Value, name string) (string, reflect.Value) {
 		return hclName, object.Field(i)
 	}
 	return name, reflect.Value{}
-}
-
-// A lineTable finds lines by offset.
-type lineTable struct {
-	text   []byte
-	starts []int // offsets of the lines
-}
-
-func newLineTable(text []byte) lineTable {
-	t := lineTable{text: text, starts: []int{0}}
-	for i, c := range text {
-		if c == '\n' {
-			t.starts = append(t.starts, i+1)
-		}
-	}
-	return t
-}
-
-// pos returns the position of an offset, which is limited to the text.
-func (t lineTable) pos(offset int) Pos {
-	offset = min(max(offset, 0), len(t.text))
-	line, found := slices.BinarySearch(t.starts, offset)
-	if !found {
-		line--
-	}
-	return Pos{
-		Line:   line + 1,
-		Column: utf8.RuneCount(t.text[t.starts[line]:offset]) + 1,
-		Byte:   offset,
-	}
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"taskrun/jobspec/syntax"
 )
 
 // Place fills in the missing Range of every diagnostic that has a Path, and
@@ -127,27 +129,6 @@ func (f *File) wordIn(r Range, word string) Range {
 
 // part returns the range between two offsets in the text, which are close to r.
 func (r Range) part(text []byte, from, to int) Range {
-	start := move(r.Start, text, from)
-	return Range{File: r.File, Start: start, End: move(start, text, to)}
-}
-
-// move returns the position of another offset in the text.
-func move(p Pos, text []byte, to int) Pos {
-	between := text[min(p.Byte, to):max(p.Byte, to)]
-	lines := bytes.Count(between, []byte("\n"))
-	switch {
-	case lines > 0:
-		begin := bytes.LastIndexByte(text[:to], '\n') + 1
-		p.Column = utf8.RuneCount(text[begin:to]) + 1
-	case to < p.Byte:
-		p.Column -= utf8.RuneCount(between)
-	default:
-		p.Column += utf8.RuneCount(between)
-	}
-	if to < p.Byte {
-		lines = -lines
-	}
-	p.Line += lines
-	p.Byte = to
-	return p
+	start := syntax.Move(r.Start, text, from)
+	return Range{File: r.File, Start: start, End: syntax.Move(start, text, to)}
 }

@@ -105,7 +105,7 @@ func openHeredoc(text []byte, name string) (at hcl.Range, ok bool) {
 		n.take(token)
 		if token.Type == hclsyntax.TokenOHeredoc {
 			begin := token.Range.Start.Byte
-			at = rangeOf(text, name, begin, begin+len(bytes.TrimSpace(token.Bytes)))
+			at = RangeOf(text, name, begin, begin+len(bytes.TrimSpace(token.Bytes)))
 		}
 	}
 	return at, len(n.open) > 0 && n.open[len(n.open)-1].opener == hclsyntax.TokenOHeredoc
@@ -161,7 +161,7 @@ func explainJSON(diags hcl.Diagnostics, text []byte, name string) hcl.Diagnostic
 			diagnostic.SetRemedy(diag, "write a comma before this")
 			// The parser reports the end of the skipped part.
 			if bad, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(text, new(any))); ok {
-				*diag.Subject = rangeOf(text, name, int(bad.Offset)-1, int(bad.Offset))
+				*diag.Subject = RangeOf(text, name, int(bad.Offset)-1, int(bad.Offset))
 			}
 		}
 		kept = append(kept, diag)
@@ -185,12 +185,12 @@ func findTemplate(diags hcl.Diagnostics, text []byte, name string) *hcl.Diagnost
 		begin := bytes.LastIndexByte(text[:diag.Subject.Start.Byte], '\n') + 1
 		line, _, _ := bytes.Cut(text[begin:min(len(text), begin+short)], []byte("\n"))
 		if at := levant.FindIndex(line); at != nil {
-			return isTemplate(rangeOf(text, name, begin+at[0], begin+at[1]),
+			return isTemplate(RangeOf(text, name, begin+at[0], begin+at[1]),
 				"[[ … ]] is filled in by Levant or nomad-pack before Nomad reads the file",
 				"render it first: levant render FILE | taskrun up -")
 		}
 		if at := braces.FindIndex(line); at != nil {
-			return isTemplate(rangeOf(text, name, begin+at[0], begin+at[1]),
+			return isTemplate(RangeOf(text, name, begin+at[0], begin+at[1]),
 				"{{ … }} outside of a string is filled in by another tool, such as Helm or consul-template, before Nomad reads the file",
 				"render it first, then pass the result on as -")
 		}

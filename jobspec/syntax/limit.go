@@ -19,13 +19,13 @@ const (
 // checkText checks everything that is the same in every syntax.
 func checkText(text []byte, name string) hcl.Diagnostics {
 	if len(text) > maxSize {
-		return hcl.Diagnostics{diagnostic.Error(rangeOf(text, name, 0, 0), "the file is too large",
+		return hcl.Diagnostics{diagnostic.Error(RangeOf(text, name, 0, 0), "the file is too large",
 			fmt.Sprintf("it has %d MiB; at most %d are read", len(text)>>20, maxSize>>20), "")}
 	}
 	// HCL's scanner treats some invalid UTF-8 as letters, including quotes and
 	// brackets in it.
 	if at := invalid(text); at >= 0 {
-		return hcl.Diagnostics{diagnostic.Error(rangeOf(text, name, at, at+1), "this is not UTF-8", "", "save the file as UTF-8")}
+		return hcl.Diagnostics{diagnostic.Error(RangeOf(text, name, at, at+1), "this is not UTF-8", "", "save the file as UTF-8")}
 	}
 	return nil
 }
@@ -132,5 +132,5 @@ func CheckNesting(text []byte, name string, maxTokens int) hcl.Diagnostics {
 }
 
 func tooComplex(text []byte, name string, at int, detail string) *hcl.Diagnostic {
-	return diagnostic.Error(rangeOf(text, name, at, at), "this text is not read, because it could exhaust the machine", detail, "")
+	return diagnostic.Error(RangeOf(text, name, at, at), "this text is not read, because it could exhaust the machine", detail, "")
 }
