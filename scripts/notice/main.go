@@ -33,53 +33,23 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	gomod, err := os.ReadFile("go.mod")
-	if err != nil {
-		return err
-	}
-	modules := required(gomod)
-	args := []string{"mod", "download", "-json"}
-	for _, m := range modules {
-		args = append(args, m.Path+"@"+m.Version)
-	}
-	out, err := exec.CommandContext(ctx, "go", args...).Output()
+	out, err := exec.CommandContext(ctx, "go", "mod", "download", "-json").Output()
 	if err != nil {
 		return fmt.Errorf("go mod download: %w\n%s", err, out)
 	}
+	var modules []module
 	for d := json.NewDecoder(bytes.NewReader(out)); d.More(); {
 		var m module
 		if err := d.Decode(&m); err != nil {
 			return err
 		}
-		i := slices.IndexFunc(modules, func(r module) bool { return r.Path == m.Path })
-		if modules[i].License, err = licenseIn(m.Dir); err != nil {
+		if m.License, err = licenseIn(m.Dir); err != nil {
 			return fmt.Errorf("%s: %w", m.Path, err)
 		}
+		modules = append(modules, m)
 	}
 	_, err = os.Stdout.WriteString(notice(modules))
 	return err
-}
-
-// required returns the modules of a go.mod file, sorted by path.
-func required(gomod []byte) (modules []module) {
-	block := false
-	for line := range strings.Lines(string(gomod)) {
-		line, _, _ = strings.Cut(line, "//")
-		fields := strings.Fields(line)
-		if len(fields) == 3 && fields[0] == "require" {
-			fields = fields[1:]
-		} else if len(fields) == 2 && fields[1] == "(" {
-			block = fields[0] == "require"
-			continue
-		} else if !block {
-			continue
-		}
-		if len(fields) == 2 {
-			modules = append(modules, module{Path: fields[0], Version: fields[1]})
-		}
-	}
-	slices.SortFunc(modules, func(a, b module) int { return strings.Compare(a.Path, b.Path) })
-	return modules
 }
 
 // licenseIn returns the license of the module in a directory of the module
@@ -129,6 +99,7 @@ func classify(text string) string {
 
 // notice returns the text of NOTICE.
 func notice(modules []module) string {
+	slices.SortFunc(modules, func(a, b module) int { return strings.Compare(a.Path, b.Path) })
 	var out strings.Builder
 	out.WriteString(`taskrun
 Licensed under the Apache License, Version 2.0; see LICENSE.
