@@ -46,15 +46,19 @@ func (g *guard) fail(err error) error {
 
 // write counts written bytes.
 func (g *guard) write(length int) error {
-	if g.written = add(g.written, length); g.written > maxSize {
-		return g.fail(fmt.Errorf("it renders more than %d MiB", maxSize>>20))
-	}
-	return nil
+	g.written = add(g.written, length)
+	return g.limit(g.written, "it renders")
 }
 
-func (g *guard) check(size int) error {
-	if size > maxSize {
-		return g.fail(fmt.Errorf("a value has more than %d MiB", maxSize>>20))
+func (g *guard) check(size int) error { return g.limit(size, "a value has") }
+
+// limit ends the execution if it has no time left, or a size is too large.
+func (g *guard) limit(size int, what string) error {
+	switch err := g.ctx.Err(); {
+	case err != nil:
+		return g.fail(err)
+	case size > maxSize:
+		return g.fail(fmt.Errorf("%s more than %d MiB", what, maxSize>>20))
 	}
 	return nil
 }

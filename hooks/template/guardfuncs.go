@@ -20,38 +20,18 @@ var sprigs = sync.OnceValue(sprig.HermeticTxtFuncMap)
 // functions that produce large results from small arguments.
 func (g *guard) functions() template.FuncMap {
 	table := template.FuncMap{
-		"print":      g.limited(fmt.Sprint),
-		"println":    g.limited(fmt.Sprintln),
-		"html":       g.limited(template.HTMLEscaper),
-		"js":         g.limited(template.JSEscaper),
-		"urlquery":   g.limited(template.URLQueryEscaper),
-		"spew_sdump": g.limited(spew.Sdump),
-		"spew_sprintf": func(format string, args ...any) (string, error) {
-			if err := g.check(sizeOfFormatted(format, args)); err != nil {
-				return "", err
-			}
-			return spew.Sprintf(format, args...), nil
-		},
-		"sprig_cat": g.limited(sprigs()["cat"].(func(...any) string)),
-		stepFunc: func(length int) (string, error) {
-			if err := g.ctx.Err(); err != nil {
-				return "", g.fail(err)
-			}
-			return "", g.write(length)
-		},
-		outFunc: func(v reflect.Value) (reflect.Value, error) {
-			if err := g.ctx.Err(); err != nil {
-				return v, g.fail(err)
-			}
-			return v, g.write(sizeOf(v, maxDepth))
-		},
-		valueFunc: func(v reflect.Value) (reflect.Value, error) {
-			if err := g.ctx.Err(); err != nil {
-				return v, g.fail(err)
-			}
-			return v, g.check(sizeOf(v, maxDepth))
-		},
-		"loop": g.loop,
+		"print":        g.limited(fmt.Sprint),
+		"println":      g.limited(fmt.Sprintln),
+		"html":         g.limited(template.HTMLEscaper),
+		"js":           g.limited(template.JSEscaper),
+		"urlquery":     g.limited(template.URLQueryEscaper),
+		"spew_sdump":   g.limited(spew.Sdump),
+		"spew_sprintf": g.formatted(spew.Sprintf),
+		"sprig_cat":    g.limited(sprigs()["cat"].(func(...any) string)),
+		stepFunc:       func(length int) (string, error) { return "", g.write(length) },
+		outFunc:        func(v reflect.Value) (reflect.Value, error) { return v, g.write(sizeOf(v, maxDepth)) },
+		valueFunc:      func(v reflect.Value) (reflect.Value, error) { return v, g.check(sizeOf(v, maxDepth)) },
+		"loop":         g.loop,
 		"indent": func(spaces int, s string) (string, error) {
 			if spaces < 0 {
 				return "", fmt.Errorf("indent value must be a positive integer")
@@ -74,12 +54,7 @@ func (g *guard) functions() template.FuncMap {
 			}
 			return strings.Join(list, separator), nil
 		},
-		"printf": func(format string, args ...any) (string, error) {
-			if err := g.check(sizeOfFormatted(format, args)); err != nil {
-				return "", err
-			}
-			return fmt.Sprintf(format, args...), nil
-		},
+		"printf":          g.formatted(fmt.Sprintf),
 		"regexReplaceAll": func(pattern, with, s string) (string, error) { return g.replacePattern(pattern, s, with) },
 		"replaceAll":      func(old, with, s string) (string, error) { return g.replace(old, with, s) },
 		"sprig_join": func(separator string, list any) (string, error) {
@@ -138,6 +113,16 @@ func (g *guard) limited(join func(args ...any) string) any {
 			return "", err
 		}
 		return join(args...), nil
+	}
+}
+
+// formatted returns a function that formats its arguments.
+func (g *guard) formatted(format func(format string, args ...any) string) any {
+	return func(text string, args ...any) (string, error) {
+		if err := g.check(sizeOfFormatted(text, args)); err != nil {
+			return "", err
+		}
+		return format(text, args...), nil
 	}
 }
 
