@@ -38,41 +38,32 @@ func assign(target reflect.Value, v cty.Value) *mismatch {
 }
 
 func assignScalar(target reflect.Value, v cty.Value) *mismatch {
+	wanted, t := "a whole number", cty.Number
 	switch target.Kind() {
 	case reflect.String:
-		s, ok := to(cty.String, v)
-		if !ok {
-			return &mismatch{wanted: "a string", value: v}
-		}
-		target.SetString(s.AsString())
+		wanted, t = "a string", cty.String
 	case reflect.Bool:
-		b, ok := to(cty.Bool, v)
-		if !ok {
-			return &mismatch{wanted: "true or false", value: v}
-		}
-		target.SetBool(b.True())
+		wanted, t = "true or false", cty.Bool
 	case reflect.Struct: // big.Float accepts any number
-		n, ok := to(cty.Number, v)
-		if !ok {
-			return &mismatch{wanted: "a number", value: v}
-		}
-		target.Set(reflect.ValueOf(n.AsBigFloat()).Elem())
+		wanted = "a number"
+	}
+	scalar, err := convert.Convert(v, t)
+	if err != nil || scalar.IsNull() {
+		return &mismatch{wanted: wanted, value: v}
+	}
+	switch target.Kind() {
+	case reflect.String:
+		target.SetString(scalar.AsString())
+	case reflect.Bool:
+		target.SetBool(scalar.True())
+	case reflect.Struct:
+		target.Set(reflect.ValueOf(scalar.AsBigFloat()).Elem())
 	default:
-		n, ok := to(cty.Number, v)
-		if !ok {
-			return &mismatch{wanted: "a whole number", value: v}
-		}
-		if reason := assignInteger(target, n.AsBigFloat()); reason != "" {
-			return &mismatch{wanted: "a whole number", value: v, reason: reason}
+		if reason := assignInteger(target, scalar.AsBigFloat()); reason != "" {
+			return &mismatch{wanted: wanted, value: v, reason: reason}
 		}
 	}
 	return nil
-}
-
-// to converts v to a scalar type. Null cannot be converted.
-func to(t cty.Type, v cty.Value) (cty.Value, bool) {
-	converted, err := convert.Convert(v, t)
-	return converted, err == nil && !converted.IsNull()
 }
 
 // assignInteger stores a whole number, or returns why it cannot.
@@ -152,23 +143,19 @@ func assignDuration(target reflect.Value, v cty.Value) *mismatch {
 	m := &mismatch{wanted: "a duration", value: v}
 	switch {
 	case v.IsNull():
-		return m
 	case v.Type() == cty.String:
 		duration, err := time.ParseDuration(v.AsString())
-		if err != nil {
-			m.reason, m.remedy = explainDuration(v.AsString())
-			return m
+		if err == nil {
+			target.SetInt(int64(duration))
+			return nil
 		}
-		target.SetInt(int64(duration))
-		return nil
+		m.reason, m.remedy = explainDuration(v.AsString())
 	case v.Type() == cty.Number:
-		if m.reason = assignInteger(target, v.AsBigFloat()); m.reason != "" {
-			return m
+		if m.reason = assignInteger(target, v.AsBigFloat()); m.reason == "" {
+			return nil
 		}
-		return nil
-	default:
-		return m
 	}
+	return m
 }
 
 // explainDuration returns why a text is not a duration, and the remedy.
