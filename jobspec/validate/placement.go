@@ -68,28 +68,28 @@ func (c *checker) constraint(k *api.Constraint, at jobspec.Path) {
 		c.comparison(k.Operand, k.RTarget, at, append(comparisons(), api.ConstraintDistinctHosts, api.ConstraintDistinctProperty,
 			api.ConstraintAttributeIsSet, api.ConstraintAttributeIsNotSet))
 	}
-	if k.LTarget == "" {
-		c.refuse(at, "constraint has no attribute", "", `add attribute = "${attr.kernel.name}" or the like`)
-	} else if why := unknownTarget(k.LTarget); why != "" {
-		c.refuse(at.Attr("attribute"), "unknown attribute", fmt.Sprintf("%q %s", k.LTarget, why), targetHint(k.LTarget))
-	} else {
-		c.target(k.LTarget, at.Attr("attribute"))
-	}
+	c.attribute(k.LTarget, at, "constraint", c.refuse, "unknown attribute")
 	c.target(k.RTarget, at.Attr("value"))
 }
 
 func (c *checker) affinity(a *api.Affinity, at jobspec.Path) {
 	c.comparison(a.Operand, a.RTarget, at, comparisons())
-	if a.LTarget == "" {
-		c.refuse(at, "affinity has no attribute", "", `add attribute = "${attr.kernel.name}" or the like`)
-	} else if why := unknownTarget(a.LTarget); why != "" {
-		c.warn(at.Attr("attribute"), "affinity never applies", fmt.Sprintf("%q %s", a.LTarget, why), targetHint(a.LTarget))
-	} else {
-		c.target(a.LTarget, at.Attr("attribute"))
-	}
+	c.attribute(a.LTarget, at, "affinity", c.warn, "affinity never applies")
 	c.target(a.RTarget, at.Attr("value"))
 	if w := deref(a.Weight); w == 0 || w < -100 || w > 100 {
 		c.refuse(at.Attr("weight"), "weight is out of range", fmt.Sprintf("it is %d", w), "write -100 to 100, not 0")
+	}
+}
+
+// attribute checks the left operand of a constraint or an affinity. The report is that
+// of one which the scheduler does not know.
+func (c *checker) attribute(target string, at jobspec.Path, of string, report reporter, summary string) {
+	why := unknownTarget(target)
+	c.required(at, target, of+" has no attribute", `add attribute = "${attr.kernel.name}" or the like`)
+	if why != "" {
+		report(at.Attr("attribute"), summary, fmt.Sprintf("%q %s", target, why), targetHint(target))
+	} else {
+		c.target(target, at.Attr("attribute"))
 	}
 }
 
