@@ -76,53 +76,29 @@ func readAll(r io.Reader) ([]byte, error) {
 func readPath(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, Diagnostic{Summary: "there is no such file", Remedy: similarFile(path)}
+		return nil, Diagnostic{Summary: "there is no such file", Remedy: diagnostic.SimilarFile(path, path)}
 	}
 	if err != nil {
-		return nil, bare(err)
+		return nil, diagnostic.Bare(err)
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		return nil, Diagnostic{Summary: "it is a directory", Remedy: jobFileIn(path)}
 	}
 	text, err := readAll(f)
-	return text, bare(err)
-}
-
-// bare removes the path from an error; the caller shows it anyway.
-func bare(err error) error {
-	if withPath, ok := errors.AsType[*fs.PathError](err); ok {
-		return withPath.Err
-	}
-	return err
-}
-
-// similarFile returns a remedy that names a file with a similar name, or "".
-func similarFile(path string) string {
-	dir, name := filepath.Split(path)
-	if near := diagnostic.Nearest(name, namesIn(filepath.Clean(dir))); near != "" {
-		return fmt.Sprintf("did you mean %q?", dir+near)
-	}
-	return ""
+	return text, diagnostic.Bare(err)
 }
 
 // jobFileIn returns a remedy that names a job file in a directory, or "".
 func jobFileIn(dir string) string {
-	for _, name := range namesIn(dir) {
+	entries, _ := os.ReadDir(dir)
+	for _, entry := range entries {
+		name := entry.Name()
 		if strings.HasSuffix(name, ".nomad.hcl") || strings.HasSuffix(name, ".nomad") {
 			return fmt.Sprintf("name the file in it, such as %q", filepath.Join(dir, name))
 		}
 	}
 	return "name a file in it"
-}
-
-func namesIn(dir string) []string {
-	entries, _ := os.ReadDir(dir)
-	names := make([]string, 0, len(entries))
-	for _, entry := range entries {
-		names = append(names, entry.Name())
-	}
-	return names
 }
 
 func download(ctx context.Context, url string) ([]byte, error) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"taskrun/jobspec"
+	"taskrun/jobspec/diagnostic"
 )
 
 // Find returns the test files that paths name, each once: a file, or all in a
@@ -42,7 +43,7 @@ func find(path string) (files []string, err error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, errors.New("there is no such file or folder")
 	case err != nil:
-		return nil, bare(err)
+		return nil, diagnostic.Bare(err)
 	case !info.IsDir() && !strings.HasSuffix(path, Suffix):
 		return nil, jobspec.Diagnostic{
 			Summary: fmt.Sprintf("%q is not a test file: its name does not end in %s", path, Suffix),
@@ -54,7 +55,7 @@ func find(path string) (files []string, err error) {
 	for _, dir := range []string{path, filepath.Join(path, "tests")} {
 		entries, err := os.ReadDir(dir)
 		if err != nil && (dir == path || !errors.Is(err, fs.ErrNotExist)) {
-			return files, bare(err)
+			return files, diagnostic.Bare(err)
 		}
 		for _, e := range entries {
 			if strings.HasSuffix(e.Name(), Suffix) && !e.IsDir() {

@@ -32,8 +32,8 @@ const maxFile = 1 << 20
 func Read(path string) (*File, jobspec.Diagnostics) {
 	text, err := readText(path)
 	if err != nil {
-		var known jobspec.Diagnostic
-		if !errors.As(err, &known) {
+		known, ok := errors.AsType[jobspec.Diagnostic](err)
+		if !ok {
 			known.Summary = err.Error()
 		}
 		known.Summary = fmt.Sprintf("cannot read the test file %q: %s", path, known.Summary)
@@ -46,7 +46,7 @@ func readText(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return nil, bare(err)
+		return nil, diagnostic.Bare(err)
 	case info.IsDir():
 		return nil, jobspec.Diagnostic{Summary: "it is a directory", Remedy: "name a file in it"}
 	case !info.Mode().IsRegular():
@@ -54,13 +54,13 @@ func readText(path string) ([]byte, error) {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, bare(err)
+		return nil, diagnostic.Bare(err)
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	switch {
 	case err != nil:
-		return nil, bare(err)
+		return nil, diagnostic.Bare(err)
 	case len(text) > maxFile:
 		return nil, jobspec.Diagnostic{Summary: fmt.Sprintf("it is larger than %d MiB", maxFile>>20), Remedy: "split it: a job may have several test files"}
 	case strings.TrimSpace(string(text)) == "":

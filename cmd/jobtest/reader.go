@@ -53,36 +53,13 @@ func (r *reader) existing(name string, at hcl.Range, kind string) string {
 	case name == "":
 		r.refuse(at, fmt.Sprintf("the name of the %s is empty", kind), "", "name a file, or leave it out")
 	case errors.Is(err, fs.ErrNotExist):
-		r.refuse(at, fmt.Sprintf("there is no %s %q", kind, path), "the path is relative to the test file", r.similar(name, path))
+		r.refuse(at, fmt.Sprintf("there is no %s %q", kind, path), "the path is relative to the test file", diagnostic.SimilarFile(path, name))
 	case err != nil:
-		r.refuse(at, fmt.Sprintf("cannot use the %s %q", kind, path), bare(err).Error(), "")
+		r.refuse(at, fmt.Sprintf("cannot use the %s %q", kind, path), diagnostic.Bare(err).Error(), "")
 	case !info.Mode().IsRegular():
 		r.refuse(at, fmt.Sprintf("cannot use the %s %q", kind, path), "it is not a regular file", "")
 	default:
 		return path
 	}
 	return ""
-}
-
-// similar suggests a file in the folder of one that is missing.
-func (r *reader) similar(name, path string) string {
-	entries, _ := os.ReadDir(filepath.Dir(path))
-	names := make([]string, 0, len(entries))
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	near := diagnostic.Nearest(filepath.Base(path), names)
-	if near == "" {
-		return ""
-	}
-	return fmt.Sprintf("did you mean %q?", strings.TrimSuffix(name, filepath.Base(path))+near)
-}
-
-// bare removes the path from an error that is shown with it.
-func bare(err error) error {
-	var withPath *fs.PathError
-	if errors.As(err, &withPath) {
-		return withPath.Err
-	}
-	return err
 }

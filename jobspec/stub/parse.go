@@ -2,9 +2,7 @@ package stub
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -43,10 +41,7 @@ func Read(path string) (*Set, jobspec.Diagnostics) {
 		text, err = os.ReadFile(path)
 	}
 	if err != nil {
-		if in, ok := errors.AsType[*fs.PathError](err); ok {
-			err = in.Err
-		}
-		return nil, jobspec.Diagnostics{{Summary: fmt.Sprintf("cannot read the stubs file %q: %v", path, err)}}
+		return nil, jobspec.Diagnostics{{Summary: fmt.Sprintf("cannot read the stubs file %q: %v", path, diagnostic.Bare(err))}}
 	}
 	return Parse(path, text)
 }

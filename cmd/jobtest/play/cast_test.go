@@ -28,9 +28,12 @@ func TestTargets(t *testing.T) {
 		exact      int
 		matches    []string
 	}{
-		{"server", "server", 0, []string{"web[0]", "web[1]"}}, {"log", "log", 0, []string{"log[0]", "web[0]", "web[1]"}},
-		{"web", "", 0, []string{"web[0]", "web[1]"}}, {"web/log", "log", 1, []string{"web[0]", "web[1]"}},
-		{"web[1]", "", 1, []string{"web[1]"}}, {"web[0]/server", "server", 2, []string{"web[0]"}},
+		{"server", "server", 0, []string{"web[0]", "web[1]"}},
+		{"log", "log", 0, []string{"log[0]", "web[0]", "web[1]"}},
+		{"web", "", 0, []string{"web[0]", "web[1]"}},
+		{"web/log", "log", 1, []string{"web[0]", "web[1]"}},
+		{"web[1]", "", 1, []string{"web[1]"}},
+		{"web[0]/server", "server", 2, []string{"web[0]"}},
 	} {
 		target, bad := names.Parse(tt.text)
 		if bad != nil {
