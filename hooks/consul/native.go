@@ -3,6 +3,7 @@ package consul
 import (
 	"context"
 	"net"
+	"slices"
 	"strconv"
 
 	"github.com/hashicorp/nomad/api"
@@ -35,12 +36,9 @@ func NewNative(token func() string, view func(hooks.Task) taskenv.View) hooks.Ta
 
 // isNative reports whether a task is that of a service with connect native.
 func isNative(g *api.TaskGroup, t *api.Task) bool {
-	for _, s := range g.Services {
-		if s.Connect != nil && s.Connect.Native && (s.TaskName == t.Name || s.TaskName == "" && len(g.Tasks) == 1) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(g.Services, func(s *api.Service) bool {
+		return s.Connect != nil && s.Connect.Native && (s.TaskName == t.Name || s.TaskName == "" && len(g.Tasks) == 1)
+	})
 }
 
 func (n *native) Name() string { return "connect_native" }

@@ -10,6 +10,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -26,12 +27,10 @@ type hook struct {
 // New returns a factory of hooks; stubs returns the current stubs.
 func New(stubs func() *stub.Set) hooks.TaskFactory {
 	return func(t hooks.Task) hooks.TaskHook {
-		for _, s := range t.Task.Secrets {
-			if Known(s) {
-				return &hook{task: t, stubs: stubs}
-			}
+		if !slices.ContainsFunc(t.Task.Secrets, Known) {
+			return nil
 		}
-		return nil
+		return &hook{task: t, stubs: stubs}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/go-envparse"
@@ -48,10 +49,5 @@ func parseVariables(t *api.Template) *envparse.ParseError {
 }
 
 func (s *set) hasVariables() bool {
-	for _, t := range s.templates {
-		if t.env {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.templates, func(t *spec) bool { return t.env })
 }

@@ -103,10 +103,7 @@ func (e *Env) ClientPath(p string, joinEscape bool) (abs string, escapes bool) {
 
 func (e *Env) outside(p string) bool {
 	p = filepath.Clean(p)
-	for _, dir := range []string{e.taskDir, e.sharedDir} {
-		if p == dir || strings.HasPrefix(p, dir+string(filepath.Separator)) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc([]string{e.taskDir, e.sharedDir}, func(dir string) bool {
+		return p == dir || strings.HasPrefix(p, dir+string(filepath.Separator))
+	})
 }

@@ -81,12 +81,8 @@ func (c *checker) identityAdvice(id *api.WorkloadIdentity, at jobspec.Path) {
 // isIdentifier reports whether a name consists of 1 to 128 letters, digits and
 // characters in extra.
 func isIdentifier(name, extra string) bool {
-	for _, r := range name {
-		if !isAlphanumeric(r) && !strings.ContainsRune(extra, r) {
-			return false
-		}
-	}
-	return name != "" && len(name) <= maxIdentityName
+	odd := strings.ContainsFunc(name, func(r rune) bool { return !isAlphanumeric(r) && !strings.ContainsRune(extra, r) })
+	return !odd && name != "" && len(name) <= maxIdentityName
 }
 
 func (t *task) vault() {

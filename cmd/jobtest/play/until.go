@@ -72,12 +72,9 @@ func healthy(run *fold.Run, job *api.Job, since, now time.Time) goal {
 
 // waiting reports whether a task or a check of an allocation has yet to begin.
 func waiting(run *fold.Run) bool {
-	for _, a := range run.Final() {
-		if a.Status == api.AllocClientStatusPending || slices.ContainsFunc(a.Checks, func(c event.Check) bool { return c.Status == check.Pending }) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(run.Final(), func(a *fold.Alloc) bool {
+		return a.Status == api.AllocClientStatusPending || slices.ContainsFunc(a.Checks, func(c event.Check) bool { return c.Status == check.Pending })
+	})
 }
 
 // failed returns an allocation that has failed since a time; nil for none.
