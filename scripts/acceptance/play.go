@@ -12,6 +12,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"taskrun/cmd/verify"
 )
 
 // makeNomad returns a folder with a command nomad, which starts taskrun agent, or
@@ -64,6 +66,9 @@ func playAll(ctx context.Context, opts options, s suite, tests []test, scratch, 
 	return results
 }
 
+// startTime limits the time until an agent has a node that is ready.
+const startTime = 30 * time.Second
+
 // play runs one test in a folder of its own.
 func play(ctx context.Context, opts options, s suite, t test, dir, bin string) result {
 	r := result{test: t, outcome: leftOut}
@@ -72,7 +77,7 @@ func play(ctx context.Context, opts options, s suite, t test, dir, bin string) r
 	}
 	began := time.Now()
 	env := environment(dir, bin)
-	for _, sub := range []string{"tmp", "home", "run", "data"} {
+	for _, sub := range []string{"tmp", "home", "run", "data", "n"} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
 			return r.failed(err.Error())
 		}
@@ -81,12 +86,15 @@ func play(ctx context.Context, opts options, s suite, t test, dir, bin string) r
 	ctx, cancel := context.WithTimeout(ctx, opts.timeout)
 	defer cancel()
 	if !s.ownAgent {
-		address, stop, err := startAgent(ctx, bin, dir, env)
+		agent, err := verify.StartAgent(ctx, verify.Start{
+			Nomad: filepath.Join(bin, "nomad"), Env: env, Dir: filepath.Join(dir, "n"), Wait: startTime,
+			More: fmt.Sprintf("data_dir = %q\n", filepath.Join(dir, "data")),
+		})
 		if err != nil {
 			return r.failed(err.Error())
 		}
-		defer stop()
-		env = append(env, "NOMAD_ADDR="+address, "TF_ACC=1", "CHECKPOINT_DISABLE=1")
+		defer func() { _ = agent.Stop(context.WithoutCancel(ctx)) }()
+		env = append(env, "NOMAD_ADDR="+agent.Server.Address, "TF_ACC=1", "CHECKPOINT_DISABLE=1")
 		if terraform, err := exec.LookPath("terraform"); err == nil {
 			env = append(env, "TF_ACC_TERRAFORM_PATH="+terraform)
 		}
