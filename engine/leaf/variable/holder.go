@@ -48,7 +48,7 @@ func (s *Store) Renew(namespace, path, id string) (*api.Variable, error) {
 	if err != nil {
 		return nil, err
 	}
-	now, h := time.Now(), s.locks.held[k]
+	now, h := time.Now(), s.held[k]
 	if h == nil || !now.Before(h.lost()) {
 		return nil, ErrLocked
 	}
@@ -85,7 +85,7 @@ func (s *Store) holder(k key, id string) (*api.Variable, error) {
 func (s *Store) release(v *api.Variable) (*api.Variable, error) {
 	now, err := s.put(v.Namespace, v.Path, v.Items, nil)
 	if err == nil {
-		s.locks.forget(keyOf(v))
+		s.forget(keyOf(v))
 	}
 	return now, err
 }
@@ -93,14 +93,33 @@ func (s *Store) release(v *api.Variable) (*api.Variable, error) {
 // hold awaits the end of the lock of a variable.
 func (s *Store) hold(v *api.Variable) {
 	k := keyOf(v)
-	s.locks.hold(k, v.Lock, func(h *held) { s.expire(k, h) })
+	s.forget(k)
+	if s.closed {
+		return
+	}
+	h := &held{renewed: time.Now()}
+	h.ttl, _ = durationOr(v.Lock.TTL, defaultTTL)
+	h.delay, _ = durationOr(v.Lock.LockDelay, defaultDelay)
+	h.timer = time.AfterFunc(time.Until(h.over()), func() { s.expire(k, h) })
+	if s.held == nil {
+		s.held = map[key]*held{}
+	}
+	s.held[k] = h
+}
+
+// forget no longer awaits the end of a lock.
+func (s *Store) forget(k key) {
+	if h := s.held[k]; h != nil {
+		h.timer.Stop()
+		delete(s.held, k)
+	}
 }
 
 // expire releases a lock that is over, unless it was renewed.
 func (s *Store) expire(k key, h *held) {
 	s.mu.Lock()
 	defer s.unlockAndTell()
-	if s.locks.held[k] != h {
+	if s.held[k] != h {
 		return
 	}
 	if left := time.Until(h.over()); left > 0 {
@@ -117,5 +136,8 @@ func (s *Store) expire(k key, h *held) {
 func (s *Store) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.locks.close()
+	s.closed = true
+	for k := range s.held {
+		s.forget(k)
+	}
 }

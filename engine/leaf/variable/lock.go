@@ -57,69 +57,19 @@ func durationOr(text string, absent time.Duration) (time.Duration, error) {
 	return cmp.Or(d, absent), err
 }
 
-// locks are the locks whose ends are awaited, by variable. The Store guards them.
-type locks struct {
-	held   map[key]*held
-	closed bool // the ends are no longer awaited
-}
-
-// held is a lock whose end is awaited.
-type held struct {
-	lease
-	timer *time.Timer
-}
-
-// hold awaits the end of a lock, and calls ended then, without the lock of the Store.
-func (l *locks) hold(k key, lock *api.VariableLock, ended func(*held)) {
-	l.forget(k)
-	if l.closed {
-		return
-	}
-	if l.held == nil {
-		l.held = map[key]*held{}
-	}
-	h := &held{lease: newLease(lock, time.Now())}
-	h.timer = time.AfterFunc(time.Until(h.over()), func() { ended(h) })
-	l.held[k] = h
-}
-
-// forget no longer awaits the end of a lock.
-func (l *locks) forget(k key) {
-	if h := l.held[k]; h != nil {
-		h.timer.Stop()
-		delete(l.held, k)
-	}
-}
-
-// close no longer awaits the end of any lock.
-func (l *locks) close() {
-	l.closed = true
-	for k := range l.held {
-		l.forget(k)
-	}
-}
-
-// lease says how long a lock lasts. As in Nomad, it can be renewed for twice its
+// held is a lock whose end is awaited. As in Nomad, it can be renewed for twice its
 // TTL. Then it protects the variable for the lock delay.
-type lease struct {
-	id         string
+type held struct {
 	ttl, delay time.Duration
 	renewed    time.Time
-}
-
-// newLease returns the lease of a lock that was acquired, or found in a stored
-// variable, at a time.
-func newLease(l *api.VariableLock, at time.Time) lease {
-	ttl, _ := durationOr(l.TTL, defaultTTL)
-	delay, _ := durationOr(l.LockDelay, defaultDelay)
-	return lease{l.ID, ttl, delay, at}
+	timer      *time.Timer
 }
 
 // lost is when the lock can no longer be renewed.
-func (l lease) lost() time.Time { return l.renewed.Add(2 * l.ttl) }
+func (h *held) lost() time.Time { return h.renewed.Add(2 * h.ttl) }
 
 // over is when the variable becomes free.
-func (l lease) over() time.Time { return l.lost().Add(l.delay) }
+func (h *held) over() time.Time { return h.lost().Add(h.delay) }
 
 type key struct{ namespace, path string }
 

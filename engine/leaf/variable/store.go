@@ -22,8 +22,9 @@ type Store struct {
 	mu        sync.Mutex
 	variables map[key]*api.Variable // never modified
 	stubs     map[key]api.VariableItems
-	locks     locks
-	last      uint64 // index
+	held      map[key]*held // locks whose ends are awaited
+	closed    bool          // the ends of locks are no longer awaited
+	last      uint64        // index
 	keep      func(v *api.Variable, deleted bool) error
 	told      []func()
 	changed   bool // since the functions of told were called
@@ -160,7 +161,7 @@ func (s *Store) delete(v *api.Variable) error {
 		return err
 	}
 	delete(s.variables, keyOf(v))
-	s.locks.forget(keyOf(v))
+	s.forget(keyOf(v))
 	return nil
 }
 
