@@ -55,12 +55,12 @@ type Driver struct {
 	*engine
 	*machine
 	*networks
+	tasks
 
 	absence time.Duration
 	options settings.Options
 	builder settings.Builder
 	images  image.Store
-	tasks   taskstore.Store[*task]
 }
 
 var (
@@ -95,6 +95,8 @@ func New(config Config) *Driver {
 	return d
 }
 
+type tasks = taskstore.Store[*task]
+
 func (d *Driver) newTask(cli *client.Client, cfg *drivers.TaskConfig, id string) *task {
 	t := &task{Life: taskstore.NewLife(cfg.Name), cli: cli, front: d.front, events: &d.Eventer, absence: d.absence, cfg: cfg, container: id}
 	t.Attributes = map[string]string{"container_id": id}
@@ -114,12 +116,6 @@ func (d *Driver) TaskConfigSchema() hcldec.Spec { return taskSchema() }
 // Capabilities returns properties of the driver.
 func (d *Driver) Capabilities() drivers.Capabilities {
 	return drivers.Capabilities{FSIsolation: drivers.FSIsolationImage, MustInitiateNetwork: true}
-}
-
-// WaitTask reports how the container ended. The error in the result is Nomad's,
-// which repeats an exit code other than 0.
-func (d *Driver) WaitTask(ctx context.Context, id string) (<-chan *drivers.ExitResult, error) {
-	return d.tasks.Wait(ctx, id)
 }
 
 // StopTask sends the signal to the first process of the container. The default
@@ -161,12 +157,6 @@ func (d *Driver) DestroyTask(id string, force bool) error {
 	err = t.remove()
 	d.tasks.Remove(id)
 	return err
-}
-
-// InspectTask returns the status of a task, with the attribute
-// "container_id".
-func (d *Driver) InspectTask(id string) (*drivers.TaskStatus, error) {
-	return d.tasks.Inspect(id)
 }
 
 // ConfigSchema describes the options of the driver.

@@ -26,14 +26,16 @@ import (
 // Driver is the mock driver. Its methods may be called from several
 // goroutines at once.
 type Driver struct {
+	tasks
 	// LikeProcesses: a task that is killed ends with exit code 137 and signal 9,
 	// as a process would, and not as its script says.
 	LikeProcesses bool
 
 	isolation  drivers.FSIsolation
 	disabledAt time.Time // zero: never
-	tasks      taskstore.Store[*task]
 }
+
+type tasks = taskstore.Store[*task]
 
 var (
 	_ drivers.Driver         = (*Driver)(nil)
@@ -96,12 +98,6 @@ func (d *Driver) RecoverTask(handle *drivers.TaskHandle) error {
 	return nil
 }
 
-// WaitTask returns how a task ends. With plugin_exit_after the error of the
-// result is drivers.ErrPluginShutdown.
-func (d *Driver) WaitTask(ctx context.Context, id string) (<-chan *drivers.ExitResult, error) {
-	return d.tasks.Wait(ctx, id)
-}
-
 // StopTask ends a task after its kill_after, or after the timeout if that is
 // shorter, which kills it. Of the signals only SIGKILL makes a difference, for
 // tasks that are like processes.
@@ -145,11 +141,6 @@ func (d *Driver) DestroyTask(id string, force bool) error {
 	t.end(d.LikeProcesses)
 	d.tasks.Remove(id)
 	return nil
-}
-
-// InspectTask returns the status of a task.
-func (d *Driver) InspectTask(id string) (*drivers.TaskStatus, error) {
-	return d.tasks.Inspect(id)
 }
 
 // TaskStats makes samples up: some resident memory, and nothing else.

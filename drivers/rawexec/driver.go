@@ -73,11 +73,6 @@ func (d *Driver) StartTask(ctx context.Context, cfg *drivers.TaskConfig) (*drive
 	return handle, nil, nil
 }
 
-// WaitTask reports how the command ended.
-func (d *Driver) WaitTask(ctx context.Context, id string) (<-chan *drivers.ExitResult, error) {
-	return d.tasks.Wait(ctx, id)
-}
-
 // StopTask sends the signal only to the command's process, as Nomad does. When
 // that has ended, its descendants are killed without grace.
 func (d *Driver) StopTask(ctx context.Context, id string, timeout time.Duration, signal string) error {
@@ -117,11 +112,6 @@ func (d *Driver) DestroyTask(id string, force bool) error {
 	d.tasks.Remove(id)
 	t.process.Release()
 	return errors.Join(t.process.Err(), t.group.Remove(killWait))
-}
-
-// InspectTask returns the status of a task, with the attribute "pid".
-func (d *Driver) InspectTask(id string) (*drivers.TaskStatus, error) {
-	return d.tasks.Inspect(id)
 }
 
 // Shutdown kills everything that the tasks of this run left behind.

@@ -43,14 +43,16 @@ var rawExec = Kind{
 // Driver is a driver of a kind. Its methods are safe for concurrent use. The
 // caller must call Shutdown at the end.
 type Driver struct {
+	tasks
 	kind   Kind
 	config Config
 	run    *process.Run
-	tasks  taskstore.Store[*task]
 	census census
 	groups *cgroup.Tree // nil: memory limits are not enforced
 	closed sync.Once    // groups
 }
+
+type tasks = taskstore.Store[*task]
 
 // New returns a raw_exec driver without tasks.
 func New(config Config) *Driver {

@@ -17,9 +17,9 @@ type Task interface{ life() *Life }
 
 func (l *Life) life() *Life { return l }
 
-// Store maps task IDs to tasks. The zero value is empty and ready. All methods are
-// safe for concurrent use. Those that get an ID return drivers.ErrTaskNotFound for
-// a task that has not started.
+// Store maps task IDs to tasks. A driver that embeds it has WaitTask and InspectTask.
+// The zero value is empty and ready. All methods are safe for concurrent use. Those
+// that get an ID return drivers.ErrTaskNotFound for a task that has not started.
 type Store[T Task] struct {
 	tasks sync.Map // by ID: *T; nil while the task starts
 }
@@ -71,8 +71,8 @@ func (s *Store[T]) Destroyable(id string, force bool) (T, error) {
 	return task, err
 }
 
-// Wait implements Driver.WaitTask.
-func (s *Store[T]) Wait(ctx context.Context, id string) (<-chan *drivers.ExitResult, error) {
+// WaitTask implements drivers.Driver.
+func (s *Store[T]) WaitTask(ctx context.Context, id string) (<-chan *drivers.ExitResult, error) {
 	task, err := s.Get(id)
 	if err != nil {
 		return nil, err
@@ -80,8 +80,8 @@ func (s *Store[T]) Wait(ctx context.Context, id string) (<-chan *drivers.ExitRes
 	return task.life().Wait(ctx), nil
 }
 
-// Inspect implements Driver.InspectTask.
-func (s *Store[T]) Inspect(id string) (*drivers.TaskStatus, error) {
+// InspectTask implements drivers.Driver.
+func (s *Store[T]) InspectTask(id string) (*drivers.TaskStatus, error) {
 	task, err := s.Get(id)
 	if err != nil {
 		return nil, err

@@ -80,7 +80,7 @@ func TestEndWakesAllWaiters(t *testing.T) {
 	wg.Wait()
 	var s taskstore.Store[*task]
 	s.Put("a", &task{e})
-	if status, err := s.Inspect("a"); err != nil || status.State != drivers.TaskStateExited || !status.CompletedAt.Equal(at) || status.ExitResult.ExitCode != 3 {
+	if status, err := s.InspectTask("a"); err != nil || status.State != drivers.TaskStateExited || !status.CompletedAt.Equal(at) || status.ExitResult.ExitCode != 3 {
 		t.Errorf("the status is %+v, %v", status, err)
 	}
 }
@@ -122,8 +122,8 @@ func TestTasksByState(t *testing.T) {
 		_, running := s.Running(id)
 		_, destroyable := s.Destroyable(id, false)
 		_, forced := s.Destroyable(id, true)
-		result, wait := s.Wait(ctx, id)
-		_, inspect := s.Inspect(id)
+		result, wait := s.WaitTask(ctx, id)
+		_, inspect := s.InspectTask(id)
 		samples, sample := s.Sample(ctx, id, time.Hour, func(*task) *drivers.TaskResourceUsage { return nil })
 		for what, c := range map[string]struct {
 			err  error
