@@ -40,7 +40,7 @@ func TestDispatchesMatchNomad(t *testing.T) {
 	node := taskenv.Fingerprint()
 	e := engine.New(engine.Config{
 		DataDir: t.TempDir(), Hooks: hookcatalog.New(hookcatalog.Options{}), Node: &node, HostEnv: os.Environ(),
-		Drivers: map[string]drivers.Driver{"raw_exec": rawexec.New(rawexec.Config{})},
+		Drivers: map[string]drivers.Driver{"raw_exec": rawexec.New()},
 	})
 	sub := e.Subscribe(false)
 	if err := e.Submit(parsed.Job); err != nil {

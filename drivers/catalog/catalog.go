@@ -18,7 +18,7 @@ import (
 func New() map[string]drivers.Driver {
 	byName := make(map[string]drivers.Driver)
 	for _, d := range []drivers.Driver{
-		rawexec.New(rawexec.Config{}),
+		rawexec.New(),
 		exec.New(),
 		java.New(),
 		docker.New(docker.Config{}),

@@ -15,7 +15,7 @@ import (
 // BenchmarkTask measures a task from StartTask to the end of DestroyTask;
 // BenchmarkExec measures the same process with package os/exec.
 func BenchmarkTask(b *testing.B) {
-	d := rawexec.New(rawexec.Config{})
+	d := rawexec.New()
 	defer d.Shutdown(b.Context())
 	cfg, output := drivertest.Task(b, d, `command = "/bin/true"`)
 	for b.Loop() {
@@ -38,7 +38,7 @@ func BenchmarkTask(b *testing.B) {
 
 // BenchmarkStart measures StartTask alone.
 func BenchmarkStart(b *testing.B) {
-	d := rawexec.New(rawexec.Config{})
+	d := rawexec.New()
 	defer d.Shutdown(b.Context())
 	cfg, _ := drivertest.Task(b, d, `command = "/bin/true"`)
 	cfg.Output = noOutput{}
@@ -77,7 +77,7 @@ func BenchmarkExec(b *testing.B) {
 // BenchmarkThousandTasks starts a thousand tasks, one after the other, and
 // stops them all together.
 func BenchmarkThousandTasks(b *testing.B) {
-	d := rawexec.New(rawexec.Config{})
+	d := rawexec.New()
 	defer d.Shutdown(b.Context())
 	var tasks []*drivers.TaskConfig
 	for range 1000 {

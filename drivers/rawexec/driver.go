@@ -51,7 +51,7 @@ func (d *Driver) Capabilities() drivers.Capabilities {
 // Fingerprint reports that the driver is healthy, or disabled, which never
 // changes.
 func (d *Driver) Fingerprint(ctx context.Context) (<-chan drivers.Fingerprint, error) {
-	if d.config.Disabled {
+	if d.options.disabled() {
 		return drivers.Steady(ctx, drivers.Disabled())
 	}
 	return drivers.Steady(ctx, d.kind.Fingerprint())
@@ -59,7 +59,7 @@ func (d *Driver) Fingerprint(ctx context.Context) (<-chan drivers.Fingerprint, e
 
 // StartTask starts the command. The network is always nil.
 func (d *Driver) StartTask(ctx context.Context, cfg *drivers.TaskConfig) (*drivers.TaskHandle, *drivers.Network, error) {
-	if d.config.Disabled {
+	if d.options.disabled() {
 		return nil, nil, errDisabled
 	}
 	t, err := d.tasks.Start(cfg.ID, func() (*task, error) { return d.start(cfg) })
@@ -128,16 +128,13 @@ func (d *Driver) ConfigSchema() hcldec.Spec { return d.kind.ConfigSchema() }
 
 // SetConfig sets the options of the driver.
 func (d *Driver) SetConfig(config cty.Value) (err error) {
-	var o options
-	if err := taskenv.Decode(config, &o); err != nil {
+	if err := taskenv.Decode(config, &d.options); err != nil {
 		return fmt.Errorf("cannot configure %s: %w", d.kind.Name, err)
 	}
-	d.config.Disabled = o.Enabled != nil && !*o.Enabled
-	d.config.DeniedEnvvars = o.DeniedEnvvars
-	if d.config.DeniedHostUIDs, err = ParseIDRanges(o.DeniedHostUIDs); err != nil {
+	if d.deniedUIDs, err = ParseIDRanges(d.options.DeniedHostUIDs); err != nil {
 		return fmt.Errorf("cannot configure %s: denied_host_uids: %w", d.kind.Name, err)
 	}
-	if d.config.DeniedHostGIDs, err = ParseIDRanges(o.DeniedHostGIDs); err != nil {
+	if d.deniedGIDs, err = ParseIDRanges(d.options.DeniedHostGIDs); err != nil {
 		return fmt.Errorf("cannot configure %s: denied_host_gids: %w", d.kind.Name, err)
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 func TestDriver(t *testing.T) {
 	t.Parallel()
 	drivertest.Run(t, drivertest.Harness{
-		New:     func() drivers.Driver { return rawexec.New(rawexec.Config{}) },
+		New:     func() drivers.Driver { return rawexec.New() },
 		Script:  func(s drivertest.Script) string { return shell(drivertest.Shell(s)) },
 		Command: drivertest.ShellCommand,
 		Size:    drivertest.ShellSize(),

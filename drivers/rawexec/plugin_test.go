@@ -17,7 +17,7 @@ import (
 // configured returns a driver with options, in HCL.
 func configured(t *testing.T, options string) (*rawexec.Driver, error) {
 	t.Helper()
-	d := rawexec.New(rawexec.Config{})
+	d := rawexec.New()
 	return d, d.SetConfig(drivertest.Config(t, d.ConfigSchema(), options))
 }
 

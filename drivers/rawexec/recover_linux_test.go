@@ -15,7 +15,7 @@ import (
 // later returns another driver, like that of a later engine.
 func (f *fixture) later() *rawexec.Driver {
 	f.Helper()
-	d := rawexec.New(rawexec.Config{})
+	d := rawexec.New()
 	f.Cleanup(func() {
 		_ = d.DestroyTask(f.cfg.ID, true)
 		if n, err := d.Shutdown(f.ctx); n != 0 || err != nil {

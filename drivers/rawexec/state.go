@@ -44,20 +44,20 @@ var rawExec = Kind{
 // caller must call Shutdown at the end.
 type Driver struct {
 	tasks
-	kind   Kind
-	config Config
-	run    *process.Run
-	census census
-	groups *cgroup.Tree // nil: memory limits are not enforced
-	closed sync.Once    // groups
+
+	kind                   Kind
+	options                options
+	deniedUIDs, deniedGIDs IDRanges // of users that no task may run as, and of their groups
+	run                    *process.Run
+	census                 census
+	groups                 *cgroup.Tree // nil: memory limits are not enforced
+	closed                 sync.Once    // groups
 }
 
 type tasks = taskstore.Store[*task]
 
 // New returns a raw_exec driver without tasks.
-func New(config Config) *Driver {
-	return &Driver{kind: rawExec, config: config, run: process.NewRun()}
-}
+func New() *Driver { return NewOf(rawExec) }
 
 // NewOf returns a driver of a kind, without tasks.
 func NewOf(kind Kind) *Driver { return &Driver{kind: kind, run: process.NewRun()} }
@@ -93,7 +93,7 @@ func (d *Driver) newTask(cfg *drivers.TaskConfig, c *TaskConfig, as *account) *t
 	t := &task{Life: taskstore.NewLife(cfg.Name), config: c, commands: map[*process.Process]bool{}}
 	t.spec.Dir = cfg.TaskDir()
 	t.environ = func() []string {
-		return environment(cfg.Env, as, slices.Concat(d.config.DeniedEnvvars, c.DeniedEnvvars))
+		return environment(cfg.Env, as, slices.Concat(d.options.DeniedEnvvars, c.DeniedEnvvars))
 	}
 	if as != nil {
 		t.spec.Credential = as.credential

@@ -25,7 +25,7 @@ func (d *Driver) start(cfg *drivers.TaskConfig) (*task, error) {
 	}
 	as, err := lookupAccount(cfg.User)
 	if err == nil {
-		err = d.config.permit(as)
+		err = d.permit(as)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("failed driver config validation: %w", err)

@@ -35,7 +35,11 @@ type fixture struct {
 func newFixture(t *testing.T, config string) *fixture {
 	t.Helper()
 	ctx, cancel := context.WithTimeoutCause(context.Background(), patience, errors.New("it took too long"))
-	f := &fixture{T: t, ctx: ctx, driver: rawexec.New(rawexec.Config{DeniedEnvvars: []string{"SECRET_*"}})}
+	driver, err := configured(t, `denied_envvars = ["SECRET_*"]`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fixture{T: t, ctx: ctx, driver: driver}
 	f.cfg, f.output = drivertest.Task(t, f.driver, config)
 	t.Cleanup(func() {
 		defer cancel()
