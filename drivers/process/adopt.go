@@ -31,7 +31,9 @@ func (r *Run) Adopt(a Adoption) (*Process, error) {
 		return nil, err
 	}
 	defer r.starting.Done()
-	p.entry = reaper.recall(p.id)
+	if j := reaper.journaled(); j != nil {
+		p.entry = j.Recall(p.id)
+	}
 	err := p.lookUp()
 	reaper.register(p, err)
 	if err != nil {

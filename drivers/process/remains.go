@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -142,7 +143,7 @@ func (r *Remains) hasAlloc(p proc) bool {
 	}
 	env, _ := p.environ()
 	for _, entry := range env {
-		if id, ok := cutVar(entry, allocVar); ok && r.Allocs[id] {
+		if id, ok := strings.CutPrefix(entry, allocVar+"="); ok && r.Allocs[id] {
 			return true
 		}
 	}

@@ -15,7 +15,9 @@ func (r *Run) Start(spec Spec) (*Process, error) {
 		return nil, err
 	}
 	defer r.starting.Done()
-	p.entry = reaper.intend(p)
+	if j := reaper.journaled(); j != nil && !r.helpers {
+		p.entry = j.Intend(p.tag)
+	}
 	pid, err := spec.start()
 	p.shadow = ownPeakRSS()
 	if err == nil {

@@ -190,24 +190,10 @@ func SetJournal(j Journal) {
 	reaper.journal = j
 }
 
-func (r *reaping) recall(id ID) Entry {
+func (r *reaping) journaled() Journal {
 	r.mu.Lock()
-	j := r.journal
-	r.mu.Unlock()
-	if j == nil {
-		return noEntry{}
-	}
-	return j.Recall(id)
-}
-
-func (r *reaping) intend(p *Process) Entry {
-	r.mu.Lock()
-	j := r.journal
-	r.mu.Unlock()
-	if j == nil || p.run.helpers {
-		return noEntry{}
-	}
-	return j.Intend(p.tag)
+	defer r.mu.Unlock()
+	return r.journal
 }
 
 // isOf reports whether a run has the process.

@@ -31,10 +31,3 @@ func tagOf(env []string) string {
 	}
 	return alloc + "/" + task + session
 }
-
-// cutVar returns the value in an entry of an environment, if it is the named
-// variable.
-func cutVar(entry, name string) (value string, ok bool) {
-	have, value, _ := strings.Cut(entry, "=")
-	return value, have == name
-}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -224,13 +225,11 @@ func (p *parent) program() (string, error) {
 }
 
 // ownEnviron returns the environment for the program.
-func ownEnviron() (env []string) {
-	for _, entry := range os.Environ() {
-		if name, _, _ := strings.Cut(entry, "="); name != roleVar && name != pathVar && name != dirVar {
-			env = append(env, entry)
-		}
-	}
-	return env
+func ownEnviron() []string {
+	return slices.DeleteFunc(os.Environ(), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return name == roleVar || name == pathVar || name == dirVar
+	})
 }
 
 // greet sends the keeper's state to a new instance. It ignores an instance that

@@ -157,11 +157,7 @@ func (r *record) failure() error {
 func (r *record) remove() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	err := r.file.Truncate(0) // the keeper may still read it
-	if r.path != "" {
-		err = errors.Join(err, os.Remove(r.path))
-	}
-	return errors.Join(err, r.file.Close())
+	return errors.Join(removeRecord(r.file, r.path), r.file.Close())
 }
 
 // contents is the parsed content of a record.
@@ -277,6 +273,8 @@ func (c *contents) explain(f io.WriterAt, failure error) {
 	_, _ = f.WriteAt(fmt.Appendf(nil, "failure %q\n", failure), c.end)
 }
 
+// removeRecord removes a record, if it has a name, and empties it: a keeper may still
+// read it.
 func removeRecord(f *os.File, path string) error {
 	if err := f.Truncate(0); err != nil || path == "" {
 		return err
