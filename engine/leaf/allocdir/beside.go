@@ -44,10 +44,3 @@ func removeStaging(allocDir string) error {
 func TimesOf(allocDir string) string {
 	return filepath.Join(filepath.Dir(allocDir), ".times-"+filepath.Base(allocDir))
 }
-
-func removeTimes(allocDir string) error {
-	if err := os.RemoveAll(TimesOf(allocDir)); err != nil {
-		return fmt.Errorf("cannot remove the times of the output: %w", err)
-	}
-	return nil
-}

@@ -38,10 +38,6 @@ func (d *Dir) Path() string { return d.path }
 // not close it.
 func (d *Dir) Alloc() (*os.Root, error) { return d.get("") }
 
-// Shared returns the directory that the tasks share, NOMAD_ALLOC_DIR. It stays
-// open until Close; do not close it.
-func (d *Dir) Shared() (*os.Root, error) { return d.get(sharedEntry.name) }
-
 // Logs returns the directory of the tasks' output. It stays open until Close; do
 // not close it.
 func (d *Dir) Logs() (*os.Root, error) { return d.get(logs) }
@@ -56,20 +52,14 @@ func (d *Dir) Task(task string) (*os.Root, error) {
 }
 
 // Secrets opens the directory of a task's secrets. The caller closes it.
-func (d *Dir) Secrets(task string) (*os.Root, error) { return d.openIn(task, "secrets") }
-
-// Private opens the directory of a task that only the engine uses. The caller
-// closes it.
-func (d *Dir) Private(task string) (*os.Root, error) { return d.openIn(task, "private") }
-
-func (d *Dir) openIn(task, name string) (*os.Root, error) {
+func (d *Dir) Secrets(task string) (*os.Root, error) {
 	dir, err := d.Task(task)
 	if err != nil {
 		return nil, err
 	}
-	root, _, err := openDir(dir, name)
+	root, _, err := openDir(dir, "secrets")
 	if err != nil {
-		return nil, fmt.Errorf("cannot open directory %q: %w", filepath.Join(d.path, task, name), err)
+		return nil, fmt.Errorf("cannot open directory %q: %w", filepath.Join(d.path, task, "secrets"), err)
 	}
 	return root, nil
 }

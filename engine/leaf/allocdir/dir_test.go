@@ -18,11 +18,9 @@ func TestDirOpensItsParts(t *testing.T) {
 	}
 	for name, open := range map[string]func() (*os.Root, error){
 		".":           d.Alloc,
-		"alloc":       d.Shared,
 		"alloc/logs":  d.Logs,
 		"web":         func() (*os.Root, error) { return d.Task("web") },
 		"web/secrets": func() (*os.Root, error) { return d.Secrets("web") },
-		"web/private": func() (*os.Root, error) { return d.Private("web") },
 	} {
 		root, err := open()
 		if err != nil {

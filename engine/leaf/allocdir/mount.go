@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 )
 
@@ -35,7 +34,7 @@ func findMounts(table, dir string) []string {
 		if len(fields) < 5 {
 			continue
 		}
-		if inside, ok := strings.CutPrefix(unescapeMount(fields[4]), dir+"/"); ok {
+		if inside, ok := strings.CutPrefix(unescapeMount.Replace(fields[4]), dir+"/"); ok {
 			mounts = append(mounts, inside)
 		}
 	}
@@ -54,19 +53,4 @@ func mountsBelow(mounts []string, dir string) []string {
 }
 
 // unescapeMount decodes the octal escapes of blanks and backslashes.
-func unescapeMount(s string) string {
-	var b strings.Builder
-	for {
-		i := strings.IndexByte(s, '\\')
-		if i < 0 || i+4 > len(s) {
-			return b.String() + s
-		}
-		b.WriteString(s[:i])
-		if c, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
-			b.WriteByte(byte(c))
-		} else {
-			b.WriteString(s[i : i+4])
-		}
-		s = s[i+4:]
-	}
-}
+var unescapeMount = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)

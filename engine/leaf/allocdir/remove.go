@@ -12,7 +12,11 @@ import (
 // Remove removes an allocation's directory with all that is in it, and what is kept
 // beside it. It refuses one in which something is mounted. A missing one is no error.
 func Remove(allocDir string) error {
-	return errors.Join(removeStaging(allocDir), removeTimes(allocDir), removeIn(filepath.Dir(allocDir), filepath.Base(allocDir)))
+	times := os.RemoveAll(TimesOf(allocDir))
+	if times != nil {
+		times = fmt.Errorf("cannot remove the times of the output: %w", times)
+	}
+	return errors.Join(removeStaging(allocDir), times, removeIn(filepath.Dir(allocDir), filepath.Base(allocDir)))
 }
 
 // removeIn removes names in a directory with everything below them. A missing

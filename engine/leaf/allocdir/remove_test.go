@@ -112,7 +112,7 @@ func TestUnescapeMount(t *testing.T) {
 	for in, want := range map[string]string{
 		``: ``, `/a`: `/a`, `/a\040b`: `/a b`, `/a\134\011`: "/a\\\t", `/a\9xyz`: `/a\9xyz`, `/a\04`: `/a\04`,
 	} {
-		if got := unescapeMount(in); got != want {
+		if got := unescapeMount.Replace(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}

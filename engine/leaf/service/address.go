@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 
@@ -35,7 +36,8 @@ func (n Network) Address(mode, port, custom string) (ip string, number int, err 
 	case "", modeAuto:
 		switch {
 		case custom != "":
-			return custom, n.hostPort(port), nil
+			_, number, _ := n.host(port) // 0 for an unknown port
+			return custom, number, nil
 		case n.Driver != nil && n.Driver.AutoAdvertise && n.Driver.IP != "":
 			return n.driver(port)
 		}
@@ -61,26 +63,11 @@ func Labeled(label string, ports []taskenv.Port) (taskenv.Port, bool) {
 	return taskenv.Port{}, false
 }
 
-// hostPort returns the port on the host, or 0.
-func (n Network) hostPort(port string) int {
-	if p, ok := Labeled(port, n.Ports); ok {
-		return p.Value
-	}
-	number, _ := strconv.Atoi(port) // 0 if it is neither
-	return number
-}
-
 func (n Network) host(port string) (string, int, error) {
-	if port == "" {
-		return n.Host, 0, nil
-	}
-	if p, ok := Labeled(port, n.Ports); ok {
+	if p, ok := Labeled(port, n.Ports); ok && port != "" {
 		return p.HostIP, p.Value, nil
 	}
-	if number, err := strconv.Atoi(port); err == nil {
-		return n.Host, number, nil
-	}
-	return "", 0, fmt.Errorf("the group has no port %q", port)
+	return n.at(n.Host, port, "the group has no port %q")
 }
 
 func (n Network) driver(port string) (string, int, error) {
@@ -90,19 +77,19 @@ func (n Network) driver(port string) (string, int, error) {
 	if inside, ok := n.Driver.PortMap[port]; ok && port != "" {
 		return n.Driver.IP, inside, nil
 	}
-	return n.inside(n.Driver.IP, port, "neither the task's driver nor the group has a port %q")
+	return n.at(n.Driver.IP, port, "neither the task's driver nor the group has a port %q")
 }
 
 func (n Network) alloc(mode, port string) (string, int, error) {
 	if n.Alloc == "" {
 		return "", 0, fmt.Errorf("cannot use address_mode %q: the allocation has no network of its own", mode)
 	}
-	return n.inside(n.Alloc, port, "the group has no port %q")
+	return n.at(n.Alloc, port, "the group has no port %q")
 }
 
-// inside returns an address in the allocation's own network, where tasks listen
-// at other ports than the machine's.
-func (n Network) inside(ip, port, unknown string) (string, int, error) {
+// at returns a port at an address. A labeled one is the port in the allocation's own
+// network, where tasks listen at other ports than the machine's.
+func (n Network) at(ip, port, unknown string) (string, int, error) {
 	if port == "" {
 		return ip, 0, nil
 	}
@@ -119,9 +106,6 @@ func (n Network) inside(ip, port, unknown string) (string, int, error) {
 // RegistrationID returns Nomad's ID for a service of a task, or of a group if
 // task is empty.
 func RegistrationID(alloc, group, task string, s *api.Service) string {
-	owner := task
-	if owner == "" {
-		owner = "group-" + group
-	}
+	owner := cmp.Or(task, "group-"+group)
 	return fmt.Sprintf("_nomad-task-%s-%s-%s-%s", alloc, owner, s.Name, s.PortLabel)
 }

@@ -5,6 +5,7 @@
 package workload
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -62,12 +63,7 @@ func NewClaims(t Task, id *api.WorkloadIdentity, now time.Time) Claims {
 }
 
 // Name returns the name of an identity.
-func Name(id *api.WorkloadIdentity) string {
-	if id.Name == "" {
-		return DefaultName
-	}
-	return id.Name
-}
+func Name(id *api.WorkloadIdentity) string { return cmp.Or(id.Name, DefaultName) }
 
 // JobID returns the job of a workload: dispatched and periodic jobs have the
 // identity of their parent.
