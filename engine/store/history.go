@@ -3,6 +3,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,7 +41,7 @@ func (h *History) write(path, job string) (failure error) {
 		h.sub.Close() // or unread events would pile up
 		return err
 	}
-	defer func() { failure = firstOf(failure, file.file.Close()) }()
+	defer func() { failure = cmp.Or(failure, file.file.Close()) }()
 	seq, err := lastNumber(file.file)
 	if err != nil {
 		h.sub.Close()
@@ -60,19 +61,12 @@ func (h *History) write(path, job string) (failure error) {
 		seq++
 		line, err := e.Line(seq)
 		_, _ = file.Write(line) // it never fails
-		failure = firstOf(failure, err)
+		failure = cmp.Or(failure, err)
 	}
 }
 
 // batch is how much of the history is written at once, in bytes.
 const batch = 64 << 10
-
-func firstOf(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
-}
 
 // Close ends the history after writing all published events.
 func (h *History) Close() error {

@@ -186,21 +186,9 @@ func salvage(text []byte) (s *state, length int, lost []string, err error) {
 	case h.Version != version:
 		return nil, 0, nil, fmt.Errorf("has version %d, but this taskrun can only read version %d", h.Version, version)
 	}
-	read := 0
-	for number := 2; len(rest) > 0; number++ {
-		line, after, whole := bytes.Cut(rest, []byte("\n"))
-		if !whole {
-			break
-		}
-		var r record
-		if err := readLine(line, &r); err != nil {
-			lost = append(lost, fmt.Sprintf("line %d is damaged (%v)%s", number, err, named(line)))
-		} else {
-			s.apply(&r)
-		}
-		read++
-		rest = after
-	}
+	read, rest := s.read(rest, func(number int, line []byte, damage error) {
+		lost = append(lost, fmt.Sprintf("line %d is damaged (%v)%s", number, damage, named(line)))
+	})
 	if missing := h.Records - read; missing > 0 {
 		lost = append(lost, fmt.Sprintf("%d of %d records are missing at its end", missing, h.Records))
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -142,23 +143,35 @@ func readState(text []byte) (s *state, length int, err error) {
 		return nil, 0, fmt.Errorf("has version %d, but this taskrun can only read version %d", h.Version, version)
 	}
 	s = newState()
-	for number := 2; ; number++ {
-		length = len(text) - len(rest)
-		line, after, whole := bytes.Cut(rest, []byte("\n"))
+	read, rest := s.read(rest, func(number int, _ []byte, damage error) {
+		err = cmp.Or(err, fmt.Errorf("is damaged in line %d: %w", number, damage))
+	})
+	switch {
+	case err != nil:
+		return nil, 0, err
+	case read == 0: // every file has a first record
+		return nil, 0, errTorn
+	}
+	return s, len(text) - len(rest), nil
+}
+
+// read applies the records in the lines after the header, and calls damaged for those
+// that cannot be read. It returns the number of lines, and what follows the last whole
+// one.
+func (s *state) read(text []byte, damaged func(number int, line []byte, err error)) (lines int, rest []byte) {
+	for ; ; lines++ {
+		line, after, whole := bytes.Cut(text, []byte("\n"))
 		if !whole {
-			break
+			return lines, text
 		}
 		var r record
 		if err := readLine(line, &r); err != nil {
-			return nil, 0, fmt.Errorf("is damaged in line %d: %w", number, err)
+			damaged(lines+2, line, err)
+		} else {
+			s.apply(&r)
 		}
-		s.apply(&r)
-		rest = after
+		text = after
 	}
-	if length == len(first)+1 { // every file has a first record
-		return nil, 0, errTorn
-	}
-	return s, length, nil
 }
 
 func readLine(line []byte, into any) error {
