@@ -172,7 +172,7 @@ func (a *Alloc) failRestored() Result {
 }
 
 func (a *Alloc) result() Result {
-	return Result{Status: a.status, Failed: finishedAt(a.tasks, a.modified)}
+	return Result{Status: a.status, Failed: a.State().LastEvent()}
 }
 
 // publishStatus publishes the allocation's status if it has changed.
@@ -189,21 +189,7 @@ func (a *Alloc) publishStatus() {
 	a.mu.Unlock()
 	body := event.AllocStatus{Status: status, Description: description, Replaces: a.cfg.Replaces, Retry: -1, Evaluation: a.cfg.Evaluation}
 	if status == api.AllocClientStatusFailed && a.cfg.Retry != nil {
-		body.Retry = a.cfg.Retry(finishedAt(a.tasks, a.modified))
+		body.Retry = a.cfg.Retry(a.State().LastEvent())
 	}
 	a.publish("", body)
-}
-
-// finishedAt returns when the last task ended or, if none has run, when the
-// allocation last changed.
-func finishedAt(tasks []*task, modified time.Time) (last time.Time) {
-	for _, t := range tasks {
-		if t.state.FinishedAt.After(last) {
-			last = t.state.FinishedAt
-		}
-	}
-	if last.IsZero() {
-		last = modified
-	}
-	return last
 }
