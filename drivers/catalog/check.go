@@ -36,15 +36,10 @@ func (c *check) body(body map[string]any, known options, at jobspec.Path) {
 			c.attribute(body[name], o.ty, at.Attr(name))
 		}
 	}
-	var missing []string
-	for name, o := range known {
-		if _, ok := body[name]; !ok && o.required && !meant[name] {
-			missing = append(missing, name)
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		if _, ok := body[name]; !ok && known[name].required && !meant[name] {
+			c.report(jobspec.Diagnostic{Summary: fmt.Sprintf("driver %q needs the option %q", c.driver, name), Path: at})
 		}
-	}
-	slices.Sort(missing)
-	for _, name := range missing {
-		c.report(jobspec.Diagnostic{Summary: fmt.Sprintf("driver %q needs the option %q", c.driver, name), Path: at})
 	}
 }
 

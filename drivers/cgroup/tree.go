@@ -95,16 +95,11 @@ func open(mounts []mount, self string) (*Tree, error) {
 	if !ok {
 		return nil, errors.New("no cgroup file system is mounted that has this program and a memory controller")
 	}
-	if has(dir, "cgroup.subtree_control", memory) && os.Geteuid() == 0 && isRoot(dir) {
+	isRoot := !exists(filepath.Join(dir, "cgroup.type")) // the system's root group is the only one without a type
+	if has(dir, "cgroup.subtree_control", memory) && os.Geteuid() == 0 && isRoot {
 		return openTop(dir)
 	}
 	return openGiven(own)
-}
-
-// isRoot reports whether a directory of version 2 is the system's root group,
-// the only one without a type.
-func isRoot(dir string) bool {
-	return !exists(filepath.Join(dir, "cgroup.type"))
 }
 
 func openVersion1(mounts []mount) (*Tree, error) {

@@ -50,14 +50,12 @@ func (s Script) late(own cty.Value) cty.Value {
 		return options
 	}
 	all := options.AsValueMap()
-	for _, name := range []string{"run_for", "start_block_for"} { // which are 0 otherwise
-		if v, ok := all[name]; !ok || v.IsNull() {
-			all[name] = cty.StringVal("")
-		}
-	}
 	for _, name := range delayed {
-		if v, ok := all[name]; ok && !v.IsNull() {
+		switch v, ok := all[name]; {
+		case ok && !v.IsNull():
 			all[name] = s.later(name, v)
+		case name != "plugin_exit_after": // which never happens then; the others are 0
+			all[name] = s.later(name, cty.StringVal(""))
 		}
 	}
 	return cty.ObjectVal(all)
