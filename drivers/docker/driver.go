@@ -91,7 +91,7 @@ func New(config Config) *Driver {
 	d.builder = settings.Builder{Options: &d.options, Run: d.run}
 	d.images = image.Store{Options: &d.options, Events: &d.Eventer}
 	d.machine = &machine{engine: d.engine}
-	d.networks = newNetworks(d.engine, d.machine, &d.images, &d.builder)
+	d.networks = &networks{engine: d.engine, machine: d.machine, images: &d.images, builder: &d.builder, revived: map[string]*revivals{}}
 	return d
 }
 

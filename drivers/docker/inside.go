@@ -17,13 +17,11 @@ func (n *networks) ListenIn(ctx context.Context, network *drivers.NetworkIsolati
 	if err != nil {
 		return nil, err
 	}
-	l := &insideListener{network: network, at: at, forget: n.forget}
+	l := &insideListener{network: network, at: at, all: &n.listeners}
 	if err := l.listen(ctx); err != nil {
 		return nil, err
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.listeners[l] = true
+	n.listeners.Store(l, nil)
 	return l, nil
 }
 
@@ -44,27 +42,14 @@ func (n *networks) DialIn(ctx context.Context, network *drivers.NetworkIsolation
 	return net.FileConn(s)
 }
 
-// forget removes a listener that is closed.
-func (n *networks) forget(l *insideListener) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	delete(n.listeners, l)
-}
-
 // listenAgain makes the listeners in a network listen in the new one that its
 // container holds.
 func (n *networks) listenAgain(ctx context.Context, network *drivers.NetworkIsolation) error {
-	n.mu.Lock()
-	var list []*insideListener
-	for l := range n.listeners {
-		if l.network.ID == network.ID {
-			list = append(list, l)
-		}
-	}
-	n.mu.Unlock()
 	var failures []error
-	for _, l := range list {
-		failures = append(failures, l.listen(ctx))
+	for key := range n.listeners.Range {
+		if l := key.(*insideListener); l.network.ID == network.ID {
+			failures = append(failures, l.listen(ctx))
+		}
 	}
 	return errors.Join(failures...)
 }

@@ -22,7 +22,7 @@ const backlog = 1024
 type insideListener struct {
 	network *drivers.NetworkIsolation
 	at      *unix.SockaddrInet4
-	forget  func(*insideListener)
+	all     *sync.Map // see networks
 
 	mu      sync.Mutex
 	closed  bool
@@ -96,7 +96,7 @@ func (l *insideListener) Addr() net.Addr {
 
 // Close implements net.Listener.
 func (l *insideListener) Close() error {
-	l.forget(l)
+	l.all.Delete(l)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true

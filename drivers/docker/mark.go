@@ -14,7 +14,8 @@ import (
 // mark records, in a file for a later instance of this program, how far the
 // output of a task was read: the time of the last read, and the tail of the
 // text written to the task's output. If this instance is killed, the buffer in
-// flight is lost, but nothing is duplicated.
+// flight is lost, but nothing is duplicated. Without a file, nothing is recorded:
+// operations of a nil file fail.
 type mark struct{ file *os.File }
 
 // The file contains the time, in nanoseconds since 1970, and at tailAt the length
@@ -53,21 +54,15 @@ func openMark(cfg *drivers.TaskConfig) (m mark, at int64, tail []byte) {
 }
 
 func (m mark) setTime(at int64) {
-	if m.file != nil {
-		_, _ = m.file.WriteAt(strconv.AppendInt(nil, at, 10), 0)
-	}
+	_, _ = m.file.WriteAt(strconv.AppendInt(nil, at, 10), 0)
 }
 
 func (m mark) setTail(tail []byte) {
-	if m.file != nil {
-		_, _ = m.file.WriteAt(append(fmt.Appendf(nil, "%04d", len(tail)), tail...), tailAt)
-	}
+	_, _ = m.file.WriteAt(append(fmt.Appendf(nil, "%04d", len(tail)), tail...), tailAt)
 }
 
 func (m mark) close() {
-	if m.file != nil {
-		_ = m.file.Close()
-	}
+	_ = m.file.Close()
 }
 
 // addTail appends text to a tail and returns the last whole lines.

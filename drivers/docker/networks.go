@@ -26,18 +26,12 @@ type networks struct {
 	images  *image.Store
 	builder *settings.Builder
 
-	mu        sync.Mutex
-	listeners map[*insideListener]bool // in networks
-	revived   map[string]*revivals     // by container
+	listeners sync.Map // in networks: *insideListener → nil
+
+	mu      sync.Mutex
+	revived map[string]*revivals // by container
 
 	changing sync.Mutex // held while a group enters or leaves a shared network
-}
-
-func newNetworks(e *engine, m *machine, images *image.Store, builder *settings.Builder) *networks {
-	return &networks{
-		engine: e, machine: m, images: images, builder: builder,
-		listeners: map[*insideListener]bool{}, revived: map[string]*revivals{},
-	}
 }
 
 // revivals counts how often the container that holds a network was restarted.

@@ -43,8 +43,8 @@ type TLS struct {
 // Find returns the engine at host. If host is empty, it looks where the docker
 // command does; without tls it takes the certificates of the docker command.
 func Find(host string, tls *TLS, env func(string) string) Endpoint {
-	if host == "" {
-		host = findHost(env)
+	if host = cmp.Or(host, env(client.EnvOverrideHost)); host == "" {
+		host = cmp.Or(contextHost(env), client.DefaultDockerHost)
 	}
 	e := Endpoint{Host: host, TLS: tls, Verify: true, API: env(client.EnvOverrideAPIVersion)}
 	if dir := env(client.EnvOverrideCertPath); tls == nil && dir != "" {
@@ -76,45 +76,30 @@ func (e Endpoint) Client() (*client.Client, error) {
 	return cli, nil
 }
 
-// findHost returns the address of the engine that the docker command uses; see
-// https://docs.docker.com/engine/manage-resources/contexts/.
-func findHost(env func(string) string) string {
-	if host := env(client.EnvOverrideHost); host != "" {
-		return host
-	}
-	if host, err := contextHost(env); err == nil && host != "" {
-		return host
-	}
-	return client.DefaultDockerHost
-}
-
-// contextHost returns the address in the current context of the docker
-// command, or "".
-func contextHost(env func(string) string) (string, error) {
+// contextHost returns the address in the current context of the docker command, or
+// ""; see https://docs.docker.com/engine/manage-resources/contexts/.
+func contextHost(env func(string) string) string {
 	dir := ConfigDir(env)
 	name := env("DOCKER_CONTEXT")
 	if name == "" {
 		config, err := ReadConfig(filepath.Join(dir, "config.json"))
 		if err != nil {
-			return "", err
+			return ""
 		}
 		name = config.CurrentContext
 	}
 	if name == "" || name == "default" {
-		return "", nil
+		return ""
 	}
 	sum := sha256.Sum256([]byte(name))
 	text, err := os.ReadFile(filepath.Join(dir, "contexts", "meta", hex.EncodeToString(sum[:]), "meta.json"))
-	if err != nil {
-		return "", err
-	}
 	var meta struct {
 		Endpoints map[string]struct{ Host string }
 	}
-	if err := json.Unmarshal(text, &meta); err != nil {
-		return "", err
+	if err != nil || json.Unmarshal(text, &meta) != nil {
+		return ""
 	}
-	return meta.Endpoints["docker"].Host, nil
+	return meta.Endpoints["docker"].Host
 }
 
 // ConfigDir returns the directory where the docker command keeps its
