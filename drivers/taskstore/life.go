@@ -17,7 +17,8 @@ type Life struct {
 	StartedAt  time.Time
 	Attributes map[string]string // of its status
 
-	done chan struct{}
+	over context.Context
+	end  context.CancelFunc
 
 	mu      sync.Mutex
 	result  drivers.ExitResult
@@ -27,7 +28,9 @@ type Life struct {
 
 // NewLife returns the life of a task that is about to start.
 func NewLife(name string) *Life {
-	return &Life{Name: name, done: make(chan struct{}), waiters: map[chan *drivers.ExitResult]func() bool{}}
+	l := &Life{Name: name, waiters: map[chan *drivers.ExitResult]func() bool{}}
+	l.over, l.end = context.WithCancel(context.Background())
+	return l
 }
 
 // Set records that the task ended at the given time. Only the first call
@@ -39,7 +42,7 @@ func (l *Life) Set(result drivers.ExitResult, at time.Time) {
 		return
 	}
 	l.result, l.at = result, at
-	close(l.done)
+	l.end()
 	for ch, unhook := range l.waiters {
 		unhook()
 		l.tell(ch)
@@ -48,7 +51,7 @@ func (l *Life) Set(result drivers.ExitResult, at time.Time) {
 }
 
 // Done returns a channel that is closed when the task has ended.
-func (l *Life) Done() <-chan struct{} { return l.done }
+func (l *Life) Done() <-chan struct{} { return l.over.Done() }
 
 // Wait implements Driver.WaitTask.
 func (l *Life) Wait(ctx context.Context) <-chan *drivers.ExitResult {
@@ -78,14 +81,7 @@ func (l *Life) status(id string) *drivers.TaskStatus {
 }
 
 // Ended reports whether the task has ended.
-func (l *Life) Ended() bool {
-	select {
-	case <-l.done:
-		return true
-	default:
-		return false
-	}
-}
+func (l *Life) Ended() bool { return l.over.Err() != nil }
 
 // tell sends the result to a waiter. The caller must hold mu.
 func (l *Life) tell(ch chan *drivers.ExitResult) {
@@ -109,7 +105,7 @@ func (l *Life) Await(ctx context.Context, timeout time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	select {
-	case <-l.done:
+	case <-l.over.Done():
 	case <-ctx.Done():
 	}
 	return l.Ended()
@@ -118,14 +114,11 @@ func (l *Life) Await(ctx context.Context, timeout time.Duration) bool {
 // Context returns a context that also ends with the task. It must be canceled.
 func (l *Life) Context(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
-	go func() {
-		select {
-		case <-l.done:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, cancel
+	unhook := context.AfterFunc(l.over, cancel)
+	return ctx, func() {
+		unhook()
+		cancel()
+	}
 }
 
 // sample sends measurements until the task or ctx ends. A slow reader gets the
@@ -149,7 +142,7 @@ func (l *Life) sample(ctx context.Context, interval time.Duration, measure func(
 			}
 			select {
 			case <-tick.C:
-			case <-l.done:
+			case <-l.over.Done():
 			case <-ctx.Done():
 				return
 			}
