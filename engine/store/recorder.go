@@ -1,7 +1,6 @@
 package store
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -172,35 +171,36 @@ func (r *Recorder) Past() (events []event.Event, last uint64, err error) {
 
 // Keys returns the stored keys below a prefix, sorted. Only durable recorders
 // have Keys and Get.
-func (r *Recorder) Keys(prefix Key) []Key {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if err := r.open(); err != nil {
+func (r *Recorder) Keys(prefix Key) (keys []Key) {
+	_ = r.use(func(j *journal) error {
+		keys = j.keys(prefix)
 		return nil
-	}
-	defer r.idle()
-	return r.journal.keys(prefix)
+	})
+	return keys
 }
 
 // Get reads the record with a key into a value. It reports whether the record
 // exists.
 func (r *Recorder) Get(key Key, into any) (ok bool, err error) {
-	text, err := r.text(key)
-	if text == nil || err != nil {
-		return false, err
-	}
-	return true, decode(key, text, into)
+	err = r.use(func(j *journal) error {
+		text := j.values[key]
+		if ok = text != nil; !ok {
+			return nil
+		}
+		return decode(key, text, into)
+	})
+	return ok, err
 }
 
-// text returns the record with a key, or nil.
-func (r *Recorder) text(key Key) (json.RawMessage, error) {
+// use calls f with the journal, whose files are open for that time.
+func (r *Recorder) use(f func(*journal) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.open(); err != nil {
-		return nil, err
+		return err
 	}
 	defer r.idle()
-	return r.journal.values[key], nil
+	return f(r.journal)
 }
 
 // HaltWhen makes the recorder call f before and after every write. Once f

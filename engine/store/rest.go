@@ -41,11 +41,5 @@ func (r *Recorder) Try(c Change) error {
 	if err != nil || r.journal == nil {
 		return err
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if err := r.open(); err != nil {
-		return err
-	}
-	defer r.idle()
-	return r.journal.try(record)
+	return r.use(func(j *journal) error { return j.try(record) })
 }
