@@ -16,17 +16,12 @@ type player struct {
 	timer  *time.Timer    // of the next repetition
 }
 
-// begin writes the text for the first time.
-func (p *player) begin() error {
+// write writes the text and, if it is to be repeated, sets the timer.
+func (p *player) write() error {
 	if p.text == "" {
 		p.finish()
 		return nil
 	}
-	return p.write()
-}
-
-// write writes the text and, if it is to be repeated, sets the timer.
-func (p *player) write() error {
 	_, err := io.WriteString(p.w, p.text)
 	switch {
 	case err != nil || p.repeat <= 0:

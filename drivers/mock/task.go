@@ -119,7 +119,7 @@ func (c *command) perform(out, errs io.WriteCloser, kill <-chan struct{}, exitAf
 		pluginExit = timer.C
 	}
 
-	err := errors.Join(stdout.begin(), stderr.begin())
+	err := errors.Join(stdout.write(), stderr.write())
 	for elapsed := false; !elapsed || stdout.playing() || stderr.playing(); {
 		if err != nil && !elapsed {
 			return drivers.ExitResult{Err: err}, false

@@ -227,7 +227,9 @@ func (r *Reader) readFile(p []byte) (int, error) {
 		r.time, until = r.stamps.find(r.offset)
 		n = int(min(int64(n), until-r.offset))
 		if r.time.IsZero() {
-			r.time = modified(r.file)
+			if info, err := r.file.Stat(); err == nil {
+				r.time = info.ModTime()
+			}
 		}
 	}
 	r.move(n)
@@ -363,12 +365,4 @@ func (r *Reader) stampsOf(index int) *stamps {
 		return nil
 	}
 	return &stamps{dir: r.times, name: fileName(r.prefix, index)}
-}
-
-func modified(f *os.File) time.Time {
-	info, err := f.Stat()
-	if err != nil {
-		return time.Time{}
-	}
-	return info.ModTime()
 }

@@ -165,7 +165,8 @@ func (r *files) use(f *os.File, index int, size int64) {
 	if r.current != nil {
 		r.current.Release()
 	}
-	r.current = newLogFile(f)
+	r.current = &logFile{file: f}
+	r.current.Retain()
 	r.index, r.size, r.midLine, r.marked = index, size, false, isCut(f)
 	r.stamper.last, r.stamper.step = stamp{}, 0
 	if size > 0 {
@@ -239,12 +240,6 @@ type logFile struct {
 }
 
 func (f *logFile) ReadAt(p []byte, off int64) (int, error) { return f.file.ReadAt(p, off) }
-
-func newLogFile(f *os.File) *logFile {
-	src := &logFile{file: f}
-	src.refs.Store(1) // the caller's
-	return src
-}
 
 // Retain keeps the file open until it is released as often.
 func (f *logFile) Retain() { f.refs.Add(1) }
