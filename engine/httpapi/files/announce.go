@@ -124,7 +124,8 @@ func (h *Handler) frame(out *rest.Frames, a *announcer, e event.Event) error {
 	o.fresh = false
 	a.mu.Unlock()
 	if o.memory == nil { // only set here
-		o.memory = new(h.inMemory(key))
+		alloc, ok := h.engine.Alloc(key.alloc)
+		o.memory = new(ok && logsDisabled(alloc, key.task))
 	}
 	f := &api.StreamFrame{File: key.alloc + "/" + key.task + "." + key.stream.String()}
 	_, gap := e.Body.(event.Gap)
@@ -137,10 +138,4 @@ func (h *Handler) frame(out *rest.Frames, a *announcer, e event.Event) error {
 		f.FileEvent = newFile
 	}
 	return out.Write(f)
-}
-
-// inMemory reports whether an output is not kept in files.
-func (h *Handler) inMemory(key outputKey) bool {
-	a, ok := h.engine.Alloc(key.alloc)
-	return ok && logsDisabled(a, key.task)
 }

@@ -40,10 +40,7 @@ func (h *Handler) isThis(id string) error {
 func (h *Handler) meta() *api.NodeMetaResponse {
 	id, static := h.run.Machine.ID, h.run.Machine.Meta
 	meta := &api.NodeMetaResponse{
-		Meta: h.run.Engine.Registry().MetaOf(id, static), Static: maps.Clone(static), Dynamic: map[string]*string{},
-	}
-	if meta.Static == nil {
-		meta.Static = map[string]string{}
+		Meta: h.run.Engine.Registry().MetaOf(id, static), Static: maps.Clone(nonNil(static)), Dynamic: map[string]*string{},
 	}
 	if n := h.run.Engine.Registry().Nodes.Get(id); n != nil {
 		maps.Copy(meta.Dynamic, n.Meta)

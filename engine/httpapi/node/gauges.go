@@ -120,10 +120,7 @@ func (h *Handler) addHost(g *gauges) {
 type gauges struct{ list []api.GaugeValue }
 
 func (g *gauges) add(name string, value float64, labels map[string]string) {
-	if labels == nil {
-		labels = map[string]string{}
-	}
-	g.list = append(g.list, api.GaugeValue{Name: name, Value: float32(value), DisplayLabels: labels})
+	g.list = append(g.list, api.GaugeValue{Name: name, Value: float32(value), DisplayLabels: nonNil(labels)})
 }
 
 func (g *gauges) addTask(use *api.TaskResourceUsage, labels map[string]string) {

@@ -23,9 +23,6 @@ const mkdir = "mkdir"
 // maxBody limits a volume in its wire format, in bytes.
 const maxBody = 64 << 10
 
-// order is the body of a request.
-type order struct{ Volume *api.HostVolume }
-
 // response is the response to a change.
 type response struct {
 	Volume   *api.HostVolume
@@ -100,7 +97,7 @@ func (h *Handler) Register(r *rest.Request) error {
 // change creates or updates the volume in a request. do completes the volume,
 // and prepares its folder; was is nil for a new one.
 func (h *Handler) change(r *rest.Request, do func(v, was *api.HostVolume) error) error {
-	var o order
+	var o struct{ Volume *api.HostVolume }
 	if err := r.DecodeUpTo(maxBody, &o); err != nil {
 		return err
 	}
