@@ -58,17 +58,9 @@ func (s *Spec) fork(sys *syscall.SysProcAttr) (int, error) {
 		return 0, err
 	}
 	defer null.Close()
-	files := []uintptr{null.Fd(), null.Fd(), null.Fd()}
-	if s.Stdin != nil {
-		files[0] = s.Stdin.Fd()
-	}
-	if s.Stdout != nil {
-		files[1] = s.Stdout.Fd()
-	}
-	if s.Stderr != nil {
-		files[2] = s.Stderr.Fd()
-	}
-	for _, f := range s.Files {
+	var files []uintptr
+	streams := []*os.File{cmp.Or(s.Stdin, null), cmp.Or(s.Stdout, null), cmp.Or(s.Stderr, null)}
+	for _, f := range append(streams, s.Files...) {
 		files = append(files, f.Fd())
 	}
 	argv := append([]string{cmp.Or(s.Name, s.Path)}, s.Args...)

@@ -3,7 +3,9 @@ package keeper
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -170,11 +172,7 @@ func (l *link) Child(id process.ID) (process.Child, bool) {
 func (l *link) Children() []process.Child {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	list := make([]process.Child, 0, len(l.children))
-	for _, c := range l.children {
-		list = append(list, c)
-	}
-	return list
+	return slices.Collect(maps.Values(l.children))
 }
 
 // Reap lets the keeper reap a child.
