@@ -23,11 +23,9 @@ func (a *Alloc) DriverEvent(e drivers.TaskEvent) {
 		a.publishNow(e.Timestamp, t.name, event.Progress(*e.Progress))
 		return
 	}
-	message, details := e.Message, maps.Clone(e.Annotations)
+	message, details := e.Message, map[string]string{}
+	maps.Copy(details, e.Annotations)
 	if e.Err != nil {
-		if details == nil {
-			details = map[string]string{}
-		}
 		details["driver_error"] = e.Err.Error()
 		if !strings.Contains(message, e.Err.Error()) {
 			message += ": " + e.Err.Error()

@@ -21,7 +21,7 @@ func (t *taskRun) runOnce() bool {
 	switch {
 	case failure != nil && t.isKilled():
 		if failure.event != nil {
-			t.report("", failure.event)
+			t.alloc.inbox.post(func() { t.apply("", failure.event) })
 		}
 		return false
 	case failure != nil:

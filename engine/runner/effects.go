@@ -94,11 +94,6 @@ func (t *task) setHalted(halted bool) {
 	}
 }
 
-// report reports an event and a change of state to the allocation.
-func (t *task) report(state string, e *api.TaskEvent) {
-	t.alloc.inbox.post(func() { t.apply(state, e) })
-}
-
 // emit adds an event of a hook. If an earlier engine has recorded the event,
 // and the hook repeats it for this one, it is dropped.
 func (t *task) emit(e *api.TaskEvent) {

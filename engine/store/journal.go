@@ -90,8 +90,8 @@ func openJournal(runDir string) (*journal, error) {
 	s, length, err := readState(text)
 	if err != nil {
 		err = fmt.Errorf("%q %w", path, err)
-		aside, renameErr := setAside(path)
-		if renameErr != nil {
+		aside := asideOf(path)
+		if renameErr := os.Rename(path, aside); renameErr != nil {
 			return nil, errors.Join(err, renameErr)
 		}
 		return nil, fmt.Errorf("%w; it was set aside as %q", err, aside)
@@ -126,12 +126,6 @@ func (j *journal) repairHistory() error {
 	}
 	j.lines, err = lastNumber(j.history)
 	return err
-}
-
-// setAside renames an unusable state file, and returns its new name.
-func setAside(path string) (aside string, err error) {
-	aside = asideOf(path)
-	return aside, os.Rename(path, aside)
 }
 
 // asideOf returns a new name for an unusable state file.

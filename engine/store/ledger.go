@@ -201,10 +201,7 @@ func named(line []byte) string {
 	if _, text, ok := bytes.Cut(line, []byte(" ")); !ok || json.Unmarshal(text, &r) != nil {
 		return ""
 	}
-	keys := slices.Clone(r.Drop)
-	for key := range r.Put {
-		keys = append(keys, key)
-	}
+	keys := slices.AppendSeq(slices.Clone(r.Drop), maps.Keys(r.Put))
 	slices.Sort(keys)
 	text := ""
 	for _, key := range slices.Compact(keys) {

@@ -100,7 +100,11 @@ func closing(err error) []byte {
 func (c *session) read() {
 	c.conn.SetReadLimit(maxMessage)
 	for {
-		m, err := c.next()
+		_, body, err := c.conn.ReadMessage()
+		var m *api.ExecStreamingInput
+		if err == nil {
+			m, err = execwire.ParseInput(body)
+		}
 		if err != nil {
 			c.cancel(fmt.Errorf("the client is gone: %w", err))
 			c.stdin.close(io.ErrUnexpectedEOF)
@@ -108,14 +112,6 @@ func (c *session) read() {
 		}
 		c.take(m)
 	}
-}
-
-func (c *session) next() (*api.ExecStreamingInput, error) {
-	_, body, err := c.conn.ReadMessage()
-	if err != nil {
-		return nil, err
-	}
-	return execwire.ParseInput(body)
 }
 
 // ping kills the command if a ping cannot be sent. A client that does not read

@@ -2,6 +2,7 @@ package event
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -227,9 +228,7 @@ func OverMemoryLimit(peak, limit int64) *api.TaskEvent {
 // Driver reports a message of the driver, with its annotations.
 func Driver(message string, annotations map[string]string) *api.TaskEvent {
 	e := preset(api.TaskDriverMessage, message)
-	for k, v := range annotations {
-		e.Details[k] = v
-	}
+	maps.Copy(e.Details, annotations)
 	return e
 }
 
