@@ -27,12 +27,6 @@ const (
 	minFuzzy = 2
 )
 
-// nothingOf lists the kinds of objects that never exist here.
-var nothingOf = []contexts.Context{
-	contexts.Plugins, contexts.Volumes,
-	contexts.Quotas, contexts.Recommendations,
-}
-
 // searched is a set of objects of one kind.
 type searched struct {
 	kind contexts.Context
@@ -42,7 +36,8 @@ type searched struct {
 
 // searchable returns the IDs of all objects that a request may see.
 func (h *Handler) searchable(r *rest.Request) []searched {
-	var jobs, allocs, evaluations, deployments, variables, volumes []string
+	var jobs, allocs, deployments []string
+	all := func(*fold.Evaluation) bool { return true }
 	now := h.run.Look()
 	for _, j := range now.Jobs {
 		if !r.InNamespace(*j.Namespace) {
@@ -56,37 +51,33 @@ func (h *Handler) searchable(r *rest.Request) []searched {
 			deployments = append(deployments, d.ID)
 		}
 	}
-	for _, e := range h.run.Evaluations(func(*fold.Evaluation) bool { return true }) {
-		if r.InNamespace(e.Namespace) {
-			evaluations = append(evaluations, e.ID)
-		}
-	}
-	for _, v := range h.run.Engine.Variables().All() {
-		if r.InNamespace(v.Namespace) {
-			variables = append(variables, v.Path)
-		}
-	}
-	for _, v := range h.run.Engine.Registry().HostVolumes.All() {
-		if r.InNamespace(v.Namespace) {
-			volumes = append(volumes, v.ID)
-		}
-	}
-	all := []searched{
+	return []searched{
 		{contexts.Jobs, jobs, false},
 		{contexts.Allocs, allocs, true},
-		{contexts.Evals, evaluations, true},
+		{contexts.Evals, visible(r, h.run.Evaluations(all), func(e *api.Evaluation) (string, string) { return e.Namespace, e.ID }), true},
 		{contexts.Deployments, deployments, true},
 		{contexts.ScalingPolicies, names(now.Policies(r), func(p *api.ScalingPolicy) string { return p.ID }), true},
 		{contexts.Nodes, []string{h.run.Machine.ID}, true},
 		{contexts.NodePools, names(h.run.Pools(), func(p *api.NodePool) string { return p.Name }), false},
 		{contexts.Namespaces, names(h.run.Namespaces(), func(n *api.Namespace) string { return n.Name }), false},
-		{contexts.Variables, variables, false},
-		{contexts.HostVolumes, volumes, true},
+		{contexts.Variables, visible(r, h.run.Engine.Variables().All(), func(v *api.Variable) (string, string) { return v.Namespace, v.Path }), false},
+		{contexts.HostVolumes, visible(r, h.run.Engine.Registry().HostVolumes.All(), func(v *api.HostVolume) (string, string) { return v.Namespace, v.ID }), true},
+		// These never exist here.
+		{kind: contexts.Plugins},
+		{kind: contexts.Volumes},
+		{kind: contexts.Quotas},
+		{kind: contexts.Recommendations},
 	}
-	for _, kind := range nothingOf {
-		all = append(all, searched{kind: kind})
+}
+
+// visible returns the IDs of the objects in the namespaces that a request includes.
+func visible[T any](r *rest.Request, list []T, of func(T) (namespace, id string)) (ids []string) {
+	for _, v := range list {
+		if namespace, id := of(v); r.InNamespace(namespace) {
+			ids = append(ids, id)
+		}
 	}
-	return all
+	return ids
 }
 
 func names[T any](list []T, name func(T) string) (all []string) {
