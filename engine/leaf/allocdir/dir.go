@@ -1,6 +1,7 @@
 package allocdir
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -73,11 +74,8 @@ func (d *Dir) Place(path string) (dir *os.Root, rest string, err error) {
 	if !isName(name) {
 		return nil, "", fmt.Errorf("%q is not in the directory of a task or in the shared directory", path)
 	}
-	if rest == "" {
-		rest = "."
-	}
 	dir, err = d.get(name)
-	return dir, rest, err
+	return dir, cmp.Or(rest, "."), err
 }
 
 // Close closes the descriptors. Nothing can be opened afterwards. Closing twice

@@ -1,6 +1,7 @@
 package allocdir
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -37,10 +38,7 @@ func MakeHostPath(dataDir, path string) (string, error) {
 		return "", fmt.Errorf("cannot open directory %q: %w", base, err)
 	}
 	defer root.Close()
-	name := filepath.Clean("/" + path)[1:]
-	if name == "" {
-		name = "."
-	}
+	name := cmp.Or(filepath.Clean("/" + path)[1:], ".")
 	if _, err := root.Stat(name); err == nil {
 		return HostPathDir(dataDir, path), nil
 	}
