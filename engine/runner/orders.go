@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,13 +59,10 @@ func (a *Alloc) RestartTask(ctx context.Context, name, reason string, failure bo
 	if t == nil {
 		return fmt.Errorf("Could not find task runner for task: %s", name) //nolint:staticcheck // Nomad's words
 	}
-	if reason == "" {
-		reason = reasonTask
-	}
 	if err := awaitFound(ctx, a.inbox.over, t); err != nil {
 		return err
 	}
-	req := newRestart(event.RestartSignaled(reason), failure)
+	req := newRestart(event.RestartSignaled(cmp.Or(reason, reasonTask)), failure)
 	close(req.begin)
 	t.inlet.offer(req)
 	return req.await(ctx, a.inbox.over)
