@@ -23,6 +23,7 @@ package keeper
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"runtime"
@@ -95,7 +96,8 @@ func keepForeground(clean Cleaner) {
 	ctx, cancel := context.WithTimeout(context.Background(), cleanTime)
 	defer cancel()
 	if _, err := c.cleanUp(ctx, clean); err != nil {
-		c.explain(file, err)
+		// Nobody else would learn it: a keeper has no output. Parse ignores the line.
+		_, _ = file.WriteAt(fmt.Appendf(nil, "failure %q\n", err), c.end)
 		return
 	}
 	_ = removeRecord(file, os.Getenv(pathVar)) // if this fails, the next command does it

@@ -267,12 +267,6 @@ func (c *contents) take(line string, at cell) {
 	}
 }
 
-// explain adds to a record why the keeper could not clean up. Nobody else would
-// learn it: a keeper has no output. Parse ignores the line.
-func (c *contents) explain(f io.WriterAt, failure error) {
-	_, _ = f.WriteAt(fmt.Appendf(nil, "failure %q\n", failure), c.end)
-}
-
 // removeRecord removes a record, if it has a name, and empties it: a keeper may still
 // read it.
 func removeRecord(f *os.File, path string) error {
