@@ -16,7 +16,7 @@ func environment(env map[string]string, as *account, denied []string) []string {
 	all := map[string]string{}
 	maps.Copy(all, env)
 	if as != nil {
-		for name, value := range as.env() {
+		for name, value := range map[string]string{"HOME": as.HomeDir, "USER": as.Username, "LOGNAME": as.Username} {
 			if have, ok := all[name]; !ok || have == os.Getenv(name) {
 				all[name] = value
 			}

@@ -193,7 +193,8 @@ func (d *Driver) execTerminal(ctx context.Context, t *task, spec process.Spec, o
 		closeFiles(ptmx)
 		err = <-copied
 	}
-	if err != nil && !terminalClosed(err) {
+	// Linux returns EIO, not EOF, when no process has the other side open.
+	if err != nil && !errors.Is(err, syscall.EIO) && !errors.Is(err, fs.ErrClosed) {
 		return nil, err
 	}
 	return result, nil

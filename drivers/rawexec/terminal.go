@@ -1,11 +1,8 @@
 package rawexec
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"syscall"
 
 	"github.com/creack/pty"
 	"github.com/hashicorp/nomad/api"
@@ -36,10 +33,4 @@ func setSize(terminal *os.File, s api.TerminalSize) {
 	_ = conn.Control(func(fd uintptr) {
 		_ = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Row: uint16(s.Height), Col: uint16(s.Width)})
 	})
-}
-
-// terminalClosed reports whether a read from a terminal failed because no
-// process has the other side open. Linux returns EIO for that, not EOF.
-func terminalClosed(err error) bool {
-	return errors.Is(err, syscall.EIO) || errors.Is(err, fs.ErrClosed)
 }

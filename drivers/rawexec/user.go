@@ -62,10 +62,6 @@ func (a *account) uids() []int {
 	return []int{int(a.credential.Uid)}
 }
 
-func (a *account) env() map[string]string {
-	return map[string]string{"HOME": a.HomeDir, "USER": a.Username, "LOGNAME": a.Username}
-}
-
 // ids returns the UID and the GIDs of the account or, if it is nil, of this
 // program.
 func (a *account) ids() (uid uint32, gids []uint32, err error) {

@@ -62,7 +62,14 @@ func (l *Life) Wait(ctx context.Context) <-chan *drivers.ExitResult {
 		l.tell(ch)
 		return ch
 	}
-	l.waiters[ch] = context.AfterFunc(ctx, func() { l.giveUp(ch) })
+	l.waiters[ch] = context.AfterFunc(ctx, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if _, waiting := l.waiters[ch]; waiting {
+			delete(l.waiters, ch)
+			close(ch)
+		}
+	})
 	return ch
 }
 
@@ -88,15 +95,6 @@ func (l *Life) tell(ch chan *drivers.ExitResult) {
 	result := l.result // a copy for each waiter
 	ch <- &result
 	close(ch)
-}
-
-func (l *Life) giveUp(ch chan *drivers.ExitResult) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if _, waiting := l.waiters[ch]; waiting {
-		delete(l.waiters, ch)
-		close(ch)
-	}
 }
 
 // Await waits for the end of the task, of timeout or of ctx. It reports whether the
