@@ -14,20 +14,16 @@ func (d *Driver) Unheeded(config cty.Value) (list []drivers.Unheeded) {
 	if taskenv.Decode(config, &o) != nil {
 		return nil // SetConfig reports the error
 	}
-	for _, u := range []struct {
-		given           bool
-		option, instead string
-	}{
-		{len(o.Sockets) > 1, "socket", "all tasks use one engine: the one named default, or the first"},
-		{o.GC.Container != nil && !*o.GC.Container, "gc.container", "containers are removed with their tasks"},
-		{o.Networking.DefaultRootlessMode != "", "networking.default_rootless_mode", "tasks without network_mode use the engine's default network"},
-		{o.RecoverStopped, "recover_stopped", "a stopped container is a task that has ended"},
-		{o.ClientHTTPTimeout != "", "client_http_timeout", "the engine has as long as the task's own timeouts allow"},
-	} {
-		if u.given {
-			list = append(list, drivers.Unheeded{Option: u.option, Instead: u.instead})
+	add := func(given bool, option, instead string) {
+		if given {
+			list = append(list, drivers.Unheeded{Option: option, Instead: instead})
 		}
 	}
+	add(len(o.Sockets) > 1, "socket", "all tasks use one engine: the one named default, or the first")
+	add(o.GC.Container != nil && !*o.GC.Container, "gc.container", "containers are removed with their tasks")
+	add(o.Networking.DefaultRootlessMode != "", "networking.default_rootless_mode", "tasks without network_mode use the engine's default network")
+	add(o.RecoverStopped, "recover_stopped", "a stopped container is a task that has ended")
+	add(o.ClientHTTPTimeout != "", "client_http_timeout", "the engine has as long as the task's own timeouts allow")
 	return list
 }
 

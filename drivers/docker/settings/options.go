@@ -124,22 +124,18 @@ func Unheeded(config cty.Value) (list []drivers.Unheeded) {
 	if taskenv.Decode(config, &o) != nil {
 		return nil // SetConfig reports the error
 	}
-	for _, u := range []struct {
-		given           bool
-		option, instead string
-	}{
-		{o.AllowedModes != nil, "allowed_modes", "the engine allows or refuses modes"},
-		{o.GC.Container != nil && !*o.GC.Container, "gc.container", "containers are removed with their tasks"},
-		{o.GC.Dangling != nil, "gc.dangling_containers", "the keeper of a killed run, or taskrun clean, removes its containers"},
-		{o.GC.Image, "gc.image", "images stay"},
-		{o.NvidiaRuntime != nil, "nvidia_runtime", "tasks get no GPU; set runtime in their config block"},
-		{o.Volumes.Enabled, "volumes.enabled", "--host-paths, or host-paths = true in the config file, gives tasks the paths of this machine"},
-		{o.WindowsAllowInsecureCA != nil, "windows_allow_insecure_container_admin", "only Linux containers are supported"},
-	} {
-		if u.given {
-			list = append(list, drivers.Unheeded{Option: u.option, Instead: u.instead})
+	add := func(given bool, option, instead string) {
+		if given {
+			list = append(list, drivers.Unheeded{Option: option, Instead: instead})
 		}
 	}
+	add(o.AllowedModes != nil, "allowed_modes", "the engine allows or refuses modes")
+	add(o.GC.Container != nil && !*o.GC.Container, "gc.container", "containers are removed with their tasks")
+	add(o.GC.Dangling != nil, "gc.dangling_containers", "the keeper of a killed run, or taskrun clean, removes its containers")
+	add(o.GC.Image, "gc.image", "images stay")
+	add(o.NvidiaRuntime != nil, "nvidia_runtime", "tasks get no GPU; set runtime in their config block")
+	add(o.Volumes.Enabled, "volumes.enabled", "--host-paths, or host-paths = true in the config file, gives tasks the paths of this machine")
+	add(o.WindowsAllowInsecureCA != nil, "windows_allow_insecure_container_admin", "only Linux containers are supported")
 	return list
 }
 
