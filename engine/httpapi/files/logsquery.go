@@ -36,13 +36,11 @@ func (h *Handler) logsQuery(r *rest.Request) (q logsQuery, err error) {
 	default:
 		return q, rest.Fail(http.StatusBadRequest, "must provide log type (stdout/stderr)")
 	}
-	for _, flag := range []struct {
-		name string
-		is   *bool
-	}{{"follow", &q.follow}, {"plain", &q.plain}} {
-		if *flag.is, err = r.Flag(flag.name); err != nil {
-			return q, err
-		}
+	if q.follow, err = r.Flag("follow"); err != nil {
+		return q, err
+	}
+	if q.plain, err = r.Flag("plain"); err != nil {
+		return q, err
 	}
 	if q.offset, err = r.Number("offset"); err != nil {
 		return q, err

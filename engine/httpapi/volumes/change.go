@@ -177,10 +177,8 @@ func (h *Handler) claims(v *api.HostVolume) (ids []string) {
 // not valid.
 func (h *Handler) check(v *api.HostVolume) (was *api.HostVolume, err error) {
 	registry := h.run.Engine.Registry()
-	wrong := faults(v)
-	if registry.Namespaces.Get(v.Namespace) == nil && h.run.Resident {
-		wrong = append(wrong, fmt.Sprintf("no such namespace %q", v.Namespace))
-	}
+	wrong := faultsOf(v)
+	wrong.add(registry.Namespaces.Get(v.Namespace) == nil && h.run.Resident, "no such namespace %q", v.Namespace)
 	switch {
 	case len(wrong) == 1:
 		return nil, fmt.Errorf("volume validation failed: %s", wrong[0])
@@ -212,30 +210,34 @@ func (h *Handler) check(v *api.HostVolume) (was *api.HostVolume, err error) {
 // maxName limits the name of a volume, in bytes: it names a folder.
 const maxName = 128
 
-// faults returns what is wrong with a volume.
-func faults(v *api.HostVolume) (wrong []string) {
-	switch {
-	case v.Name == "":
-		wrong = append(wrong, "missing name")
-	case len(v.Name) > maxName, strings.ContainsFunc(v.Name, func(c rune) bool { return c < ' ' || c == 0x7f }):
-		wrong = append(wrong, fmt.Sprintf("invalid name %q: a name has at most %d bytes and no control characters", v.Name, maxName))
+// faults are texts about what is wrong.
+type faults []string
+
+// add adds a text if there is that fault.
+func (f *faults) add(there bool, format string, args ...any) {
+	if there {
+		*f = append(*f, fmt.Sprintf(format, args...))
 	}
-	if v.RequestedCapacityMaxBytes < v.RequestedCapacityMinBytes {
-		wrong = append(wrong, fmt.Sprintf("capacity_max (%d) must be larger than capacity_min (%d)", v.RequestedCapacityMaxBytes, v.RequestedCapacityMinBytes))
-	}
+}
+
+// faultsOf returns what is wrong with a volume.
+func faultsOf(v *api.HostVolume) (wrong faults) {
+	odd := strings.ContainsFunc(v.Name, func(c rune) bool { return c < ' ' || c == 0x7f })
+	wrong.add(v.Name == "", "missing name")
+	wrong.add(len(v.Name) > maxName || odd, "invalid name %q: a name has at most %d bytes and no control characters", v.Name, maxName)
+	wrong.add(v.RequestedCapacityMaxBytes < v.RequestedCapacityMinBytes,
+		"capacity_max (%d) must be larger than capacity_min (%d)", v.RequestedCapacityMaxBytes, v.RequestedCapacityMinBytes)
 	for _, c := range v.RequestedCapabilities {
 		switch {
 		case c == nil:
-			wrong = append(wrong, "a capability is null")
+			wrong.add(true, "a capability is null")
 		case !slices.Contains([]api.HostVolumeAttachmentMode{api.HostVolumeAttachmentModeFilesystem, api.HostVolumeAttachmentModeBlockDevice}, c.AttachmentMode):
-			wrong = append(wrong, fmt.Sprintf("invalid attachment mode: %q", c.AttachmentMode))
-		case !slices.Contains(accessModes, c.AccessMode):
-			wrong = append(wrong, fmt.Sprintf("invalid access mode: %q", c.AccessMode))
+			wrong.add(true, "invalid attachment mode: %q", c.AttachmentMode)
+		default:
+			wrong.add(!slices.Contains(accessModes, c.AccessMode), "invalid access mode: %q", c.AccessMode)
 		}
 	}
-	if slices.Contains(v.Constraints, nil) {
-		wrong = append(wrong, "a constraint is null")
-	}
+	wrong.add(slices.Contains(v.Constraints, nil), "a constraint is null")
 	return wrong
 }
 
@@ -245,21 +247,13 @@ var accessModes = []api.HostVolumeAccessMode{
 }
 
 // updateFaults returns why a volume cannot be updated.
-func (h *Handler) updateFaults(v, was *api.HostVolume) (wrong []string) {
-	if used := h.claims(was); len(used) > 0 {
-		wrong = append(wrong, fmt.Sprintf("cannot update a volume in use: claimed by allocs (%s)", strings.Join(used, ", ")))
-	}
-	if v.Name != was.Name {
-		wrong = append(wrong, "name cannot be updated")
-	}
-	if v.NodeID != "" && v.NodeID != was.NodeID {
-		wrong = append(wrong, "node ID cannot be updated")
-	}
-	if v.NodePool != "" && v.NodePool != was.NodePool {
-		wrong = append(wrong, "node pool cannot be updated")
-	}
-	if v.RequestedCapacityMaxBytes > 0 && v.RequestedCapacityMaxBytes < was.CapacityBytes {
-		wrong = append(wrong, fmt.Sprintf("capacity_max (%d) cannot be less than existing provisioned capacity (%d)", v.RequestedCapacityMaxBytes, was.CapacityBytes))
-	}
+func (h *Handler) updateFaults(v, was *api.HostVolume) (wrong faults) {
+	used := h.claims(was)
+	wrong.add(len(used) > 0, "cannot update a volume in use: claimed by allocs (%s)", strings.Join(used, ", "))
+	wrong.add(v.Name != was.Name, "name cannot be updated")
+	wrong.add(v.NodeID != "" && v.NodeID != was.NodeID, "node ID cannot be updated")
+	wrong.add(v.NodePool != "" && v.NodePool != was.NodePool, "node pool cannot be updated")
+	wrong.add(v.RequestedCapacityMaxBytes > 0 && v.RequestedCapacityMaxBytes < was.CapacityBytes,
+		"capacity_max (%d) cannot be less than existing provisioned capacity (%d)", v.RequestedCapacityMaxBytes, was.CapacityBytes)
 	return wrong
 }
