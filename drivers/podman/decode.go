@@ -171,34 +171,25 @@ func ofTask(mode string, cfg *drivers.TaskConfig) string {
 }
 
 func (in *config) setSizes(_ *drivers.TaskConfig, c *settings.Config) error {
-	for _, s := range []struct {
-		option, text string
-		to           *int64
-	}{
-		{"memory_reservation", in.MemoryReservation, &c.MemoryReservation},
-		{"memory_swap", in.MemorySwap, &c.MemorySwap},
-		{"shm_size", in.ShmSize, &c.ShmSize},
-	} {
-		if s.text == "" {
-			continue
-		}
-		n, err := bytesOf(s.text)
-		if err != nil {
-			return fmt.Errorf("%s: %w", s.option, err)
-		}
-		*s.to = n
-	}
-	return nil
+	return cmp.Or(
+		setSize(&c.MemoryReservation, "memory_reservation", in.MemoryReservation),
+		setSize(&c.MemorySwap, "memory_swap", in.MemorySwap),
+		setSize(&c.ShmSize, "shm_size", in.ShmSize),
+	)
 }
 
-// bytesOf returns a size such as "100m" in bytes.
-func bytesOf(text string) (int64, error) {
+// setSize sets a size such as "100m", in bytes, unless the text is empty.
+func setSize(to *int64, option, text string) error {
+	if text == "" {
+		return nil
+	}
 	number, unit := text[:len(text)-1], strings.IndexByte("bkmg", text[len(text)-1])
 	n, err := strconv.ParseInt(number, 10, 32)
 	if unit < 0 || err != nil || n < 0 {
-		return 0, fmt.Errorf("%q is not a size: write a number with b, k, m or g", text)
+		return fmt.Errorf("%s: %q is not a size: write a number with b, k, m or g", option, text)
 	}
-	return n << (10 * unit), nil
+	*to = n << (10 * unit)
+	return nil
 }
 
 // setMounts sets tmpfs and devices: "path[:options]" and "path[:path[:permissions]]".

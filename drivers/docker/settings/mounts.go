@@ -26,20 +26,15 @@ const (
 // mount adds the directories of the task and its volumes to a container.
 func (b *Builder) mount(cfg *drivers.TaskConfig, c *Config, host *container.HostConfig) error {
 	own, shared := allocdir.TaskOf(cfg.AllocDir, cfg.Name), allocdir.SharedOf(cfg.AllocDir)
-	for _, dir := range []struct {
-		source, target string
-		readonly       bool
-	}{
-		{shared.Dir, insideAlloc, false},
-		{shared.Logs, insideAlloc + "/logs", true},
-		{own.Local, insideLocal, false},
-		{own.Secrets, insideSecrets, false},
-	} {
-		if err := os.MkdirAll(dir.source, 0o777); err != nil { // hooks made them, except in tests
-			return fmt.Errorf("cannot make directory %q: %w", dir.source, err)
+	for _, dir := range []string{shared.Dir, shared.Logs, own.Local, own.Secrets} {
+		if err := os.MkdirAll(dir, 0o777); err != nil { // hooks made them, except in tests
+			return fmt.Errorf("cannot make directory %q: %w", dir, err)
 		}
-		b.bind(dir.source, dir.target, dir.readonly, host)
 	}
+	b.bind(shared.Dir, insideAlloc, false, host)
+	b.bind(shared.Logs, insideAlloc+"/logs", true, host)
+	b.bind(own.Local, insideLocal, false, host)
+	b.bind(own.Secrets, insideSecrets, false, host)
 	for _, m := range cfg.Mounts {
 		host.Mounts = append(host.Mounts, mount.Mount{
 			Type: mount.TypeBind, Source: m.HostPath, Target: m.TaskPath, ReadOnly: m.Readonly,
