@@ -118,24 +118,29 @@ func (o *Options) Validate() error {
 	return nil
 }
 
+// Ineffective are the options of a task or a driver that have no effect.
+type Ineffective []drivers.Unheeded
+
+// Add adds an option if it is given.
+func (list *Ineffective) Add(given bool, option, instead string) {
+	if given {
+		*list = append(*list, drivers.Unheeded{Option: option, Instead: instead})
+	}
+}
+
 // Unheeded returns the options among the given ones that have no effect.
-func Unheeded(config cty.Value) (list []drivers.Unheeded) {
+func Unheeded(config cty.Value) (list Ineffective) {
 	var o Options
 	if taskenv.Decode(config, &o) != nil {
 		return nil // SetConfig reports the error
 	}
-	add := func(given bool, option, instead string) {
-		if given {
-			list = append(list, drivers.Unheeded{Option: option, Instead: instead})
-		}
-	}
-	add(o.AllowedModes != nil, "allowed_modes", "the engine allows or refuses modes")
-	add(o.GC.Container != nil && !*o.GC.Container, "gc.container", "containers are removed with their tasks")
-	add(o.GC.Dangling != nil, "gc.dangling_containers", "the keeper of a killed run, or taskrun clean, removes its containers")
-	add(o.GC.Image, "gc.image", "images stay")
-	add(o.NvidiaRuntime != nil, "nvidia_runtime", "tasks get no GPU; set runtime in their config block")
-	add(o.Volumes.Enabled, "volumes.enabled", "--host-paths, or host-paths = true in the config file, gives tasks the paths of this machine")
-	add(o.WindowsAllowInsecureCA != nil, "windows_allow_insecure_container_admin", "only Linux containers are supported")
+	list.Add(o.AllowedModes != nil, "allowed_modes", "the engine allows or refuses modes")
+	list.Add(o.GC.Container != nil && !*o.GC.Container, "gc.container", "containers are removed with their tasks")
+	list.Add(o.GC.Dangling != nil, "gc.dangling_containers", "the keeper of a killed run, or taskrun clean, removes its containers")
+	list.Add(o.GC.Image, "gc.image", "images stay")
+	list.Add(o.NvidiaRuntime != nil, "nvidia_runtime", "tasks get no GPU; set runtime in their config block")
+	list.Add(o.Volumes.Enabled, "volumes.enabled", "--host-paths, or host-paths = true in the config file, gives tasks the paths of this machine")
+	list.Add(o.WindowsAllowInsecureCA != nil, "windows_allow_insecure_container_admin", "only Linux containers are supported")
 	return list
 }
 
