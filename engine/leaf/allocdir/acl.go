@@ -27,10 +27,11 @@ const (
 	aclNoID    = 0xffffffff
 )
 
-// aclEntry grants permissions to a kind of user, or to one user.
+// aclEntry grants permissions to a kind of user, or to one user. Its fields
+// have the order and the sizes of the attribute.
 type aclEntry struct {
-	kind, perm uint16
-	id         uint32 // of an aclUser; otherwise aclNoID
+	Kind, Perm uint16
+	ID         uint32 // of an aclUser; otherwise aclNoID
 }
 
 // acl is a POSIX access control list.
@@ -49,8 +50,8 @@ func modeACL(mode uint16) acl {
 // contain the user.
 func (a acl) perm(uid uint32) uint16 {
 	for _, e := range a {
-		if e.kind == aclUser && e.id == uid {
-			return e.perm
+		if e.Kind == aclUser && e.ID == uid {
+			return e.Perm
 		}
 	}
 	return 0
@@ -60,18 +61,18 @@ func (a acl) perm(uid uint32) uint16 {
 // and groups, grows if necessary.
 func (a acl) with(uid uint32, perm uint16) acl {
 	list := slices.DeleteFunc(slices.Clone(a), func(e aclEntry) bool {
-		return e.kind == aclMask || e.kind == aclUser && e.id == uid
+		return e.Kind == aclMask || e.Kind == aclUser && e.ID == uid
 	})
 	list = append(list, aclEntry{aclUser, perm, uid})
 	var mask uint16
 	for _, e := range list {
-		if e.kind != aclOwner && e.kind != aclOther {
-			mask |= e.perm
+		if e.Kind != aclOwner && e.Kind != aclOther {
+			mask |= e.Perm
 		}
 	}
 	list = append(list, aclEntry{aclMask, mask, aclNoID})
 	slices.SortFunc(list, func(a, b aclEntry) int {
-		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.id, b.id))
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID))
 	})
 	return list
 }
@@ -79,11 +80,7 @@ func (a acl) with(uid uint32, perm uint16) acl {
 // encode returns the value of the attribute system.posix_acl_access.
 func (a acl) encode() []byte {
 	b := binary.LittleEndian.AppendUint32(nil, aclVersion)
-	for _, e := range a {
-		b = binary.LittleEndian.AppendUint16(b, e.kind)
-		b = binary.LittleEndian.AppendUint16(b, e.perm)
-		b = binary.LittleEndian.AppendUint32(b, e.id)
-	}
+	b, _ = binary.Append(b, binary.LittleEndian, a) // fails only for types without a fixed size
 	return b
 }
 
@@ -92,13 +89,7 @@ func decodeACL(b []byte) (acl, error) {
 	if len(b) < 4 || len(b)%8 != 4 || binary.LittleEndian.Uint32(b) != aclVersion {
 		return nil, errors.New("unknown form of an ACL")
 	}
-	var list acl
-	for b = b[4:]; len(b) > 0; b = b[8:] {
-		list = append(list, aclEntry{
-			kind: binary.LittleEndian.Uint16(b),
-			perm: binary.LittleEndian.Uint16(b[2:]),
-			id:   binary.LittleEndian.Uint32(b[4:]),
-		})
-	}
-	return list, nil
+	list := make(acl, len(b)/8)
+	_, err := binary.Decode(b[4:], binary.LittleEndian, list)
+	return list, err
 }

@@ -132,8 +132,8 @@ func (t *trust) isClosed(at string, info fs.FileInfo) bool {
 	}
 	for _, e := range list {
 		switch {
-		case e.perm&aclExecute == 0 || e.kind == aclOwner || e.kind == aclMask:
-		case e.kind == aclUser && slices.Contains(t.users, int(e.id)):
+		case e.Perm&aclExecute == 0 || e.Kind == aclOwner || e.Kind == aclMask:
+		case e.Kind == aclUser && slices.Contains(t.users, int(e.ID)):
 		default:
 			return false
 		}
