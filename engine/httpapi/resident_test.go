@@ -40,9 +40,9 @@ func TestLifeOfAJob(t *testing.T) {
 		return j
 	}
 	first := f.submit(job("a"), &api.RegisterOptions{Submission: &api.JobSubmission{Source: "a", Format: "hcl2"}})
-	list, meta, err := f.client.Allocations().List(&api.QueryOptions{WaitIndex: first.EvalCreateIndex, WaitTime: patience})
-	if err != nil || len(list) != 1 || list[0].EvalID != first.EvalID || meta.LastIndex <= first.EvalCreateIndex {
-		t.Fatalf("allocations %+v at %d, %v", list, meta.LastIndex, err)
+	list := follow(f, "/v1/allocations", func(l []*api.AllocationListStub) bool { return len(l) == 1 })
+	if list[0].EvalID != first.EvalID || list[0].CreateIndex <= first.EvalCreateIndex {
+		t.Errorf("it was placed at %d by %q, registered with %+v", list[0].CreateIndex, list[0].EvalID, first)
 	}
 	firstEvaluation := func(when string) { // it stays as it is, as in Nomad
 		t.Helper()

@@ -24,8 +24,11 @@ const (
 	// pingTime is the interval of pings. Reading detects a client that is gone;
 	// pings do so while its command does not read its input.
 	pingTime = time.Second
-	// closeTime is how long a client may take to notice the end of a session.
+	// closeTime is how long a client may take to notice the end of the server.
 	closeTime = time.Second
+	// restTime is how long a client may take to read what is left when its command
+	// has ended: on a busy machine it may not run for seconds.
+	restTime = 10 * time.Second
 	// maxReason limits the reason of a close message (RFC 6455, 5.5).
 	maxReason = 123
 )
@@ -60,11 +63,13 @@ func (c *session) run(command func() error) {
 	c.children.Go(c.read)
 	c.children.Go(c.ping)
 	// A client that does not read must not delay the end of the server.
+	done := make(chan struct{})
+	defer close(done)
 	defer context.AfterFunc(c.ctx, func() {
 		select {
 		case <-time.After(closeTime):
 			_ = c.conn.Close() // unblocks a writer
-		case <-c.over:
+		case <-done:
 		}
 	})()
 	err := command()
@@ -73,9 +78,9 @@ func (c *session) run(command func() error) {
 	}
 	close(c.over)
 	c.stdin.close(io.ErrClosedPipe) // drops further input of the client
-	cut := time.AfterFunc(closeTime, func() { _ = c.conn.Close() })
+	cut := time.AfterFunc(restTime, func() { _ = c.conn.Close() })
 	defer cut.Stop()
-	_ = c.conn.WriteControl(websocket.CloseMessage, closing(err), time.Now().Add(closeTime))
+	_ = c.conn.WriteControl(websocket.CloseMessage, closing(err), time.Now().Add(restTime))
 	c.children.Wait() // until the client has closed the connection: it may still be reading
 }
 

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/gorilla/websocket"
 
@@ -75,6 +78,70 @@ func TestEndOfASession(t *testing.T) {
 			}
 			_ = conn.Close()
 			<-ended
+		})
+	}
+}
+
+// pipes is a listener for connections in memory.
+type pipes chan net.Conn
+
+func (p pipes) Accept() (net.Conn, error) {
+	if c, ok := <-p; ok {
+		return c, nil
+	}
+	return nil, net.ErrClosed
+}
+
+func (p pipes) Close() error   { return nil }
+func (p pipes) Addr() net.Addr { return &net.UnixAddr{} }
+
+// A client that does not run for some seconds still learns how its command has
+// ended, unless the server ends, too.
+func TestLateClient(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		late     time.Duration
+		stopping bool
+		learns   bool
+	}{
+		"late":                         {5 * time.Second, false, true},
+		"too late":                     {15 * time.Second, false, false},
+		"in time for the server's end": {time.Second / 2, true, true},
+		"late for the server's end":    {5 * time.Second, true, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			incoming := make(pipes)
+			ctx, stop := context.WithCancel(t.Context())
+			s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				conn, err := upgrader.Upgrade(w, r, nil)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				newSession(ctx, conn).run(func() error { return nil })
+			})}
+			go func() { _ = s.Serve(incoming) }()
+			dialer := websocket.Dialer{NetDialContext: func(context.Context, string, string) (net.Conn, error) {
+				ours, theirs := net.Pipe()
+				incoming <- theirs
+				return ours, nil
+			}}
+			conn, resp, err := dialer.DialContext(t.Context(), "ws://session/", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tt.stopping {
+				stop()
+			}
+			<-time.After(tt.late)
+			_, _, err = conn.ReadMessage()
+			if websocket.IsCloseError(err, websocket.CloseNormalClosure, websocket.CloseInternalServerErr) != tt.learns {
+				t.Errorf("%s: the client reads %v", name, err)
+			}
+			_, _ = conn.Close(), resp.Body.Close()
+			stop()
+			close(incoming)
+			_ = s.Close()
 		})
 	}
 }
