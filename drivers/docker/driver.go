@@ -55,7 +55,7 @@ type Driver struct {
 	*engine
 	*machine
 	*networks
-	tasks
+	tasks // WaitTask and InspectTask
 
 	absence time.Duration
 	options settings.Options

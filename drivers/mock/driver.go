@@ -26,7 +26,7 @@ import (
 // Driver is the mock driver. Its methods may be called from several
 // goroutines at once.
 type Driver struct {
-	tasks
+	tasks // WaitTask and InspectTask
 	// LikeProcesses: a task that is killed ends with exit code 137 and signal 9,
 	// as a process would, and not as its script says.
 	LikeProcesses bool

@@ -43,7 +43,7 @@ var rawExec = Kind{
 // Driver is a driver of a kind. Its methods are safe for concurrent use. The
 // caller must call Shutdown at the end.
 type Driver struct {
-	tasks
+	tasks // WaitTask and InspectTask
 
 	kind                   Kind
 	options                options
