@@ -114,3 +114,31 @@ func TestIndexOfForgottenEvaluations(t *testing.T) {
 		t.Errorf("the index of another job's evaluations is %d, want %d", after, before)
 	}
 }
+
+// An evaluation has the index of its version, also after the job has another one.
+func TestIndexOfTheVersionOfAnEvaluation(t *testing.T) {
+	t.Parallel()
+	r := New(nil)
+	for seq, body := range []event.Body{
+		event.Evaluation{ID: "early", Job: "j"},
+		event.Version{Job: "j"},
+		event.Evaluation{ID: "first", Job: "j", Trigger: event.JobRegister},
+		event.Version{Job: "j", Number: 1},
+		event.Evaluation{ID: "stop", Job: "j", Version: 1, Trigger: event.JobDeregister},
+		event.Version{Job: "j", Stable: true},
+		event.Evaluation{ID: "of another job", Job: "k", Version: 1},
+	} {
+		r.Apply(event.Event{Seq: uint64(seq), Body: body})
+	}
+	for id, want := range map[string]uint64{"early": FirstIndex, "first": FirstIndex + 1, "stop": FirstIndex + 3, "of another job": FirstIndex} {
+		if got := r.Evaluation(id).JobIndex; got != want {
+			t.Errorf("%s: the version has index %d, want %d", id, got, want)
+		}
+	}
+	if v := r.Version("j", 0); v.Evaluation != "first" {
+		t.Errorf("version 0 came with evaluation %q", v.Evaluation)
+	}
+	if v := r.Version("j", 1); v.Evaluation != "" {
+		t.Errorf("version 1 came with evaluation %q", v.Evaluation)
+	}
+}
