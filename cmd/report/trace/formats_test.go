@@ -115,6 +115,38 @@ func TestMermaidGrammar(t *testing.T) {
 	}
 }
 
+// The times on the axis of a diagram tell its ends apart, and a diagram has all bars
+// for which there is room.
+func TestMermaidLimits(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		length time.Duration
+		rows   []int // their spans
+		axis   string
+		bars   int
+		left   string
+	}{
+		{10*time.Second - 1, []int{1}, "%S.%L", 1, ""},
+		{10 * time.Second, []int{1, 0, 2}, "%H:%M:%S", 3, ""},
+		{48*time.Hour - 1, []int{maxBars - 1, 1}, "%H:%M:%S", maxBars, ""},
+		{48 * time.Hour, []int{maxBars - 1, 2, 1}, "%m-%d %H:%M", maxBars, "1"},
+		{time.Minute, []int{maxBars, 1, 1, 0}, "%H:%M:%S", maxBars, "2"},
+	} {
+		drawn := &Trace{Begin: begin, End: begin.Add(tt.length)}
+		for _, n := range tt.rows {
+			drawn.Rows = append(drawn.Rows, &Row{Name: "row", Spans: make([]Span, n)})
+		}
+		var out bytes.Buffer
+		if err := Mermaid(&out, drawn); err != nil {
+			t.Fatal(err)
+		}
+		_, left, _ := strings.Cut(out.String(), "tasks that are left out, because there are too many: ")
+		if bars := strings.Count(out.String(), " :"); !strings.Contains(out.String(), "axisFormat "+tt.axis+"\n") || bars != tt.bars || strings.TrimSpace(left) != tt.left {
+			t.Errorf("%v, rows %v: %d bars, left out: %q\n%.200s", tt.length, tt.rows, bars, left, &out)
+		}
+	}
+}
+
 // broken is a stream that is closed.
 type broken struct{}
 

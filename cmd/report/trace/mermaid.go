@@ -58,7 +58,7 @@ func Mermaid(w io.Writer, t *Trace) error {
 		}
 	}
 	if left > 0 {
-		fmt.Fprintf(to, "    %%%% left out, because there are too many: %d tasks\n", left)
+		fmt.Fprintf(to, "    %%%% tasks that are left out, because there are too many: %d\n", left)
 	}
 	return to.Flush()
 }
