@@ -131,6 +131,7 @@ func TestLimitsOfTheGuard(t *testing.T) {
 		"a large value":  {func(g *guard) error { return g.check(maxSize + 1) }, "a value has more than 64 MiB"},
 		"a result":       {func(g *guard) error { return errors.Join(g.write(maxSize-1), g.write(1)) }, ""},
 		"a large result": {func(g *guard) error { return errors.Join(g.write(maxSize), g.write(1)) }, "it renders more than 64 MiB"},
+		"large indents":  {func(g *guard) error { _, err := g.indent(1<<20, strings.Repeat("\n", 64)); return err }, "a value has more than 64 MiB"},
 		"both":           {func(g *guard) error { return errors.Join(g.check(maxSize+1), g.write(maxSize+1)) }, "a value has more than 64 MiB"},
 	} {
 		g := &guard{}
