@@ -349,6 +349,10 @@ func TestBothAreKilled(t *testing.T) {
 	left := leftovers(t, p)
 	p.say(t, "start exec sleep 1000")
 	task, _ := strconv.Atoi(p.must(t, "started"))
+	waitFor(t, "the shell has not become sleep", func() bool {
+		command, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", task))
+		return string(command) == "sleep\x001000\x00"
+	})
 	keeper := p.keeper(t, 0)
 	for _, err := range []error{
 		p.cmd.Process.Signal(syscall.SIGSTOP), syscall.Kill(keeper, syscall.SIGKILL), p.cmd.Process.Kill(),
