@@ -179,3 +179,16 @@ func TestTasksAndNamespaces(t *testing.T) {
 		}
 	}
 }
+
+// The evaluations of a run are in the namespace of its job.
+func TestNamespaceOfAnEvaluation(t *testing.T) {
+	t.Parallel()
+	job := newJob("job", "service", newTask("t", "run_for", "1h"))
+	job.Namespace = new("prod")
+	f := serve(t, job)
+	f.running("t")
+	list := get[[]*api.Evaluation](f, "/v1/evaluations?namespace=prod")
+	if len(list) != 1 || list[0].Namespace != "prod" || list[0].JobID != "job" {
+		t.Errorf("evaluations: %+v", list)
+	}
+}

@@ -17,6 +17,7 @@ func (run *Run) Evaluation(e *fold.Evaluation) *api.Evaluation {
 		CreateTime: e.Time.UnixNano(), ModifyTime: e.Time.UnixNano(),
 	}
 	if j, ok := run.Engine.Job(e.Job); ok {
+		described.Namespace = *j.Namespace // the keys of a run that ends with its jobs have none
 		for _, g := range j.TaskGroups {
 			described.QueuedAllocations[*g.Name] = 0
 		}
