@@ -48,7 +48,7 @@ var floors = []floor{
 	{"cmd/neighbors", "cmd/client engine/httpapi engine/leaf/service", "", "asks the other runs of a user for their services"},
 	{"cmd/watch", "cmd/ui drivers/process engine engine/update jobspec/glob jobspec/stub", "drivers drivers/mock engine/fold hooks/catalog jobspec/taskenv", "files that change and what follows: decided purely, carried out in processes of the run and by its engine"},
 	{"cmd/tarball", "", "", "files in tar streams, and out of them; knows no tasks"},
-	{"cmd/textfile", "jobspec", "", "files that are formatted"},
+	{"cmd/textfile", "jobspec jobspec/diagnostic", "", "files that are formatted"},
 	{"cmd/source", "cmd/client cmd/history cmd/verdict drivers/process/keeper engine engine/httpapi engine/leaf/event engine/leaf/allocdir engine/leaf/tasklog", "", "follows a run: of the engine here, of a run directory and its socket; shows and starts nothing"},
 	{"cmd/history", "engine/leaf/event", "", "reads the events that are kept of a run, and knows no directories"},
 	{"cmd/record", "cmd/client cmd/history cmd/outcome cmd/source cmd/ui/view engine/fold engine/leaf/allocdir engine/leaf/event engine/leaf/tasklog jobspec/redact", "", "reads and writes what is kept of a run; its tasks look like those of a server"},

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"taskrun/jobspec"
+	"taskrun/jobspec/diagnostic"
 )
 
 // MaxSize limits the size of a file that is read, in bytes. It exceeds the
@@ -37,7 +38,7 @@ func (f *Finder) Add(name string) {
 	case errors.Is(err, fs.ErrNotExist):
 		f.refuse(name, "there is no such file", "")
 	case err != nil:
-		f.refuse(name, withoutPath(err).Error(), "")
+		f.refuse(name, diagnostic.Bare(err).Error(), "")
 	case info.IsDir():
 		f.folder(name)
 	case !isText(name):
@@ -54,7 +55,7 @@ func (f *Finder) Add(name string) {
 func (f *Finder) folder(folder string) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
-		f.refuse(folder, withoutPath(err).Error(), "")
+		f.refuse(folder, diagnostic.Bare(err).Error(), "")
 	}
 	for _, entry := range entries {
 		name := filepath.Join(folder, entry.Name())
@@ -82,17 +83,9 @@ func IsRegular(name string) bool {
 func Read(name string) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, withoutPath(err)
+		return nil, diagnostic.Bare(err)
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, MaxSize))
-	return text, withoutPath(err)
-}
-
-// withoutPath removes the path from an error; the caller shows it anyway.
-func withoutPath(err error) error {
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		return e.Err
-	}
-	return err
+	return text, diagnostic.Bare(err)
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"taskrun/jobspec/diagnostic"
 )
 
 // Save writes a text to a file in one step, whether the file is there or not. A
@@ -20,21 +22,21 @@ func Save(name string, text []byte) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return replace(name, text, nil) // one that appears meanwhile is replaced
 	case err != nil:
-		return withoutPath(err)
+		return diagnostic.Bare(err)
 	}
 	if f := output(info); f != nil {
 		_, err := f.Write(text)
-		return withoutPath(err)
+		return diagnostic.Bare(err)
 	}
 	if info.Mode().IsRegular() {
 		return Write(name, text)
 	}
 	f, err := os.OpenFile(name, os.O_WRONLY, 0)
 	if err != nil {
-		return withoutPath(err)
+		return diagnostic.Bare(err)
 	}
 	_, err = f.Write(text)
-	return withoutPath(errors.Join(err, f.Close()))
+	return diagnostic.Bare(errors.Join(err, f.Close()))
 }
 
 // Write replaces the text of a file atomically: no reader sees half of it, and
@@ -44,16 +46,16 @@ func Save(name string, text []byte) error {
 func Write(name string, text []byte) error {
 	target, err := filepath.EvalSymlinks(name)
 	if err != nil {
-		return withoutPath(err)
+		return diagnostic.Bare(err)
 	}
 	old, err := os.OpenFile(target, os.O_WRONLY, 0)
 	if err != nil {
-		return withoutPath(err)
+		return diagnostic.Bare(err)
 	}
 	defer old.Close()
 	info, err := old.Stat()
 	if err != nil {
-		return withoutPath(err)
+		return diagnostic.Bare(err)
 	}
 	return replace(target, text, info)
 }
@@ -67,7 +69,7 @@ func replace(name string, text []byte, old fs.FileInfo) error {
 	}
 	temp, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
-		return withoutPath(err)
+		return diagnostic.Bare(err)
 	}
 	if old != nil {
 		if owner, ok := old.Sys().(*syscall.Stat_t); ok {
@@ -85,7 +87,7 @@ func replace(name string, text []byte, old fs.FileInfo) error {
 	if err != nil {
 		_ = os.Remove(next) // the first error counts
 	}
-	return withoutPath(err)
+	return diagnostic.Bare(err)
 }
 
 // wOK asks whether a file may be written to, see access(2).
@@ -98,7 +100,7 @@ func Check(name string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return checkFolder(filepath.Dir(name))
 	case err != nil:
-		return withoutPath(err)
+		return diagnostic.Bare(err)
 	case info.IsDir():
 		return syscall.EISDIR
 	}
@@ -107,7 +109,7 @@ func Check(name string) error {
 	}
 	target, err := filepath.EvalSymlinks(name)
 	if err != nil {
-		return withoutPath(err)
+		return diagnostic.Bare(err)
 	}
 	return checkFolder(filepath.Dir(target))
 }
@@ -116,7 +118,7 @@ func Check(name string) error {
 func checkFolder(dir string) error {
 	temp, err := os.CreateTemp(dir, ".taskrun-*")
 	if err != nil {
-		return withoutPath(err)
+		return diagnostic.Bare(err)
 	}
 	return errors.Join(temp.Close(), os.Remove(temp.Name()))
 }
@@ -137,13 +139,13 @@ func output(info fs.FileInfo) *os.File {
 func Append(name string, limit int64, fit func(room int) string) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
-		return withoutPath(err)
+		return diagnostic.Bare(err)
 	}
 	defer f.Close() // a second time if nothing failed
 	info, err := f.Stat()
 	switch {
 	case err != nil:
-		return withoutPath(err)
+		return diagnostic.Bare(err)
 	case !info.Mode().IsRegular():
 		return errors.New("it is not a regular file")
 	}
@@ -152,7 +154,7 @@ func Append(name string, limit int64, fit func(room int) string) error {
 		return fmt.Errorf("it has %d of %d bytes already", info.Size(), limit)
 	}
 	if _, err := f.WriteString(text); err != nil {
-		return withoutPath(err)
+		return diagnostic.Bare(err)
 	}
-	return withoutPath(f.Close())
+	return diagnostic.Bare(f.Close())
 }
