@@ -57,20 +57,20 @@ func (r *reaping) lookAround() {
 // a zombie keeps its PID, and so its session ID.
 func (r *reaping) observe() {
 	var ended []*Process
+	own := sync.OnceValue(ownMemoryPeak)
 	r.mu.Lock()
 	for _, p := range r.procs {
 		if p.hasBeenObserved() {
 			continue
 		}
 		if status, at, ok := p.collect(); ok {
-			p.status, p.endedAt = status, at
+			status.PeakRSS = p.surePeak(status.PeakRSS, own)
+			p.status, p.endedAt = status, at // whole: takeOver may read it from now on
 			ended = append(ended, p)
 		}
 	}
 	r.mu.Unlock()
-	own := sync.OnceValue(ownMemoryPeak)
 	for _, p := range ended {
-		p.status.PeakRSS = p.surePeak(p.status.PeakRSS, own)
 		for _, tell := range p.onExit { // complete by now
 			if tell != nil {
 				tell(p.status, p.endedAt)

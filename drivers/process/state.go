@@ -20,7 +20,7 @@ type Process struct {
 	done   chan struct{} // closed when the process has ended
 	gone   chan struct{} // closed when its tree has ended, too
 
-	// Written before done is closed.
+	// Written once, under the reaper's lock, before done is closed.
 	status  Status
 	endedAt time.Time
 
