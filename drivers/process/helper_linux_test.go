@@ -191,7 +191,7 @@ func TestOrphans(t *testing.T) { // not parallel: the reaper of runs would bury 
 		if o == nil || o.ID != identify(pid) || o.Leader != leads || o.Ended || find(EndedOrphans(), pid) != nil || !o.Running() {
 			t.Fatalf("alive it is %+v", o)
 		}
-		if tag, sure := o.Tag(); tag != "a/t/s" || !sure {
+		if tag, sure := whenSure(o.Tag); tag != "a/t/s" || !sure {
 			t.Errorf("its tag is %q, %t", tag, sure)
 		}
 		ended := o.ID.Ended()
@@ -202,7 +202,10 @@ func TestOrphans(t *testing.T) { // not parallel: the reaper of runs would bury 
 		}
 		in.Close()
 		<-ended
-		o = find(EndedOrphans(), pid)
+		o, _ = whenSure(func() (*Orphan, bool) {
+			o := find(EndedOrphans(), pid)
+			return o, o != nil
+		})
 		if o == nil || !o.Ended || o.Status.ExitCode != 3 || o.Running() {
 			t.Fatalf("ended it is %+v", o)
 		}

@@ -225,7 +225,8 @@ func ownChildren() (pids []int, all bool) {
 	}
 	// If a thread has ended, another one may be missing.
 	now, err := namesIn("/proc/self/task")
-	return pids, err == nil && slices.Contains(threads, first) && slices.Equal(threads, now)
+	ended := slices.ContainsFunc(threads, func(thread string) bool { return !slices.Contains(now, thread) })
+	return pids, err == nil && slices.Contains(threads, first) && !ended
 }
 
 // namesIn returns the names in a directory of /proc, sorted. On error it
