@@ -20,7 +20,7 @@ var usualGarbage = 100
 func CollectRarely() { usualGarbage = debug.SetGCPercent(400) }
 
 // CollectAsUsual undoes CollectRarely.
-var CollectAsUsual = sync.OnceFunc(func() { debug.SetGCPercent(usualGarbage) })
+func CollectAsUsual() { debug.SetGCPercent(usualGarbage) }
 
 // QuietTime is how long no task has started before a run returns unused memory
 // to the system. A thousand starts leave half of the memory as garbage, and
