@@ -53,8 +53,8 @@ func TestCaptureKeepsTheLastBytes(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := all[max(0, len(all)-4096):]
-			if string(result.Stdout) != want || len(result.Stderr) > 0 || result.ExitCode != 3 || result.Err != nil {
-				t.Errorf("of %d bytes in pieces of %d: %d bytes, %+v", size, piece, len(result.Stdout), result.ExitResult)
+			if string(result.Output) != want || result.ExitCode != 3 || result.Err != nil {
+				t.Errorf("of %d bytes in pieces of %d: %d bytes, %+v", size, piece, len(result.Output), result.ExitResult)
 			}
 		}
 	}

@@ -138,7 +138,7 @@ func (s streams) ExecTaskStreaming(_ context.Context, id string, opts *drivers.E
 type captures struct{ drivers.Driver }
 
 func (captures) ExecTask(_ context.Context, id string, cmd []string) (*drivers.ExecTaskResult, error) {
-	return &drivers.ExecTaskResult{Stdout: []byte(id + cmd[0])}, nil
+	return &drivers.ExecTaskResult{Output: []byte(id + cmd[0])}, nil
 }
 
 // A command needs a driver that runs some, and is an error if its time ends.
@@ -172,7 +172,7 @@ func TestExecTask(t *testing.T) {
 			}
 		}
 	}
-	if r, err := drivers.Capture(t.Context(), captures{}, "id", []string{"x"}); err != nil || string(r.Stdout) != "idx" {
+	if r, err := drivers.Capture(t.Context(), captures{}, "id", []string{"x"}); err != nil || string(r.Output) != "idx" {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if _, err := drivers.Capture(t.Context(), plain{}, "id", []string{"x"}); !errors.Is(err, drivers.ErrExecNotSupported) {

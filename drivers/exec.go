@@ -91,8 +91,7 @@ type Execer interface {
 
 // ExecTaskResult is the result of a command in a task.
 type ExecTaskResult struct {
-	Stdout []byte // the last bytes; with those of stderr if the driver mixes them
-	Stderr []byte
+	Output []byte // the last bytes of stdout and stderr
 	ExitResult
 }
 
@@ -125,7 +124,7 @@ func Capture(ctx context.Context, d Driver, id string, cmd []string) (*ExecTaskR
 		if err != nil {
 			return nil, err
 		}
-		captured := &ExecTaskResult{Stdout: output.bytes(), ExitResult: *result}
+		captured := &ExecTaskResult{Output: output.bytes(), ExitResult: *result}
 		if ctx.Err() != nil && captured.Err == nil {
 			captured.Err = context.Cause(ctx)
 		}

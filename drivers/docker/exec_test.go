@@ -226,11 +226,11 @@ func TestExecEndsWithItsClient(t *testing.T) {
 				t.Error(err)
 			}
 			captured, err := drivers.Capture(t.Context(), d, cfg.ID, []string{"ps", "-o", "args"})
-			if err != nil || !strings.Contains(string(captured.Stdout), "sleep 1000") {
-				t.Fatalf("ps: %v, %s", err, captured.Stdout)
+			if err != nil || !strings.Contains(string(captured.Output), "sleep 1000") {
+				t.Fatalf("ps: %v, %s", err, captured.Output)
 			}
-			if strings.Contains(string(captured.Stdout), "471") {
-				t.Errorf("it goes on:\n%s", captured.Stdout)
+			if strings.Contains(string(captured.Output), "471") {
+				t.Errorf("it goes on:\n%s", captured.Output)
 			}
 		})
 	}

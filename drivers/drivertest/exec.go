@@ -136,8 +136,8 @@ func testCapture(f *fixture) {
 	if f.h.Captured != nil {
 		want, code = f.h.Captured(argv), 0
 	}
-	if string(result.Stdout) != want || result.ExitCode != code || result.Err != nil {
-		f.Errorf("it kept %q, %+v", result.Stdout, result.ExitResult)
+	if string(result.Output) != want || result.ExitCode != code || result.Err != nil {
+		f.Errorf("it kept %q, %+v", result.Output, result.ExitResult)
 	}
 	if _, err := drivers.Capture(f.ctx, f.d, t.ID, nil); err == nil {
 		f.Error("no command at all was run")

@@ -17,7 +17,7 @@ func (d *Driver) ExecTask(_ context.Context, id string, cmd []string) (*drivers.
 		return nil, err
 	}
 	said := fmt.Appendf(nil, "Exec(%q, %q)", t.Name, cmd)
-	return &drivers.ExecTaskResult{Stdout: said[max(0, len(said)-drivers.Captured):]}, nil
+	return &drivers.ExecTaskResult{Output: said[max(0, len(said)-drivers.Captured):]}, nil
 }
 
 // ExecTaskStreaming plays the task's exec_command, whatever the command is,

@@ -34,12 +34,12 @@ func TestExecTask(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := string(result.Stdout), `Exec("task", ["/bin/check" "a b" "\""])`; got != want || !result.Successful() {
+	if got, want := string(result.Output), `Exec("task", ["/bin/check" "a b" "\""])`; got != want || !result.Successful() {
 		t.Errorf("it said %s, not %s: %+v", got, want, result.ExitResult)
 	}
 	result, err = drivers.Capture(t.Context(), d, cfg.ID, []string{strings.Repeat("x", 5000)})
-	if err != nil || len(result.Stdout) != drivers.Captured || !strings.HasSuffix(string(result.Stdout), `xx"])`) {
-		t.Errorf("of much it kept %d bytes, %v", len(result.Stdout), err)
+	if err != nil || len(result.Output) != drivers.Captured || !strings.HasSuffix(string(result.Output), `xx"])`) {
+		t.Errorf("of much it kept %d bytes, %v", len(result.Output), err)
 	}
 }
 

@@ -39,8 +39,8 @@ func TestCapture(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.ExitCode != tt.code || got.Signal != tt.signal || string(got.Stdout) != tt.stdout || len(got.Stderr) != 0 {
-				t.Errorf("code %d, signal %d, stdout %q, stderr %q", got.ExitCode, got.Signal, got.Stdout, got.Stderr)
+			if got.ExitCode != tt.code || got.Signal != tt.signal || string(got.Output) != tt.stdout {
+				t.Errorf("code %d, signal %d, stdout %q", got.ExitCode, got.Signal, got.Output)
 			}
 		})
 	}
@@ -62,7 +62,7 @@ func TestCaptureCancelled(t *testing.T) {
 		cancel()
 	}()
 	got, err := drivers.Capture(ctx, f.driver, f.cfg.ID, []string{"sh", "-c", "trap '' TERM; setsid sleep 1000 & echo partial; : > fifo; sleep 1000"})
-	if err != nil || got.Successful() || got.Signal != 9 || string(got.Stdout) != "partial\n" {
+	if err != nil || got.Successful() || got.Signal != 9 || string(got.Output) != "partial\n" {
 		t.Errorf("it ended with %+v, %v", got, err)
 	}
 }

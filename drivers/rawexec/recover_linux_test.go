@@ -49,7 +49,7 @@ func TestRecover(t *testing.T) {
 				t.Fatalf("it is %+v, %v", status, err)
 			}
 			got, err := drivers.Capture(f.ctx, d, f.cfg.ID, []string{"sh", "-c", "echo $NOMAD_TASK_NAME; pwd"})
-			if want := "task\n" + realPath(t, f.cfg.TaskDir()) + "\n"; err != nil || string(got.Stdout) != want {
+			if want := "task\n" + realPath(t, f.cfg.TaskDir()) + "\n"; err != nil || string(got.Output) != want {
 				t.Errorf("a command in it is %+v, %v", got, err)
 			}
 			samples, err := d.TaskStats(f.ctx, f.cfg.ID, 10*time.Millisecond)

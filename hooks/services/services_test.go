@@ -107,7 +107,7 @@ func (f *fixture) start() error {
 		Exec: func(context.Context, []string) (*drivers.ExecTaskResult, error) {
 			f.mu.Lock()
 			defer f.mu.Unlock()
-			return &drivers.ExecTaskResult{Stdout: []byte(f.text), ExitResult: drivers.ExitResult{ExitCode: f.code}}, nil
+			return &drivers.ExecTaskResult{Output: []byte(f.text), ExitResult: drivers.ExitResult{ExitCode: f.code}}, nil
 		},
 	})
 }

@@ -206,7 +206,7 @@ func TestScript(t *testing.T) {
 			if strings.Join(cmd, " ") != "c a" {
 				t.Errorf("the command is %q", cmd)
 			}
-			return &drivers.ExecTaskResult{Stdout: []byte("said"), ExitResult: result}, err
+			return &drivers.ExecTaskResult{Output: []byte("said"), ExitResult: result}, err
 		}
 		return c.Probe(t.Context())
 	}
@@ -287,7 +287,7 @@ func TestProbesThatFail(t *testing.T) {
 	expect(t, at(t, up, api.ServiceCheck{Type: "http", Method: "bad method"}).Probe(t.Context()), check.Failure, 0, "invalid method")
 	long := at(t, up, api.ServiceCheck{Type: "script", Command: "c"})
 	long.Exec = func(context.Context, []string) (*drivers.ExecTaskResult, error) {
-		return &drivers.ExecTaskResult{Stdout: []byte(strings.Repeat("x", 4000))}, nil
+		return &drivers.ExecTaskResult{Output: []byte(strings.Repeat("x", 4000))}, nil
 	}
 	if r := long.Probe(t.Context()); r.Status != check.Success || len(r.Output) != 3<<10 {
 		t.Errorf("%s, %d bytes are kept", r.Status, len(r.Output))

@@ -73,7 +73,7 @@ func (c *Check) script(ctx context.Context) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	r := Result{Status: Success, Output: string(ended.Stdout) + string(ended.Stderr), Code: ended.ExitCode}
+	r := Result{Status: Success, Output: string(ended.Output), Code: ended.ExitCode}
 	if !ended.Successful() {
 		r.Status, r.Warning = Failure, ended.ExitCode == 1 && ended.Signal == 0
 	}
