@@ -2,12 +2,14 @@ package template
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	dep "github.com/hashicorp/consul-template/dependency"
+	ct "github.com/hashicorp/consul-template/template"
 
 	"taskrun/hooks"
 	"taskrun/jobspec/stub"
@@ -184,12 +186,23 @@ func ParseErrors(task hooks.Task, env *taskenv.Env) (errs []ParseError) {
 		if err != nil {
 			continue // reported when the task starts
 		}
-		_, err = newEmptySet(task, Config{Stubs: noStubs{}}, env).executeInTime(sp)
-		if line, text, ok := parseFault(err); ok {
+		if line, text, ok := parseFault(newEmptySet(task, Config{Stubs: noStubs{}}, env).parse(sp)); ok {
 			errs = append(errs, ParseError{i, line, text})
 		}
 	}
 	return errs
+}
+
+// parse returns the parse error of a template, or nil. consul-template parses
+// only what it executes, so the time of the execution is over when it begins.
+func (s *set) parse(t *spec) error {
+	over, end := context.WithCancel(context.Background())
+	end()
+	t.guard.begin(over)
+	if _, err := t.Execute(&ct.ExecuteInput{Brain: ct.NewBrain(), Config: s.config}); err != nil {
+		return errors.New(t.text.original(err.Error()))
+	}
+	return nil
 }
 
 // parseFault splits a parse error of consul-template.
