@@ -110,6 +110,7 @@ func New(c *console.Console, runs *lookup.Finder, all map[string]drivers.Driver,
 		return nil, err
 	}
 	r.closers = append(r.closers, func() { _ = r.dir.Close() })
+	watch.Lock(r.dir.Lock())
 	defer func() {
 		if err != nil {
 			r.close()

@@ -44,6 +44,16 @@ func foreground(dir string) error {
 			w.Socket(rest)
 		case "run":
 			w.Run(rest)
+		case "lock":
+			f, err := os.Create(rest)
+			if err == nil {
+				err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
+			}
+			if err != nil {
+				return err
+			}
+			w.Lock(f)
+			fmt.Println("locked")
 		case "keep":
 			before := w.pipe
 			p, err := w.start()
@@ -247,6 +257,33 @@ func TestProgramIsKilled(t *testing.T) {
 	}
 }
 
+// The lock of a killed program is free once its keeper has cleaned up.
+func TestLockDuringTheCleanup(t *testing.T) {
+	t.Parallel()
+	dir := private(t)
+	p := inForeground(t, dir)
+	path := filepath.Join(t.TempDir(), "lock")
+	p.say(t, "lock "+path)
+	p.must(t, "locked")
+	p.say(t, "start exec sleep 1000")
+	p.must(t, "started")
+	p.keeper(t, 0)
+	if err := p.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_SH); err != nil {
+		t.Fatal(err)
+	}
+	if !noRecords(dir)() {
+		t.Error("the lock is free, and the keeper has not cleaned up yet")
+	}
+}
+
 // Lasting tasks without processes need a keeper, too, even without a directory.
 func TestKeeperOfLastingTasks(t *testing.T) {
 	t.Parallel()
@@ -396,7 +433,7 @@ func TestBothAreKilled(t *testing.T) {
 }
 
 // startKeeper executes this program as a keeper, with a pipe, a record, a
-// claim, and a foreign descriptor.
+// claim, a lock, and a foreign descriptor.
 func startKeeper(t *testing.T, record string) (cmd *exec.Cmd, pipe io.Closer, path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "record")
@@ -422,7 +459,7 @@ func startKeeper(t *testing.T, record string) (cmd *exec.Cmd, pipe io.Closer, pa
 	cmd = exec.Command(self)
 	cmd.Env = []string{roleVar + "=" + watchRole, pathVar + "=" + path, "GORACE=atexit_sleep_ms=0", "GODEBUG=inittrace=1"}
 	cmd.Stderr = &strings.Builder{}
-	cmd.ExtraFiles = []*os.File{read, file, file, inherited}
+	cmd.ExtraFiles = []*os.File{read, file, file, file, inherited}
 	cmd.SysProcAttr = session()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -454,7 +491,7 @@ func TestSettledKeeper(t *testing.T) {
 	if name, err := os.ReadFile(at + "comm"); err != nil || string(name) != "taskrun\n" {
 		t.Errorf("it is called %q, %v", name, err)
 	}
-	for fd := range claimFD + 1 {
+	for fd := range lastFD + 1 {
 		if _, err := os.Lstat(at + fmt.Sprint("fd/", fd)); err != nil {
 			t.Error(err)
 		}

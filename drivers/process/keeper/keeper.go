@@ -77,7 +77,7 @@ const shortRun = time.Second
 // keepForeground waits for the end of the program that runs the jobs, and
 // cleans up. On Linux, package early has usually done the waiting.
 func keepForeground(clean Cleaner) {
-	closeInherited(claimFD)
+	closeInherited(lastFD)
 	pipe := []unix.PollFd{{Fd: pipeFD, Events: unix.POLLIN}}
 	if n, _ := unix.Poll(pipe, int(shortRun.Milliseconds())); n <= 0 {
 		debug.FreeOSMemory()

@@ -23,7 +23,7 @@ const (
 const (
 	pipeFD   = early.PipeFD
 	recordFD = early.RecordFD
-	claimFD  = early.ClaimFD
+	lastFD   = early.LockFD
 )
 
 // More variables of keepers: the path of the record (empty for one without a

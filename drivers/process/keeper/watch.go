@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 // methods are safe for concurrent use.
 type Watch struct {
 	notice  func(string) // for Begin and later
+	lock    *os.File     // see Lock; may be nil
 	helpers *process.Run
 	begin   sync.Once
 	opened  chan struct{}
@@ -63,6 +65,11 @@ func (w *Watch) Begin(dir string, notice func(string)) {
 	}
 	w.keeping.Go(func() { w.open(func() (*record, error) { return createRecord(dir) }) })
 }
+
+// Lock makes the keeper hold a lock of this program until it has cleaned up after
+// it. A later program with the same allocations, whose processes look like those
+// of this one, must wait for that. Call it before the first process starts.
+func (w *Watch) Lock(f *os.File) { w.lock = f }
 
 // say reports a notice.
 func (w *Watch) say(text string) {
@@ -259,9 +266,9 @@ func (w *Watch) start() (*process.Process, error) {
 		return nil, fmt.Errorf("cannot start a keeper: %w", err)
 	}
 	defer read.Close()
-	files := []*os.File{read, w.record.file}
+	files := []*os.File{read, w.record.file, w.record.file, cmp.Or(w.lock, w.record.file)}
 	if _, claim := process.Mark(); claim != nil {
-		files = append(files, claim)
+		files[2] = claim
 	}
 	p, err := w.helpers.Start(process.Spec{
 		Path: path, Name: "taskrun", Args: []string{"keeper", "of", strconv.Itoa(os.Getpid())},

@@ -108,18 +108,22 @@ func (a *Agent) take(dataDir string) (err error) {
 }
 
 // An agent that was killed holds its lock until its last thread, and a task that
-// it was forking, have let go of it. One that only looks at it holds it for a
-// moment.
+// it was forking, have let go of it, and its keeper holds it until it has cleaned
+// up. A program that only looks at the lock holds it for a moment.
 const (
-	lockPatience = time.Second
-	lockPause    = 5 * time.Millisecond
+	lockPatience  = time.Second
+	cleanPatience = 10 * time.Second // if the agent is dead
+	lockPause     = 5 * time.Millisecond
 )
 
-// flockPatiently waits for a lock for at most lockPatience.
+// flockPatiently waits for a lock for at most cleanPatience, or lockPatience if its
+// holder is alive or unknown.
 func flockPatiently(f *os.File) (err error) {
-	for deadline := time.Now().Add(lockPatience); ; time.Sleep(lockPause) { //nolint:forbidigo // flock(2) has no timeout, and the wait is short
+	for began := time.Now(); ; time.Sleep(lockPause) { //nolint:forbidigo // flock(2) has no timeout, and the wait is short
 		err = runtimedir.Flock(f, unix.LOCK_EX|unix.LOCK_NB)
-		if !errors.Is(err, unix.EWOULDBLOCK) || time.Now().After(deadline) {
+		waited := time.Since(began)
+		if !errors.Is(err, unix.EWOULDBLOCK) || waited > cleanPatience ||
+			waited > lockPatience && !errors.Is(unix.Kill(readPID(f), 0), unix.ESRCH) {
 			return err
 		}
 	}

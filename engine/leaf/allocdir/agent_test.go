@@ -2,6 +2,7 @@ package allocdir
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -65,7 +66,15 @@ func TestAgentWaitsForTheLock(t *testing.T) {
 		if _, err := OpenAgent(dataDir, nil); !errors.Is(err, ErrAgent) || time.Since(began) > 2*lockPatience {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
-		if err := second.Close(); err != nil {
+		if err := os.WriteFile(second.Path("lock"), fmt.Appendln(nil, 1<<30), 0o600); err != nil { // no such process
+			t.Fatal(err)
+		}
+		time.AfterFunc(2*lockPatience, func() { _ = second.lock.Close() }) // as the end of its keeper does
+		third, err := OpenAgent(dataDir, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := third.Close(); err != nil {
 			t.Error(err)
 		}
 	})

@@ -113,7 +113,7 @@ func writePID(f *os.File) {
 
 // readPID returns 0 if the holder has not written its PID.
 func readPID(f *os.File) int {
-	text, err := io.ReadAll(io.LimitReader(f, 32))
+	text, err := io.ReadAll(io.NewSectionReader(f, 0, 32))
 	if err != nil {
 		return 0
 	}

@@ -16,10 +16,11 @@ const (
 	WatchRole = "watch"
 )
 
-// Descriptors of such a keeper: the pipe, the record, and the claim of the
-// mark, which only has to stay open.
+// Descriptors of such a keeper: the pipe, the record, and two that only have to
+// stay open: the claim of the mark, and a lock of the program.
 const (
 	PipeFD = iota + 3
 	RecordFD
 	ClaimFD
+	LockFD
 )

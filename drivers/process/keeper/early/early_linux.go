@@ -24,7 +24,7 @@ func wait() {
 	}
 	name := [...]byte{'t', 'a', 's', 'k', 'r', 'u', 'n', 0}
 	_, _, _ = syscall.RawSyscall(syscall.SYS_PRCTL, syscall.PR_SET_NAME, uintptr(unsafe.Pointer(&name)), 0)
-	if _, _, errno := syscall.RawSyscall(sysCloseRange, ClaimFD+1, 1<<32-1, 0); errno != 0 {
+	if _, _, errno := syscall.RawSyscall(sysCloseRange, LockFD+1, 1<<32-1, 0); errno != 0 {
 		return
 	}
 	for b := make([]byte, 1); ; {

@@ -60,7 +60,7 @@ func TestKeeperWaitsEarly(t *testing.T) {
 	keeper := exec.Command(os.Args[0])
 	keeper.Env = append(os.Environ(), RoleVar+"="+WatchRole)
 	keeper.ExtraFiles = []*os.File{r}
-	for range 3 { // the record, the claim, and one that is not the keeper's
+	for range 4 { // the record, the claim, the lock, and one that is not the keeper's
 		held, err := os.CreateTemp(t.TempDir(), "held")
 		if err != nil {
 			t.Fatal(err)
@@ -72,7 +72,7 @@ func TestKeeperWaitsEarly(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := keeper.Output()
-	if want := `taskrun ignores 1 2 3 10 12 13 14 15, has 4 5, leaves ""`; string(got) != want || err != nil {
+	if want := `taskrun ignores 1 2 3 10 12 13 14 15, has 4 5 6, leaves ""`; string(got) != want || err != nil {
 		t.Errorf("%s, %v; want %s", got, err, want)
 	}
 }
