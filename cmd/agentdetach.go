@@ -113,6 +113,9 @@ func tellAgent(ctx context.Context, a *app, dataDir string) error {
 // agentError adds hints to errors of the start of an agent.
 func agentError(err error, dataDir string) error {
 	if errors.Is(err, allocdir.ErrAgent) {
+		if waiting, _ := resident.WaitingKeeper(dataDir); waiting != nil {
+			return exit.Running("the tasks of the last agent run in data directory %q", dataDir).WithHint(continueTasks)
+		}
 		return exit.Running("%w", err).WithHint("run jobs in it with: taskrun up --agent; stop it with: taskrun agent stop; give this one another directory with: --data-dir DIR")
 	}
 	return exit.ReadOnly(err, dataDir)

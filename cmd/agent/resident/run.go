@@ -221,8 +221,8 @@ func (r *Agent) await() error {
 		return err
 	}
 	text, err := json.Marshal(id)
-	if err != nil {
-		return err
+	if err == nil {
+		err = os.WriteFile(r.dir.Path(agentWaits), text, 0o600)
 	}
-	return os.WriteFile(r.dir.Path(agentWaits), text, 0o600)
+	return errors.Join(err, r.dir.Leave(id.PID))
 }

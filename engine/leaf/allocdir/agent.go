@@ -95,7 +95,7 @@ func (a *Agent) take(dataDir string) (err error) {
 	err = flockPatiently(f)
 	switch {
 	case err == nil:
-		writePID(f)
+		writePID(f, os.Getpid())
 		a.lock = f
 		return nil
 	case errors.Is(err, unix.EWOULDBLOCK):
@@ -150,11 +150,25 @@ func (a *Agent) checkFormat() error {
 // agents out while there is none, and passes it to the next one.
 func (a *Agent) Lock() *os.File { return a.lock }
 
+// Leave closes the directory and leaves the lock to a keeper that has inherited
+// it, until the next agent gets it from there.
+func (a *Agent) Leave(keeper int) error {
+	lock := a.lock
+	a.lock = nil
+	writePID(lock, keeper)
+	return lock.Close()
+}
+
 // Path returns the path of a file of the agent.
 func (a *Agent) Path(name string) string { return filepath.Join(a.Dir, name) }
 
-// Close releases the lock.
-func (a *Agent) Close() error { return unlock(a.lock) }
+// Close releases the lock, unless it was left to a keeper.
+func (a *Agent) Close() error {
+	if a.lock == nil {
+		return nil
+	}
+	return unlock(a.lock)
+}
 
 // AgentHolds reports whether an agent, or its keeper, has a data directory, and
 // the agent's PID if that is known.

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestOneAgentForADataDirectory(t *testing.T) {
@@ -43,8 +45,21 @@ func TestOneAgentForADataDirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := third.Lock().Close(); err != nil {
+	inherited, err := unix.Dup(int(third.Lock().Fd()))
+	if err != nil {
 		t.Fatal(err)
+	}
+	if err := errors.Join(third.Leave(os.Getppid()), third.Close()); err != nil {
+		t.Error(err)
+	}
+	if pid, holds := AgentHolds(dataDir); !holds || pid != os.Getppid() {
+		t.Errorf("left to a keeper, it is held by %d, %v", pid, holds)
+	}
+	if err := unix.Close(inherited); err != nil {
+		t.Error(err)
+	}
+	if _, holds := AgentHolds(dataDir); holds {
+		t.Error("it is held after the end of the keeper")
 	}
 }
 

@@ -59,7 +59,7 @@ func flockDir(dir, jobID string) (*os.File, error) {
 		return nil, fmt.Errorf("cannot lock job %q: %w", jobID, err)
 	}
 	if err = runtimedir.Flock(f, unix.LOCK_EX|unix.LOCK_NB); err == nil {
-		writePID(f)
+		writePID(f, os.Getpid())
 		return f, nil
 	}
 	if errors.Is(err, unix.EWOULDBLOCK) {
@@ -81,7 +81,7 @@ func inheritLock(jobDir, jobID string, f *os.File) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot take over the lock of job %q: %q: %w", jobID, name, err)
 	}
-	writePID(f)
+	writePID(f, os.Getpid())
 	return f, nil
 }
 
@@ -103,11 +103,11 @@ func unlock(f *os.File) error {
 	return errors.Join(f.Truncate(0), runtimedir.Flock(f, unix.LOCK_UN), f.Close())
 }
 
-// writePID writes this process's PID into the lock, for error messages. On a
+// writePID writes the PID of its holder into the lock, for error messages. On a
 // full disk it writes nothing.
-func writePID(f *os.File) {
+func writePID(f *os.File, pid int) {
 	if f.Truncate(0) == nil {
-		_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+		_, _ = f.WriteAt([]byte(strconv.Itoa(pid)+"\n"), 0)
 	}
 }
 
