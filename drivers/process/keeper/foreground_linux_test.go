@@ -257,7 +257,27 @@ func TestProgramIsKilled(t *testing.T) {
 	}
 }
 
-// The lock of a killed program is free once its keeper has cleaned up.
+// markIn returns the mark in the only record in a directory.
+func markIn(t *testing.T, dir string) uint64 {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, "*"+suffix))
+	if err != nil || len(paths) != 1 {
+		t.Fatal(paths, err)
+	}
+	f, err := os.Open(paths[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	c, err := parse(f)
+	if err != nil || c.mark == 0 {
+		t.Fatalf("the mark is %d, %v", c.mark, err)
+	}
+	return c.mark
+}
+
+// The lock and the mark of a killed program are free once its keeper has cleaned
+// up.
 func TestLockDuringTheCleanup(t *testing.T) {
 	t.Parallel()
 	dir := private(t)
@@ -267,15 +287,30 @@ func TestLockDuringTheCleanup(t *testing.T) {
 	p.must(t, "locked")
 	p.say(t, "start exec sleep 1000")
 	p.must(t, "started")
-	p.keeper(t, 0)
+	keeper := p.keeper(t, 0)
+	mark := markIn(t, dir)
+	if err := syscall.Kill(keeper, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
 	if err := p.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
+	_ = p.cmd.Wait()
 	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); !errors.Is(err, syscall.EWOULDBLOCK) {
+		t.Errorf("before the cleanup the lock is free: %v", err)
+	}
+	if claim, free := process.ClaimMark(mark); free {
+		t.Error("before the cleanup the mark is free")
+		claim.Close()
+	}
+	if err := syscall.Kill(keeper, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_SH); err != nil {
 		t.Fatal(err)
 	}
