@@ -290,8 +290,11 @@ func (p *player) missing(list []*api.AllocationListStub, seconds float64) string
 // last one.
 type position struct{ restarts, events int }
 
+// reached reports whether a task is where it was in the recording. One that has
+// restarted more often, because an action took longer on a busy machine, has to be
+// at the same place since then: the next action would interrupt something else.
 func (p position) reached(other position) bool {
-	return p.restarts > other.restarts || p.restarts == other.restarts && p.events >= other.events
+	return p.restarts > other.restarts && p.events == other.events || p.restarts == other.restarts && p.events >= other.events
 }
 
 func positionAt(t recording.Task, seconds float64) position {
