@@ -25,7 +25,8 @@ type Dead struct {
 
 	contents contents
 	file     *os.File
-	mark     *os.File // reserves the mark; nil before claim
+	claimed  bool
+	claims   []*os.File // open until Close
 }
 
 // FindDead returns the dead runs with a record in a directory. It examines no
@@ -102,19 +103,27 @@ func (d *Dead) Processes() []process.Remain {
 	return d.contents.remains().Find()
 }
 
-// claim prevents other runs from taking the run's mark. If one has it already,
-// the mark is ignored. The claim lasts until the run is closed: a process that
-// starts while the claim is released inherits it until execve(2), and the next
+// claim prevents other programs from taking the run's mark, and from continuing
+// the run. If one has done so already, the mark or the allocations are ignored:
+// its processes have them, too. The claim lasts until the run is closed: a process
+// that starts while the claim is released inherits it until execve(2), and the next
 // claim would look like one of another run.
 func (d *Dead) claim() {
-	if d.contents.mark == 0 || d.mark != nil {
+	if d.claimed {
+		return
+	}
+	d.claimed = true
+	d.contents.kept, d.claims = allocdir.ClaimRuns(d.contents.kept)
+	if d.contents.mark == 0 {
 		return
 	}
 	f, free := process.ClaimMark(d.contents.mark)
 	if !free {
 		d.contents.mark = 0
 	}
-	d.mark = f
+	if f != nil {
+		d.claims = append(d.claims, f)
+	}
 }
 
 // Sweep kills the running processes of the run, removes its files, and closes
@@ -134,8 +143,8 @@ func (d *Dead) Sweep(ctx context.Context, clean Cleaner, last bool) ([]process.R
 
 // Close unlocks the run for others.
 func (d *Dead) Close() error {
-	if d.mark != nil {
-		_ = d.mark.Close() // a second time after Sweep
+	for _, f := range d.claims {
+		_ = f.Close() // a second time after Sweep
 	}
 	return d.file.Close()
 }

@@ -109,6 +109,42 @@ func TestMarkIsClaimed(t *testing.T) {
 	}
 }
 
+// The processes of a run that another agent continues are not those of the dead run.
+// No agent continues it while it is being swept.
+func TestDeadRunIsContinued(t *testing.T) {
+	t.Parallel()
+	alloc := fmt.Sprint("continued-", os.Getpid())
+	task := startChild(t, "", true, "NOMAD_ALLOC_ID="+alloc)
+	dir, dataDir := t.TempDir(), filepath.Join(t.TempDir(), "data")
+	if err := os.MkdirAll(filepath.Join(dir, "alloc", alloc), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	agent, err := allocdir.OpenAgent(dataDir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "resident"), []byte(agent.Dir), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	lines := []string{"program 1 1 " + bootID(), fmt.Sprintf("kept %q", dir)}
+	if killed, err := findOne(t, lines...).Sweep(t.Context(), cleaner, false); len(killed) > 0 || err != nil || !task.Running() {
+		t.Errorf("although an agent continues the run, killed are %+v, %v", killed, err)
+	}
+	if err := agent.Close(); err != nil {
+		t.Fatal(err)
+	}
+	d := findOne(t, lines...)
+	if found := d.Processes(); len(found) != 1 || found[0].ID != task.ID {
+		t.Errorf("found are %+v", found)
+	}
+	if _, holds := allocdir.AgentHolds(dataDir); !holds {
+		t.Error("an agent may continue the run that is being swept")
+	}
+	if killed, err := d.Sweep(t.Context(), cleaner, false); len(killed) != 1 || err != nil || task.Running() {
+		t.Errorf("killed are %+v, %v", killed, err)
+	}
+}
+
 // A run that cannot be swept is found again, unless it was the last try.
 func TestSweepFails(t *testing.T) {
 	t.Parallel()

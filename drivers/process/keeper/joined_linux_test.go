@@ -53,11 +53,12 @@ func startCommand(t *testing.T, cmd *exec.Cmd, leads bool) aChild {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	i := slices.IndexFunc(process.Orphans(), func(o process.Orphan) bool { return o.PID == cmd.Process.Pid })
+	orphans := process.Orphans()
+	i := slices.IndexFunc(orphans, func(o process.Orphan) bool { return o.PID == cmd.Process.Pid })
 	if i < 0 {
 		t.Fatal("the child is none")
 	}
-	return aChild{process.Orphans()[i].ID, cmd, in}
+	return aChild{orphans[i].ID, cmd, in}
 }
 
 // The program knows what the keeper has sent.

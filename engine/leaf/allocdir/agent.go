@@ -173,3 +173,35 @@ func (a *Agent) Close() error {
 // AgentHolds reports whether an agent, or its keeper, has a data directory, and
 // the agent's PID if that is known.
 func AgentHolds(dataDir string) (pid int, holds bool) { return holder(agentDir(dataDir)) }
+
+// ClaimRuns locks the data directories of agents that were killed, so that no
+// other agent continues their runs before the locks are closed. It returns the runs
+// that none continues already.
+func ClaimRuns(runDirs []string) (free []string, locks []*os.File) {
+	open := map[string]bool{} // by state directory: no agent has it
+	for _, dir := range runDirs {
+		stateDir, ok := residentOf(dir)
+		if _, known := open[stateDir]; ok && !known {
+			f, err := claim(stateDir)
+			if open[stateDir] = !errors.Is(err, unix.EWOULDBLOCK); err == nil {
+				locks = append(locks, f)
+			}
+		}
+		if !ok || open[stateDir] {
+			free = append(free, dir)
+		}
+	}
+	return free, locks
+}
+
+// claim locks a state directory. The error is EWOULDBLOCK if an agent has it.
+func claim(stateDir string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(stateDir, lockFile), os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := runtimedir.Flock(f, unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}

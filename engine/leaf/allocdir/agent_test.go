@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -138,5 +139,50 @@ func TestAgentFormatCutOff(t *testing.T) {
 	}
 	if _, err := os.Stat(a.Path("lock")); errors.Is(err, fs.ErrNotExist) {
 		t.Error("the lock was removed")
+	}
+}
+
+// The runs of a killed agent are claimed, unless another agent has its directory.
+func TestClaimRuns(t *testing.T) {
+	t.Parallel()
+	var runDirs []string
+	agents := map[string]*Agent{}
+	for _, name := range []string{"lives", "dead", "dead", "none"} {
+		runDir := t.TempDir()
+		runDirs = append(runDirs, runDir)
+		if name == "none" {
+			continue
+		}
+		if agents[name] == nil {
+			a, err := OpenAgent(filepath.Join(t.TempDir(), name), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			agents[name] = a
+		}
+		if err := mark(runDir, agents[name].Dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := agents["dead"].Close(); err != nil {
+		t.Fatal(err)
+	}
+	free, locks := ClaimRuns(runDirs)
+	if !slices.Equal(free, runDirs[1:]) || len(locks) != 1 {
+		t.Errorf("free of %q are %q, with %d locks", runDirs, free, len(locks))
+	}
+	if _, locked := holder(agents["dead"].Dir); !locked {
+		t.Error("another agent may continue the runs")
+	}
+	for _, f := range locks {
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, locked := holder(agents["dead"].Dir); locked {
+		t.Error("it is locked after the end")
+	}
+	if err := agents["lives"].Close(); err != nil {
+		t.Error(err)
 	}
 }
