@@ -44,8 +44,3 @@ type Instance struct {
 	service.Instance
 	Status string // passing, warning or critical; empty is passing
 }
-
-type noStubs struct{}
-
-func (noStubs) Set() *stub.Set           { return stub.None() }
-func (noStubs) Changed() <-chan struct{} { return nil }

@@ -186,7 +186,7 @@ func ParseErrors(task hooks.Task, env *taskenv.Env) (errs []ParseError) {
 		if err != nil {
 			continue // reported when the task starts
 		}
-		if line, text, ok := parseFault(newEmptySet(task, Config{Stubs: noStubs{}}, env).parse(sp)); ok {
+		if line, text, ok := parseFault(newEmptySet(task, Config{}, env).parse(sp)); ok {
 			errs = append(errs, ParseError{i, line, text})
 		}
 	}
