@@ -18,7 +18,6 @@ import (
 // methods are safe for concurrent use.
 type Watch struct {
 	notice  func(string) // for Begin and later
-	lock    *os.File     // see Lock; may be nil
 	helpers *process.Run
 	begin   sync.Once
 	opened  chan struct{}
@@ -32,6 +31,7 @@ type Watch struct {
 	forking  sync.Mutex // from the intent of a process until its PID is known
 
 	mu       sync.Mutex
+	lock     *os.File            // see Lock; may be nil
 	recalled map[process.ID]cell // processes that earlier instances started
 	record   *record             // nil until it is open
 	broken   error               // why it cannot be opened
@@ -69,7 +69,11 @@ func (w *Watch) Begin(dir string, notice func(string)) {
 // Lock makes the keeper hold a lock of this program until it has cleaned up after
 // it. A later program with the same allocations, whose processes look like those
 // of this one, must wait for that. Call it before the first process starts.
-func (w *Watch) Lock(f *os.File) { w.lock = f }
+func (w *Watch) Lock(f *os.File) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lock = f
+}
 
 // say reports a notice.
 func (w *Watch) say(text string) {
@@ -266,7 +270,9 @@ func (w *Watch) start() (*process.Process, error) {
 		return nil, fmt.Errorf("cannot start a keeper: %w", err)
 	}
 	defer read.Close()
+	w.mu.Lock()
 	files := []*os.File{read, w.record.file, w.record.file, cmp.Or(w.lock, w.record.file)}
+	w.mu.Unlock()
 	if _, claim := process.Mark(); claim != nil {
 		files[2] = claim
 	}
