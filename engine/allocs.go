@@ -88,10 +88,24 @@ func (l *allocs) find(id string) *runner.Alloc {
 	return nil
 }
 
+// begin adds a new allocation in one step with its first events: a reader sees
+// neither an allocation that the events do not know, nor the events without it.
+func (l *allocs) begin(a *runner.Alloc) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a.Begin()
+	l.add(a)
+}
+
 // track adds an allocation.
 func (l *allocs) track(a *runner.Alloc) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.add(a)
+}
+
+// add adds an allocation. The caller must hold the lock.
+func (l *allocs) add(a *runner.Alloc) {
 	of, added := a.Config().Alloc, &knownAlloc{Alloc: a}
 	l.known[of.ID] = added
 	if l.ofJob[of.Job] == nil {

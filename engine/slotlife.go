@@ -120,7 +120,11 @@ func (s *slot) place() *runner.Alloc {
 	s.recorder.Commit(s.forgotten)
 	s.forgotten = store.Change{}
 	alloc := runner.New(cfg)
-	s.host.allocs.track(alloc)
+	if failure == nil {
+		s.host.allocs.begin(alloc)
+	} else {
+		s.host.allocs.track(alloc)
+	}
 	s.present = alloc
 	s.mu.Unlock()
 	if failure != nil {

@@ -14,6 +14,21 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
+// Begin publishes the first status of a new allocation, and that its tasks were
+// received. Run does so unless it was done: nobody should see an allocation that
+// no event has announced.
+func (a *Alloc) Begin() {
+	if a.status != "" {
+		return
+	}
+	a.publishStatus()
+	for _, t := range a.tasks {
+		t.apply("", event.Received())
+	}
+	a.health.begin()
+	a.commit()
+}
+
 // Run runs the allocation. It returns when every task has ended for good, or
 // was left running. When ctx ends, it kills the running tasks without grace.
 func (a *Alloc) Run(ctx context.Context) Result {
@@ -30,11 +45,7 @@ func (a *Alloc) Run(ctx context.Context) Result {
 	case a.restored:
 		a.proceed()
 	default:
-		a.publishStatus()
-		for _, t := range a.tasks {
-			t.apply("", event.Received())
-		}
-		a.health.begin()
+		a.Begin()
 	}
 	prerun := a.hooks.list // even if tasks are already running
 	if a.restored && (a.stored.Status == api.AllocClientStatusFailed || a.stored.Status == api.AllocClientStatusComplete) {
