@@ -29,27 +29,6 @@ func (o *options) disabled() bool { return o.Enabled != nil && !*o.Enabled }
 // errDisabled is Nomad's error.
 var errDisabled = errors.New("raw_exec is disabled")
 
-// permit returns an error if tasks may not run as an account or, if that is
-// nil, as this program's user.
-func (d *Driver) permit(as *account) error {
-	if len(d.deniedUIDs) == 0 && len(d.deniedGIDs) == 0 {
-		return nil
-	}
-	uid, gids, err := as.ids()
-	if err != nil {
-		return err
-	}
-	if d.deniedUIDs.contain(uid) {
-		return fmt.Errorf("running as uid %d is disallowed: it is among denied_host_uids", uid)
-	}
-	for _, gid := range gids {
-		if d.deniedGIDs.contain(gid) {
-			return fmt.Errorf("running as uid %d with gid %d is disallowed: the group is among denied_host_gids", uid, gid)
-		}
-	}
-	return nil
-}
-
 // IDRange is the range of user or group IDs from First to Last.
 type IDRange struct{ First, Last uint32 }
 

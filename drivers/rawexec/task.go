@@ -37,6 +37,27 @@ func (d *Driver) start(cfg *drivers.TaskConfig) (*task, error) {
 	return t, nil
 }
 
+// permit returns an error if tasks may not run as an account or, if that is
+// nil, as this program's user.
+func (d *Driver) permit(as *account) error {
+	if len(d.deniedUIDs) == 0 && len(d.deniedGIDs) == 0 {
+		return nil
+	}
+	uid, gids, err := as.ids()
+	if err != nil {
+		return err
+	}
+	if d.deniedUIDs.contain(uid) {
+		return fmt.Errorf("running as uid %d is disallowed: it is among denied_host_uids", uid)
+	}
+	for _, gid := range gids {
+		if d.deniedGIDs.contain(gid) {
+			return fmt.Errorf("running as uid %d with gid %d is disallowed: the group is among denied_host_gids", uid, gid)
+		}
+	}
+	return nil
+}
+
 func (d *Driver) launch(cfg *drivers.TaskConfig, c *TaskConfig, as *account) (t *task, err error) {
 	t = d.newTask(cfg, c, as)
 	spec := t.spec
