@@ -27,12 +27,6 @@ import (
 	"taskrun/hooks"
 )
 
-// Result is how an allocation ended.
-type Result struct {
-	Status string    // complete or failed
-	Failed time.Time // end of its last task
-}
-
 // Update is a new version of a job that leaves the tasks of an allocation
 // running and changes their settings.
 type Update struct {

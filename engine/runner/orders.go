@@ -51,6 +51,22 @@ func requestRestarts(a *Alloc, reason string, failure bool) restarts {
 	return r
 }
 
+// awaitRevived waits until the tasks that had ended have reported that they
+// start again, or do not. Tasks that are left to another engine report nothing.
+func (r restarts) awaitRevived(ctx context.Context) {
+	a := r.alloc
+	var revived chan struct{}
+	if !a.inbox.ask(func() { revived = a.revivals.over }) || revived == nil {
+		return
+	}
+	select {
+	case <-revived:
+	case <-a.leaving.Done():
+	case <-a.inbox.over:
+	case <-ctx.Done():
+	}
+}
+
 // RestartTask restarts a running task, and returns once its old run has ended.
 // A restart because of a failure, such as an unhealthy check, counts against
 // the restart policy. An empty reason means a user's order.
@@ -126,24 +142,9 @@ func (a *Alloc) restart(ctx context.Context, all, stopped bool) error {
 				}
 			}
 		})
-		a.awaitRevived(ctx)
+		restarts.awaitRevived(ctx)
 	}
 	return restarts.finish(ctx)
-}
-
-// awaitRevived waits until the tasks that had ended have reported that they
-// start again, or do not. Tasks that are left to another engine report nothing.
-func (a *Alloc) awaitRevived(ctx context.Context) {
-	var revived chan struct{}
-	if !a.inbox.ask(func() { revived = a.revivals.over }) || revived == nil {
-		return
-	}
-	select {
-	case <-revived:
-	case <-a.leaving.Done():
-	case <-a.inbox.over:
-	case <-ctx.Done():
-	}
 }
 
 // awaitFound waits until drivers have found the tasks of a restored allocation that

@@ -39,7 +39,7 @@ func (a *Alloc) Run(ctx context.Context) Result {
 		if a.health.verdict != health.Unknown {
 			a.health.passOn() // again: the program may have died before OnVerdict returned
 		}
-		return a.result()
+		return a.State().result()
 	case a.failure != nil:
 		return a.failRestored()
 	case a.restored:
@@ -95,7 +95,7 @@ func (a *Alloc) Run(ctx context.Context) Result {
 		a.ended = true
 		a.commit()
 	}
-	return a.result()
+	return a.State().result()
 }
 
 // prerun calls the hooks that precede the first task, and reports the result.
@@ -160,7 +160,7 @@ func (a *Alloc) Fail(why string) Result {
 	a.ended = true
 	close(a.inbox.over)
 	a.commit()
-	return a.result()
+	return a.State().result()
 }
 
 // failRestored ends an allocation that cannot continue, and kills its running
@@ -180,10 +180,6 @@ func (a *Alloc) failRestored() Result {
 	}
 	a.hooks.finish("post-run", a.hooks.postrun)
 	return a.Fail(fmt.Sprintf("Unable to add allocation due to error: %v", a.failure))
-}
-
-func (a *Alloc) result() Result {
-	return Result{Status: a.status, Failed: a.State().LastEvent()}
 }
 
 // publishStatus publishes the allocation's status if it has changed.

@@ -86,6 +86,14 @@ func (s State) LastEvent() (last time.Time) {
 	return last
 }
 
+// Result is how an allocation ended.
+type Result struct {
+	Status string    // complete or failed
+	Failed time.Time // end of its last task
+}
+
+func (s State) result() Result { return Result{Status: s.Status, Failed: s.LastEvent()} }
+
 // step is how far a task has come between two starts.
 type step string
 
