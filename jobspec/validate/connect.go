@@ -47,15 +47,15 @@ func (c *checker) proxy(p *api.ConsulProxy, at jobspec.Path) {
 			c.refuse(at.Attr("exclude_outbound_cidrs"), "invalid CIDR", fmt.Sprintf("%q", cidr), `write a prefix such as "10.0.0.0/8"`)
 		}
 	}
-	c.userID(t.UID, at.Attr("uid"))
+	userID(c.refuse, at.Attr("uid"), t.UID)
 	for _, uid := range t.ExcludeUIDs {
-		c.userID(uid, at.Attr("exclude_uids"))
+		userID(c.refuse, at.Attr("exclude_uids"), uid)
 	}
 }
 
-func (c *checker) userID(uid string, at jobspec.Path) {
+func userID(refuse reporter, at jobspec.Path, uid string) {
 	if _, err := strconv.ParseUint(uid, 10, 16); uid != "" && err != nil {
-		c.refuse(at, "invalid user ID", fmt.Sprintf("%q", uid), "write a number from 0 to 65535")
+		refuse(at, "invalid user ID", fmt.Sprintf("%q", uid), "write a number from 0 to 65535")
 	}
 }
 
