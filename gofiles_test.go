@@ -22,6 +22,9 @@ type goFile struct {
 	imports       []string // import paths
 	defaultConfig []string // positions where api.DefaultConfig is used
 	regexps       []string // positions where a package is initialized with a regular expression
+	declares      []string // names of the package
+	uses          []string // names that are neither local nor declared in the file
+	receivers     []string // the type of each method
 }
 
 // goFiles returns all Go files of the module, for every platform.
@@ -50,12 +53,18 @@ var parseModule = sync.OnceValues(func() (files []goFile, err error) {
 		if !strings.HasSuffix(name, ".go") {
 			return nil
 		}
-		file, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution)
+		file, err := parser.ParseFile(fset, name, nil, 0)
 		if err != nil {
 			return err
 		}
 		name = filepath.ToSlash(name)
+		declares, receivers := declarations(file)
+		var uses []string
+		for _, id := range file.Unresolved {
+			uses = append(uses, id.Name)
+		}
 		files = append(files, goFile{
+			declares: declares, uses: uses, receivers: receivers,
 			name:          name,
 			pkg:           path.Dir(name),
 			test:          strings.HasSuffix(name, "_test.go"),
@@ -140,4 +149,40 @@ func packageRegexps(fset *token.FileSet, file *ast.File) (found []string) {
 		})
 	}
 	return found
+}
+
+// declarations returns the names that a file declares for its package, and the
+// receivers of its methods.
+func declarations(file *ast.File) (names, receivers []string) {
+	for _, decl := range file.Decls {
+		switch decl := decl.(type) {
+		case *ast.FuncDecl:
+			if decl.Recv == nil {
+				names = append(names, decl.Name.Name)
+				continue
+			}
+			of := decl.Recv.List[0].Type
+			if pointer, ok := of.(*ast.StarExpr); ok {
+				of = pointer.X
+			}
+			if generic, ok := of.(*ast.IndexExpr); ok {
+				of = generic.X
+			}
+			if id, ok := of.(*ast.Ident); ok {
+				receivers = append(receivers, id.Name)
+			}
+		case *ast.GenDecl:
+			for _, spec := range decl.Specs {
+				switch spec := spec.(type) {
+				case *ast.TypeSpec:
+					names = append(names, spec.Name.Name)
+				case *ast.ValueSpec:
+					for _, id := range spec.Names {
+						names = append(names, id.Name)
+					}
+				}
+			}
+		}
+	}
+	return names, receivers
 }
