@@ -284,11 +284,12 @@ func TestVerdictByOrder(t *testing.T) {
 			s.config.OnVerdict = func(v health.Verdict) { told <- v }
 			s.alloc = runner.New(s.config)
 			result := s.run(t.Context())
-			synctest.Wait()
+			pass(time.Second)
 			s.alloc.SetHealth(verdict)
+			decided := time.Now()
 			pass(30 * time.Minute) // the watch would have decided by now
-			if h := s.alloc.State().Healthy; h == nil || *h != healthy {
-				t.Errorf("the verdict is %v, want %v", h, healthy)
+			if now := s.alloc.State(); now.Healthy == nil || *now.Healthy != healthy || !now.Modified.Equal(decided) {
+				t.Errorf("the verdict is %v, want %v; modified at %v, want %v", now.Healthy, healthy, now.Modified, decided)
 			}
 			if len(told) != 1 || <-told != verdict {
 				t.Errorf("it was passed on wrongly or more than once")

@@ -30,7 +30,7 @@ func (h *allocHealth) renew() {
 func (h *allocHealth) decide(v health.Verdict) {
 	h.alloc.mu.Lock()
 	defer h.alloc.mu.Unlock()
-	h.verdict = v
+	h.verdict, h.alloc.modified = v, time.Now()
 }
 
 // SetHealth says whether the allocation is healthy, in place of the watch. It
