@@ -136,8 +136,8 @@ func TestDeploymentOrders(t *testing.T) {
 	d := f.deployed(canary, func(d *api.Deployment) bool { return d.TaskGroups["g"].HealthyAllocs == 1 })
 	if g := d.TaskGroups["g"]; len(g.PlacedCanaries) != 1 || g.DesiredCanaries != 1 || g.Promoted {
 		t.Errorf("%+v", g)
-	} else if a := f.alloc(g.PlacedCanaries[0]); !a.DeploymentStatus.Canary || a.ClientStatus != "running" {
-		t.Errorf("the canary is %+v", a.DeploymentStatus)
+	} else if a := f.alloc(g.PlacedCanaries[0]); !a.DeploymentStatus.Canary || a.ClientStatus != "running" || a.Metrics.NodesEvaluated != 1 {
+		t.Errorf("the canary is %+v, placed on one of %d nodes", a.DeploymentStatus, a.Metrics.NodesEvaluated)
 	}
 	if a := f.alloc(first.ID); a.DesiredStatus != "run" {
 		t.Errorf("the first is to %s", a.DesiredStatus)

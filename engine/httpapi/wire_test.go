@@ -46,7 +46,7 @@ var differs = map[string]string{
 	"Warnings":           "in words of taskrun's own",
 	"ModTime":            "a time",
 	"Size":               "of what mocks write, and of directories",
-	"Metrics":            "there is no placement to measure",
+	"Metrics":            "of the placement only the number of nodes is known",
 	"RequireProgressBy":  "the engine does not tell",
 	"StartedAt":          "a time",
 	"FinishedAt":         "a time; null there before the end, zero here",

@@ -45,7 +45,7 @@ func (run *Run) Bare(a engine.Alloc) *api.Allocation {
 	group := a.Job.LookupTaskGroup(a.Group)
 	alloc := &api.Allocation{
 		ID: a.ID, Name: a.Name, Namespace: *a.Job.Namespace, NodeID: run.Machine.ID, NodeName: run.Machine.Name,
-		JobID: job, TaskGroup: a.Group, Metrics: &api.AllocationMetric{},
+		JobID: job, TaskGroup: a.Group, Metrics: &api.AllocationMetric{NodesEvaluated: 1},
 		DesiredStatus: api.AllocDesiredStatusRun, ClientStatus: a.Status, ClientDescription: a.Description,
 		TaskStates: a.Tasks, PreviousAllocation: a.Replaces, NextAllocation: known.Next, EvalID: known.Evaluation,
 		CreateIndex: known.Created, ModifyIndex: known.Modified, AllocModifyIndex: known.Created,
