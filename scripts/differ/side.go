@@ -95,22 +95,25 @@ func split(line string) (words []string, stdin string) {
 	return words, stdin
 }
 
-// get reads an object of the API, and indents it.
+// get reads an object of the API, and writes it with sorted keys.
 func (s *side) get(ctx context.Context, path string) recording.Command {
 	body, err := s.client.Raw().Response(path, query(ctx))
 	if err != nil {
 		return recording.Command{Code: 1, Stderr: err.Error()}
 	}
 	defer body.Close()
-	text, err := io.ReadAll(io.LimitReader(body, 16<<20))
-	var pretty bytes.Buffer
+	decoder := json.NewDecoder(io.LimitReader(body, 16<<20))
+	decoder.UseNumber()
+	var object any
+	err = decoder.Decode(&object)
+	var pretty []byte
 	if err == nil {
-		err = json.Indent(&pretty, text, "", " ")
+		pretty, err = json.MarshalIndent(object, "", " ") // keys are sorted
 	}
 	if err != nil {
 		return recording.Command{Code: 1, Stderr: err.Error()}
 	}
-	return recording.Command{Stdout: pretty.String()}
+	return recording.Command{Stdout: string(pretty)}
 }
 
 // commandTime limits the time of a command.
