@@ -88,24 +88,11 @@ func (l *allocs) find(id string) *runner.Alloc {
 	return nil
 }
 
-// begin adds a new allocation in one step with its first events: a reader sees
-// neither an allocation that the events do not know, nor the events without it.
-func (l *allocs) begin(a *runner.Alloc) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	a.Begin()
-	l.add(a)
-}
-
-// track adds an allocation.
+// track adds an allocation. Readers do not see it before it has a status, because
+// no event has announced it yet.
 func (l *allocs) track(a *runner.Alloc) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.add(a)
-}
-
-// add adds an allocation. The caller must hold the lock.
-func (l *allocs) add(a *runner.Alloc) {
 	of, added := a.Config().Alloc, &knownAlloc{Alloc: a}
 	l.known[of.ID] = added
 	if l.ofJob[of.Job] == nil {
@@ -195,7 +182,9 @@ func (l *allocs) mark(a *runner.Alloc, why string, final bool) {
 func snapshots(known map[string]*knownAlloc) []Alloc {
 	list := make([]Alloc, 0, len(known))
 	for _, a := range known {
-		list = append(list, a.snapshot())
+		if now := a.snapshot(); now.Status != "" {
+			list = append(list, now)
+		}
 	}
 	slices.SortFunc(list, func(a, b Alloc) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), a.Created.Compare(b.Created))

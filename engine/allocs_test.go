@@ -1,47 +1,38 @@
 package engine
 
 import (
-	"sync/atomic"
 	"testing"
 
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/drivers"
 	"taskrun/drivers/mock"
-	"taskrun/engine/leaf/event"
-	hookcatalog "taskrun/hooks/catalog"
-	"taskrun/jobspec/taskenv"
+	"taskrun/engine/runner"
 )
 
-// A reader of the allocations sees a new one only together with its first events.
-func TestAllocationAndItsFirstEventAppearAtOnce(t *testing.T) {
+// Readers see an allocation once an event has announced it.
+func TestAllocationAppearsWithItsFirstEvent(t *testing.T) {
 	t.Parallel()
 	group, kind := "g", "batch"
 	job := &api.Job{ID: new("job"), Type: &kind, TaskGroups: []*api.TaskGroup{{
 		Name: &group, Tasks: []*api.Task{{Name: "t", Driver: "mock_driver"}},
 	}}}
 	job.Canonicalize()
-	e := New(Config{
-		DataDir: t.TempDir(), Hooks: hookcatalog.New(hookcatalog.Options{}), Node: &taskenv.Node{},
-		Drivers: map[string]drivers.Driver{"mock_driver": mock.New()},
-	})
-	observe := e.bus.Observe
-	var first atomic.Bool
-	e.bus.Observe = func(ev event.Event) {
-		observe(ev)
-		if _, ok := ev.Body.(event.AllocStatus); ok && first.CompareAndSwap(false, true) && e.allocs.mu.TryLock() {
-			e.allocs.mu.Unlock()
-			t.Error("the allocations can be read before the new one is among them, or after it without an event")
-		}
-	}
-	if err := e.Submit(job); err != nil {
+	job.Version = new(uint64(0))
+	e := New(Config{DataDir: t.TempDir(), Drivers: map[string]drivers.Driver{"mock_driver": mock.New()}})
+	r, err := open(e, job, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
-	<-e.Done()
-	if err := e.Close(t.Context()); err != nil {
-		t.Error(err)
+	e.watch.end()
+	s := r.newSlot(group, 0, 0)
+	alloc := runner.New(s.config(placement{ID: "a"}))
+	e.allocs.track(alloc)
+	if _, ok := e.Alloc("a"); ok || len(e.Allocs()) > 0 {
+		t.Errorf("before its first event: found %v, listed %d", ok, len(e.Allocs()))
 	}
-	if !first.Load() || len(e.Allocs()) != 1 {
-		t.Errorf("a status of an allocation was published: %v; %d allocations", first.Load(), len(e.Allocs()))
+	alloc.Begin()
+	if a, ok := e.Alloc("a"); !ok || a.Status != "pending" || len(e.Allocs()) != 1 || len(e.AllocsOf(alloc.Config().Alloc.Job)) != 1 {
+		t.Errorf("after it: found %v, %q, listed %d", ok, a.Status, len(e.Allocs()))
 	}
 }

@@ -123,5 +123,6 @@ func (e *Engine) Alloc(id string) (Alloc, bool) {
 	if !ok {
 		return Alloc{}, false
 	}
-	return a.snapshot(), true
+	now := a.snapshot()
+	return now, now.Status != ""
 }

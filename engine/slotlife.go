@@ -120,15 +120,13 @@ func (s *slot) place() *runner.Alloc {
 	s.recorder.Commit(s.forgotten)
 	s.forgotten = store.Change{}
 	alloc := runner.New(cfg)
-	if failure == nil {
-		s.host.allocs.begin(alloc)
-	} else {
-		s.host.allocs.track(alloc)
-	}
+	s.host.allocs.track(alloc)
 	s.present = alloc
 	s.mu.Unlock()
 	if failure != nil {
 		alloc.Fail(failure.Error())
+	} else {
+		alloc.Begin()
 	}
 	return alloc
 }

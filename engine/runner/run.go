@@ -15,8 +15,7 @@ import (
 )
 
 // Begin publishes the first status of a new allocation, and that its tasks were
-// received. Run does so unless it was done: nobody should see an allocation that
-// no event has announced.
+// received. Run does so unless it was done.
 func (a *Alloc) Begin() {
 	if a.status != "" {
 		return
