@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"io/fs"
 	"os"
 	"path"
@@ -64,13 +65,15 @@ var parseModule = sync.OnceValues(func() (files []goFile, err error) {
 			uses = append(uses, id.Name)
 		}
 		files = append(files, goFile{
-			declares: declares, uses: uses, receivers: receivers,
 			name:          name,
 			pkg:           path.Dir(name),
 			test:          strings.HasSuffix(name, "_test.go"),
 			imports:       importsOf(file),
 			defaultConfig: usesOfDefaultConfig(fset, file),
 			regexps:       packageRegexps(fset, file),
+			declares:      declares,
+			uses:          uses,
+			receivers:     receivers,
 		})
 		return nil
 	})
@@ -161,16 +164,8 @@ func declarations(file *ast.File) (names, receivers []string) {
 				names = append(names, decl.Name.Name)
 				continue
 			}
-			of := decl.Recv.List[0].Type
-			if pointer, ok := of.(*ast.StarExpr); ok {
-				of = pointer.X
-			}
-			if generic, ok := of.(*ast.IndexExpr); ok {
-				of = generic.X
-			}
-			if id, ok := of.(*ast.Ident); ok {
-				receivers = append(receivers, id.Name)
-			}
+			of, _, _ := strings.Cut(types.ExprString(decl.Recv.List[0].Type), "[")
+			receivers = append(receivers, strings.TrimPrefix(of, "*"))
 		case *ast.GenDecl:
 			for _, spec := range decl.Specs {
 				switch spec := spec.(type) {
