@@ -88,8 +88,7 @@ func (l *allocs) find(id string) *runner.Alloc {
 	return nil
 }
 
-// track adds an allocation. Readers do not see it before it has a status, because
-// no event has announced it yet.
+// track adds an allocation. Readers see it once an event has announced it.
 func (l *allocs) track(a *runner.Alloc) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -179,11 +178,12 @@ func (l *allocs) mark(a *runner.Alloc, why string, final bool) {
 	}
 }
 
-func snapshots(known map[string]*knownAlloc) []Alloc {
+// snapshots returns the allocations that were announced.
+func snapshots(known map[string]*knownAlloc, announced func(id string) bool) []Alloc {
 	list := make([]Alloc, 0, len(known))
-	for _, a := range known {
-		if now := a.snapshot(); now.Status != "" {
-			list = append(list, now)
+	for id, a := range known {
+		if announced(id) {
+			list = append(list, a.snapshot())
 		}
 	}
 	slices.SortFunc(list, func(a, b Alloc) int {

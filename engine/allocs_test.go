@@ -7,6 +7,7 @@ import (
 
 	"taskrun/drivers"
 	"taskrun/drivers/mock"
+	"taskrun/engine/leaf/event"
 	"taskrun/engine/runner"
 )
 
@@ -28,8 +29,18 @@ func TestAllocationAppearsWithItsFirstEvent(t *testing.T) {
 	s := r.newSlot(group, 0, 0)
 	alloc := runner.New(s.config(placement{ID: "a"}))
 	e.allocs.track(alloc)
-	if _, ok := e.Alloc("a"); ok || len(e.Allocs()) > 0 {
-		t.Errorf("before its first event: found %v, listed %d", ok, len(e.Allocs()))
+	hidden := func(when string) {
+		if _, ok := e.Alloc("a"); ok || len(e.Allocs()) > 0 {
+			t.Errorf("%s: found %v, listed %d", when, ok, len(e.Allocs()))
+		}
+	}
+	hidden("before it has begun")
+	observe := e.bus.Observe
+	e.bus.Observe = func(ev event.Event) {
+		if _, ok := ev.Body.(event.AllocStatus); ok {
+			hidden("before its first event")
+		}
+		observe(ev)
 	}
 	alloc.Begin()
 	if a, ok := e.Alloc("a"); !ok || a.Status != "pending" || len(e.Allocs()) != 1 || len(e.AllocsOf(alloc.Config().Alloc.Job)) != 1 {

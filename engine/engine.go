@@ -101,18 +101,18 @@ func (e *Engine) Jobs() []*api.Job {
 }
 
 // Allocs returns the allocations of this run, running and ended, sorted by name
-// and then by age.
+// and then by age. It lacks those that no event has announced yet.
 func (e *Engine) Allocs() []Alloc {
 	e.allocs.mu.Lock()
 	defer e.allocs.mu.Unlock()
-	return snapshots(e.allocs.known)
+	return snapshots(e.allocs.known, e.state.announced)
 }
 
 // AllocsOf returns the allocations of one job, in the same order.
 func (e *Engine) AllocsOf(job string) []Alloc {
 	e.allocs.mu.Lock()
 	defer e.allocs.mu.Unlock()
-	return snapshots(e.allocs.ofJob[job])
+	return snapshots(e.allocs.ofJob[job], e.state.announced)
 }
 
 // Alloc returns the allocation of this run with an ID.
@@ -120,9 +120,8 @@ func (e *Engine) Alloc(id string) (Alloc, bool) {
 	e.allocs.mu.Lock()
 	defer e.allocs.mu.Unlock()
 	a, ok := e.allocs.known[id]
-	if !ok {
+	if !ok || !e.state.announced(id) {
 		return Alloc{}, false
 	}
-	now := a.snapshot()
-	return now, now.Status != ""
+	return a.snapshot(), true
 }

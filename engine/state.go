@@ -86,6 +86,13 @@ func (s *State) Look(f func(*fold.Run)) {
 	f(s.run)
 }
 
+// announced reports whether an event has announced the allocation with an ID.
+func (s *State) announced(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.run.Find(id) != nil
+}
+
 // Index returns the index of a topic.
 func (s *State) Index(t fold.Topic) uint64 {
 	s.mu.Lock()
