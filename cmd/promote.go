@@ -3,6 +3,8 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -34,6 +36,15 @@ func runPromote(ctx context.Context, a *app, id string, groups []string, opts ch
 	job, err := a.runs.RunningJob(ctx, opts.Connection, id)
 	if err != nil {
 		return err
+	}
+	known, err := job.Groups(ctx)
+	if err != nil {
+		return err
+	}
+	for _, group := range groups {
+		if _, ok := known[group]; !ok {
+			return noGroup(job, group, slices.Sorted(maps.Keys(known)))
+		}
 	}
 	d, err := job.Deployment(ctx)
 	switch {

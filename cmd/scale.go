@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"taskrun/cmd/client"
 	"taskrun/cmd/cluster"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/ui"
@@ -59,11 +60,16 @@ func runScale(ctx context.Context, a *app, id, group, text string, opts changeOp
 	case group == "":
 		return exit.Usage("job %q has several groups: name one", job.Name()).WithHint("groups are: %s", strings.Join(names, ", "))
 	case !known:
-		return exit.Usage("job %q has no group %q", job.Name(), group).WithHint("groups are: %s", strings.Join(names, ", "))
+		return noGroup(job, group, names)
 	}
 	evaluation, err := job.Scale(ctx, group, int(count))
 	if err != nil {
 		return err
 	}
 	return followChange(ctx, a, &cluster.Rollout{Job: job, Evaluation: evaluation}, "scaled", opts.mode, opts.detach)
+}
+
+// noGroup is the error of a group that a job does not have.
+func noGroup(job *client.Job, group string, names []string) error {
+	return exit.Usage("job %q has no group %q", job.Name(), group).WithHint("groups are: %s", strings.Join(names, ", "))
 }

@@ -249,7 +249,8 @@ func (d *Deployment) promoteItself(now time.Time) {
 }
 
 // Promote promotes the canaries of the given groups, or of all groups if none
-// is given: the rollout continues with their version.
+// is given: the rollout continues with their version. As in Nomad a group
+// without canaries counts as promoted, too, and an unknown one is ignored.
 func (d *Deployment) Promote(groups []string, now time.Time) error {
 	if !d.Active() {
 		return errNoPromote
@@ -257,20 +258,17 @@ func (d *Deployment) Promote(groups []string, now time.Time) error {
 	var promoted []*DeploymentGroup
 	var faults []error
 	for _, name := range slices.Sorted(maps.Keys(d.Groups)) {
-		g := d.Groups[name]
-		if !g.Canarying() || len(groups) > 0 && !slices.Contains(groups, name) {
+		if len(groups) > 0 && !slices.Contains(groups, name) {
 			continue
 		}
+		g := d.Groups[name]
 		if len(g.Healthy) < g.Canaries {
 			faults = append(faults, fmt.Errorf("Task group %q has %d/%d healthy allocations", name, len(g.Healthy), g.Canaries))
 		}
 		promoted = append(promoted, g)
 	}
-	switch {
-	case len(faults) > 0:
+	if len(faults) > 0 {
 		return errors.Join(faults...)
-	case len(promoted) == 0:
-		return errors.New("no canaries to promote")
 	}
 	for _, g := range promoted {
 		g.Promoted, g.Deadline = true, now.Add(g.Progress)

@@ -51,11 +51,15 @@ func TestOrders(t *testing.T) {
 				return err
 			}
 			return d.Promote([]string{"one"}, later)
-		}, "no canaries to promote", "running: Deployment is running but requires manual promotion"},
+		}, "", "running: Deployment is running but requires manual promotion"},
 		"promote an unknown group": {
 			func(d *Deployment) error { return d.Promote([]string{"other"}, later) },
-			"no canaries to promote", "running: Deployment is running but requires manual promotion",
+			"", "running: Deployment is running but requires manual promotion",
 		},
+		"promote what has no canaries": {func(d *Deployment) error {
+			d.Groups["one"].Canaries, d.Groups["two"].Canaries = 0, 0
+			return d.Promote(nil, later)
+		}, "", "running: Deployment is running"},
 		"promote too early": {func(d *Deployment) error {
 			d.Groups["one"].Healthy, d.Groups["two"].Healthy = nil, nil
 			return d.Promote(nil, later)
@@ -290,7 +294,7 @@ func TestPromotionByItself(t *testing.T) {
 			}
 		}
 	}
-	if d.Groups["plain"].Promoted || d.Description != "Deployment is running" {
+	if !d.Groups["plain"].Promoted || d.Description != "Deployment is running" {
 		t.Errorf("%q, %+v", d.Description, d.Groups["plain"])
 	}
 	d.Report("b", "4", Healthy, false, begin)

@@ -74,7 +74,7 @@ func TestIndexOfEmptyLists(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.running("t")
-	for _, path := range []string{"jobs?prefix=x", "allocations?prefix=00", "evaluations?prefix=00", "job/x/allocations", "job/x/evaluations"} {
+	for _, path := range []string{"jobs?prefix=x", "allocations?prefix=" + none, "evaluations?prefix=" + none, "job/x/allocations", "job/x/evaluations"} {
 		resp := f.do("GET", "/v1/"+path, nil)
 		if body := readAll(t, resp.Body); resp.Header.Get("X-Nomad-Index") == "0" || body != "[]" {
 			t.Errorf("%s: index %s: %s", path, resp.Header.Get("X-Nomad-Index"), body)
