@@ -186,8 +186,8 @@ func TestRefusedOrders(t *testing.T) {
 	task "t" { exit_code = 1 }
 	at "5s" { restart = "g/t" }
 	until = "1h"`, "restart was refused"},
-		"no deployment": {`
-	at "5s" { promote = true }
+		"a deployment that has ended": {`
+	at "5m" { promote = true }
 	until = "1h"`, "promote was refused"},
 		"no parameters": {`
 	at "5s" { dispatch = {} }
