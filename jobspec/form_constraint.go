@@ -12,19 +12,24 @@ import (
 	"taskrun/jobspec/diagnostic"
 )
 
-// shorthands are attributes whose name is the operator.
-type shorthands struct {
-	Version        string `hcl:"version,optional"`
-	Semver         string `hcl:"semver,optional"`
-	Regexp         string `hcl:"regexp,optional"`
-	SetContains    string `hcl:"set_contains,optional"`
-	SetContainsAll string `hcl:"set_contains_all,optional"`
-	SetContainsAny string `hcl:"set_contains_any,optional"`
+// condition is what constraints and affinities have in common. As in Nomad each
+// attribute may be null. Some have the name of an operator: they are shorthands.
+type condition struct {
+	Attribute      *string `hcl:"attribute,optional"`
+	Operator       *string `hcl:"operator,optional"`
+	Value          *string `hcl:"value,optional"`
+	Version        *string `hcl:"version,optional"`
+	Semver         *string `hcl:"semver,optional"`
+	Regexp         *string `hcl:"regexp,optional"`
+	SetContains    *string `hcl:"set_contains,optional"`
+	SetContainsAll *string `hcl:"set_contains_all,optional"`
+	SetContainsAny *string `hcl:"set_contains_any,optional"`
 }
 
-// apply sets the operator and its argument. As in Nomad, the last one in this
-// order wins.
-func (s *shorthands) apply(operand, target *string) {
+// apply sets the operator and its arguments. As in Nomad, the last shorthand in
+// this order wins.
+func (s *condition) apply(subject, operand, target *string) {
+	*subject, *operand, *target = text(s.Attribute), text(s.Operator), text(s.Value)
 	shorthand(operand, target, api.ConstraintVersion, s.Version)
 	shorthand(operand, target, api.ConstraintSemver, s.Semver)
 	shorthand(operand, target, api.ConstraintRegex, s.Regexp)
@@ -37,23 +42,23 @@ func (s *shorthands) apply(operand, target *string) {
 //
 // See https://developer.hashicorp.com/nomad/docs/job-specification/constraint.
 type constraintForm struct {
+	condition // hides the same attributes of api.Constraint
 	*api.Constraint
-	shorthands
 
-	DistinctHosts    *bool  `hcl:"distinct_hosts,optional"`
-	DistinctProperty string `hcl:"distinct_property,optional"`
-	IsSet            string `hcl:"is_set,optional"`
-	IsNotSet         string `hcl:"is_not_set,optional"`
+	DistinctHosts    *bool   `hcl:"distinct_hosts,optional"`
+	DistinctProperty *string `hcl:"distinct_property,optional"`
+	IsSet            *string `hcl:"is_set,optional"`
+	IsNotSet         *string `hcl:"is_not_set,optional"`
 }
 
 // Finish applies the shorthands.
 func (f *constraintForm) Finish(decode.Block) hcl.Diagnostics {
 	c := f.Constraint
-	f.apply(&c.Operand, &c.RTarget)
+	f.apply(&c.LTarget, &c.Operand, &c.RTarget)
 	shorthand(&c.Operand, &c.LTarget, api.ConstraintAttributeIsSet, f.IsSet)
 	shorthand(&c.Operand, &c.LTarget, api.ConstraintAttributeIsNotSet, f.IsNotSet)
 	if f.DistinctHosts != nil {
-		shorthand(&c.Operand, &c.RTarget, api.ConstraintDistinctHosts, strconv.FormatBool(*f.DistinctHosts))
+		c.Operand, c.RTarget = api.ConstraintDistinctHosts, strconv.FormatBool(*f.DistinctHosts)
 	}
 	shorthand(&c.Operand, &c.LTarget, api.ConstraintDistinctProperty, f.DistinctProperty)
 	if c.Operand == "" {
@@ -66,8 +71,8 @@ func (f *constraintForm) Finish(decode.Block) hcl.Diagnostics {
 //
 // See https://developer.hashicorp.com/nomad/docs/job-specification/affinity.
 type affinityForm struct {
+	condition // hides the same attributes of api.Affinity
 	*api.Affinity
-	shorthands
 
 	Weight *big.Float `hcl:"weight,optional"`
 }
@@ -76,7 +81,7 @@ type affinityForm struct {
 // truncates to 8 bits.
 func (f *affinityForm) Finish(b decode.Block) hcl.Diagnostics {
 	a := f.Affinity
-	f.apply(&a.Operand, &a.RTarget)
+	f.apply(&a.LTarget, &a.Operand, &a.RTarget)
 	if a.Operand == "" {
 		a.Operand = "="
 	}
@@ -95,8 +100,16 @@ func (f *affinityForm) Finish(b decode.Block) hcl.Diagnostics {
 }
 
 // shorthand sets the operator and its argument, if there is one.
-func shorthand(operand, target *string, operator, argument string) {
-	if argument != "" {
-		*operand, *target = operator, argument
+func shorthand(operand, target *string, operator string, argument *string) {
+	if a := text(argument); a != "" {
+		*operand, *target = operator, a
 	}
+}
+
+// text returns a string that may be nil.
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
 }

@@ -19,7 +19,7 @@ func assign(target reflect.Value, v cty.Value) *mismatch {
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
-		if v.IsNull() {
+		if v.IsNull() && t != durationPointer { // Nomad has no duration that is null
 			return nil
 		}
 		p := reflect.New(t.Elem())

@@ -144,6 +144,7 @@ func (d *Decoder) generator(b block, name string, wanted int) *generator {
 			d.report(duplicateBlock(instance{block: inner}, g.content.header))
 			continue
 		}
+		d.labelsFit(instance{block: inner}, 0)
 		g.content = inner
 	}
 	if !c.has("for_each") {

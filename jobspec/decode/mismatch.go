@@ -80,6 +80,9 @@ func (m *mismatch) detail() string {
 }
 
 func (m *mismatch) whatToDo() string {
+	if m.wanted == "a duration" && m.value.IsNull() {
+		return `write one, such as "30s", or leave the attribute out`
+	}
 	if m.isReference() || m.value.IsNull() || m.value.Type() != cty.String {
 		return ""
 	}

@@ -89,7 +89,7 @@ func TestDurations(t *testing.T) {
 		`"days"`:   {fmt.Sprintf(none, 14, `the string "days"`, "it does not read as one", another)},
 		`1.5`:      {`1:8-11 "wait" must be a duration | it is the number 1.5; it has a fraction | `},
 		`[]`:       {`1:8-10 "wait" must be a duration | it is a list | `},
-		`null`:     {`1:8-12 "wait" must be a duration | it is null | `},
+		`null`:     {`1:8-12 "wait" must be a duration | it is null | write one, such as "30s", or leave the attribute out`},
 	} {
 		t.Run(source, func(t *testing.T) {
 			t.Parallel()

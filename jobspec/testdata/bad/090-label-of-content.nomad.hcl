@@ -1,0 +1,11 @@
+job "labelled" {
+  group "g" {
+    dynamic "task" {
+      for_each = ["a"]
+      labels   = [task.value]
+      content "a" {
+        driver = "raw_exec"
+      }
+    }
+  }
+}
