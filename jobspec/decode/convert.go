@@ -20,7 +20,10 @@ func assign(target reflect.Value, v cty.Value) *mismatch {
 	switch t.Kind() {
 	case reflect.Pointer:
 		if v.IsNull() && t != durationPointer { // Nomad has no duration that is null
-			return nil
+			_, wanted := scalar(t.Elem().Kind())
+			if _, err := convert.Convert(v, wanted); err == nil {
+				return nil
+			}
 		}
 		p := reflect.New(t.Elem())
 		if m := assign(p.Elem(), v); m != nil {
@@ -37,29 +40,39 @@ func assign(target reflect.Value, v cty.Value) *mismatch {
 	}
 }
 
-func assignScalar(target reflect.Value, v cty.Value) *mismatch {
-	wanted, t := "a whole number", cty.Number
-	switch target.Kind() {
+// untypedNull reports whether v is a null that fits every type. That of a
+// variable fits the type of the variable only.
+func untypedNull(v cty.Value) bool { return v.IsNull() && v.Type() == cty.DynamicPseudoType }
+
+// scalar returns what a field of that kind holds, in words and as a type.
+func scalar(kind reflect.Kind) (string, cty.Type) {
+	switch kind {
 	case reflect.String:
-		wanted, t = "a string", cty.String
+		return "a string", cty.String
 	case reflect.Bool:
-		wanted, t = "true or false", cty.Bool
+		return "true or false", cty.Bool
 	case reflect.Struct: // big.Float accepts any number
-		wanted = "a number"
+		return "a number", cty.Number
+	default:
+		return "a whole number", cty.Number
 	}
-	scalar, err := convert.Convert(v, t)
-	if err != nil || scalar.IsNull() {
+}
+
+func assignScalar(target reflect.Value, v cty.Value) *mismatch {
+	wanted, t := scalar(target.Kind())
+	converted, err := convert.Convert(v, t)
+	if err != nil || converted.IsNull() {
 		return &mismatch{wanted: wanted, value: v}
 	}
 	switch target.Kind() {
 	case reflect.String:
-		target.SetString(scalar.AsString())
+		target.SetString(converted.AsString())
 	case reflect.Bool:
-		target.SetBool(scalar.True())
+		target.SetBool(converted.True())
 	case reflect.Struct:
-		target.Set(reflect.ValueOf(scalar.AsBigFloat()).Elem())
+		target.Set(reflect.ValueOf(converted.AsBigFloat()).Elem())
 	default:
-		if reason := assignInteger(target, scalar.AsBigFloat()); reason != "" {
+		if reason := assignInteger(target, converted.AsBigFloat()); reason != "" {
 			return &mismatch{wanted: wanted, value: v, reason: reason}
 		}
 	}
@@ -90,14 +103,18 @@ func assignInteger(target reflect.Value, n *big.Float) string {
 
 // assignList stores a list, a tuple or a set, converting every element.
 func assignList(target reflect.Value, v cty.Value) *mismatch {
-	if v.IsNull() {
+	if untypedNull(v) {
 		return nil
 	}
-	if t := v.Type(); !t.IsListType() && !t.IsTupleType() && !t.IsSetType() {
+	if t := v.Type(); !t.IsTupleType() && !t.IsListType() && !t.IsSetType() ||
+		t.IsCollectionType() && !t.ElementType().IsPrimitiveType() && t.ElementType() != cty.DynamicPseudoType {
 		if target.Type().Elem().Kind() == reflect.String {
 			return &mismatch{wanted: "a list of strings", value: v}
 		}
 		return &mismatch{wanted: "a list of whole numbers", value: v}
+	}
+	if v.IsNull() {
+		return nil
 	}
 	slice := reflect.MakeSlice(target.Type(), v.LengthInt(), v.LengthInt())
 	i := 0
@@ -113,11 +130,14 @@ func assignList(target reflect.Value, v cty.Value) *mismatch {
 
 // assignMap stores an object or a map, converting every value.
 func assignMap(target reflect.Value, v cty.Value) *mismatch {
-	if v.IsNull() {
+	if untypedNull(v) {
 		return nil
 	}
 	if t := v.Type(); !t.IsMapType() && !t.IsObjectType() {
 		return &mismatch{wanted: "a map of strings", value: v}
+	}
+	if v.IsNull() {
+		return nil
 	}
 	m := reflect.MakeMapWithSize(target.Type(), v.LengthInt())
 	for it := v.ElementIterator(); it.Next(); {

@@ -230,7 +230,7 @@ func TestSize(t *testing.T) {
 		"infinity":   {cty.PositiveInfinity, 1},
 		"no list":    {cty.ListValEmpty(cty.String), 1},
 		"list":       {cty.ListVal([]cty.Value{a, a}), 1 + 2*(16+2)},
-		"set":        {cty.SetVal([]cty.Value{a}), 1 + 16 + 2 + 1}, // its keys are its elements
+		"set":        {cty.SetVal([]cty.Value{a, cty.NullVal(cty.String)}), 1 + 16 + 2 + 16 + 1},
 		"object":     {cty.ObjectVal(map[string]cty.Value{"key": a}), 1 + 16 + 2 + 3},
 		"map":        {cty.MapVal(map[string]cty.Value{"key": a, "k": a}), 1 + 2*(16+2) + 4},
 		"tuple":      {cty.TupleVal([]cty.Value{a, cty.True}), 1 + 16 + 2 + 16 + 1},

@@ -218,7 +218,7 @@ func Size(v cty.Value, most int) int {
 		for it := v.ElementIterator(); it.Next() && total <= most; {
 			key, element := it.Element()
 			total += elementCost + Size(element, most-total)
-			if key.Type() == cty.String {
+			if key.Type() == cty.String && !t.IsSetType() { // the keys of a set are its elements
 				total += len(key.AsString())
 			}
 		}
