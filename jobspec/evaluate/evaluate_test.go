@@ -184,3 +184,33 @@ func TestJSON(t *testing.T) {
 		t.Errorf("deferred is %q", text)
 	}
 }
+
+// Whatever the arguments of a function are, it returns a value or an error.
+func TestAnyArguments(t *testing.T) {
+	t.Parallel()
+	arguments := []string{
+		`""`, `"a,b"`, `"%s%5.2f"`, `"10.0.0.0/8"`, `"(a)(b)?"`, "-1", "2.5", "1e9", "true", "null", "[]", "{}", `attr.x`,
+		`["b", "", null]`, "[3, 1]", `{ a = "1", b = [2] }`, `toset(["b", null])`, `convert(null, string)`, `convert([], list(object({ a = string })))`,
+	}
+	for name := range function.Table("") {
+		if name == "bcrypt" { // slow on purpose
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var calls []string
+			for _, first := range arguments {
+				calls = append(calls, first)
+				for _, second := range arguments {
+					calls = append(calls, first+", "+second)
+				}
+			}
+			for _, call := range calls {
+				scope, found := attributes(t, "a = jsonencode("+name+"("+call+"))")
+				if v, diags := value(t, scope, found["a"].Expr); v == cty.NilVal && !diags.HasErrors() {
+					t.Errorf("%s(%s): neither a value nor an error", name, call)
+				}
+			}
+		})
+	}
+}
