@@ -148,7 +148,9 @@ func childrenOfFirstThread(pid int) []int {
 	if !hasChildrenFiles() {
 		return childrenByTable(table(), pid)
 	}
-	return childrenOfThread(pid, strconv.Itoa(pid))
+	process := strconv.Itoa(pid)
+	pids, _ := childrenOfThread(process, process)
+	return pids
 }
 
 // hasOwnProgram reports whether a process executes the same file as this
@@ -188,17 +190,31 @@ func children(pid int) []int {
 	var pids []int
 	threads, _ := namesIn(fmt.Sprintf("/proc/%d/task", pid))
 	for _, thread := range threads {
-		pids = append(pids, childrenOfThread(pid, thread)...)
+		found, _ := childrenOfThread(strconv.Itoa(pid), thread)
+		pids = append(pids, found...)
 	}
 	return pids
 }
 
-func childrenOfThread(pid int, thread string) []int {
-	data, err := readFile(fmt.Sprintf("/proc/%d/task/%s/children", pid, thread))
-	if err != nil {
-		return nil
+// childrenOfThread returns the children of a thread, sorted; some may have been
+// reaped meanwhile. Linux leaves some out when others are reaped while it writes
+// the list, so that is read until two readings agree, and all of them count.
+func childrenOfThread(process, thread string) (pids []int, err error) {
+	path := "/proc/" + process + "/task/" + thread + "/children"
+	var last []int
+	for range 10 {
+		data, err := readFile(path)
+		if err != nil {
+			return nil, err
+		}
+		now := numbers(data)
+		if len(now) == 0 || slices.Equal(now, last) {
+			break
+		}
+		pids, last = append(pids, now...), now
 	}
-	return numbers(data)
+	slices.Sort(pids)
+	return slices.Compact(pids), nil
 }
 
 // ownChildren returns the children of this process, except those of threads
@@ -217,11 +233,11 @@ func ownChildren() (pids []int, all bool) {
 	first := strconv.Itoa(os.Getpid())
 	others := slices.DeleteFunc(slices.Clone(threads), func(thread string) bool { return thread == first })
 	for _, thread := range append(others, first) {
-		data, err := readFile("/proc/self/task/" + thread + "/children")
+		found, err := childrenOfThread("self", thread)
 		if err != nil {
 			return nil, false
 		}
-		pids = append(pids, numbers(data)...)
+		pids = append(pids, found...)
 	}
 	// If a thread has ended, another one may be missing.
 	now, err := namesIn("/proc/self/task")

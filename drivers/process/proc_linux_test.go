@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -122,6 +124,67 @@ func TestSelf(t *testing.T) {
 	}
 	if err := p.kill(); !errors.Is(err, syscall.ESRCH) {
 		t.Errorf("a process that is gone was killed: %v", err)
+	}
+}
+
+// No child is overlooked while others are reaped.
+func TestChildrenWhileOthersAreReaped(t *testing.T) {
+	t.Parallel()
+	if !hasChildrenFiles() {
+		t.Skip("this kernel has no files of children")
+	}
+	runtime.LockOSThread() // it has the children
+	defer runtime.UnlockOSThread()
+	thread := strconv.Itoa(unix.Gettid())
+	start := func(command string, args ...string) int {
+		t.Helper()
+		p, err := os.StartProcess(command, append([]string{command}, args...), &os.ProcAttr{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Release()
+		return p.Pid
+	}
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make([]int, 300)
+	for i := range ended {
+		ended[i] = start(shell, "-c", "exit")
+	}
+	lives := start(shell, "-c", "exec sleep 1000")
+	var looking sync.WaitGroup
+	var looks, missed int
+	reaped := make(chan struct{})
+	looking.Go(func() {
+		for {
+			if pids, err := childrenOfThread("self", thread); err != nil || !slices.Contains(pids, lives) {
+				missed++
+			}
+			looks++
+			select {
+			case <-reaped:
+				return
+			default:
+			}
+		}
+	})
+	for _, pid := range ended {
+		if _, err := unix.Wait4(pid, nil, 0, nil); err != nil {
+			t.Error(err)
+		}
+	}
+	close(reaped)
+	looking.Wait()
+	if missed > 0 {
+		t.Errorf("a child was overlooked in %d of %d looks", missed, looks)
+	}
+	if err := unix.Kill(lives, unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := unix.Wait4(lives, nil, 0, nil); err != nil {
+		t.Error(err)
 	}
 }
 
