@@ -34,7 +34,7 @@ func TestBadQueries(t *testing.T) {
 		}
 	}
 	// Dashes and case do not matter in a prefix.
-	for _, prefix := range []string{id[:8], strings.ToUpper(id[:10]), strings.ReplaceAll(id, "-", "")} {
+	for _, prefix := range []string{id[:8], strings.ToUpper(id[:11]), strings.ReplaceAll(id, "-", "")} {
 		a := f.do("GET", "/v1/allocations?prefix="+prefix, nil)
 		if body := readAll(t, a.Body); a.StatusCode != http.StatusOK || !strings.Contains(body, id) {
 			t.Errorf("prefix %s: %d %s", prefix, a.StatusCode, body)

@@ -59,10 +59,13 @@ func clusterRoutes(run *render.Run, cfg *Config, all, one reader) []route {
 		{"GET", "/v1/operator/raft/configuration", rest.Write(op.Raft)},
 		{"GET", "/v1/operator/autopilot/health", rest.Write(op.Health)},
 		{"GET", "/v1/operator/autopilot/configuration", rest.Write(op.Autopilot)},
+		{"PUT", "/v1/operator/autopilot/configuration", operator.Refuse(http.StatusNotImplemented, noAutopilot)},
 		{"GET", "/v1/operator/license", op.License},
 		{"GET", "/v1/acl/token/self", rest.Write(op.OwnToken)},
 	}
 }
+
+const noAutopilot = "not supported by taskrun: there is only one server, which has no use for autopilot"
 
 // refusedPaths are the paths that are refused whatever the method, unless a row
 // of the other routes comes first. A path that ends in a slash stands for all
@@ -83,7 +86,7 @@ var refusedPaths = []struct {
 	{http.StatusNotImplemented, "not supported by taskrun: there is only one server, and it cannot join or leave others", []string{
 		"/v1/agent/join", "/v1/agent/force-leave", "/v1/agent/servers", "/v1/operator/raft/", "/v1/operator/upgrade-check/",
 	}},
-	{http.StatusNotImplemented, "not supported by taskrun: there is only one server, which has no use for autopilot", []string{"/v1/operator/autopilot/"}},
+	{http.StatusNotImplemented, noAutopilot, []string{"/v1/operator/autopilot/"}},
 	{http.StatusNotImplemented, "not supported by taskrun: back up the data directory while the agent is stopped", []string{"/v1/operator/snapshot"}},
 	{http.StatusNotImplemented, "not supported by taskrun: the key of workload identities stays the same", []string{
 		"/v1/operator/keyring/", "/v1/agent/keyring/", "/v1/client/identity", "/v1/client/identity/",

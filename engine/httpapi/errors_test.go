@@ -17,6 +17,7 @@ func TestErrorsAreNomads(t *testing.T) {
 	alloc := f.running("main").ID
 	unknown := "00000000-0000-0000-0000-000000000000"
 	logs := "/v1/client/fs/logs/" + alloc
+	const short, odd = "index error: UUID must be 36 characters", "index error: Input (without hyphens) must be even length"
 	for name, tt := range map[string]struct {
 		method, path, body string
 		code               int
@@ -41,6 +42,22 @@ func TestErrorsAreNomads(t *testing.T) {
 		"empty body":              {"PUT", "/v1/search", "", 400, "Request body is empty"},
 		"node":                    {"GET", "/v1/node/" + unknown, "", 404, "node not found"},
 		"alloc":                   {"GET", "/v1/allocation/" + unknown, "", 404, "alloc not found"},
+		"checks of an alloc":      {"GET", "/v1/allocation/" + unknown + "/checks", "", 404, `Unknown allocation "` + unknown + `"`},
+		"DELETE of allocations":   {"DELETE", "/v1/job/job/allocations", "", 405, "Invalid method"},
+		"short: alloc":            {"GET", "/v1/allocation/" + alloc[:8], "", 500, "alloc lookup failed: " + short},
+		"short: services":         {"GET", "/v1/allocation/" + alloc[:8] + "/services", "", 500, "alloc lookup failed: " + short},
+		"short: evaluation":       {"GET", "/v1/evaluation/x", "", 500, "failed to lookup eval: eval lookup failed: " + short},
+		"short: its allocs":       {"GET", "/v1/evaluation/x/allocations", "", 500, short},
+		"short: deployment":       {"GET", "/v1/deployment/x", "", 500, "deployment lookup failed: " + short},
+		"short: its allocations":  {"GET", "/v1/deployment/allocations/x", "", 500, short},
+		"short: node":             {"GET", "/v1/node/x", "", 500, "node lookup failed: " + short},
+		"prefix: allocs":          {"GET", "/v1/allocations?prefix=0", "", 500, "alloc lookup failed: " + odd},
+		"prefix: evaluations":     {"GET", "/v1/evaluations?prefix=0", "", 500, "eval lookup failed: " + odd},
+		"prefix: deployments":     {"GET", "/v1/deployments?prefix=0", "", 500, odd},
+		"prefix: nodes":           {"GET", "/v1/nodes?prefix=0", "", 500, "node lookup failed: " + odd},
+		"prefix: dashes":          {"GET", "/v1/allocations?prefix=0-0-0-0-0-0", "", 500, `alloc lookup failed: index error: UUID should have maximum of 4 "-"; got 5`},
+		"prefix: letters":         {"GET", "/v1/allocations?prefix=xx", "", 500, "alloc lookup failed: index error: Invalid UUID: encoding/hex: invalid byte: U+0078 'x'"},
+		"prefix: length":          {"GET", "/v1/allocations?prefix=00" + unknown, "", 500, "alloc lookup failed: index error: Invalid UUID length. UUID have 36 characters; got 38"},
 		"checks":                  {"GET", "/v1/client/allocation/" + unknown + "/checks", "", 404, `Unknown allocation "` + unknown + `"`},
 		"restart":                 {"PUT", "/v1/client/allocation/" + unknown + "/restart", "{}", 404, `Unknown allocation "` + unknown + `"`},
 		"restart of a task":       {"PUT", "/v1/client/allocation/" + alloc + "/restart", `{"TaskName":"nope"}`, 500, "Could not find task runner for task: nope"},

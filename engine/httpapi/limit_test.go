@@ -31,7 +31,7 @@ func TestFindRoute(t *testing.T) {
 	}{
 		"GET /v1/jobs": {0, ""}, "PUT /v1/jobs": {1, ""}, "POST /v1/jobs": {1, ""}, "DELETE /v1/jobs": {wrong, ""},
 		"GET /v1/jobs/": {none, ""}, "GET /v1/job": {none, ""}, "GET /v1/job/a/plan": {2, "a"}, "GET /v1/job/a/b/plan": {2, "a/b"},
-		"GET /v1/job/a": {wrong, ""}, "PUT /v1/job/a/plan": {wrong, ""}, "DELETE /v1/job/a/plan": {3, "a/plan"}, "DELETE /v1/job/": {none, ""},
+		"GET /v1/job/a": {wrong, ""}, "PUT /v1/job/a/plan": {wrong, ""}, "DELETE /v1/job/a/plan": {wrong, ""}, "DELETE /v1/job/a/b": {3, "a/b"}, "DELETE /v1/job/": {none, ""},
 		"GET /v1/job//plan": {wrong, ""}, "GET /": {none, ""},
 	} {
 		method, path, _ := strings.Cut(request, " ")

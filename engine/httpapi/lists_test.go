@@ -39,7 +39,7 @@ func TestOrderOfLists(t *testing.T) {
 		f.sorted(path+"?", age)
 		first := get[[]map[string]any](f, path)[0]["ID"].(string)
 		var all []string
-		for _, v := range get[[]map[string]any](f, path+"?prefix="+strings.ToUpper(first[:1])) {
+		for _, v := range get[[]map[string]any](f, path+"?prefix="+strings.ToUpper(first[:2])) {
 			all = append(all, id(v))
 		}
 		if !slices.Contains(all, first) || !slices.IsSorted(all) {
@@ -61,7 +61,7 @@ func TestOrderOfLists(t *testing.T) {
 	if list := get[[]*api.NodeListStub](f, "/v1/nodes?resources=true"); list[0].NodeResources == nil || list[0].ReservedResources == nil {
 		t.Errorf("nodes with resources: %+v", list[0])
 	}
-	for _, path := range []string{"/v1/nodes?prefix=f", "/v1/node/pools?prefix=x", "/v1/deployments?prefix=x"} {
+	for _, path := range []string{"/v1/nodes?prefix=ff", "/v1/node/pools?prefix=x", "/v1/deployments?prefix=00000000-0000"} {
 		if list := get[[]any](f, path); list == nil || len(list) != 0 {
 			t.Errorf("%s: %v", path, list)
 		}
@@ -80,21 +80,21 @@ func TestOrderOfLists(t *testing.T) {
 func TestPrefixesOfIDs(t *testing.T) {
 	t.Parallel()
 	job := newJob("job", "service", newTask("t", "run_for", "1h"))
-	job.TaskGroups[0].Count = new(17) // two of them have the same first digit
+	job.TaskGroups[0].Count = new(257) // two of them have the same first byte
 	f := serve(t, job)
 	f.running("t")
-	for range 17 {
+	for range 257 {
 		f.answers(t, map[string]string{"PUT /v1/job/job/evaluate {}": "200 …"})
 	}
 	for _, path := range []string{"/v1/allocations", "/v1/evaluations"} {
-		byDigit := map[byte]int{}
-		all := follow(f, path, func(list []struct{ ID string }) bool { return len(list) >= 17 })
+		byPrefix := map[string]int{}
+		all := follow(f, path, func(list []struct{ ID string }) bool { return len(list) >= 257 })
 		for _, v := range all {
-			byDigit[v.ID[0]]++
+			byPrefix[v.ID[:2]]++
 		}
-		for digit, n := range byDigit {
+		for prefix, n := range byPrefix {
 			if n > 1 {
-				f.sorted(path+"?prefix="+strings.ToUpper(string(digit))+"&", func(v map[string]any) string { return v["ID"].(string) })
+				f.sorted(path+"?prefix="+strings.ToUpper(prefix)+"&", func(v map[string]any) string { return v["ID"].(string) })
 			}
 		}
 	}

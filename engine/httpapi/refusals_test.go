@@ -112,7 +112,7 @@ func TestRefusals(t *testing.T) {
 			"GET /v1/allocations?resources=x":                                                  noBool("resources"),
 			"GET /v1/allocations?task_states=x":                                                noBool("task_states"),
 			"GET /v1/allocation/" + alloc[:8]:                                                  "500 alloc lookup failed: index error: UUID must be 36 characters",
-			"GET /v1/allocation/" + none + "/services":                                         "404 alloc not found",
+			"GET /v1/allocation/" + none + "/services":                                         "404 allocation not found",
 			"GET /v1/client/allocation/" + none + "/checks":                                    unknown,
 			"GET /v1/client/allocation/" + none + "/stats":                                     unknown,
 			"GET /v1/client/allocation/" + none + "/pause":                                     unknown,

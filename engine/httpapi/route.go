@@ -16,21 +16,26 @@ type route struct {
 	handler      rest.Handler
 }
 
-// find returns the route of a path and the ID in the path.
+// find returns the route of a path and the ID in the path. As in Nomad the first
+// pattern that fits is that of all methods: the path of a job's allocations is
+// not the ID of a job to be stopped.
 func find(routes []route, method, path string) (found *route, id string, err error) {
-	err = rest.ErrNotFound
+	pattern := ""
 	for i := range routes {
 		r := &routes[i]
 		id, ok := match(r.path, path)
-		switch {
-		case !ok:
-		case r.method == method, r.method == http.MethodPut && method == http.MethodPost:
-			return r, id, nil
-		default:
-			err = rest.Fail(http.StatusMethodNotAllowed, "Invalid method")
+		if !ok || pattern != "" && r.path != pattern {
+			continue
 		}
+		if r.method == method || r.method == http.MethodPut && method == http.MethodPost {
+			return r, id, nil
+		}
+		pattern = r.path
 	}
-	return nil, "", err
+	if pattern == "" {
+		return nil, "", rest.ErrNotFound
+	}
+	return nil, "", rest.Fail(http.StatusMethodNotAllowed, "Invalid method")
 }
 
 // cleaned returns where Nomad's server redirects a request whose path has empty

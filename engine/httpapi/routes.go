@@ -95,6 +95,7 @@ func routes(run *render.Run, cfg *Config, requests *node.Requests) []route {
 		{"GET", "/v1/job/*", ofJob(fold.Jobs, job.Get)},
 
 		{"GET", "/v1/allocations", all(fold.Allocations, allocs.List)},
+		{"GET", "/v1/allocation/*/checks", one(fold.Allocations, allocs.Checks)},
 		{"GET", "/v1/allocation/*/services", one(fold.Allocations, svcs.OfAllocation)},
 		{"PUT", "/v1/allocation/*/stop", rest.Write(allocs.Stop)},
 		{"GET", "/v1/allocation/*", one(fold.Allocations, allocs.Get)},

@@ -18,13 +18,10 @@ type Handler struct{ run *render.Run }
 // New returns a handler.
 func New(run *render.Run) *Handler { return &Handler{run} }
 
-// idLength is the length of a complete ID.
-const idLength = 36
-
 // Get answers GET /v1/allocation/:id.
 func (h *Handler) Get(r *rest.Request) (any, error) {
-	if len(r.ID) != idLength {
-		return nil, rest.Fail(http.StatusInternalServerError, "alloc lookup failed: index error: UUID must be 36 characters")
+	if err := rest.CheckID("alloc lookup failed: ", r.ID); err != nil {
+		return nil, err
 	}
 	a, ok := h.run.Engine.Alloc(r.ID)
 	if !ok {

@@ -13,7 +13,10 @@ import (
 // List answers GET /v1/allocations, sorted by ID if a prefix is given and by
 // age otherwise.
 func (h *Handler) List(r *rest.Request) (any, error) {
-	prefix := rest.PlainID(r.Query.Get("prefix"))
+	prefix, err := r.IDPrefix("alloc lookup failed: ")
+	if err != nil {
+		return nil, err
+	}
 	stubs, err := h.stubs(r, h.run.Engine.Allocs(), func(a engine.Alloc) bool {
 		return r.InNamespace(*a.Job.Namespace) && strings.HasPrefix(rest.PlainID(a.ID), prefix)
 	})
@@ -35,12 +38,18 @@ func (h *Handler) OfJob(r *rest.Request) (any, error) {
 
 // OfDeployment answers GET /v1/deployment/allocations/:id.
 func (h *Handler) OfDeployment(r *rest.Request) (any, error) {
+	if err := rest.CheckID("", r.ID); err != nil {
+		return nil, err
+	}
 	return h.stubs(r, h.run.Engine.Allocs(), func(a engine.Alloc) bool { return a.Deployment == r.ID })
 }
 
 // OfEvaluation answers GET /v1/evaluation/:id/allocations with the allocations
 // that it placed.
 func (h *Handler) OfEvaluation(r *rest.Request) (any, error) {
+	if err := rest.CheckID("", r.ID); err != nil {
+		return nil, err
+	}
 	return h.stubs(r, h.run.Engine.Allocs(), func(a engine.Alloc) bool { return h.run.Tracker.Alloc(a.ID).Evaluation == r.ID })
 }
 

@@ -38,13 +38,21 @@ func (h *Handler) OfJob(r *rest.Request) (any, error) {
 
 // List answers GET /v1/deployments.
 func (h *Handler) List(r *rest.Request) (any, error) {
-	prefix := rest.PlainID(r.Query.Get("prefix"))
+	prefix, err := r.IDPrefix("")
+	if err != nil {
+		return nil, err
+	}
 	list := slices.DeleteFunc(h.all(r), func(d *api.Deployment) bool { return !strings.HasPrefix(rest.PlainID(d.ID), prefix) })
 	return rest.Page(r, list, func(d *api.Deployment) string { return d.ID })
 }
 
 // Get answers GET /v1/deployment/:id.
-func (h *Handler) Get(r *rest.Request) (any, error) { return h.find(r) }
+func (h *Handler) Get(r *rest.Request) (any, error) {
+	if err := rest.CheckID("deployment lookup failed: ", r.ID); err != nil {
+		return nil, err
+	}
+	return h.find(r)
+}
 
 // find returns the deployment that a request names.
 func (h *Handler) find(r *rest.Request) (*api.Deployment, error) {

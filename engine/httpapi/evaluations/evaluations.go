@@ -29,7 +29,11 @@ func (h *Handler) Count(r *rest.Request) (any, error) {
 // List answers GET /v1/evaluations, sorted by ID if a prefix is given and by
 // age otherwise.
 func (h *Handler) List(r *rest.Request) (any, error) {
-	prefix, job, status := rest.PlainID(r.Query.Get("prefix")), r.Query.Get("job"), r.Query.Get("status")
+	prefix, err := r.IDPrefix("eval lookup failed: ")
+	if err != nil {
+		return nil, err
+	}
+	job, status := r.Query.Get("job"), r.Query.Get("status")
 	list := h.run.Evaluations(func(e *fold.Evaluation) bool {
 		_, of := event.SplitJobKey(e.Job)
 		return strings.HasPrefix(rest.PlainID(e.ID), prefix) && (job == "" || of == job) && (status == "" || status == api.EvalStatusComplete)
@@ -55,6 +59,9 @@ func visible(r *rest.Request, list []*api.Evaluation) []*api.Evaluation {
 
 // Get answers GET /v1/evaluation/:id.
 func (h *Handler) Get(r *rest.Request) (any, error) {
+	if err := rest.CheckID("failed to lookup eval: eval lookup failed: ", r.ID); err != nil {
+		return nil, err
+	}
 	found := h.run.Evaluations(func(e *fold.Evaluation) bool { return e.ID == r.ID })
 	if len(found) == 0 {
 		return nil, rest.Fail(http.StatusNotFound, "eval not found")

@@ -11,6 +11,9 @@ import (
 
 // Get answers GET /v1/node/:id.
 func (h *Handler) Get(r *rest.Request) (any, error) {
+	if err := rest.CheckID("node lookup failed: ", r.ID); err != nil {
+		return nil, err
+	}
 	if r.ID != h.run.Machine.ID {
 		return nil, rest.Fail(http.StatusNotFound, "node not found")
 	}
@@ -39,8 +42,12 @@ func (h *Handler) List(r *rest.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	prefix, err := r.IDPrefix("node lookup failed: ")
+	if err != nil {
+		return nil, err
+	}
 	list := []*api.NodeListStub{}
-	if n := h.run.Node(r.Context()); strings.HasPrefix(rest.PlainID(n.ID), rest.PlainID(r.Query.Get("prefix"))) {
+	if n := h.run.Node(r.Context()); strings.HasPrefix(rest.PlainID(n.ID), prefix) {
 		stub := &api.NodeListStub{
 			Address: n.Attributes["unique.network.ip-address"], ID: n.ID, Datacenter: n.Datacenter, Name: n.Name,
 			NodeClass: n.NodeClass, NodePool: n.NodePool, Version: n.Attributes["nomad.version"],

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // Page returns the page of a list that the request asks for, filtered and
@@ -49,6 +48,3 @@ func Page[T any](r *Request, list []T, key func(T) string) ([]T, error) {
 
 // ByAge returns a key that sorts older objects first.
 func ByAge(created uint64, id string) string { return fmt.Sprintf("%020d.%s", created, id) }
-
-// PlainID returns an ID, or a prefix of one, without dashes.
-func PlainID(id string) string { return strings.ToLower(strings.ReplaceAll(id, "-", "")) }

@@ -82,8 +82,11 @@ func (h *Handler) OfJob(r *rest.Request) (any, error) {
 
 // OfAllocation answers GET /v1/allocation/:id/services.
 func (h *Handler) OfAllocation(r *rest.Request) (any, error) {
+	if err := rest.CheckID("alloc lookup failed: ", r.ID); err != nil {
+		return nil, err
+	}
 	if _, ok := h.run.Engine.Alloc(r.ID); !ok {
-		return nil, rest.Fail(http.StatusNotFound, "alloc not found")
+		return nil, rest.Fail(http.StatusNotFound, "allocation not found")
 	}
 	return rest.Page(r, h.registrations(r, service.OfAlloc(r.ID)), idOf)
 }
