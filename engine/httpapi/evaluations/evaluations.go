@@ -34,6 +34,9 @@ func (h *Handler) List(r *rest.Request) (any, error) {
 		return nil, err
 	}
 	job, status := r.Query.Get("job"), r.Query.Get("status")
+	if r.Query.Get("filter") != "" && job+status != "" {
+		return nil, rest.Fail(http.StatusBadRequest, "Filter expression cannot be used with other filter parameters")
+	}
 	list := h.run.Evaluations(func(e *fold.Evaluation) bool {
 		_, of := event.SplitJobKey(e.Job)
 		return strings.HasPrefix(rest.PlainID(e.ID), prefix) && (job == "" || of == job) && (status == "" || status == api.EvalStatusComplete)
