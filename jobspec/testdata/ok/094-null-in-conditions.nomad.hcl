@@ -4,6 +4,7 @@ variable "pool" {
 }
 
 job "nulls" {
+  datacenters = setunion([]) # its elements have no type
   constraint {
     attribute = "${meta.pool}"
     operator  = var.pool
