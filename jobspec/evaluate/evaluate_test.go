@@ -189,8 +189,8 @@ func TestJSON(t *testing.T) {
 func TestAnyArguments(t *testing.T) {
 	t.Parallel()
 	arguments := []string{
-		`""`, `"a,b"`, `"%s%5.2f"`, `"10.0.0.0/8"`, `"(a)(b)?"`, "-1", "2.5", "1e9", "true", "null", "[]", "{}", `attr.x`,
-		`["b", "", null]`, "[3, 1]", `{ a = "1", b = [2] }`, `toset(["b", null])`, `convert(null, string)`, `convert([], list(object({ a = string })))`,
+		`""`, `"a,b"`, `"%s%5.2f"`, "-1", "1e9", "null", "attr.x",
+		`["b", "", null]`, `{ a = "1", b = [2] }`, `toset(["b", null])`, "convert(null, string)", "convert([], list(object({ a = string })))",
 	}
 	for name := range function.Table("") {
 		if name == "bcrypt" { // slow on purpose
