@@ -172,7 +172,9 @@ func (b *Background) resume(jobs []*api.Job) error {
 		b.display.Say(b.failure.Error())
 	}
 	time.AfterFunc(host.PlaceTime, b.serve)
+	settled := make(chan struct{})
 	go func() {
+		defer close(settled)
 		b.engine.Placed()
 		time.AfterFunc(foundTime, b.serve)
 		b.engine.Found()
@@ -184,6 +186,12 @@ func (b *Background) resume(jobs []*api.Job) error {
 			b.display.Say(fmt.Sprintf("killed %d processes that no longer belonged to a task", n))
 		}
 	}()
+	if b.failure != nil { // the run ends at once: what it leaves behind is told before that
+		select {
+		case <-settled:
+		case <-time.After(foundTime):
+		}
+	}
 	if err := b.watch.Stands("", nil); err != nil {
 		return err
 	}
