@@ -37,13 +37,15 @@ func runPromote(ctx context.Context, a *app, id string, groups []string, opts ch
 	if err != nil {
 		return err
 	}
-	known, err := job.Groups(ctx)
-	if err != nil {
-		return err
-	}
-	for _, group := range groups {
-		if _, ok := known[group]; !ok {
-			return noGroup(job, group, slices.Sorted(maps.Keys(known)))
+	if len(groups) > 0 { // Nomad ignores those that the job does not have
+		known, err := job.Groups(ctx)
+		if err != nil {
+			return err
+		}
+		for _, group := range groups {
+			if _, ok := known[group]; !ok {
+				return noGroup(job, group, slices.Sorted(maps.Keys(known)))
+			}
 		}
 	}
 	d, err := job.Deployment(ctx)
