@@ -1,6 +1,7 @@
 package jobspec
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
 	"strconv"
@@ -29,7 +30,7 @@ type condition struct {
 // apply sets the operator and its arguments. As in Nomad, the last shorthand in
 // this order wins.
 func (s *condition) apply(subject, operand, target *string) {
-	*subject, *operand, *target = text(s.Attribute), text(s.Operator), text(s.Value)
+	*subject, *operand, *target = deref(s.Attribute), deref(s.Operator), deref(s.Value)
 	shorthand(operand, target, api.ConstraintVersion, s.Version)
 	shorthand(operand, target, api.ConstraintSemver, s.Semver)
 	shorthand(operand, target, api.ConstraintRegex, s.Regexp)
@@ -101,15 +102,9 @@ func (f *affinityForm) Finish(b decode.Block) hcl.Diagnostics {
 
 // shorthand sets the operator and its argument, if there is one.
 func shorthand(operand, target *string, operator string, argument *string) {
-	if a := text(argument); a != "" {
+	if a := deref(argument); a != "" {
 		*operand, *target = operator, a
 	}
 }
 
-// text returns a string that may be nil.
-func text(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}
+func deref(s *string) string { return *cmp.Or(s, new(string)) }

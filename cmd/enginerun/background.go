@@ -186,7 +186,7 @@ func (b *Background) resume(jobs []*api.Job) error {
 			b.display.Say(fmt.Sprintf("killed %d processes that no longer belonged to a task", n))
 		}
 	}()
-	if b.failure != nil { // the run ends at once: what it leaves behind is told before that
+	if b.failure != nil { // a run that is not recovered ends at once: what it left behind is told before that
 		select {
 		case <-settled:
 		case <-time.After(foundTime):
