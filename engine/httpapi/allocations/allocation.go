@@ -62,6 +62,12 @@ func (h *Handler) stubs(r *rest.Request, from []engine.Alloc, keep func(engine.A
 	return stubs, nil
 }
 
+// listed returns what stubs returns in the form of the responses.
+func (h *Handler) listed(r *rest.Request, from []engine.Alloc, keep func(engine.Alloc) bool) ([]*render.Stub, error) {
+	stubs, err := h.stubs(r, from, keep)
+	return render.Stubs(stubs), err
+}
+
 // Checks answers GET /v1/client/allocation/:id/checks.
 func (h *Handler) Checks(r *rest.Request) (any, error) {
 	if _, ok := h.run.Engine.Alloc(r.ID); !ok {

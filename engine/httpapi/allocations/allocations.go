@@ -23,17 +23,18 @@ func (h *Handler) List(r *rest.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rest.Page(r, stubs, func(a *api.AllocationListStub) string {
+	page, err := rest.Page(r, stubs, func(a *api.AllocationListStub) string {
 		if prefix != "" {
 			return a.ID
 		}
 		return rest.ByAge(a.CreateIndex, a.ID)
 	})
+	return render.Stubs(page), err
 }
 
 // OfJob answers GET /v1/job/:id/allocations. An unknown job has none.
 func (h *Handler) OfJob(r *rest.Request) (any, error) {
-	return h.stubs(r, h.run.Engine.AllocsOf(h.run.Key(r)), func(a engine.Alloc) bool { return r.InNamespace(*a.Job.Namespace) })
+	return h.listed(r, h.run.Engine.AllocsOf(h.run.Key(r)), func(a engine.Alloc) bool { return r.InNamespace(*a.Job.Namespace) })
 }
 
 // OfDeployment answers GET /v1/deployment/allocations/:id.
@@ -41,7 +42,7 @@ func (h *Handler) OfDeployment(r *rest.Request) (any, error) {
 	if err := rest.CheckID("", r.ID); err != nil {
 		return nil, err
 	}
-	return h.stubs(r, h.run.Engine.Allocs(), func(a engine.Alloc) bool { return a.Deployment == r.ID })
+	return h.listed(r, h.run.Engine.Allocs(), func(a engine.Alloc) bool { return a.Deployment == r.ID })
 }
 
 // OfEvaluation answers GET /v1/evaluation/:id/allocations with the allocations
@@ -50,7 +51,7 @@ func (h *Handler) OfEvaluation(r *rest.Request) (any, error) {
 	if err := rest.CheckID("", r.ID); err != nil {
 		return nil, err
 	}
-	return h.stubs(r, h.run.Engine.Allocs(), func(a engine.Alloc) bool { return h.run.Tracker.Alloc(a.ID).Evaluation == r.ID })
+	return h.listed(r, h.run.Engine.Allocs(), func(a engine.Alloc) bool { return h.run.Tracker.Alloc(a.ID).Evaluation == r.ID })
 }
 
 // OfNode answers GET /v1/node/:id/allocations with complete allocations.

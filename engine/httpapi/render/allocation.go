@@ -10,6 +10,7 @@ import (
 // Allocation is an allocation with fields that Nomad's client lacks.
 type Allocation struct {
 	*api.Allocation
+	TaskStates      map[string]*TaskState
 	SharedResources *api.Resources
 	SigningKeyID    string // for its workload identities
 }
@@ -22,7 +23,7 @@ func (run *Run) Allocation(a engine.Alloc) *Allocation {
 		CPU: new(0), Cores: new(0), MemoryMB: new(0), MemoryMaxMB: new(0), IOPS: new(0),
 		DiskMB: alloc.Resources.DiskMB, Networks: alloc.Resources.Networks,
 	}
-	return &Allocation{Allocation: alloc, SharedResources: shared, SigningKeyID: run.Keys.ID()}
+	return &Allocation{alloc, taskStates(a.Tasks), shared, run.Keys.ID()}
 }
 
 // JobOf returns the job of an allocation as Nomad's scheduler kept it when it made

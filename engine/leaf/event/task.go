@@ -37,8 +37,22 @@ func newEvent(kind, message string, details ...string) *api.TaskEvent {
 	for i := 0; i < len(details); i += 2 {
 		e.Details[details[i]] = details[i+1]
 	}
-	e.Message = e.Details["message"] // its newer form
+	setFields(e)
 	return e
+}
+
+// setFields sets the fields that are older than the details, which Nomad still
+// sets, too.
+func setFields(e *api.TaskEvent) {
+	e.Message, e.FailsTask = e.Details["message"], Fails(e)
+	e.DriverError, e.ValidationError, e.DownloadError = e.Details["driver_error"], e.Details["validation_error"], e.Details["download_error"]
+	e.RestartReason, e.FailedSibling = e.Details["restart_reason"], e.Details["failed_sibling"]
+	e.KillReason, e.KillError = e.Details["kill_reason"], e.Details["kill_error"]
+	// The details that are missing, and the name of a signal to send, are 0.
+	e.ExitCode, _ = strconv.Atoi(e.Details["exit_code"])
+	e.Signal, _ = strconv.Atoi(e.Details["signal"])
+	e.StartDelay, _ = strconv.ParseInt(e.Details["start_delay"], 10, 64)
+	e.KillTimeout, _ = time.ParseDuration(e.Details["kill_timeout"])
 }
 
 // Received returns the first event of a task.
@@ -51,11 +65,10 @@ func Setup(message string) *api.TaskEvent {
 	return newEvent(api.TaskSetup, message, "message", message)
 }
 
-// SetupFailure reports that the allocation could not be set up.
+// SetupFailure reports that the allocation could not be set up. Nomad gives this
+// reason for every such failure.
 func SetupFailure(err error) *api.TaskEvent {
-	e := newEvent(api.TaskSetupFailure, "failed to setup alloc: "+err.Error(), failsTask, "true")
-	e.Message = e.DisplayMessage
-	return e
+	return newEvent(api.TaskSetupFailure, "failed to setup alloc: "+err.Error(), "kill_reason", TaskFailedRestoring, failsTask, "true")
 }
 
 // DownloadingArtifacts reports that a task's artifacts are being downloaded.
@@ -91,7 +104,7 @@ func Terminated(code, signal int, oom bool, err error) *api.TaskEvent {
 		"signal", strconv.Itoa(signal), "oom_killed", strconv.FormatBool(oom))
 	if err != nil {
 		e.DisplayMessage += fmt.Sprintf(", Exit Message: %q", err)
-		e.Details["exit_message"] = err.Error()
+		e.Details["exit_message"], e.Message = err.Error(), err.Error()
 	}
 	return e
 }
@@ -119,10 +132,10 @@ func RestartSignaled(reason string) *api.TaskEvent {
 
 // Pausing reports that a user stopped the task, which stays so until a user starts
 // it. The message is in the words of a restart.
-func Pausing() *api.TaskEvent { return preset(TaskPausing, "User requested task to stop") }
+func Pausing() *api.TaskEvent { return newEvent(TaskPausing, "User requested task to stop") }
 
 // Resuming reports that a user started the task that a user had stopped.
-func Resuming() *api.TaskEvent { return preset(TaskResuming, "User requested task to start") }
+func Resuming() *api.TaskEvent { return newEvent(TaskResuming, "User requested task to start") }
 
 // Halted reports whether a pending task with these events has been stopped by a
 // user, and has ended.
@@ -173,7 +186,7 @@ func Killed(err error) *api.TaskEvent {
 // FailedRestoring reports that the task was lost while no engine was running.
 // Nomad would wait for its servers then; here it restarts at once.
 func FailedRestoring(err error) *api.TaskEvent {
-	return preset(TaskFailedRestoring, "failed to restore task; it starts again: "+err.Error())
+	return newEvent(TaskFailedRestoring, "failed to restore task; it starts again: "+err.Error())
 }
 
 // SiblingFailed reports that another task of the group has failed.
@@ -192,13 +205,13 @@ func MainTasksDead() *api.TaskEvent {
 // WaitingShutdownDelay reports that the task will be stopped after
 // shutdown_delay.
 func WaitingShutdownDelay(d time.Duration) *api.TaskEvent {
-	return preset(TaskWaitingShutdownDelay, fmt.Sprintf("Waiting for shutdown_delay of %v before killing the task.", d))
+	return newEvent(TaskWaitingShutdownDelay, fmt.Sprintf("Waiting for shutdown_delay of %v before killing the task.", d))
 }
 
 // SkippingShutdownDelay reports that the task is stopped without waiting for
 // shutdown_delay.
 func SkippingShutdownDelay(d time.Duration) *api.TaskEvent {
-	return preset(TaskSkippingShutdownDelay, fmt.Sprintf("Skipping shutdown_delay of %v before killing the task.", d))
+	return newEvent(TaskSkippingShutdownDelay, fmt.Sprintf("Skipping shutdown_delay of %v before killing the task.", d))
 }
 
 // AllocUnhealthy reports how a task made its allocation unhealthy.
@@ -213,7 +226,7 @@ func HookFailed(hook string, err error) *api.TaskEvent {
 }
 
 // HookMessage reports a message of a hook.
-func HookMessage(message string) *api.TaskEvent { return preset(TaskHookMessage, message) }
+func HookMessage(message string) *api.TaskEvent { return newEvent(TaskHookMessage, message) }
 
 // OverMemoryLimit reports that the task has used more memory than its limit,
 // which is not enforced; both are in bytes.
@@ -227,14 +240,8 @@ func OverMemoryLimit(peak, limit int64) *api.TaskEvent {
 
 // Driver reports a message of the driver, with its annotations.
 func Driver(message string, annotations map[string]string) *api.TaskEvent {
-	e := preset(api.TaskDriverMessage, message)
+	e := newEvent(api.TaskDriverMessage, message)
+	e.DriverMessage = message
 	maps.Copy(e.Details, annotations)
-	return e
-}
-
-// preset returns an event whose text does not depend on its details.
-func preset(kind, message string) *api.TaskEvent {
-	e := newEvent(kind, message)
-	e.Message = message
 	return e
 }

@@ -17,18 +17,18 @@ func TemplateMissing(names []string) *api.TaskEvent {
 	if more := len(names) - shownMissing; more > 0 {
 		text += fmt.Sprintf(", and %d more", more)
 	}
-	return preset("Template", text)
+	return newEvent("Template", text)
 }
 
 // TemplateRestart reports a restart because of a changed template.
 func TemplateRestart() *api.TaskEvent {
-	return preset(api.TaskRestartSignal, "Template with change_mode restart re-rendered")
+	return newEvent(api.TaskRestartSignal, "Template with change_mode restart re-rendered")
 }
 
 // TemplateSignal reports that a signal, in Go's notation ("hangup"), is sent to
 // the task because of a changed template.
 func TemplateSignal(signal string) *api.TaskEvent {
-	return withSignal(preset(api.TaskSignaling, "Template re-rendered"), signal)
+	return withSignal(newEvent(api.TaskSignaling, "Template re-rendered"), signal)
 }
 
 // TemplateSignalSkipped reports that a signal found no process.
@@ -48,27 +48,25 @@ func TemplateScriptFailed(command string, args []string, code int, err error) *a
 	if err != nil {
 		text = fmt.Sprintf("Template failed to run script %s with arguments %v on change: %v. Exit code: %d", command, args, err, code)
 	}
-	return preset(TaskHookFailed, text)
+	return newEvent(TaskHookFailed, text)
 }
 
 // KillingFailed reports that the task is stopped as failed, and why.
 func KillingFailed(reason string) *api.TaskEvent {
-	e := preset(api.TaskKilling, reason)
-	e.Details[failsTask] = "true"
-	return e
+	return newEvent(api.TaskKilling, reason, failsTask, "true")
 }
 
 func withSignal(e *api.TaskEvent, signal string) *api.TaskEvent {
-	e.Details["task_signal"] = signal
+	e.Details["task_signal"], e.TaskSignal = signal, signal
 	return e
 }
 
 // IdentityRestart reports a restart because of a new token.
 func IdentityRestart(identity string) *api.TaskEvent {
-	return preset(api.TaskRestartSignal, fmt.Sprintf("Identity[%s]: new token acquired", identity))
+	return newEvent(api.TaskRestartSignal, fmt.Sprintf("Identity[%s]: new token acquired", identity))
 }
 
 // IdentitySignal reports that a signal is sent because of a new token.
 func IdentitySignal(identity, signal string) *api.TaskEvent {
-	return withSignal(preset(api.TaskSignaling, fmt.Sprintf("Identity[%s]: new Identity token acquired", identity)), signal)
+	return withSignal(newEvent(api.TaskSignaling, fmt.Sprintf("Identity[%s]: new Identity token acquired", identity)), signal)
 }

@@ -14,67 +14,63 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// line formats a task event without its time: "TYPE: TEXT", then its message,
-// if any, then its details.
+// line formats a task event without its time: "TYPE: TEXT", then its details.
 func line(e *api.TaskEvent) string {
 	s := e.Type + ": " + e.DisplayMessage
-	if e.Message != "" {
-		s += " | " + e.Message
-	}
 	for _, k := range slices.Sorted(maps.Keys(e.Details)) {
 		s += fmt.Sprintf(" %s=%s", k, e.Details[k])
 	}
 	return s
 }
 
-// The texts, messages and details of Nomad's events.
+// The texts and details of Nomad's events.
 func TestWordsOfTaskEvents(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
 	const d = 90 * time.Second
 	for want, e := range map[string]*api.TaskEvent{
-		"Received: Task received by client":                                                                                        Received(),
-		"Task Setup: Building | Building message=Building":                                                                         Setup("Building"),
-		"Setup Failure: failed to setup alloc: broken | failed to setup alloc: broken fails_task=true":                             SetupFailure(broken),
-		"Downloading Artifacts: Client is downloading artifacts":                                                                   DownloadingArtifacts(),
-		"Failed Artifact Download: broken download_error=broken":                                                                   ArtifactDownloadFailed(broken),
-		"Failed Validation: bad validation_error=bad":                                                                              FailedValidation("bad"),
-		"Driver Failure: broken driver_error=broken":                                                                               DriverFailure(broken),
-		"Started: Task started by client":                                                                                          Started(),
-		"Terminated: Exit Code: 0 exit_code=0 oom_killed=false signal=0":                                                           Terminated(0, 0, false, nil),
-		`Terminated: Exit Code: 1, Signal: 9, Exit Message: "broken" exit_code=1 exit_message=broken oom_killed=true signal=9`:     Terminated(1, 9, true, broken),
-		"Restarting: Task restarting in 1m30s restart_reason=within start_delay=90000000000":                                       Restarting(d, "within", true),
-		"Restarting: Task restarting in 1m30s restart_reason= start_delay=90000000000":                                             Restarting(d, "", false),
-		"Restarting: often - Task restarting in 1m30s restart_reason=often start_delay=90000000000":                                Restarting(d, "often", false),
-		"Not Restarting: often fails_task=true restart_reason=often":                                                               NotRestarting("often"),
-		"Restart Signaled: ordered restart_reason=ordered":                                                                         RestartSignaled("ordered"),
-		"Signaling: Task being sent a signal signal=SIGHUP":                                                                        Signaling("SIGHUP"),
-		"Killing: Sent interrupt. Waiting 1m30s before force killing kill_timeout=1m30s":                                           Killing(d),
-		"Killing: late kill_reason=late kill_timeout=1m30s":                                                                        KillingBecause("late", d),
-		"Killed: Task successfully killed":                                                                                         Killed(nil),
-		"Killed: broken kill_error=broken":                                                                                         Killed(broken),
-		"Failed Restoring Task: failed to restore task; it starts again: broken | failed to restore task; it starts again: broken": FailedRestoring(broken),
-		`Sibling Task Failed: Task's sibling "a" failed failed_sibling=a`:                                                          SiblingFailed("a"),
-		"Leader Task Dead: Leader Task in Group dead":                                                                              LeaderDead(),
-		"Main Tasks Dead: Main tasks in the group died":                                                                            MainTasksDead(),
-		"Waiting for shutdown delay: Waiting for shutdown_delay of 1m30s before killing the task. | Waiting for shutdown_delay of 1m30s before killing the task.": WaitingShutdownDelay(d),
-		"Skipping shutdown delay: Skipping shutdown_delay of 1m30s before killing the task. | Skipping shutdown_delay of 1m30s before killing the task.":          SkippingShutdownDelay(d),
-		"Alloc Unhealthy: ill | ill message=ill":                    AllocUnhealthy("ill"),
-		"Task hook failed: h: broken | h: broken message=h: broken": HookFailed("h", broken),
-		"Task hook message: well | well":                            HookMessage("well"),
-		"Driver: Memory peaked at 2 MiB: would have been OOM-killed at 1 MiB | Memory peaked at 2 MiB: would have been OOM-killed at 1 MiB memory_limit=1048576 memory_peak=1048577": OverMemoryLimit(1<<20+1, 1<<20),
-		"Driver: pulled | pulled image=a":                                                                                                                                                           Driver("pulled", map[string]string{"image": "a"}),
-		"Template: Missing: a, b, c | Missing: a, b, c":                                                                                                                                             TemplateMissing([]string{"a", "b", "c"}),
-		"Template: Missing: a, b, c, and 1 more | Missing: a, b, c, and 1 more":                                                                                                                     TemplateMissing([]string{"a", "b", "c", "d"}),
-		"Restart Signaled: Template with change_mode restart re-rendered | Template with change_mode restart re-rendered":                                                                           TemplateRestart(),
-		"Signaling: Template re-rendered | Template re-rendered task_signal=hangup":                                                                                                                 TemplateSignal("hangup"),
-		"Task hook message: Template skipped signal hangup: task is not running | Template skipped signal hangup: task is not running":                                                              TemplateSignalSkipped("hangup"),
-		"Task hook message: Template successfully ran script a with arguments: [b]. Exit code: 0 | Template successfully ran script a with arguments: [b]. Exit code: 0":                            TemplateScript("a", []string{"b"}),
-		"Task hook failed: Template ran script a with arguments [b] on change but it exited with code: 3 | Template ran script a with arguments [b] on change but it exited with code: 3":           TemplateScriptFailed("a", []string{"b"}, 3, nil),
-		"Task hook failed: Template failed to run script a with arguments [b] on change: broken. Exit code: 3 | Template failed to run script a with arguments [b] on change: broken. Exit code: 3": TemplateScriptFailed("a", []string{"b"}, 3, broken),
-		"Killing: bad | bad fails_task=true":                                                                                KillingFailed("bad"),
-		"Restart Signaled: Identity[a]: new token acquired | Identity[a]: new token acquired":                               IdentityRestart("a"),
-		"Signaling: Identity[a]: new Identity token acquired | Identity[a]: new Identity token acquired task_signal=hangup": IdentitySignal("a", "hangup"),
+		"Received: Task received by client":     Received(),
+		"Task Setup: Building message=Building": Setup("Building"),
+		"Setup Failure: failed to setup alloc: broken fails_task=true kill_reason=Failed Restoring Task":                       SetupFailure(broken),
+		"Downloading Artifacts: Client is downloading artifacts":                                                               DownloadingArtifacts(),
+		"Failed Artifact Download: broken download_error=broken":                                                               ArtifactDownloadFailed(broken),
+		"Failed Validation: bad validation_error=bad":                                                                          FailedValidation("bad"),
+		"Driver Failure: broken driver_error=broken":                                                                           DriverFailure(broken),
+		"Started: Task started by client":                                                                                      Started(),
+		"Terminated: Exit Code: 0 exit_code=0 oom_killed=false signal=0":                                                       Terminated(0, 0, false, nil),
+		`Terminated: Exit Code: 1, Signal: 9, Exit Message: "broken" exit_code=1 exit_message=broken oom_killed=true signal=9`: Terminated(1, 9, true, broken),
+		"Restarting: Task restarting in 1m30s restart_reason=within start_delay=90000000000":                                   Restarting(d, "within", true),
+		"Restarting: Task restarting in 1m30s restart_reason= start_delay=90000000000":                                         Restarting(d, "", false),
+		"Restarting: often - Task restarting in 1m30s restart_reason=often start_delay=90000000000":                            Restarting(d, "often", false),
+		"Not Restarting: often fails_task=true restart_reason=often":                                                           NotRestarting("often"),
+		"Restart Signaled: ordered restart_reason=ordered":                                                                     RestartSignaled("ordered"),
+		"Signaling: Task being sent a signal signal=SIGHUP":                                                                    Signaling("SIGHUP"),
+		"Killing: Sent interrupt. Waiting 1m30s before force killing kill_timeout=1m30s":                                       Killing(d),
+		"Killing: late kill_reason=late kill_timeout=1m30s":                                                                    KillingBecause("late", d),
+		"Killed: Task successfully killed":                                                                                     Killed(nil),
+		"Killed: broken kill_error=broken":                                                                                     Killed(broken),
+		"Failed Restoring Task: failed to restore task; it starts again: broken":                                               FailedRestoring(broken),
+		`Sibling Task Failed: Task's sibling "a" failed failed_sibling=a`:                                                      SiblingFailed("a"),
+		"Leader Task Dead: Leader Task in Group dead":                                                                          LeaderDead(),
+		"Main Tasks Dead: Main tasks in the group died":                                                                        MainTasksDead(),
+		"Waiting for shutdown delay: Waiting for shutdown_delay of 1m30s before killing the task.":                             WaitingShutdownDelay(d),
+		"Skipping shutdown delay: Skipping shutdown_delay of 1m30s before killing the task.":                                   SkippingShutdownDelay(d),
+		"Alloc Unhealthy: ill message=ill":                                                                                     AllocUnhealthy("ill"),
+		"Task hook failed: h: broken message=h: broken":                                                                        HookFailed("h", broken),
+		"Task hook message: well":                                                                                              HookMessage("well"),
+		"Driver: Memory peaked at 2 MiB: would have been OOM-killed at 1 MiB memory_limit=1048576 memory_peak=1048577":         OverMemoryLimit(1<<20+1, 1<<20),
+		"Driver: pulled image=a":                                                                                               Driver("pulled", map[string]string{"image": "a"}),
+		"Template: Missing: a, b, c":                                                                                           TemplateMissing([]string{"a", "b", "c"}),
+		"Template: Missing: a, b, c, and 1 more":                                                                               TemplateMissing([]string{"a", "b", "c", "d"}),
+		"Restart Signaled: Template with change_mode restart re-rendered":                                                      TemplateRestart(),
+		"Signaling: Template re-rendered task_signal=hangup":                                                                   TemplateSignal("hangup"),
+		"Task hook message: Template skipped signal hangup: task is not running":                                               TemplateSignalSkipped("hangup"),
+		"Task hook message: Template successfully ran script a with arguments: [b]. Exit code: 0":                              TemplateScript("a", []string{"b"}),
+		"Task hook failed: Template ran script a with arguments [b] on change but it exited with code: 3":                      TemplateScriptFailed("a", []string{"b"}, 3, nil),
+		"Task hook failed: Template failed to run script a with arguments [b] on change: broken. Exit code: 3":                 TemplateScriptFailed("a", []string{"b"}, 3, broken),
+		"Killing: bad fails_task=true":                                                                                         KillingFailed("bad"),
+		"Restart Signaled: Identity[a]: new token acquired":                                                                    IdentityRestart("a"),
+		"Signaling: Identity[a]: new Identity token acquired task_signal=hangup":                                               IdentitySignal("a", "hangup"),
 	} {
 		if got := line(e); got != want {
 			t.Errorf("%s\nwant %s", got, want)
@@ -84,6 +80,37 @@ func TestWordsOfTaskEvents(t *testing.T) {
 		}
 		if since := time.Since(time.Unix(0, e.Time)); since < 0 || since > time.Hour {
 			t.Errorf("%s: it happened %v ago", want, since)
+		}
+	}
+}
+
+// The fields that Nomad had before the details have the same values.
+func TestOldFieldsOfTaskEvents(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	const d = 90 * time.Second
+	for _, test := range []struct{ event, want *api.TaskEvent }{
+		{Received(), &api.TaskEvent{}},
+		{Setup("Building"), &api.TaskEvent{Message: "Building"}},
+		{SetupFailure(broken), &api.TaskEvent{KillReason: "Failed Restoring Task", FailsTask: true}},
+		{ArtifactDownloadFailed(broken), &api.TaskEvent{DownloadError: "broken"}},
+		{FailedValidation("bad"), &api.TaskEvent{ValidationError: "bad"}},
+		{DriverFailure(broken), &api.TaskEvent{DriverError: "broken"}},
+		{Terminated(1, 9, true, broken), &api.TaskEvent{ExitCode: 1, Signal: 9, Message: "broken"}},
+		{Restarting(d, "within", true), &api.TaskEvent{StartDelay: int64(d), RestartReason: "within"}},
+		{NotRestarting("often"), &api.TaskEvent{RestartReason: "often", FailsTask: true}},
+		{Signaling("SIGHUP"), &api.TaskEvent{}},
+		{KillingBecause("late", d), &api.TaskEvent{KillTimeout: d, KillReason: "late"}},
+		{Killed(broken), &api.TaskEvent{KillError: "broken"}},
+		{SiblingFailed("a"), &api.TaskEvent{FailedSibling: "a"}},
+		{Driver("pulled", nil), &api.TaskEvent{DriverMessage: "pulled"}},
+		{TemplateSignal("hangup"), &api.TaskEvent{TaskSignal: "hangup"}},
+		{KillingFailed("bad"), &api.TaskEvent{FailsTask: true}},
+	} {
+		got := *test.event
+		test.want.Type, test.want.Time, test.want.DisplayMessage, test.want.Details = got.Type, got.Time, got.DisplayMessage, got.Details
+		if diff := cmp.Diff(test.want, &got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", got.Type, diff)
 		}
 	}
 }
