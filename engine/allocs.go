@@ -11,6 +11,7 @@ import (
 
 	"taskrun/drivers"
 	"taskrun/engine/leaf/event"
+	"taskrun/engine/restart"
 	"taskrun/engine/runner"
 	"taskrun/jobspec/taskenv"
 )
@@ -23,6 +24,8 @@ type Alloc struct {
 	Job      *api.Job // read only
 	Dir      string   // the allocation's directory
 	Replaces string   // ID of the allocation that this one replaces
+	// Replacements of failed allocations led to this one, the latest one last.
+	Replacements []restart.Replacement
 	// Unwanted explains, in Nomad's words, why the allocation should stop. It
 	// is empty while the allocation should run.
 	Unwanted string
@@ -73,7 +76,7 @@ func (a *knownAlloc) snapshot() Alloc {
 	}
 	return Alloc{
 		Unwanted: a.unwanted, Final: a.final, Transition: a.transition, Deployment: cfg.Deployment, Canary: cfg.Canary,
-		Alloc: *cfg.Alloc, State: a.State(), Job: cfg.Job, Dir: cfg.Dir, Replaces: cfg.Replaces,
+		Alloc: *cfg.Alloc, State: a.State(), Job: cfg.Job, Dir: cfg.Dir, Replaces: cfg.Replaces, Replacements: cfg.Replacements,
 		Ports: cfg.Ports, TaskPorts: cfg.TaskPorts, Granted: granted, now: a.Alloc,
 	}
 }

@@ -60,7 +60,7 @@ func (r *jobRun) reschedule() error {
 		if r.isOver() || r.isEnding() {
 			return fmt.Errorf("cannot reschedule job %q: it has ended, or is being stopped", *r.job.ID)
 		}
-		s.placeAgain()
+		s.rescheduleFailed(time.Now())
 	}
 	return nil
 }

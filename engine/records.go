@@ -66,6 +66,8 @@ type slotRecord struct {
 type placement struct {
 	ID       string `json:"id"`
 	Replaces string `json:"replaces,omitempty"`
+	// Replacements are those that led to the allocation, the latest one last.
+	Replacements []restart.Replacement `json:"replacements,omitempty"`
 	// Evaluation is the ID of the evaluation that placed the allocation,
 	// Stopped that of the evaluation with which a user stopped it.
 	Evaluation string `json:"evaluation,omitempty"`

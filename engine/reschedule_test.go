@@ -10,17 +10,22 @@ import (
 )
 
 // An order replaces at once an allocation that waits to be replaced and one
-// that was given up, and no others.
+// that was given up, and no others; as in Nomad only if the policy replaces
+// allocations at all.
 func TestReschedule(t *testing.T) {
 	t.Parallel()
-	for name, policy := range map[string]*api.ReschedulePolicy{
-		"waiting":  {Attempts: new(0), Unlimited: new(true), Delay: new(time.Hour), DelayFunction: new("constant"), MaxDelay: new(time.Hour)},
-		"given up": {Attempts: new(0), Unlimited: new(false)},
+	for name, tt := range map[string]struct {
+		policy *api.ReschedulePolicy
+		placed int // with the one that lives
+	}{
+		"waiting":  {&api.ReschedulePolicy{Attempts: new(0), Unlimited: new(true), Delay: new(time.Hour), DelayFunction: new("constant"), MaxDelay: new(time.Hour)}, 4},
+		"given up": {&api.ReschedulePolicy{Attempts: new(1), Interval: new(time.Hour), Unlimited: new(false), Delay: new(time.Second), DelayFunction: new("constant")}, 5},
+		"disabled": {&api.ReschedulePolicy{Attempts: new(0), Unlimited: new(false)}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			job := newJob("batch", newTask("fails", "run_for", "1s", "exit_code", 1))
-			job.TaskGroups[0].ReschedulePolicy = policy
+			job.TaskGroups[0].ReschedulePolicy = tt.policy
 			living := api.NewTaskGroup("living", 1)
 			living.Tasks = []*api.Task{newTask("lives", "run_for", "1h")}
 			job.TaskGroups = append(job.TaskGroups, living)
@@ -32,7 +37,7 @@ func TestReschedule(t *testing.T) {
 			h := run(t, job, map[time.Duration]func(*engine.Engine){
 				500 * time.Millisecond: reschedule, // nothing has failed yet
 				10 * time.Second:       reschedule,
-				20 * time.Second:       reschedule,
+				20 * time.Second:       func(e *engine.Engine) { reschedule(e); reschedule(e) },
 				30 * time.Second: func(e *engine.Engine) {
 					e.Stop()
 					if _, err := e.Handle("job").Evaluate(true); err == nil {
@@ -40,9 +45,31 @@ func TestReschedule(t *testing.T) {
 					}
 				},
 			})
-			if n := len(h.events["fails"]); h.lasted > 31*time.Second || len(h.jobs) != 4 {
+			if n := len(h.events["fails"]); h.lasted > 31*time.Second || len(h.jobs) != tt.placed {
 				t.Errorf("%d allocations, %d events, after %v:\n%q", len(h.jobs), n, h.lasted, h.status)
 			}
 		})
+	}
+}
+
+// The replacement of an allocation that a user has stopped can fail as often as the
+// first one.
+func TestStopForgetsReplacements(t *testing.T) {
+	t.Parallel()
+	job := newJob("service", newTask("fails", "run_for", "10s", "exit_code", 1))
+	job.TaskGroups[0].ReschedulePolicy = &api.ReschedulePolicy{
+		Attempts: new(1), Interval: new(time.Hour), Unlimited: new(false), Delay: new(time.Second), DelayFunction: new("constant"),
+	}
+	h := run(t, job, map[time.Duration]func(*engine.Engine){
+		15 * time.Second: func(e *engine.Engine) { // the second one runs
+			for _, a := range e.Allocs() {
+				if err := e.StopAlloc(a.ID, engine.AllocStop{}); err != nil {
+					t.Error(err)
+				}
+			}
+		},
+	})
+	if len(h.jobs) != 4 || h.lasted != 36*time.Second {
+		t.Errorf("%d allocations in %v:\n%q", len(h.jobs), h.lasted, h.status)
 	}
 }

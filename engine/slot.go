@@ -39,6 +39,7 @@ func (s *slot) config(p placement) runner.Config {
 		Canary:         version.Canary,
 		Dir:            s.dir.AllocDir(p.ID),
 		Replaces:       p.Replaces,
+		Replacements:   p.Replacements,
 		Evaluation:     p.Evaluation,
 		Ports:          p.Ports,
 		TaskPorts:      p.TaskPorts,
@@ -124,10 +125,23 @@ func (s *slot) rescheduleStopped(changed, now time.Time) {
 	case !ok:
 	case at.Sub(now) <= atOnce:
 		s.again = true
-		s.Earlier = s.policy().Keep(s.Earlier, restart.Replacement{Time: now, Delay: delay})
+		s.Earlier = s.policy().Keep(s.Earlier, restart.Replacement{Time: now, Delay: delay, Alloc: s.last().ID})
 	default:
 		s.last().ReplaceAt = at
 	}
+}
+
+// rescheduleFailed replaces the last allocation, which has failed, now. Like
+// Nomad it does so only where the policy replaces allocations at all. The caller
+// must hold the lock.
+func (s *slot) rescheduleFailed(now time.Time) {
+	policy, n := s.policy(), len(s.Earlier)
+	if !policy.Enabled() || n > 0 && s.Earlier[n-1].Alloc == s.last().ID { // it is being replaced
+		return
+	}
+	delay, _ := policy.Next(now, s.Earlier)
+	s.Earlier = policy.Keep(s.Earlier, restart.Replacement{Time: now, Delay: delay, Alloc: s.last().ID})
+	s.placeAgain()
 }
 
 // unwanted explains why the present allocation should stop, or returns "". The

@@ -101,7 +101,7 @@ func (s *slot) place() *runner.Alloc {
 	}
 	p := placement{ID: s.host.cfg.Chance.ID("allocation", s.key, s.group, s.index, s.lane), Version: s.Want, Canary: s.Canary, WasCanary: s.Canary}
 	if len(s.Placed) > 0 && s.last().ReplaceAt.IsZero() && !s.wasStopped(s.last().Version) && (!s.Canary || s.last().WasCanary && s.last().Version == s.Want) {
-		p.Replaces = s.last().ID
+		p.Replaces, p.Replacements = s.last().ID, s.Earlier
 	}
 	if d := s.deployments.of(p.Version); d != nil && d.Groups[s.group] != nil {
 		if p.Undeployed = !d.Active(); !p.Undeployed {
@@ -170,7 +170,7 @@ func (s *slot) another(result runner.Result) bool {
 			continue
 		}
 		if s.last().ReplaceAt.IsZero() {
-			s.Earlier = s.policy().Keep(s.Earlier, restart.Replacement{Time: time.Now(), Delay: delay})
+			s.Earlier = s.policy().Keep(s.Earlier, restart.Replacement{Time: time.Now(), Delay: delay, Alloc: s.last().ID})
 		} else {
 			s.Earlier = nil
 		}

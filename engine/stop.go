@@ -110,7 +110,7 @@ func (e *Engine) StopAlloc(id string, order AllocStop) error {
 		case *cfg.Job.Type == api.JobTypeBatch && order.Reschedule:
 			s.rescheduleStopped(a.State().LastEvent(), time.Now())
 		default:
-			s.again = true
+			s.again, s.Earlier = true, nil // its replacement can fail as often as the first one
 		}
 		s.stopAlloc(&c)
 	}

@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/nomad/api"
@@ -58,7 +59,9 @@ func TestEvaluateJob(t *testing.T) {
 	job := newJob("job", "batch", newTask("main", "run_for", "1h"))
 	failing := api.NewTaskGroup("failing", 1)
 	failing.Tasks = []*api.Task{newTask("failing", "exit_code", 1)}
-	failing.ReschedulePolicy = &api.ReschedulePolicy{Attempts: new(0), Unlimited: new(false)}
+	failing.ReschedulePolicy = &api.ReschedulePolicy{
+		Attempts: new(1), Interval: new(time.Hour), Delay: new(time.Minute), DelayFunction: new("constant"), Unlimited: new(false),
+	}
 	job.TaskGroups = append(job.TaskGroups, failing)
 	job.Canonicalize()
 	f := serve(t, job, parent)

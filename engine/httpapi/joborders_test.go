@@ -20,7 +20,9 @@ func TestReplacedAllocations(t *testing.T) {
 	job := newJob("job", "batch", newTask("main", "run_for", "1h"))
 	failing := api.NewTaskGroup("failing", 1)
 	failing.Tasks = []*api.Task{newTask("failing", "exit_code", 1)}
-	failing.ReschedulePolicy = &api.ReschedulePolicy{Attempts: new(0), Unlimited: new(false)}
+	failing.ReschedulePolicy = &api.ReschedulePolicy{
+		Attempts: new(1), Interval: new(time.Hour), Delay: new(time.Minute), DelayFunction: new("constant"), Unlimited: new(false),
+	}
 	job.TaskGroups = append(job.TaskGroups, failing)
 	job.Canonicalize()
 	f := serve(t, job)
@@ -34,9 +36,16 @@ func TestReplacedAllocations(t *testing.T) {
 		t.Errorf("the evaluation is of index %d, want %d", e.JobModifyIndex, *now.JobModifyIndex)
 	}
 	replaced := 0
-	for _, a := range get[[]*api.AllocationListStub](f, "/v1/job/job/allocations") {
+	list := get[[]*api.AllocationListStub](f, "/v1/job/job/allocations")
+	for _, a := range list {
 		if a.NextAllocation == "" {
 			continue
+		}
+		next := list[slices.IndexFunc(list, func(b *api.AllocationListStub) bool { return b.ID == a.NextAllocation })].RescheduleTracker
+		if a.RescheduleTracker != nil || next == nil || next.LastReschedule != "ok" || len(next.Events) != 1 {
+			t.Errorf("replacements before it %+v, after it %+v", a.RescheduleTracker, next)
+		} else if e := next.Events[0]; e.PrevAllocID != a.ID || e.PrevNodeID != nodeID || e.RescheduleTime < a.CreateTime {
+			t.Errorf("the replacement is %+v", e)
 		}
 		if replaced++; a.DesiredStatus != "stop" || a.DesiredDescription != "alloc was rescheduled because it failed" || a.ModifyTime <= a.CreateTime {
 			t.Errorf("the replaced one is to %s (%s), times %d and %d", a.DesiredStatus, a.DesiredDescription, a.CreateTime, a.ModifyTime)

@@ -40,10 +40,14 @@ func value[T any](p *T) (v T) {
 	return v
 }
 
-// Replacement records one replacement of an allocation.
+// Enabled reports whether the policy ever replaces an allocation.
+func (p ReschedulePolicy) Enabled() bool { return p.Attempts > 0 || p.Unlimited }
+
+// Replacement records one replacement of an allocation because it failed.
 type Replacement struct {
 	Time  time.Time
 	Delay time.Duration
+	Alloc string `json:",omitempty"` // ID of the replaced allocation, for users
 }
 
 // keptUnlimited is how many replacements an unlimited policy remembers.
@@ -52,7 +56,7 @@ const keptUnlimited = 5
 // Next returns whether, and after which delay, an allocation that failed at the
 // given time is replaced, after the earlier replacements.
 func (p ReschedulePolicy) Next(failed time.Time, earlier []Replacement) (delay time.Duration, ok bool) {
-	if p.Attempts <= 0 && !p.Unlimited {
+	if !p.Enabled() {
 		return 0, false
 	}
 	delay = p.delay(failed, earlier)

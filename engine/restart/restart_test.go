@@ -152,7 +152,7 @@ func TestRescheduleRestartsAfterAQuietTime(t *testing.T) {
 	t.Parallel()
 	p := ReschedulePolicy{Unlimited: true, Delay: 5 * time.Second, Function: "exponential", MaxDelay: 30 * time.Second}
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	earlier := []Replacement{{now, 20 * time.Second}}
+	earlier := []Replacement{{Time: now, Delay: 20 * time.Second}}
 	if got, _ := p.Next(now.Add(31*time.Second), earlier); got != 5*time.Second {
 		t.Errorf("after a quiet time the delay is %v, want 5s", got)
 	}

@@ -10,6 +10,7 @@ import (
 	"taskrun/engine/health"
 	"taskrun/engine/leaf/chance"
 	"taskrun/engine/leaf/event"
+	"taskrun/engine/restart"
 	"taskrun/engine/store"
 	"taskrun/hooks"
 	"taskrun/jobspec/taskenv"
@@ -23,6 +24,8 @@ type Config struct {
 	Group    *api.TaskGroup
 	Dir      string // the allocation's directory, made by a hook
 	Replaces string // ID of the failed allocation that this one replaces
+	// Replacements of failed allocations led to this one, the latest one last.
+	Replacements []restart.Replacement
 	// Evaluation is the ID of the evaluation that placed it.
 	Evaluation string
 	Sticky     string // link to the allocation whose data this one takes over, or empty

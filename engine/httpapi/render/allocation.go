@@ -68,6 +68,22 @@ func (run *Run) Bare(a engine.Alloc) *api.Allocation {
 			Healthy: a.Healthy, Canary: a.Canary, Timestamp: a.Modified, ModifyIndex: known.Modified,
 		}
 	}
+	alloc.RescheduleTracker = run.rescheduled(a)
 	addResources(alloc, group, a)
 	return alloc
+}
+
+// rescheduled returns the replacements of failed allocations that led to an
+// allocation, or nil if there are none.
+func (run *Run) rescheduled(a engine.Alloc) *api.RescheduleTracker {
+	if len(a.Replacements) == 0 {
+		return nil
+	}
+	tracker := &api.RescheduleTracker{LastReschedule: "ok"}
+	for _, r := range a.Replacements {
+		tracker.Events = append(tracker.Events, &api.RescheduleEvent{
+			RescheduleTime: r.Time.UnixNano(), PrevAllocID: r.Alloc, PrevNodeID: run.Machine.ID,
+		})
+	}
+	return tracker
 }
