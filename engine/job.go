@@ -102,10 +102,11 @@ type slot struct {
 
 	// Guarded by the job's mu.
 	slotRecord
-	living  bool          // the slot's goroutine is running
-	files   int           // descriptors that are counted for it
-	present *runner.Alloc // nil between two allocations
-	again   bool          // place another allocation, however this one ends
+	living   bool          // the slot's goroutine is running
+	files    int           // descriptors that are counted for it
+	present  *runner.Alloc // nil between two allocations
+	again    bool          // place another allocation, however this one ends
+	promised bool          // the status of the last allocation, which has failed, says when it is replaced
 }
 
 func newJobRun(h *host, runs *jobRuns, job *api.Job, dir *allocdir.Run, memory *port.Memory, recorder *store.Recorder) *jobRun {

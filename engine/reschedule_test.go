@@ -73,3 +73,48 @@ func TestStopForgetsReplacements(t *testing.T) {
 		t.Errorf("%d allocations in %v:\n%q", len(h.jobs), h.lasted, h.status)
 	}
 }
+
+// Nothing replaces an allocation of a deployment that has failed, by itself or by
+// order. One that waited to be replaced is given up.
+func TestFailedDeployment(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		check    string // health_check
+		progress time.Duration
+		why      string
+		placed   int
+	}{
+		"late":             {"task_states", 20 * time.Second, "Failed due to progress deadline", 2},
+		"at once":          {"task_states", 0, "Failed due to unhealthy allocations", 1},
+		"health by a user": {"manual", 0, "Failed due to unhealthy allocations", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			job := newJob("service", newTask("fails", "run_for", "10s", "exit_code", 1))
+			group := job.TaskGroups[0]
+			group.ReschedulePolicy = &api.ReschedulePolicy{Attempts: new(0), Unlimited: new(true), Delay: new(time.Second), DelayFunction: new("constant"), MaxDelay: new(time.Hour)}
+			group.Update = &api.UpdateStrategy{
+				MaxParallel: new(1), HealthCheck: &tt.check, MinHealthyTime: new(15 * time.Second),
+				HealthyDeadline: new(20 * time.Second), ProgressDeadline: &tt.progress,
+			}
+			living := api.NewTaskGroup("living", 1)
+			living.Tasks = []*api.Task{newTask("lives", "run_for", "1h")}
+			living.Update = &api.UpdateStrategy{MaxParallel: new(0)}
+			job.TaskGroups = append(job.TaskGroups, living)
+			var status string
+			h := run(t, job, map[time.Duration]func(*engine.Engine){
+				50 * time.Second: func(e *engine.Engine) {
+					if _, err := e.Handle("job").Evaluate(true); err != nil {
+						t.Error(err)
+					}
+					d := e.Handle("job").Deployments()[0]
+					status = d.Status + ": " + d.Description
+				},
+				time.Minute: stop,
+			})
+			if len(h.jobs) != tt.placed+1 || status != "failed: "+tt.why {
+				t.Errorf("%d allocations, the deployment %s:\n%q", len(h.jobs), status, h.status)
+			}
+		})
+	}
+}

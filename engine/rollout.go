@@ -150,8 +150,13 @@ func (r *jobRun) tell(d *deploymentRecord, c *store.Change) (another bool) {
 	if d.Revert && d.Status != d.status {
 		next = r.goBack(d)
 	}
-	if d.Status == health.DeploymentFailed && d.Status != d.status && *r.job.Type == api.JobTypeSystem {
-		r.slots.replaceFailed()
+	if d.Status == health.DeploymentFailed && d.Status != d.status {
+		if *r.job.Type == api.JobTypeSystem {
+			r.slots.replaceFailed()
+		}
+		for _, s := range r.slots {
+			s.nudge() // it may wait to replace an allocation
+		}
 	}
 	if d.Status == health.DeploymentSuccessful && d.Status != d.status {
 		if i := r.versions.index(d.Version); i >= 0 {

@@ -75,11 +75,22 @@ func (s *slot) settings(p placement) runner.Update {
 	return u
 }
 
-// failsDeployment reports whether the last allocation belongs to a deployment
-// in progress. The caller must hold the lock.
-func (s *slot) failsDeployment() bool {
+// deployed returns the deployment of the newest version if the last allocation
+// belongs to it, or nil. The caller must hold the lock.
+func (s *slot) deployed() *deploymentRecord {
 	d := s.deployment()
-	return d != nil && d.Active() && d.Groups[s.group] != nil && !s.last().Undeployed && s.last().Version == d.Version
+	if d == nil || d.Groups[s.group] == nil || s.last().Undeployed || s.last().Version != d.Version {
+		return nil
+	}
+	return d
+}
+
+// isForsaken reports whether the last allocation belongs to a deployment that has
+// failed: as in Nomad nothing replaces such an allocation if it fails. The caller
+// must hold the lock.
+func (s *slot) isForsaken() bool {
+	d := s.deployed()
+	return d != nil && d.Status == health.DeploymentFailed
 }
 
 // retry returns the delay before an allocation that failed at the given time is
@@ -87,18 +98,22 @@ func (s *slot) failsDeployment() bool {
 func (s *slot) retry(failed time.Time) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.retryLocked(failed)
+	delay := s.retryLocked(failed)
+	s.promised = delay >= 0
+	return delay
 }
 
 func (s *slot) retryLocked(failed time.Time) time.Duration {
-	if *s.job.Type == api.JobTypeSystem && s.failsDeployment() && !s.Gone && s.stopping.Err() == nil {
-		return 0
-	}
-	delay, ok := s.policy().Next(failed, s.Earlier)
-	if !ok || s.Gone || s.stopping.Err() != nil {
+	if s.Gone || s.stopping.Err() != nil {
 		return -1
 	}
-	return delay
+	if d := s.deployed(); *s.job.Type == api.JobTypeSystem && d != nil && d.Active() {
+		return 0
+	}
+	if delay, ok := s.policy().Next(failed, s.Earlier); ok && !s.isForsaken() {
+		return delay
+	}
+	return -1
 }
 
 // replaceIn returns the delay between the end of the last allocation and its
@@ -107,7 +122,7 @@ func (s *slot) replaceIn(result runner.Result) (delay time.Duration, ok bool) {
 	switch {
 	case !s.last().ReplaceAt.IsZero():
 		return s.last().ReplaceAt.Sub(result.Failed), true
-	case result.Status == api.AllocClientStatusFailed:
+	case result.Status == api.AllocClientStatusFailed && !s.isForsaken():
 		return s.policy().Next(result.Failed, s.Earlier)
 	}
 	return 0, false
@@ -136,7 +151,7 @@ func (s *slot) rescheduleStopped(changed, now time.Time) {
 // must hold the lock.
 func (s *slot) rescheduleFailed(now time.Time) {
 	policy, n := s.policy(), len(s.Earlier)
-	if !policy.Enabled() || n > 0 && s.Earlier[n-1].Alloc == s.last().ID { // it is being replaced
+	if !policy.Enabled() || s.isForsaken() || n > 0 && s.Earlier[n-1].Alloc == s.last().ID { // it is being replaced
 		return
 	}
 	delay, _ := policy.Next(now, s.Earlier)

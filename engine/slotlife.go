@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"taskrun/engine/fold"
+	"taskrun/engine/leaf/event"
 	"taskrun/engine/restart"
 	"taskrun/engine/runner"
 	"taskrun/engine/store"
@@ -159,6 +160,9 @@ func (s *slot) another(result runner.Result) bool {
 		}
 		delay, ok := s.replaceIn(result)
 		if !ok {
+			if s.promised && s.isForsaken() {
+				forsake(s.ended, s.recorder)
+			}
 			break
 		}
 		if at := result.Failed.Add(delay); time.Now().Before(at) {
@@ -178,6 +182,17 @@ func (s *slot) another(result runner.Result) bool {
 	}
 	s.retire()
 	return false
+}
+
+// forsake tells that nothing will replace an allocation that has failed, although
+// its status says so.
+func forsake(a *runner.Alloc, recorder *store.Recorder) {
+	cfg, now := a.Config(), a.State()
+	var c store.Change
+	c.Add(event.Event{Time: time.Now(), Alloc: cfg.Alloc, Body: event.AllocStatus{
+		Status: now.Status, Description: now.Description, Replaces: cfg.Replaces, Retry: -1, Evaluation: cfg.Evaluation,
+	}})
+	recorder.Commit(c)
 }
 
 // sleep waits for a time, for the end of the job, or until something else is

@@ -16,6 +16,7 @@ type Alloc struct {
 	Replaces            *Alloc        // the failed allocation that this one replaces
 	Replacement         *Alloc        // nil while there is none
 	Retry               time.Duration // until a failed one is replaced; negative if it is not
+	Forsaken            bool          // it was to be replaced, but its deployment has failed
 	Tasks               []*Task       // in the order of the job file
 	ended               int           // it was the n-th to end; 0: still running
 	Failure             *Failure      // the first one; nil while there is none

@@ -115,6 +115,7 @@ func (r *Run) applyToAlloc(e event.Event) {
 
 func (r *Run) became(e event.Event, body event.AllocStatus) {
 	a := r.Alloc(e.Alloc)
+	a.Forsaken = a.Awaits() && body.Status == a.Status && body.Retry < 0
 	a.Status, a.Description, a.Retry, a.Evaluation = body.Status, body.Description, body.Retry, body.Evaluation
 	if old := r.byID[body.Replaces]; old != nil && old != a {
 		a.Replaces, old.Replacement, old.Modified = old, a, Index(e)

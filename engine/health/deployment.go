@@ -169,7 +169,8 @@ func without(list []string, s string) []string {
 	return slices.DeleteFunc(list, func(other string) bool { return other == s })
 }
 
-// Tick fails the deployment if a group made no progress for too long. It
+// Tick fails the deployment if a group made no progress for too long. It then
+// reverts, as in Nomad, if any group that still waits has auto_revert. Tick
 // returns when to call it again, or zero.
 func (d *Deployment) Tick(now time.Time) (again time.Time) {
 	if d.Status != DeploymentRunning {
@@ -177,12 +178,15 @@ func (d *Deployment) Tick(now time.Time) (again time.Time) {
 	}
 	late, revert := false, false
 	for _, g := range d.Groups {
-		if g.Progress == 0 || len(g.Healthy) >= g.awaited() {
+		if len(g.Healthy) >= g.awaited() {
 			continue
 		}
-		if !now.Before(g.Deadline) {
-			late, revert = true, revert || g.AutoRevert
-		} else if again.IsZero() || g.Deadline.Before(again) {
+		revert = revert || g.AutoRevert
+		switch {
+		case g.Progress == 0:
+		case !now.Before(g.Deadline):
+			late = true
+		case again.IsZero() || g.Deadline.Before(again):
 			again = g.Deadline
 		}
 	}

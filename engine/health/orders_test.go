@@ -183,6 +183,29 @@ func TestTick(t *testing.T) {
 	}
 }
 
+// A deployment that is late reverts if any group that still waits has auto_revert,
+// even if that one has time left.
+func TestTickReverts(t *testing.T) {
+	t.Parallel()
+	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	late := DeploymentGroup{Desired: 1, Progress: time.Minute, Deadline: begin}
+	for name, tt := range map[string]struct {
+		other DeploymentGroup
+		want  bool
+	}{
+		"none has it":       {DeploymentGroup{Desired: 1, Progress: time.Minute, Deadline: begin.Add(time.Minute)}, false},
+		"with time left":    {DeploymentGroup{Desired: 1, Progress: time.Minute, Deadline: begin.Add(time.Minute), AutoRevert: true}, true},
+		"without deadline":  {DeploymentGroup{Desired: 1, AutoRevert: true}, true},
+		"healthy":           {DeploymentGroup{Desired: 1, Healthy: []string{"1"}, AutoRevert: true}, false},
+		"late as the other": {DeploymentGroup{Desired: 1, Progress: time.Minute, Deadline: begin, AutoRevert: true}, true},
+	} {
+		d := &Deployment{Status: DeploymentRunning, Groups: map[string]*DeploymentGroup{"late": &late, "other": &tt.other}}
+		if d.Tick(begin); d.Status != DeploymentFailed || d.Revert != tt.want {
+			t.Errorf("%s: %s, reverts %t", name, d.Status, d.Revert)
+		}
+	}
+}
+
 // An allocation counts once, for the last verdict on it.
 func TestReportOnce(t *testing.T) {
 	t.Parallel()

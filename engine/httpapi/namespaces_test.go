@@ -133,6 +133,7 @@ func TestNamespaceInUse(t *testing.T) {
 	if _, _, err := f.client.Jobs().Register(job, busy); err != nil {
 		t.Fatal(err)
 	}
+	f.running("t")
 	_, err = f.client.Namespaces().Delete("busy", nil)
 	refused(t, err, 500, "3 errors occurred:\n\t* namespace \"busy\" has non-terminal jobs in regions: [global]\n")
 	if _, _, err := f.client.Jobs().Deregister("job", false, busy); err != nil {

@@ -3,6 +3,8 @@ package runner
 import (
 	"time"
 
+	"github.com/hashicorp/nomad/api"
+
 	"taskrun/engine/health"
 	"taskrun/engine/leaf/event"
 )
@@ -96,6 +98,16 @@ func (h *allocHealth) check() {
 		}
 	}
 	h.tell()
+}
+
+// conclude judges an allocation without a watch, such as one whose health is left
+// to a user, once it has failed: as in Nomad it is unhealthy.
+func (h *allocHealth) conclude() {
+	a := h.alloc
+	if h.watch == nil && h.verdict == health.Unknown && a.status == api.AllocClientStatusFailed && a.cfg.Deployment != "" {
+		h.decide(health.Unhealthy)
+		h.tell()
+	}
 }
 
 // passOn hands the verdict to the engine.

@@ -80,6 +80,7 @@ func (a *Alloc) Run(ctx context.Context) Result {
 		}
 		a.publishStatus()
 		a.health.check()
+		a.health.conclude()
 		a.commit()
 	}
 	close(a.inbox.over)
@@ -156,6 +157,7 @@ func (a *Alloc) giveUp() (late bool) {
 func (a *Alloc) Fail(why string) Result {
 	a.forced = why
 	a.publishStatus()
+	a.health.conclude()
 	a.ended = true
 	close(a.inbox.over)
 	a.commit()

@@ -169,7 +169,10 @@ func (w words) allocStatus(a *fold.Alloc, to event.AllocStatus) phrase {
 		return phrase{w.Good("✓"), w.Good(fmt.Sprintf("%s complete: %s", name, to.Description)), w.Good("✓ complete")}
 	case api.AllocClientStatusFailed:
 		text := fmt.Sprintf("%s failed: %s", name, to.Description)
-		if to.Retry >= 0 {
+		switch {
+		case a.Forsaken:
+			text = name + " is not replaced: its deployment has failed"
+		case to.Retry >= 0:
 			text += fmt.Sprintf("; it is replaced in %v", to.Retry)
 		}
 		return phrase{symbol: w.Bad("✗"), text: w.Bad(text)}
