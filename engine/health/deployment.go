@@ -137,31 +137,39 @@ func (d *Deployment) describe() {
 }
 
 // Report records the verdict on an allocation of a group, which may be a
-// repeated one. Replaced says that the allocation will be replaced.
+// repeated one. Replaced says that the allocation will be replaced. A deployment
+// that has ended, as in Nomad, only counts it.
 func (d *Deployment) Report(group, alloc string, v Verdict, replaced bool, now time.Time) {
 	g := d.Groups[group]
-	if !d.Active() || g == nil {
+	if g == nil || v == Healthy && slices.Contains(g.Healthy, alloc) {
+		return
+	}
+	g.count(alloc, v)
+	if !d.Active() {
 		return
 	}
 	switch v {
 	case Healthy:
-		if slices.Contains(g.Healthy, alloc) {
-			return
-		}
-		g.Unhealthy = without(g.Unhealthy, alloc)
-		g.Healthy = append(g.Healthy, alloc)
 		g.Deadline = now.Add(g.Progress)
 		d.promoteItself(now)
 		d.finish()
 	case Unhealthy:
-		if !slices.Contains(g.Unhealthy, alloc) {
-			g.Healthy = without(g.Healthy, alloc)
-			g.Unhealthy = append(g.Unhealthy, alloc)
-		}
 		if g.Progress == 0 || !replaced {
 			d.fail("Failed due to unhealthy allocations", g.AutoRevert)
 		}
 	case Unknown:
+	}
+}
+
+func (g *DeploymentGroup) count(alloc string, v Verdict) {
+	if v == Unknown {
+		return
+	}
+	g.Healthy, g.Unhealthy = without(g.Healthy, alloc), without(g.Unhealthy, alloc)
+	if v == Healthy {
+		g.Healthy = append(g.Healthy, alloc)
+	} else {
+		g.Unhealthy = append(g.Unhealthy, alloc)
 	}
 }
 

@@ -206,6 +206,21 @@ func TestTickReverts(t *testing.T) {
 	}
 }
 
+// A deployment that has ended counts verdicts, and stays as it is.
+func TestReportAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	d := &Deployment{Status: DeploymentFailed, Groups: map[string]*DeploymentGroup{"g": {Desired: 1, Deadline: begin}}}
+	d.Report("g", "1", Unhealthy, false, begin)
+	d.Report("g", "2", Healthy, false, begin.Add(time.Second))
+	want := &Deployment{Status: DeploymentFailed, Groups: map[string]*DeploymentGroup{
+		"g": {Desired: 1, Healthy: []string{"2"}, Unhealthy: []string{"1"}, Deadline: begin},
+	}}
+	if diff := cmp.Diff(want, d); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // An allocation counts once, for the last verdict on it.
 func TestReportOnce(t *testing.T) {
 	t.Parallel()
