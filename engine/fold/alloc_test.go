@@ -3,6 +3,7 @@ package fold
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/nomad/api"
@@ -68,6 +69,31 @@ func TestAwaits(t *testing.T) {
 	} {
 		if got := c.alloc.Awaits(); got != c.want {
 			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// An allocation is forsaken if it was to be replaced, and then is not.
+func TestForsaken(t *testing.T) {
+	t.Parallel()
+	failed := func(retry time.Duration) event.AllocStatus { return event.AllocStatus{Status: "failed", Retry: retry} }
+	for name, tt := range map[string]struct {
+		seen []event.AllocStatus
+		want bool
+	}{
+		"it is not replaced after all":  {[]event.AllocStatus{failed(time.Second), failed(-1)}, true},
+		"it was to be replaced at once": {[]event.AllocStatus{failed(0), failed(-1)}, true},
+		"it never was to be":            {[]event.AllocStatus{failed(-1), failed(-1)}, false},
+		"it still is to be":             {[]event.AllocStatus{failed(time.Second), failed(0)}, false},
+		"it runs":                       {[]event.AllocStatus{failed(time.Second), {Status: "running", Retry: -1}}, false},
+		"it fails for the first time":   {[]event.AllocStatus{{Status: "running"}, failed(-1)}, false},
+	} {
+		r, a := New([]*api.Job{job(task("a", "", false))}), &event.Alloc{Job: "j", Group: "g", Name: "j.g[0]", ID: "1"}
+		for _, s := range tt.seen {
+			r.Apply(event.Event{Alloc: a, Body: s})
+		}
+		if got := r.Alloc(a).Forsaken; got != tt.want {
+			t.Errorf("%s: %t", name, got)
 		}
 	}
 }
