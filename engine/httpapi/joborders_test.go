@@ -14,6 +14,32 @@ import (
 	"taskrun/jobspec"
 )
 
+// A failed allocation in whose place the next version of its job runs was updated,
+// not rescheduled.
+func TestUpdateOfAFailedAllocation(t *testing.T) {
+	t.Parallel()
+	version := func(config ...any) *api.Job {
+		job := newJob("job", "service", newTask("main", config...))
+		g := job.TaskGroups[0]
+		g.Update = &api.UpdateStrategy{MaxParallel: new(0)}
+		g.ReschedulePolicy = &api.ReschedulePolicy{
+			Attempts: new(0), Delay: new(time.Hour), MaxDelay: new(time.Hour), DelayFunction: new("constant"), Unlimited: new(true),
+		}
+		job.Canonicalize()
+		return job
+	}
+	f := serve(t, version("exit_code", 1))
+	f.untilStatus("failed")
+	if _, _, err := f.client.Jobs().Register(version("run_for", "1h"), nil); err != nil {
+		t.Fatal(err)
+	}
+	now := f.alloc(f.running("main").ID)
+	was := f.alloc(now.PreviousAllocation)
+	if was.DesiredStatus != "stop" || was.DesiredDescription != "alloc is being updated due to job update" || now.RescheduleTracker != nil {
+		t.Errorf("it is to %s: %s; the next one comes after %+v", was.DesiredStatus, was.DesiredDescription, now.RescheduleTracker)
+	}
+}
+
 // A failed allocation that was replaced does not count any more.
 func TestReplacedAllocations(t *testing.T) {
 	t.Parallel()

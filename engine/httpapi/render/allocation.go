@@ -56,11 +56,8 @@ func (run *Run) Bare(a engine.Alloc) *api.Allocation {
 	if a.Modified.IsZero() {
 		alloc.ModifyTime = alloc.CreateTime
 	}
-	switch {
-	case a.Unwanted != "":
-		alloc.DesiredStatus, alloc.DesiredDescription = api.AllocDesiredStatusStop, a.Unwanted
-	case known.Next != "" && *a.Job.Type != api.JobTypeSystem:
-		alloc.DesiredStatus, alloc.DesiredDescription = api.AllocDesiredStatusStop, "alloc was rescheduled because it failed"
+	if why := run.unwanted(a, known.Next); why != "" {
+		alloc.DesiredStatus, alloc.DesiredDescription = api.AllocDesiredStatusStop, why
 	}
 	alloc.DeploymentID = a.Deployment
 	if a.Deployment != "" && (a.Healthy != nil || a.Canary) {
@@ -71,6 +68,22 @@ func (run *Run) Bare(a engine.Alloc) *api.Allocation {
 	alloc.RescheduleTracker = run.rescheduled(a)
 	addResources(alloc, group, a)
 	return alloc
+}
+
+// unwanted explains, in Nomad's words, why an allocation should stop, or should not
+// run again, or returns "". Next is the ID of the one that took its place after a
+// failure, if any.
+func (run *Run) unwanted(a engine.Alloc, next string) string {
+	if a.Unwanted != "" || next == "" {
+		return a.Unwanted
+	}
+	switch replacement, ok := run.Engine.Alloc(next); {
+	case ok && *replacement.Job.Version != *a.Job.Version:
+		return "alloc is being updated due to job update"
+	case *a.Job.Type != api.JobTypeSystem:
+		return "alloc was rescheduled because it failed"
+	}
+	return ""
 }
 
 // rescheduled returns the replacements of failed allocations that led to an
