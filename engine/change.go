@@ -54,7 +54,7 @@ func (r *jobRun) update(job *api.Job, how registration) (*update.Plan, error) {
 func (r *jobRun) reschedule() error {
 	defer r.revive()
 	for s := range r.slots.lasting() {
-		if a := r.host.allocs.find(s.last().ID); a == nil || a.State().Status != api.AllocClientStatusFailed {
+		if !s.hasFailed() {
 			continue
 		}
 		if r.isOver() || r.isEnding() {

@@ -72,7 +72,7 @@ func (r *jobRun) rollOut(c *store.Change) (carryOut []func()) {
 		switch o.Action {
 		case update.Start:
 		case update.Replace:
-			s.Want = *job.Version
+			s.Want, s.Earlier = *job.Version, nil
 			r.ports.Plan(job.LookupTaskGroup(s.group), s.index, s.lane)
 			carryOut = append(carryOut, s.catchUp, s.begin)
 		case update.Change, update.Promote:

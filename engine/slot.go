@@ -146,6 +146,16 @@ func (s *slot) rescheduleStopped(changed, now time.Time) {
 	}
 }
 
+// hasFailed reports whether the last allocation has failed. The caller must hold the
+// lock.
+func (s *slot) hasFailed() bool {
+	if len(s.Placed) == 0 {
+		return false
+	}
+	a := s.host.allocs.find(s.last().ID)
+	return a != nil && a.State().Status == api.AllocClientStatusFailed
+}
+
 // rescheduleFailed replaces the last allocation, which has failed, now. Like
 // Nomad it does so only where the policy replaces allocations at all. The caller
 // must hold the lock.
@@ -190,11 +200,12 @@ func (s *slot) catchUp() {
 }
 
 // move changes the slot to a version that its allocation can adopt while
-// running. The caller must hold the lock.
+// running. One that has failed and waits to be replaced is not part of the
+// deployment of that version. The caller must hold the lock.
 func (s *slot) move(version uint64) {
 	if len(s.Placed) > 0 && s.last().Version == s.Want {
-		s.last().Version, s.last().Canary, s.last().Undeployed = version, false, false
-		if d := s.deployments.of(version); d != nil && d.Groups[s.group] != nil && version != s.Want {
+		s.last().Version, s.last().Canary, s.last().Undeployed = version, false, s.present == nil
+		if d := s.deployments.of(version); s.present != nil && d != nil && d.Groups[s.group] != nil && version != s.Want {
 			d.Groups[s.group].Placed++
 			d.unsaved = true
 		}

@@ -45,6 +45,8 @@ func (l slots) places() (places []update.Place, counted []*slot) {
 			p.State = update.Living
 		case s.living:
 			p.State = update.Waiting
+		case s.hasFailed():
+			p.State = update.Failed
 		}
 		if len(s.Placed) > 0 && s.last().Version == s.Want {
 			p.Alloc = s.last().ID

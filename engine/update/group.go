@@ -56,7 +56,7 @@ type groupPass struct {
 	count    int
 	taken    map[int]bool // indexes that have a place
 	outdated []int        // places whose allocations must be replaced
-	gone     []int        // places of an older version without an allocation
+	gone     []int        // places of an older version in which another allocation may run at once
 	canaries []int        // places that are canaries
 
 	orders []Order
@@ -121,7 +121,9 @@ func (p *groupPass) limit() int {
 		case health.Unhealthy:
 			return 0
 		case health.Unknown:
-			limit--
+			if place.State != Waiting || place.Alloc == "" { // otherwise it is not part of the deployment
+				limit--
+			}
 		case health.Healthy:
 		}
 	}
@@ -160,10 +162,12 @@ func (p *groupPass) sortPlaces() {
 			p.order(Stop, at)
 			continue
 		case place.Version == *p.Job.Version:
-		case place.State != Living:
+		case place.State == Over:
 			p.gone = append(p.gone, at)
-		case p.kindOf(p.name, place.Version) == Destructive:
+		case p.kindOf(p.name, place.Version) == Destructive: // as in Nomad even if it has failed
 			p.outdated = append(p.outdated, at)
+		case place.State == Failed:
+			p.gone = append(p.gone, at)
 		default:
 			p.order(Change, at)
 		}

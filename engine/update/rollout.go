@@ -13,7 +13,8 @@ type State int
 const (
 	Living  State = iota // its allocation is running, or ending to make room for another one
 	Waiting              // for the replacement of a failed allocation
-	Over                 // its allocation has ended and will not be replaced
+	Failed               // its allocation has failed and will not be replaced by itself
+	Over                 // its allocation has ended otherwise
 )
 
 // Place runs the allocations of one index of a group, one after another. A

@@ -270,15 +270,35 @@ func TestPaused(t *testing.T) {
 	}
 }
 
-// Allocations that are not running are no reason to wait.
+// An allocation that has ended is no reason to wait, unless it has failed: such ones
+// are replaced in turn, as if they were running.
 func TestPlacesWithoutAllocations(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(*api.TaskGroup) {})
-	w.rollout.Places[1].State, w.rollout.Places[2].State = Waiting, Over
+	w.rollout.Places[0].State, w.rollout.Places[1].State, w.rollout.Places[2].State = Failed, Waiting, Over
 	w.register(env("2"))
-	w.want("0:0 1:1 2:1 …", "running")
-	w.report(health.Healthy, "g1@1", "g2@1")
+	w.want("0:0x 1:0x 2:1 …", "running")
+	w.report(health.Healthy, "g2@1")
+	w.want("0:1 1:0x 2:1 …", "running")
+	w.report(health.Healthy, "g0@1")
 	w.want("0:1 1:1 2:1", "running")
+}
+
+// A change that needs no new allocations leaves one that waits to be replaced
+// waiting, which delays no other one, and replaces one that was given up.
+func TestChangeOfFailedAllocations(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(*api.TaskGroup) {})
+	w.rollout.Places[0].State, w.rollout.Places[1].State = Failed, Waiting
+	w.register(func(j *api.Job) { j.Priority = new(70) })
+	if got := w.rollout.Places; got[0].State != Living || got[1].State != Waiting || got[1].Version != 1 || got[2].Version != 1 {
+		t.Errorf("places %+v", got)
+	}
+	w = newWorld(t, func(*api.TaskGroup) {})
+	w.register(env("2"))
+	w.rollout.Places[0].State = Waiting
+	w.register(func(j *api.Job) { j.Priority = new(70) })
+	w.want("0:2x 1:2 2:0 …", "running")
 }
 
 func TestScale(t *testing.T) {

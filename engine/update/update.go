@@ -77,7 +77,7 @@ func (r *Rollout) begin(now time.Time) *health.Deployment {
 		return d
 	}
 	for _, p := range r.Places {
-		if _, deployed := d.Groups[p.Group]; deployed && !p.Canary && p.State == Living && r.kindOf(p.Group, p.Version) == Destructive {
+		if _, deployed := d.Groups[p.Group]; deployed && !p.Canary && p.State != Over && r.kindOf(p.Group, p.Version) == Destructive {
 			d.SetCanaries(p.Group, *r.Job.LookupTaskGroup(p.Group).Update.Canary)
 		}
 	}
