@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hashicorp/nomad/api"
+
 	"taskrun/engine/fold"
 	"taskrun/engine/leaf/event"
 	"taskrun/engine/restart"
@@ -160,7 +162,7 @@ func (s *slot) another(result runner.Result) bool {
 		}
 		delay, ok := s.replaceIn(result)
 		if !ok {
-			if s.promised && s.isForsaken() {
+			if result.Status == api.AllocClientStatusFailed && s.promised && s.isForsaken() {
 				forsake(s.ended, s.recorder)
 			}
 			break
