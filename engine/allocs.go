@@ -91,6 +91,12 @@ func (l *allocs) find(id string) *runner.Alloc {
 	return nil
 }
 
+// hasFailed reports whether the allocation with an ID is known, and has failed.
+func (l *allocs) hasFailed(id string) bool {
+	a := l.find(id)
+	return a != nil && a.State().Status == api.AllocClientStatusFailed
+}
+
 // track adds an allocation. Readers see it once an event has announced it.
 func (l *allocs) track(a *runner.Alloc) {
 	l.mu.Lock()

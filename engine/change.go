@@ -54,7 +54,7 @@ func (r *jobRun) update(job *api.Job, how registration) (*update.Plan, error) {
 func (r *jobRun) reschedule() error {
 	defer r.revive()
 	for s := range r.slots.lasting() {
-		if !s.hasFailed() {
+		if !r.host.allocs.hasFailed(s.last().ID) {
 			continue
 		}
 		if r.isOver() || r.isEnding() {

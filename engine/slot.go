@@ -146,16 +146,6 @@ func (s *slot) rescheduleStopped(changed, now time.Time) {
 	}
 }
 
-// hasFailed reports whether the last allocation has failed. The caller must hold the
-// lock.
-func (s *slot) hasFailed() bool {
-	if len(s.Placed) == 0 {
-		return false
-	}
-	a := s.host.allocs.find(s.last().ID)
-	return a != nil && a.State().Status == api.AllocClientStatusFailed
-}
-
 // rescheduleFailed replaces the last allocation, which has failed, now. Like
 // Nomad it does so only where the policy replaces allocations at all. The caller
 // must hold the lock.

@@ -45,7 +45,7 @@ func (l slots) places() (places []update.Place, counted []*slot) {
 			p.State = update.Living
 		case s.living:
 			p.State = update.Waiting
-		case s.hasFailed():
+		case len(s.Placed) > 0 && s.host.allocs.hasFailed(s.last().ID):
 			p.State = update.Failed
 		}
 		if len(s.Placed) > 0 && s.last().Version == s.Want {
