@@ -74,7 +74,7 @@ func (r *Rollout) carryOut(orders []Order) (steps []Step) {
 				s.Create = append(s.Create, o.Index)
 			}
 		case Replace:
-			if r.Places[at].State == Living {
+			if r.Places[at].State != Over {
 				s.Replace = append(s.Replace, o.Index)
 			} else {
 				s.Create = append(s.Create, o.Index)

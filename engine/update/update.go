@@ -161,7 +161,7 @@ func (r *Rollout) group(name string, orders []Order) Group {
 		switch {
 		case o.Action == Start && o.Canary:
 			list = &g.Canary
-		case o.Action == Replace && r.Places[o.At].State != Living:
+		case o.Action == Replace && r.Places[o.At].State == Over:
 			list = &g.Place
 		case o.Action == Stop && r.Places[o.At].State == Over:
 			continue

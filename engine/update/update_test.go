@@ -44,6 +44,8 @@ func running(n int) (list []Place) {
 	return list
 }
 
+func failed(index int) Place { return Place{Group: "g", Index: index, State: Failed} }
+
 func over(index int) Place { return Place{Group: "g", Index: index, State: Over} }
 
 // only returns the only version, the first one.
@@ -162,9 +164,11 @@ func TestDecisions(t *testing.T) {
 			func(j *api.Job) { env(j); j.TaskGroups[0].Update.Canary = new(4) }, running(3),
 			Group{Canary: []int{0, 1, 2, 3}, Ignore: []int{0, 1, 2}},
 		},
-		"done":        {func(*api.Job) {}, []Place{over(0), running(2)[1], over(2)}, Group{Ignore: []int{0, 1, 2}}},
-		"done, again": {env, []Place{running(3)[2], over(0), over(1)}, Group{Ignore: []int{2}, Place: []int{0, 1}}},
-		"done, down":  {count(0), []Place{over(0)}, Group{}},
+		"done":          {func(*api.Job) {}, []Place{over(0), running(2)[1], over(2)}, Group{Ignore: []int{0, 1, 2}}},
+		"done, again":   {env, []Place{running(3)[2], over(0), over(1)}, Group{Ignore: []int{2}, Place: []int{0, 1}}},
+		"failed, again": {env, []Place{running(3)[2], failed(0), failed(1)}, Group{Ignore: []int{1, 2}, Replace: []int{0}}},
+		"failed, down":  {count(0), []Place{failed(0)}, Group{Stop: []int{0}}},
+		"done, down":    {count(0), []Place{over(0)}, Group{}},
 	} {
 		after := clone(t, newJob())
 		c.change(after)
