@@ -36,23 +36,41 @@ func newEvent(kind, message string, details ...string) *api.TaskEvent {
 	e := &api.TaskEvent{Type: kind, Time: time.Now().UnixNano(), DisplayMessage: message, Details: map[string]string{}}
 	for i := 0; i < len(details); i += 2 {
 		e.Details[details[i]] = details[i+1]
+		setField(e, details[i], details[i+1])
 	}
-	setFields(e)
 	return e
 }
 
-// setFields sets the fields that are older than the details, which Nomad still
-// sets, too.
-func setFields(e *api.TaskEvent) {
-	e.Message, e.FailsTask = e.Details["message"], Fails(e)
-	e.DriverError, e.ValidationError, e.DownloadError = e.Details["driver_error"], e.Details["validation_error"], e.Details["download_error"]
-	e.RestartReason, e.FailedSibling = e.Details["restart_reason"], e.Details["failed_sibling"]
-	e.KillReason, e.KillError = e.Details["kill_reason"], e.Details["kill_error"]
-	// The details that are missing, and the name of a signal to send, are 0.
-	e.ExitCode, _ = strconv.Atoi(e.Details["exit_code"])
-	e.Signal, _ = strconv.Atoi(e.Details["signal"])
-	e.StartDelay, _ = strconv.ParseInt(e.Details["start_delay"], 10, 64)
-	e.KillTimeout, _ = time.ParseDuration(e.Details["kill_timeout"])
+// setField sets the field that is older than a detail; Nomad still sets it, too.
+func setField(e *api.TaskEvent, detail, value string) {
+	switch detail {
+	case "message":
+		e.Message = value
+	case failsTask:
+		e.FailsTask = true
+	case "driver_error":
+		e.DriverError = value
+	case "validation_error":
+		e.ValidationError = value
+	case "download_error":
+		e.DownloadError = value
+	case "restart_reason":
+		e.RestartReason = value
+	case "start_delay":
+		e.StartDelay, _ = strconv.ParseInt(value, 10, 64)
+	case "failed_sibling":
+		e.FailedSibling = value
+	case "kill_reason":
+		e.KillReason = value
+	case "kill_error":
+		e.KillError = value
+	case "kill_timeout":
+		e.KillTimeout, _ = time.ParseDuration(value)
+	case "exit_code":
+		e.ExitCode, _ = strconv.Atoi(value)
+	case "signal":
+		e.Signal, _ = strconv.Atoi(value) // 0 if it is the name of a signal to send
+	}
 }
 
 // Received returns the first event of a task.
