@@ -24,7 +24,7 @@ type TaskConfig struct {
 	NodeID      string
 	NodeName    string
 
-	Env       map[string]string // the whole environment, interpolated
+	Env       map[string]string // the whole environment, interpolated; read-only
 	User      string            // empty: the user that runs taskrun
 	Resources Resources
 	AllocDir  string // allocation directory

@@ -27,7 +27,7 @@ func (b *Builder) Build() *Env {
 // build returns the variables. Each step overrides those before it.
 func (b *Builder) build(d Dirs) (vars map[string]string, warnings []Warning) {
 	v := &variables{
-		values: make(map[string]string, 48+len(b.HostEnv)+8*len(b.Ports)),
+		values: make(map[string]string, 20+len(b.HostEnv)+8*len(b.Ports)),
 		node:   b.node,
 		view:   b.View,
 	}

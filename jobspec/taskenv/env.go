@@ -29,8 +29,8 @@ func (e *Env) List() []string {
 	return list
 }
 
-// Map returns a copy of the variables.
-func (e *Env) Map() map[string]string { return maps.Clone(e.vars) }
+// Map returns the variables. The map belongs to the snapshot: nobody may change it.
+func (e *Env) Map() map[string]string { return e.vars }
 
 // Lookup returns the value of the reference ${name}.
 func (e *Env) Lookup(name string) (string, bool) { return e.lookup(e.vars, name) }

@@ -28,7 +28,7 @@ func Possible(job *api.Job, group *api.TaskGroup, task *api.Task, ports []string
 			}
 		}
 	}
-	names := b.Build().Map()
+	names := maps.Clone(b.Build().Map())
 	names["NOMAD_JOB_PARENT_ID"] = ""
 	if task != nil {
 		names["NOMAD_MEMORY_MAX_LIMIT"] = ""
