@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"sync"
 
@@ -28,8 +29,12 @@ func testFingerprint(f *fixture) {
 
 func testStart(f *fixture) {
 	t := f.prepare(Script{Stdout: "ready", Forever: true})
+	env := maps.Clone(t.Env)
 	handle, _, err := f.d.StartTask(f.ctx, t.TaskConfig)
 	f.must(err)
+	if !maps.Equal(t.Env, env) {
+		f.Errorf("the environment is %v, it was %v", t.Env, env)
+	}
 	if handle == nil || handle.Config != t.TaskConfig || handle.State != drivers.TaskStateRunning || handle.Version == 0 {
 		f.Errorf("the handle is %+v", handle)
 	}
