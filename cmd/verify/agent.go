@@ -135,7 +135,7 @@ func (a *Agent) Ended() error {
 }
 
 // deathTime is how long a process may take to end after its connections are cut off.
-const deathTime = time.Second
+const deathTime = 5 * time.Second
 
 // Explain returns the error of the agent's end if that explains the error of a
 // request, and else the latter.
