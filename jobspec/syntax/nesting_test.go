@@ -3,6 +3,7 @@ package syntax
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -23,6 +24,18 @@ func reach(text []byte) (n nesting, depth, path, pieces int) {
 		}
 	}
 	return n, depth, path, pieces
+}
+
+// An unclosed bracket ends with the block around it: however many there are, they do
+// not nest, and the parser is asked what is wrong with them.
+func TestUnclosedBracketsDoNotNest(t *testing.T) {
+	t.Parallel()
+	for _, opener := range []string{"[", "(", "[(", "(["} {
+		text := strings.Repeat("a {\n  b = "+opener+"\n}\n", maxDepth)
+		if _, depth, _, _ := reach([]byte(text)); depth != 1+len(opener) {
+			t.Errorf("blocks with an unclosed %s nest %d levels deep", opener, depth)
+		}
+	}
 }
 
 // reachOfTree returns the depth of a text's syntax tree.

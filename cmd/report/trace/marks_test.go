@@ -68,16 +68,18 @@ func TestCut(t *testing.T) {
 // the trace.
 func TestStatesWithoutEvents(t *testing.T) {
 	t.Parallel()
-	b := build(nil, story(t, `
-		0s app[0] status pending
-		0s app[0]/web received
-		2s app[0]/web running
-		5s app[0]/web dead`))
-	var kinds []string
-	for _, s := range b.Trace(time.Time{}).Rows[0].Spans {
-		kinds = append(kinds, fmt.Sprintf("%v %s-%s", s.Kind, s.From.Format("05"), s.To.Format("05")))
-	}
-	if got := strings.Join(kinds, ", "); got != "setup 00-02, running 02-05" {
-		t.Errorf("spans %s", got)
+	for _, first := range []string{"received", "pending"} {
+		b := build(nil, story(t, `
+			0s app[0] status pending
+			0s app[0]/web `+first+`
+			2s app[0]/web running
+			5s app[0]/web dead`))
+		var kinds []string
+		for _, s := range b.Trace(time.Time{}).Rows[0].Spans {
+			kinds = append(kinds, fmt.Sprintf("%v %s-%s", s.Kind, s.From.Format("05"), s.To.Format("05")))
+		}
+		if got := strings.Join(kinds, ", "); got != "setup 00-02, running 02-05" {
+			t.Errorf("after %q: spans %s", first, got)
+		}
 	}
 }

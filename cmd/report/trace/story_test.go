@@ -61,7 +61,7 @@ func body(t testing.TB, name string, words []string) event.Body {
 		return of(event.Setup("Building Task Directory"))
 	case "started":
 		return of(event.Started())
-	case "running", "dead", "lost":
+	case "pending", "running", "dead", "lost":
 		return event.TaskState{State: strings.Replace(what, "lost", "dead", 1), Failed: rest == "failed"}
 	case "exit":
 		code, err := strconv.Atoi(rest)
