@@ -43,7 +43,7 @@ type Options struct {
 	Outline bool
 
 	// IgnoreUndeclared makes values for undeclared variables a warning, like
-	// Nomad's -hcl2-strict=false.
+	// Nomad's -hcl2-strict=false, and its API.
 	IgnoreUndeclared bool
 }
 

@@ -37,6 +37,7 @@ func TestParseJob(t *testing.T) {
 		"a file":      {`job "x" { name = file("/etc/passwd") }`, "", "functions that deal with files cannot be called here"},
 		"a variable":  {parsed, "count = file(\"/etc/passwd\")\n", "input.hclvars:1,9: "},
 		"nonsense":    {strings.Repeat("{", 100_000), "", "Failed to parse job: input.hcl:1,"},
+		"undeclared":  {parsed, "other = 1\n", ""},
 		"environment": {`job "x" { name = "${env.HOME}" }`, "", ""},
 	} {
 		_, err := f.client.Jobs().ParseHCLOpts(&api.JobsParseRequest{JobHCL: tt.hcl, Variables: tt.vars})

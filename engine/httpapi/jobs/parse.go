@@ -10,7 +10,8 @@ import (
 )
 
 // Parse answers PUT /v1/jobs/parse with the job in a text. The text cannot read
-// files of this machine.
+// files of this machine. Values for variables that it does not declare are
+// ignored, as by Nomad.
 func (h *Handler) Parse(r *rest.Request, order *api.JobsParseRequest) (any, error) {
 	if order.JobHCL == "" {
 		return nil, rest.Fail(http.StatusBadRequest, "Job spec is empty")
@@ -18,7 +19,7 @@ func (h *Handler) Parse(r *rest.Request, order *api.JobsParseRequest) (any, erro
 	if len(order.JobHCL) > maxSource {
 		return nil, rest.Fail(http.StatusBadRequest, "Failed to parse job: it is larger than %d MiB", maxSource>>20)
 	}
-	opts := jobspec.Options{NoFiles: true}
+	opts := jobspec.Options{NoFiles: true, IgnoreUndeclared: true}
 	if order.Variables != "" {
 		opts.VarTexts = []jobspec.Source{{Name: "input.hclvars", Text: []byte(order.Variables)}}
 	}
