@@ -34,7 +34,7 @@ func TestErrorsAreNomads(t *testing.T) {
 		"wait":                    {"GET", "/v1/jobs?index=1&wait=x", "", 400, "Invalid wait time"},
 		"filter":                  {"GET", "/v1/jobs?filter=Nothing+==+1", "", 400, `failed to read result page: error finding value in datum: /Nothing at part 0: couldn't find key: struct field with name "Nothing"`},
 		"filter and status":       {"GET", "/v1/evaluations?status=complete&filter=Name", "", 400, "Filter expression cannot be used with other filter parameters"},
-		"per_page":                {"GET", "/v1/jobs?per_page=-1", "", 400, `Invalid per_page parameter: "-1"`},
+		"per_page":                {"GET", "/v1/jobs?per_page=-1", "", 400, "Expect a number for `per_page` query string parameter"},
 		"job":                     {"GET", "/v1/job/nope", "", 404, "job not found"},
 		"job of a namespace":      {"GET", "/v1/job/job?namespace=other", "", 404, "job not found"},
 		"summary":                 {"GET", "/v1/job/nope/summary", "", 404, "job not found"},

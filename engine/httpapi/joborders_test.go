@@ -84,7 +84,7 @@ func TestReplacedAllocations(t *testing.T) {
 			t.Errorf("placed are %s, want %s", got, want)
 		}
 	}
-	placed("1 1")
+	placed("1 0") // what has ended does not count
 	if _, _, err := f.client.Jobs().Deregister("job", false, nil); err != nil {
 		t.Fatal(err)
 	}

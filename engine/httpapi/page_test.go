@@ -75,6 +75,22 @@ func TestFilters(t *testing.T) {
 	if err != nil || len(evaluations) != 1 {
 		t.Errorf("%v, %v", evaluations, err)
 	}
+	for filter, want := range map[string]int{
+		`Attributes["driver.mock_driver"] == "1"`: 1, `Attributes["driver.mock_driver"] != "1"`: 0, `Status == "ready" and Meta is empty`: 1,
+	} {
+		if nodes, _, err := f.client.Nodes().List(&api.QueryOptions{Filter: filter}); err != nil || len(nodes) != want {
+			t.Errorf("nodes with %s: %v, %v; want %d", filter, nodes, err, want)
+		}
+	}
+	for _, path := range []string{"one", "two"} {
+		if _, _, err := f.client.Variables().Create(&api.Variable{Path: path, Items: api.VariableItems{"k": "v"}}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	named, _, err := f.client.Variables().List(&api.QueryOptions{Filter: `VariableMetadata.Path == "two"`})
+	if err != nil || len(named) != 1 || named[0].Path != "two" || named[0].CreateIndex == 0 {
+		t.Errorf("a variable by its path: %v, %v", named, err)
+	}
 }
 
 // A filter that is invalid, or would take too long to parse, is refused at

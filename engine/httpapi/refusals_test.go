@@ -51,7 +51,7 @@ func TestRefusals(t *testing.T) {
 		"jobs": {
 			"GET /v1/jobs?meta=x":                                            noBool("meta"),
 			"GET /v1/jobs?reverse=x":                                         noBool("reverse"),
-			"GET /v1/jobs?per_page=x":                                        `400 Invalid per_page parameter: "x"`,
+			"GET /v1/jobs?per_page=x":                                        "400 Expect a number for `per_page` query string parameter",
 			"GET /v1/job/none/actions":                                       `500 Unknown job "none"`,
 			"GET /v1/job/none/scale":                                         "404 job not found",
 			"GET /v1/job/none/services":                                      "404 job not found",

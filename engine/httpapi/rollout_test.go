@@ -142,6 +142,9 @@ func TestDeploymentOrders(t *testing.T) {
 	if a := f.alloc(first.ID); a.DesiredStatus != "run" {
 		t.Errorf("the first is to %s", a.DesiredStatus)
 	}
+	if g := get[api.JobScaleStatusResponse](f, "/v1/job/job/scale").TaskGroups["g"]; g.Placed != 2 || g.Running != 2 || g.Healthy != 2 {
+		t.Errorf("the canary counts for the scaling: %+v", g)
+	}
 	if _, _, err := f.client.Deployments().Pause(canary, true, nil); err != nil {
 		t.Error(err)
 	}

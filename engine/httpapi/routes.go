@@ -114,6 +114,7 @@ func routes(run *render.Run, cfg *Config, requests *node.Requests) []route {
 		{"GET", "/v1/client/fs/readat/*", files.ReadAt},
 		{"GET", "/v1/client/fs/stream/*", files.Stream},
 
+		{"GET", "/v1/client/allocation/*/gc", allocs.RefuseGC},
 		{"PUT", "/v1/client/allocation/*/gc", allocs.RefuseGC},
 
 		{"GET", "/v1/evaluations/count", all(fold.Evaluations, evals.Count)},
@@ -136,6 +137,7 @@ func routes(run *render.Run, cfg *Config, requests *node.Requests) []route {
 
 		{"GET", "/v1/event/stream", events.New(run).Stream},
 
+		{"GET", "/v1/client/gc", allocs.RefuseAllGC},
 		{"PUT", "/v1/client/gc", allocs.RefuseAllGC},
 		{"GET", "/v1/client/stats", rest.Write(node.Stats)},
 		{"PUT", "/v1/node/*/drain", node.Refuse},

@@ -44,9 +44,9 @@ func TestSummaries(t *testing.T) {
 		"job": {Summary: map[string]api.TaskGroupSummary{
 			"g": {Running: 1}, "failed": {Failed: 1}, "complete": {Complete: 1}, "starting": {Starting: 1},
 		}, Children: &api.JobChildrenSummary{}},
-		"dead":    {Summary: map[string]api.TaskGroupSummary{}, Children: &api.JobChildrenSummary{Dead: 1}},
-		"running": {Summary: map[string]api.TaskGroupSummary{}, Children: &api.JobChildrenSummary{Running: 1}},
-		"pending": {Summary: map[string]api.TaskGroupSummary{}, Children: &api.JobChildrenSummary{Pending: 1}},
+		"dead":    {Summary: map[string]api.TaskGroupSummary{"g": {}}, Children: &api.JobChildrenSummary{Dead: 1}},
+		"running": {Summary: map[string]api.TaskGroupSummary{"g": {}}, Children: &api.JobChildrenSummary{Running: 1}},
+		"pending": {Summary: map[string]api.TaskGroupSummary{"g": {}}, Children: &api.JobChildrenSummary{Pending: 1}},
 	} {
 		got := follow(f, "/v1/job/"+id+"/summary", func(now *api.JobSummary) bool {
 			return cmp.Equal(want.Summary, now.Summary) && cmp.Equal(want.Children, now.Children)

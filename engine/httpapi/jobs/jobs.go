@@ -33,24 +33,32 @@ func (h *Handler) list(r *rest.Request, keep func(*api.Job) bool) (any, error) {
 	if jobs, err = rest.Page(r, jobs, h.run.KeyOf); err != nil {
 		return nil, err
 	}
-	stubs := []*api.JobListStub{}
+	stubs := []*stub{}
 	for _, j := range jobs {
-		stubs = append(stubs, jobStub(now, j, withMeta))
+		stubs = append(stubs, stubOf(now, j, withMeta))
 	}
 	return stubs, nil
 }
 
-func jobStub(now *render.Snapshot, j *api.Job, withMeta bool) *api.JobListStub {
-	stub := &api.JobListStub{
+// stub is a job in a list, with what the API's type lacks.
+type stub struct {
+	*api.JobListStub
+
+	NodePool    string
+	Multiregion *api.Multiregion
+}
+
+func stubOf(now *render.Snapshot, j *api.Job, withMeta bool) *stub {
+	list := &api.JobListStub{
 		ID: *j.ID, ParentID: *j.ParentID, Name: *j.Name, Namespace: *j.Namespace, Datacenters: j.Datacenters,
 		Type: *j.Type, Priority: *j.Priority, Periodic: j.IsPeriodic(), ParameterizedJob: j.IsParameterized(),
 		Stop: *j.Stop, Status: *j.Status, StatusDescription: *j.StatusDescription, JobSummary: now.Summary(j),
 		CreateIndex: *j.CreateIndex, ModifyIndex: *j.ModifyIndex, JobModifyIndex: *j.JobModifyIndex, SubmitTime: *j.SubmitTime,
 	}
 	if withMeta {
-		stub.Meta = j.Meta
+		list.Meta = j.Meta
 	}
-	return stub
+	return &stub{JobListStub: list, NodePool: *j.NodePool, Multiregion: j.Multiregion}
 }
 
 // OfPool answers GET /v1/node/pool/:name/jobs.

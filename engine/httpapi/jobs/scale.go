@@ -10,6 +10,7 @@ import (
 	"taskrun/engine"
 	"taskrun/engine/fold"
 	"taskrun/engine/httpapi/rest"
+	"taskrun/engine/httpapi/tracker"
 )
 
 // ScaleStatus answers GET /v1/job/:id/scale.
@@ -26,7 +27,7 @@ func (h *Handler) ScaleStatus(r *rest.Request) (any, error) {
 	for _, g := range j.TaskGroups {
 		group := api.TaskGroupScaleStatus{Desired: *g.Count, Events: scalings[*g.Name]}
 		for _, a := range now.Allocs(j) {
-			if a.Group != *g.Name || h.run.Tracker.Alloc(a.ID).Next != "" || a.Unwanted != "" {
+			if a.Group != *g.Name || a.Canary || tracker.Terminal(a.Status) || a.Unwanted != "" {
 				continue
 			}
 			group.Placed++

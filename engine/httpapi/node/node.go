@@ -46,8 +46,16 @@ func (h *Handler) List(r *rest.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	var nodes []*api.Node
+	if n := h.run.Node(r.Context()).Node; strings.HasPrefix(rest.PlainID(n.ID), prefix) {
+		nodes = append(nodes, n)
+	}
+	// Filters are for whole nodes, as in Nomad.
+	if nodes, err = rest.Page(r, nodes, func(n *api.Node) string { return n.ID }); err != nil {
+		return nil, err
+	}
 	list := []*api.NodeListStub{}
-	if n := h.run.Node(r.Context()); strings.HasPrefix(rest.PlainID(n.ID), prefix) {
+	for _, n := range nodes {
 		stub := &api.NodeListStub{
 			Address: n.Attributes["unique.network.ip-address"], ID: n.ID, Datacenter: n.Datacenter, Name: n.Name,
 			NodeClass: n.NodeClass, NodePool: n.NodePool, Version: n.Attributes["nomad.version"],
@@ -62,5 +70,5 @@ func (h *Handler) List(r *rest.Request) (any, error) {
 		}
 		list = append(list, stub)
 	}
-	return rest.Page(r, list, func(n *api.NodeListStub) string { return n.ID })
+	return list, nil
 }

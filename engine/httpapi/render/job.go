@@ -15,10 +15,8 @@ func (now *Snapshot) Summary(j *api.Job) *api.JobSummary {
 		JobID: *j.ID, Namespace: *j.Namespace, Summary: map[string]api.TaskGroupSummary{}, Children: &api.JobChildrenSummary{},
 		CreateIndex: *j.CreateIndex, ModifyIndex: *j.ModifyIndex,
 	}
-	if !j.IsPeriodic() && !j.IsParameterized() {
-		for _, g := range j.TaskGroups {
-			sum.Summary[*g.Name] = api.TaskGroupSummary{}
-		}
+	for _, g := range j.TaskGroups {
+		sum.Summary[*g.Name] = api.TaskGroupSummary{}
 	}
 	for _, a := range now.Allocs(j) {
 		g := sum.Summary[a.Group]

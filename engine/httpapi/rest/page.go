@@ -20,7 +20,7 @@ func Page[T any](r *Request, list []T, key func(T) string) ([]T, error) {
 	if raw := r.Query.Get("per_page"); raw != "" {
 		n, err := strconv.ParseInt(raw, 10, 32)
 		if err != nil || n < 0 {
-			return nil, Fail(http.StatusBadRequest, "Invalid per_page parameter: %q", raw)
+			return nil, Fail(http.StatusBadRequest, "Expect a number for `per_page` query string parameter")
 		}
 		perPage = int(n)
 	}

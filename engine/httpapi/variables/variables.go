@@ -38,17 +38,21 @@ const maxVariable = 512 << 10
 // List answers GET /v1/vars with the public part of each variable.
 func (h *Handler) List(r *rest.Request) (any, error) {
 	namespace, prefix := cmp.Or(r.Query.Get("namespace"), api.DefaultNamespace), r.Query.Get("prefix")
-	list := []*api.VariableMetadata{}
+	list := []entry{}
 	for _, v := range h.store.All() {
 		if r.MayRead != nil && !r.MayRead(v.Namespace, v.Path) {
 			continue
 		}
 		if (namespace == "*" || v.Namespace == namespace) && strings.HasPrefix(v.Path, prefix) {
-			list = append(list, metadata(r, v))
+			list = append(list, entry{metadata(r, v)})
 		}
 	}
-	return rest.Page(r, list, func(v *api.VariableMetadata) string { return v.Namespace + "." + v.Path })
+	return rest.Page(r, list, func(v entry) string { return v.Namespace + "." + v.Path })
 }
+
+// entry is a variable in a list. A filter names its fields as in Nomad, where they
+// are embedded: VariableMetadata.Path.
+type entry struct{ *api.VariableMetadata }
 
 // Get answers GET /v1/var/:path.
 func (h *Handler) Get(r *rest.Request) (any, error) {

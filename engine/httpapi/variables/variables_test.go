@@ -38,7 +38,7 @@ func TestTasksSeeNoLocks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, m := one.(*api.Variable), all.([]*api.VariableMetadata)[0]
+		v, m := one.(*api.Variable), all.([]entry)[0]
 		if shown := mayRead == nil; (v.Lock != nil) != shown || (m.Lock != nil) != shown {
 			t.Errorf("%s sees %+v and %+v", what, v.Lock, m.Lock)
 		}
