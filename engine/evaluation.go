@@ -28,7 +28,11 @@ func (h *history) introduce() {
 	var c store.Change
 	h.tellVersion(job, &c)
 	if !launches(job) { // nothing of these is placed
-		h.evaluateWith(event.Evaluation{Trigger: event.JobRegister, Priority: h.priority}, &c)
+		trigger := event.JobRegister
+		if h.parent != "" && !job.Dispatched {
+			trigger = event.PeriodicJob
+		}
+		h.evaluateWith(event.Evaluation{Trigger: trigger, Priority: h.priority}, &c)
 	}
 	h.recorder.Commit(c)
 	h.told(&h.introduced)
@@ -61,7 +65,7 @@ func (h *history) evaluateWith(v event.Evaluation, c *store.Change) string {
 	v.Job, v.Parent, v.Version, v.Type, v.Priority = h.key, h.parent, *job.Version, *job.Type, cmp.Or(v.Priority, *job.Priority)
 	if d := h.deployment(); d != nil {
 		switch v.Trigger {
-		case event.JobRegister, event.JobScaling, event.DeploymentWatcher:
+		case event.JobRegister, event.JobScaling, event.PeriodicJob, event.DeploymentWatcher:
 			v.Deployment = d.ID
 		case event.JobDeregister, event.AllocFailure, event.AllocStop:
 		}

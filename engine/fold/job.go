@@ -1,6 +1,7 @@
 package fold
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -88,11 +89,10 @@ func (r *Run) evaluated(e event.Event, v event.Evaluation) {
 		return
 	}
 	added.JobIndex = of.Created
-	if v.Trigger != event.JobRegister && v.Trigger != event.JobScaling {
-		return
-	}
-	if of.Evaluation == "" {
-		of.Evaluation = v.ID
+	switch v.Trigger {
+	case event.JobRegister, event.JobScaling, event.PeriodicJob:
+		of.Evaluation = cmp.Or(of.Evaluation, v.ID)
+	case event.JobDeregister, event.AllocFailure, event.AllocStop, event.DeploymentWatcher:
 	}
 }
 

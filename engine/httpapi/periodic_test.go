@@ -51,6 +51,9 @@ func TestForcePeriodic(t *testing.T) {
 	if !strings.HasPrefix(alloc.Job, "job/periodic-") {
 		t.Errorf("it runs as %q", alloc.Job)
 	}
+	if e := get[*api.Evaluation](f, "/v1/evaluation/"+id); e.TriggeredBy != "periodic-job" || e.JobID != alloc.Job || e.JobModifyIndex == 0 {
+		t.Errorf("the evaluation is of %q, triggered by %s", e.JobID, e.TriggeredBy)
+	}
 	var placed []*api.AllocationListStub
 	for index := uint64(0); len(placed) == 0; { // the server receives events concurrently with this test
 		list, meta, err := f.client.Evaluations().Allocations(id, &api.QueryOptions{WaitIndex: index, WaitTime: patience})

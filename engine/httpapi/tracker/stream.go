@@ -101,7 +101,7 @@ func ofObject(b event.Object) []feed.Occurrence {
 func (t *Tracker) evaluated(v event.Evaluation) []feed.Occurrence {
 	kind, changed := "EvaluationUpdated", false
 	switch v.Trigger {
-	case event.JobRegister, event.JobScaling:
+	case event.JobRegister, event.JobScaling, event.PeriodicJob:
 		if _, registration := t.Version(v.Job, v.Version); registration == v.ID {
 			kind, changed = "JobRegistered", true
 		}

@@ -236,6 +236,7 @@ type Trigger string
 const (
 	JobRegister       Trigger = "job-register"
 	JobScaling        Trigger = "job-scaling"
+	PeriodicJob       Trigger = "periodic-job"
 	JobDeregister     Trigger = "job-deregister"
 	AllocFailure      Trigger = "alloc-failure"
 	AllocStop         Trigger = "alloc-stop"
