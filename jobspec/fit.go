@@ -7,8 +7,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// fitTime limits the search for values. The last ones then stay as they are.
-const fitTime = 2 * time.Second
+// fitTime limits the search for values. The last ones then stay as they are. Only
+// a file that is slow to read takes so long, even on a busy machine.
+const fitTime = 10 * time.Second
 
 // Fit parses a file again, with samples in place of the values of variables that
 // Options.Outline allows to be missing. It chooses samples with which the file

@@ -50,6 +50,9 @@ func (d *Driver) ExecTaskStreaming(ctx context.Context, id string, opts *drivers
 	return c.run(ctx, starting)
 }
 
+// sizeTime limits how long the input waits until the terminal has its size.
+const sizeTime = 5 * time.Second
+
 func (c *command) run(ctx, starting context.Context) (*drivers.ExitResult, error) {
 	cli := c.task.cli
 	listening, stop := context.WithCancel(ctx)
@@ -67,7 +70,7 @@ func (c *command) run(ctx, starting context.Context) (*drivers.ExitResult, error
 	go func() { // ends with the input, or with the stream
 		select {
 		case <-sized:
-		case <-time.After(drain): // an engine that does not resize
+		case <-time.After(sizeTime): // an engine that does not resize
 		case <-listening.Done():
 			return
 		}

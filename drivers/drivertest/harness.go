@@ -24,6 +24,10 @@ type Harness struct {
 	// every line that it reads; nil for a driver without real terminals.
 	Size []string
 
+	// LateSize says that even the first line may not know the size yet, because
+	// the engine sets it while the command runs.
+	LateSize bool
+
 	// Captured returns the output of Capture for a driver that executes nothing
 	// for it; nil for all others.
 	Captured func(argv []string) string

@@ -29,6 +29,7 @@ func TestDriver(t *testing.T) {
 		Script:    func(s drivertest.Script) string { return dockertest.Shell(drivertest.FirstProcess(s)) },
 		Command:   drivertest.ShellCommand,
 		Size:      drivertest.ShellSize(),
+		LateSize:  true,
 		Many:      4,
 		CodeError: func(int) string { return "" },
 	})
