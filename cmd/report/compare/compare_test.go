@@ -246,6 +246,25 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// What one run lacks has a time in the other: that of its first event.
+func TestTimeOfWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	two := newStory(2).after(time.Second)
+	two.simple("0", time.Second)
+	more := two.alloc("web", "more", 0)
+	for _, task := range []string{"a", "b"} {
+		two.after(time.Second).task(more, task, api.TaskReceived, "Task received by client")
+	}
+	first := two.events[0].Time
+	list := slices.DeleteFunc(compare.Compare(newStory(1).simple("0", time.Second).run(), two.run(), compare.Defaults),
+		func(d compare.Difference) bool { return d.Kind != compare.Existence })
+	i := slices.IndexFunc(two.events, func(e event.Event) bool { return e.Task == "a" })
+	want := two.events[i].Time.Sub(first)
+	if len(list) != 1 || list[0].AtA != compare.Unknown || list[0].AtB != want {
+		t.Errorf("it is missing %+v, want it at %v", list, want)
+	}
+}
+
 // symmetric fails unless exchanged runs have exchanged differences, and a run has
 // none to itself.
 func symmetric(t *testing.T, a, b *compare.Run) {
