@@ -34,6 +34,7 @@ func TestTheFileIsFollowed(t *testing.T) {
 	if diagnostics.HasErrors() {
 		t.Fatal(diagnostics)
 	}
+	set = set.Filled()
 	told := make(chan string, 10)
 	s := stubs.New(set, nil, func(p jobspec.Diagnostics) { told <- p.Error() })
 	defer s.Close()
@@ -54,7 +55,8 @@ func TestTheFileIsFollowed(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	write(`consul_key "k" { value = "changed" }`)
+	write(`consul_key "k" { value = "changed" }
+consul_key "later" { value = TODO("later") }`)
 	select {
 	case <-changed:
 	case <-time.After(20 * time.Second):
@@ -62,6 +64,9 @@ func TestTheFileIsFollowed(t *testing.T) {
 	}
 	if v, _ := s.Set().Key("k"); v != "changed" {
 		t.Errorf("got %q", v)
+	}
+	if v, ok := s.Set().Key("later"); ok {
+		t.Errorf("what is still to be filled in is %q", v)
 	}
 }
 

@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/hooks"
+	"taskrun/jobspec/taskenv"
 )
 
 const defined = `
@@ -127,6 +130,28 @@ func TestFunctions(t *testing.T) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// A task with a network of its own reaches services and nodes where its view says.
+func TestServicesInTheViewOfTheTask(t *testing.T) {
+	t.Parallel()
+	s := newSetting(t, defined, file(`{{ range nomadService "db" }}{{ .Address }}:{{ .Port }} {{ end }}{{ range service "db" }}{{ .NodeAddress }} {{ .Address }}:{{ .Port }} {{ end }}`))
+	err := s.start(Config{View: func(hooks.Task) taskenv.View {
+		return func(e taskenv.Endpoint) taskenv.Endpoint {
+			if e.Host == "127.0.0.1" {
+				e.Host = "gateway"
+			}
+			return taskenv.Endpoint{Host: e.Host, Port: e.Port + 1}
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.stop()
+	want := "10.0.0.2:5434 gateway:5433 gateway 10.0.0.2:5434 gateway gateway:5433 "
+	if got := s.read("t/local/out"); got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

@@ -72,6 +72,25 @@ func TestMerge(t *testing.T) {
 	}
 }
 
+// What is added begins on a line of its own, also after a file without a last newline.
+func TestMergeAfterAnOpenLine(t *testing.T) {
+	t.Parallel()
+	outline := outlineOf(t, []byte(`job "x" {
+  group "g" {
+    task "t" {
+      driver = "raw_exec"
+      env {
+        A = "${meta.a}"
+      }
+    }
+  }
+}`), nil)
+	merged, _, diagnostics := needs.Merge([]byte(`vault_token = "x"`), "taskrun.hcl", outline)
+	if want := "vault_token = \"x\"\n\nnode {\n"; diagnostics.HasErrors() || !strings.HasPrefix(string(merged), want) {
+		t.Errorf("%v: %q, want %q first", diagnostics, merged, want)
+	}
+}
+
 // outlineOf parses a job file. Each line of requests has a kind, a label, and
 // maybe the words list or varies.
 func outlineOf(t *testing.T, job, requests []byte) needs.Job {
