@@ -2,9 +2,14 @@ package docker
 
 import (
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/moby/moby/client"
 )
 
 // TestLastRead finds the last line that was read among those that the engine
@@ -37,6 +42,36 @@ func TestLastRead(t *testing.T) {
 	} {
 		if got := lastRead(c.kept, c.tail, begin.Add(time.Duration(c.at)*time.Millisecond)); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+// A log continues after the last line that was read and that the engine has kept;
+// right after the time of the last read if the engine knows none of them.
+func TestSince(t *testing.T) {
+	t.Parallel()
+	last := time.Unix(1000, 5e8)
+	for answer, want := range map[string]string{
+		"":  "1000.500000001 0",
+		"x": "1000.500000001 0",
+		last.UTC().Format(time.RFC3339Nano) + " other\n": "1000.500000001 0",
+		last.UTC().Format(time.RFC3339Nano) + " two\n":   "1000.250000000 1",
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, answer) }))
+		t.Cleanup(server.Close)
+		cli, err := client.New(client.WithHost("tcp://"+server.Listener.Addr().String()), client.WithAPIVersion("1.41"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = cli.Close() })
+		task := &task{cli: cli, container: "c", tty: true, output: &output{}}
+		if from, read := task.since(t.Context()); from != "" || read != 0 {
+			t.Errorf("before the first read it is %q, %d", from, read)
+		}
+		task.output.last.Store(last.UnixNano())
+		task.output.tail.text = []byte("one\ntwo\n")
+		if from, read := task.since(t.Context()); fmt.Sprint(from, " ", read) != want {
+			t.Errorf("after %q it is %q, %d, want %s", answer, from, read, want)
 		}
 	}
 }
