@@ -92,6 +92,30 @@ func TestEventStreamTopics(t *testing.T) {
 	}
 }
 
+// The ID of a deployment finds the allocations and the evaluation that came with it,
+// from the first event on.
+func TestEventStreamOfADeployment(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	f := serve(t, newJob("a", "service", newTask("t", "run_for", "1h")), newJob("b", "service", newTask("t", "run_for", "1h")))
+	f.running("t")
+	f.running("t")
+	id := follow(f, "/v1/job/b/deployment", func(d *api.Deployment) bool { return d != nil }).ID
+	topics := map[api.Topic][]string{api.TopicAllocation: {id}, api.TopicEvaluation: {id}}
+	var seen []string
+	f.next(ctx, f.frames(ctx, topics, 0), func(e api.Event) bool {
+		if !slices.Equal(e.FilterKeys, []string{"b", id}) {
+			t.Errorf("%s %s is found by %q", e.Topic, e.Type, e.FilterKeys)
+		}
+		seen = append(seen, string(e.Topic)+" "+e.Type)
+		return len(seen) == 2
+	})
+	if want := []string{"Evaluation JobRegistered", "Allocation PlanResult"}; !slices.Equal(seen, want) {
+		t.Errorf("heard %q, want %q", seen, want)
+	}
+}
+
 // firstEvents is an index after those of a job's registration.
 const firstEvents = 4
 

@@ -111,7 +111,11 @@ func (t *Tracker) evaluated(v event.Evaluation) []feed.Occurrence {
 		kind = "AllocationUpdateDesiredStatus"
 	case event.AllocFailure, event.DeploymentWatcher:
 	}
-	list := []feed.Occurrence{ofJob(v.Job, feed.Occurrence{Topic: api.TopicEvaluation, Kind: kind, Key: v.ID})}
+	evaluation := feed.Occurrence{Topic: api.TopicEvaluation, Kind: kind, Key: v.ID}
+	if v.Deployment != "" {
+		evaluation.Filters = []string{v.Deployment}
+	}
+	list := []feed.Occurrence{ofJob(v.Job, evaluation)}
 	if changed {
 		list = append([]feed.Occurrence{job(kind, v.Job)}, list...)
 	}
@@ -122,14 +126,21 @@ func (t *Tracker) allocation(ev event.Event) []feed.Occurrence {
 	alloc := ofJob(ev.Alloc.Job, feed.Occurrence{Topic: api.TopicAllocation, Kind: "AllocationUpdated", Key: ev.Alloc.ID})
 	deployment := ""
 	t.engine.State().Look(func(run *fold.Run) {
-		if d := run.Deployment(ev.Alloc.Job); d != nil {
-			deployment = d.ID
-			alloc.Filters = append(alloc.Filters, deployment)
-		}
-		if a := run.Find(ev.Alloc.ID); a != nil && a.Created == fold.Index(ev) {
+		a := run.Find(ev.Alloc.ID)
+		if a != nil && a.Created == fold.Index(ev) {
 			alloc.Kind = "PlanResult"
 		}
+		if d := run.Deployment(ev.Alloc.Job); d != nil {
+			deployment = d.ID
+		} else if a != nil { // its first news come later
+			if v := run.Evaluation(a.Evaluation); v != nil {
+				deployment = v.Deployment
+			}
+		}
 	})
+	if deployment != "" {
+		alloc.Filters = append(alloc.Filters, deployment)
+	}
 	list := []feed.Occurrence{alloc}
 	switch body := ev.Body.(type) {
 	case event.AllocStatus:
