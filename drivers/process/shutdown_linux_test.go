@@ -163,14 +163,15 @@ func TestMarked(t *testing.T) {
 // Orphans are reaped without a Wait.
 func TestOrphansAreReaped(t *testing.T) {
 	t.Parallel()
-	p := start(t, `(setsid sh -c 'echo $$; exec sleep 0' & wait); exec sleep 1000`)
+	p := start(t, `(setsid sh -c 'echo $$; exec sleep 0' &); exec sleep 1000`)
 	var orphan int
 	if _, err := fmt.Fscanln(p.out, &orphan); err != nil {
 		t.Fatal(err)
 	}
+	first, _ := stat(orphan)
 	for {
 		news, _ := reaper.news()
-		if q, ok := stat(orphan); !ok || q.ppid != os.Getpid() && !q.ended {
+		if now, ok := stat(orphan); !ok || now.ID != first.ID {
 			break
 		}
 		select {
