@@ -201,6 +201,12 @@ func snapshots(known map[string]*knownAlloc, announced func(id string) bool) []A
 	return list
 }
 
+// Reschedules reports whether the allocation was placed because the one with an ID
+// had failed.
+func (a Alloc) Reschedules(id string) bool {
+	return slices.ContainsFunc(a.Replacements, func(r restart.Replacement) bool { return r.Alloc == id })
+}
+
 // Exec runs a command in a running task; see drivers.ExecTask.
 func (a Alloc) Exec(ctx context.Context, task string, opts *drivers.ExecOptions) (*drivers.ExitResult, error) {
 	return a.now.Exec(ctx, task, opts)

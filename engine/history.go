@@ -70,7 +70,7 @@ func (h *history) created() (index uint64) {
 // lock.
 func (h *history) number(job *api.Job) {
 	before := h.newest.Load()
-	job.Version, job.Stable = new(*before.Version+1), new(false)
+	job.Version = new(*before.Version + 1)
 	job.SubmitTime, job.VersionTag = new(time.Now().UnixNano()), nil
 	job.CreateIndex = new(h.created())
 	job.ParentID, job.Payload, job.Dispatched = before.ParentID, before.Payload, before.Dispatched
@@ -97,6 +97,14 @@ func (h *history) wasStopped(since uint64) bool {
 	return slices.ContainsFunc(h.versions, func(job *api.Job) bool { return isStopped(job) && *job.Version > since })
 }
 
+// startsAfresh reports whether the next allocation, of a version of the job, has
+// nothing to do with the last one: the job was stopped in between or, in a batch
+// job, the last one had ended when the job changed. The caller must hold the lock.
+func (h *history) startsAfresh(last *placement, next uint64) bool {
+	return h.wasStopped(last.Version) ||
+		*h.newest.Load().Type == api.JobTypeBatch && last.Version != next && last.Unwanted != updated
+}
+
 // versions are versions of a job, newest last.
 type versions []*api.Job
 
@@ -114,10 +122,11 @@ func (v versions) tagged(name string) int {
 	return slices.IndexFunc(v, func(job *api.Job) bool { return job.VersionTag != nil && job.VersionTag.Name == name })
 }
 
-// stable returns the index of the latest stable version, or a negative number.
+// stable returns the index of the latest stable version that runs anything, or a
+// negative number.
 func (v versions) stable() int {
 	for i, job := range slices.Backward(v) {
-		if job.Stable != nil && *job.Stable {
+		if job.Stable != nil && *job.Stable && !isStopped(job) {
 			return i
 		}
 	}

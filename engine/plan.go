@@ -60,7 +60,7 @@ func (r *jobRun) admit(job *api.Job) error {
 	places, _ := r.slots.places()
 	next := *job
 	next.Version = new(*r.newest.Load().Version + 1)
-	if d := update.Begin(&next, r.version, places, time.Now()); d != nil {
+	if d := update.Begin(&next, r.version, places, false, time.Now()); d != nil {
 		for p := range grant.StaticPorts(job) {
 			if g := d.Groups[*p.Group.Name]; g != nil && g.Canaries > 0 {
 				return fmt.Errorf("group %q: a canary cannot have static port %d beside the allocation that it may replace: leave out canary, or the port's number", *p.Group.Name, p.Value)

@@ -139,7 +139,7 @@ func (j JobHandle) Deregister(order Deregistration) (answer Registered, err erro
 		stopped := *now
 		stopped.Stop = new(true)
 		answer.Evaluation = r.register(&stopped, registration{
-			trigger: event.JobDeregister, priority: order.EvalPriority, submission: r.submission(*now.Version),
+			trigger: event.JobDeregister, derived: true, priority: order.EvalPriority, submission: r.submission(*now.Version),
 		}, &c)
 	}
 	if order.NoShutdownDelay {

@@ -179,7 +179,7 @@ func (r *jobRun) tell(d *deploymentRecord, c *store.Change) (another bool) {
 	if next == nil {
 		return false
 	}
-	r.register(next, registration{trigger: event.JobRegister, proven: true, submission: r.submission(*next.Version)}, c)
+	r.register(next, registration{trigger: event.JobRegister, proven: true, derived: true, submission: r.submission(*next.Version)}, c)
 	return true
 }
 
@@ -210,6 +210,7 @@ type registration struct {
 	trigger    event.Trigger      // of its evaluation
 	priority   int                // likewise; 0: that of the job
 	proven     bool               // it needs no canaries
+	derived    bool               // from an earlier version: it is stable if that one is
 	submission *api.JobSubmission // its source; nil: not known
 	quiet      bool               // no notice tells of it
 }
@@ -227,11 +228,11 @@ func (r *jobRun) register(job *api.Job, how registration, c *store.Change) (eval
 		r.tell(d, c)
 	}
 	r.number(job)
-	deployment := health.NewDeployment(job, time.Now())
-	if !how.proven && deployment != nil {
-		places, _ := r.slots.places()
-		deployment = update.Begin(job, r.version, places, time.Now())
+	if !how.derived {
+		job.Stable = new(false)
 	}
+	places, _ := r.slots.places()
+	deployment := update.Begin(job, r.version, places, how.proven, time.Now())
 	r.add(job, how.submission, c)
 	if deployment != nil && !isStopped(job) {
 		r.deploy(deployment)

@@ -79,7 +79,7 @@ func (j JobHandle) Scale(order Scaling) (*update.Plan, error) {
 		if err := r.host.checkSize(&next, job); err != nil {
 			return nil, badScale("%v", err)
 		}
-		plan, err := r.update(&next, registration{trigger: event.JobScaling, submission: r.submission(*job.Version)})
+		plan, err := r.update(&next, registration{trigger: event.JobScaling, derived: true, submission: r.submission(*job.Version)})
 		if err != nil {
 			return nil, err
 		}

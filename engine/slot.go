@@ -194,8 +194,9 @@ func (s *slot) catchUp() {
 // deployment of that version. The caller must hold the lock.
 func (s *slot) move(version uint64) {
 	if len(s.Placed) > 0 && s.last().Version == s.Want {
-		s.last().Version, s.last().Canary, s.last().Undeployed = version, false, s.present == nil
-		if d := s.deployments.of(version); s.present != nil && d != nil && d.Groups[s.group] != nil && version != s.Want {
+		live := isLive(s.present)
+		s.last().Version, s.last().Canary, s.last().Undeployed = version, false, !live
+		if d := s.deployments.of(version); live && d != nil && d.Groups[s.group] != nil && version != s.Want {
 			d.Groups[s.group].Placed++
 			d.unsaved = true
 		}
@@ -206,7 +207,7 @@ func (s *slot) move(version uint64) {
 // adjust gives the present allocation the settings of its current version. The
 // caller must hold the lock.
 func (s *slot) adjust() {
-	if s.present != nil {
+	if isLive(s.present) {
 		s.present.Update(s.settings(*s.last()))
 	}
 }

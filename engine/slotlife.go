@@ -103,7 +103,7 @@ func (s *slot) place() *runner.Alloc {
 		return nil
 	}
 	p := placement{ID: s.host.cfg.Chance.ID("allocation", s.key, s.group, s.index, s.lane), Version: s.Want, Canary: s.Canary, WasCanary: s.Canary}
-	if len(s.Placed) > 0 && s.last().ReplaceAt.IsZero() && !s.wasStopped(s.last().Version) && (!s.Canary || s.last().WasCanary && s.last().Version == s.Want) {
+	if len(s.Placed) > 0 && s.last().ReplaceAt.IsZero() && !s.startsAfresh(s.last(), s.Want) && (!s.Canary || s.last().WasCanary && s.last().Version == s.Want) {
 		p.Replaces, p.Replacements = s.last().ID, s.Earlier
 	}
 	if d := s.deployments.of(p.Version); d != nil && d.Groups[s.group] != nil {

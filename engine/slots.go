@@ -5,6 +5,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/engine/runner"
 	"taskrun/engine/store"
 	"taskrun/engine/update"
 )
@@ -41,19 +42,27 @@ func (l slots) places() (places []update.Place, counted []*slot) {
 		}
 		p := update.Place{Group: s.group, Index: s.index, Canary: s.Canary, Version: s.Want, State: update.Over}
 		switch {
-		case s.present != nil:
+		case isLive(s.present):
 			p.State = update.Living
-		case s.living:
+		case s.living && s.present == nil:
 			p.State = update.Waiting
 		case len(s.Placed) > 0 && s.host.allocs.hasFailed(s.last().ID):
 			p.State = update.Failed
 		}
 		if len(s.Placed) > 0 && s.last().Version == s.Want {
-			p.Alloc = s.last().ID
+			p.Alloc, p.Undeployed = s.last().ID, s.last().Undeployed
 		}
 		places, counted = append(places, p), append(counted, s)
 	}
 	return places, counted
+}
+
+// isLive reports whether there is an allocation, and it has not ended.
+func isLive(a *runner.Alloc) (live bool) {
+	if a != nil {
+		a.UnlessEnded(func() { live = true })
+	}
+	return live
 }
 
 // skipShutdownDelays makes the present allocations wait for no shutdown_delay

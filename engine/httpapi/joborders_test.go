@@ -28,15 +28,93 @@ func TestUpdateOfAFailedAllocation(t *testing.T) {
 		job.Canonicalize()
 		return job
 	}
-	f := serve(t, version("exit_code", 1))
+	for why, next := range map[string]*api.Job{
+		"alloc is being updated due to job update": version("run_for", "1h"),
+		"alloc was rescheduled because it failed":  version("exit_code", 1),
+	} {
+		f := serve(t, version("exit_code", 1))
+		f.untilStatus("failed")
+		next.Priority = new(70)
+		if _, _, err := f.client.Jobs().Register(next, nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := f.client.Jobs().EvaluateWithOpts("job", api.EvalOptions{ForceReschedule: true}, nil); err != nil {
+			t.Fatal(err)
+		}
+		list := follow(f, "/v1/job/job/allocations", func(list []*api.AllocationListStub) bool { return len(list) == 2 })
+		was, now := list[0], list[1]
+		if was.NextAllocation == "" {
+			was, now = now, was
+		}
+		if was.DesiredStatus != "stop" || was.DesiredDescription != why || was.JobVersion != 0 || now.JobVersion != 1 {
+			t.Errorf("that of version %d is to %s: %s; want %s; the next one is of version %d", was.JobVersion, was.DesiredStatus, was.DesiredDescription, why, now.JobVersion)
+		}
+	}
+}
+
+// An allocation of a batch job that has ended has nothing to do with the ones of
+// later versions.
+func TestUpdateOfAnEndedBatchJob(t *testing.T) {
+	t.Parallel()
+	version := func() *api.Job {
+		job := newJob("job", "batch", newTask("main", "exit_code", 1))
+		job.TaskGroups[0].ReschedulePolicy = &api.ReschedulePolicy{
+			Attempts: new(0), Delay: new(time.Hour), MaxDelay: new(time.Hour), DelayFunction: new("constant"), Unlimited: new(true),
+		}
+		job.Canonicalize()
+		return job
+	}
+	f := serve(t, version())
 	f.untilStatus("failed")
-	if _, _, err := f.client.Jobs().Register(version("run_for", "1h"), nil); err != nil {
+	next := version()
+	next.Priority = new(70)
+	if _, _, err := f.client.Jobs().Register(next, nil); err != nil {
 		t.Fatal(err)
 	}
-	now := f.alloc(f.running("main").ID)
-	was := f.alloc(now.PreviousAllocation)
-	if was.DesiredStatus != "stop" || was.DesiredDescription != "alloc is being updated due to job update" || now.RescheduleTracker != nil {
-		t.Errorf("it is to %s: %s; the next one comes after %+v", was.DesiredStatus, was.DesiredDescription, now.RescheduleTracker)
+	list := follow(f, "/v1/job/job/allocations", func(list []*api.AllocationListStub) bool { return len(list) == 2 })
+	for _, a := range list {
+		if a.DesiredStatus != "run" || a.NextAllocation != "" || a.RescheduleTracker != nil || f.alloc(a.ID).PreviousAllocation != "" {
+			t.Errorf("that of version %d is to %s, before %q, after %+v", a.JobVersion, a.DesiredStatus, a.NextAllocation, a.RescheduleTracker)
+		}
+	}
+}
+
+// A version that only stops or scales the one before it is as stable as that.
+func TestStableVersions(t *testing.T) {
+	t.Parallel()
+	f := serveResident(t)
+	jobs := f.client.Jobs()
+	job := newJob("job", "service", newTask("t", "run_for", "1h"))
+	job.TaskGroups[0].Update = &api.UpdateStrategy{MaxParallel: new(1), MinHealthyTime: new(time.Duration(0))}
+	job.Canonicalize()
+	register := func() {
+		t.Helper()
+		if _, _, err := jobs.Register(job, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	register()
+	follow(f, "/v1/job/job/deployment", func(d *api.Deployment) bool { return d != nil && d.Status == "successful" })
+	if _, _, err := jobs.Scale("job", "g", new(0), "", false, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := jobs.Deregister("job", false, nil); err != nil {
+		t.Fatal(err)
+	}
+	job.TaskGroups[0].Update.MinHealthyTime = new(time.Hour)
+	job.TaskGroups[0].Update.HealthyDeadline, job.TaskGroups[0].Update.ProgressDeadline = new(2*time.Hour), new(3*time.Hour)
+	register()
+	versions, _, _, err := jobs.Versions("job", false, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, v := range versions {
+		got = append(got, fmt.Sprintf("%d stable %t stop %t", *v.Version, *v.Stable, *v.Stop))
+	}
+	want := []string{"3 stable false stop false", "2 stable true stop true", "1 stable true stop false", "0 stable true stop false"}
+	if !slices.Equal(got, want) {
+		t.Errorf("versions %q, want %q", got, want)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/hashicorp/nomad/api"
+
 	"taskrun/engine/health"
 )
 
@@ -121,7 +123,7 @@ func (p *groupPass) limit() int {
 		case health.Unhealthy:
 			return 0
 		case health.Unknown:
-			if place.State != Waiting || place.Alloc == "" { // otherwise it is not part of the deployment
+			if !place.Undeployed {
 				limit--
 			}
 		case health.Healthy:
@@ -162,17 +164,29 @@ func (p *groupPass) sortPlaces() {
 			p.order(Stop, at)
 			continue
 		case place.Version == *p.Job.Version:
-		case place.State == Over:
+		case p.isForgotten(place):
 			p.gone = append(p.gone, at)
 		case p.kindOf(p.name, place.Version) == Destructive: // as in Nomad even if it has failed
 			p.outdated = append(p.outdated, at)
-		case place.State == Failed:
-			p.gone = append(p.gone, at)
 		default:
 			p.order(Change, at)
 		}
 		p.taken[place.Index] = true
 	}
+}
+
+// isForgotten reports whether the allocation of a place has ended so that it does
+// not count for a newer version, whatever has changed. These are Nomad's rules.
+func (r *Rollout) isForgotten(place Place) bool {
+	switch *r.Job.Type {
+	case api.JobTypeSysbatch:
+		return false
+	case api.JobTypeBatch:
+		return place.State != Living
+	case api.JobTypeSystem:
+		return place.State == Over || place.State == Failed
+	}
+	return place.State == Over
 }
 
 // fill places allocations in all places without one, and returns the rest of

@@ -20,12 +20,13 @@ const (
 // Place runs the allocations of one index of a group, one after another. A
 // canary has a place of its own, next to that of the allocation it may replace.
 type Place struct {
-	Group   string
-	Index   int
-	Canary  bool   // not promoted yet
-	Version uint64 // version of its allocation, or of the next one while an older one ends
-	Alloc   string // ID of the allocation of that version; empty if there is none yet
-	State   State
+	Group      string
+	Index      int
+	Canary     bool   // not promoted yet
+	Version    uint64 // version of its allocation, or of the next one while an older one ends
+	Alloc      string // ID of the allocation of that version; empty if there is none yet
+	Undeployed bool   // that allocation is not part of the deployment of the version
+	State      State
 }
 
 // Rollout moves a job to its newest version.
@@ -51,7 +52,7 @@ type Action int
 const (
 	Start   Action = iota // creates a place
 	Replace               // replaces its allocation by one of the newest version
-	Change                // changes its allocation in place
+	Change                // changes its allocation in place, or moves one that has ended to the newest version
 	Promote               // makes its canary an ordinary allocation
 	Stop                  // stops its allocation for good
 )

@@ -42,7 +42,7 @@ func (w *world) register(change func(*api.Job)) {
 		d.Supersede()
 	}
 	version := func(n uint64) *api.Job { return w.versions[n] }
-	w.rollout = Rollout{Job: job, Version: version, Places: w.rollout.Places, Deployment: Begin(job, version, w.rollout.Places, w.now)}
+	w.rollout = Rollout{Job: job, Version: version, Places: w.rollout.Places, Deployment: Begin(job, version, w.rollout.Places, false, w.now)}
 	w.versions = append(w.versions, job)
 	w.step()
 }
@@ -68,7 +68,7 @@ func (w *world) step() {
 				w.rollout.Places[o.At].Version, w.rollout.Places[o.At].State = version, Living
 				w.rollout.Places[o.At].Alloc = event(o, version)
 			case Change:
-				w.rollout.Places[o.At].Version = version
+				w.rollout.Places[o.At].Version, w.rollout.Places[o.At].Undeployed = version, w.rollout.Places[o.At].State != Living
 			case Promote:
 				w.rollout.Places[o.At].Canary = false
 			case Stop:
@@ -284,21 +284,64 @@ func TestPlacesWithoutAllocations(t *testing.T) {
 	w.want("0:1 1:1 2:1", "running")
 }
 
-// A change that needs no new allocations leaves one that waits to be replaced
-// waiting, which delays no other one, and replaces one that was given up.
+// A change that needs no new allocations leaves one that has failed, or waits to be
+// replaced, as it is, which delays no other one.
 func TestChangeOfFailedAllocations(t *testing.T) {
 	t.Parallel()
+	priority := func(j *api.Job) { j.Priority = new(70) }
 	w := newWorld(t, func(*api.TaskGroup) {})
 	w.rollout.Places[0].State, w.rollout.Places[1].State = Failed, Waiting
-	w.register(func(j *api.Job) { j.Priority = new(70) })
-	if got := w.rollout.Places; got[0].State != Living || got[1].State != Waiting || got[1].Version != 1 || got[2].Version != 1 {
-		t.Errorf("places %+v", got)
+	w.register(priority)
+	w.want("0:1x 1:1x 2:1", "running")
+	if n := w.rollout.Deployment.Groups["g"].Desired; n != 1 {
+		t.Errorf("the deployment waits for %d allocations", n)
 	}
-	w = newWorld(t, func(*api.TaskGroup) {})
-	w.register(env("2"))
-	w.rollout.Places[0].State = Waiting
-	w.register(func(j *api.Job) { j.Priority = new(70) })
-	w.want("0:2x 1:2 2:0 …", "running")
+	w.rollout.Places[2].State = Failed
+	w.register(func(j *api.Job) { j.Priority = new(80) })
+	if w.want("0:2x 1:2x 2:2x", ""); w.rollout.Deployment != nil {
+		t.Errorf("there is a deployment: %+v", w.rollout.Deployment)
+	}
+	for _, state := range []State{Failed, Waiting} {
+		w = newWorld(t, func(*api.TaskGroup) {})
+		w.register(env("2"))
+		w.rollout.Places[0].State = state
+		w.register(priority)
+		w.want("0:2x 1:2 2:0 …", "running")
+	}
+}
+
+// What an allocation that has ended means for a newer version depends on the type of
+// the job.
+func TestEndedAllocations(t *testing.T) {
+	t.Parallel()
+	for jobType, want := range map[string]struct{ inPlace, destructive string }{
+		"service":  {"0:1x 1:1x 2:1", "0:1 1:1 2:1"},
+		"batch":    {"0:1 1:1 2:1", "0:1 1:1 2:1"},
+		"sysbatch": {"0:1x", "0:1"},
+		"system":   {"0:1", "0:1"},
+	} {
+		for _, c := range []struct {
+			change func(*api.Job)
+			want   string
+		}{{func(j *api.Job) { j.Priority = new(70) }, want.inPlace}, {env("2"), want.destructive}} {
+			for _, first := range []State{Failed, Over} {
+				w := newWorld(t, func(g *api.TaskGroup) { g.Update = nil })
+				w.versions[0].Type = &jobType
+				if w.rollout.Places = w.rollout.Places[:Count(w.versions[0], w.versions[0].TaskGroups[0])]; len(w.rollout.Places) > 1 {
+					w.rollout.Places[1].State = Waiting
+				}
+				w.rollout.Places[0].State = first
+				w.register(c.change)
+				want := c.want
+				if jobType == "service" && first == Over {
+					want = strings.Replace(want, "0:1x", "0:1", 1)
+				}
+				if got := w.String(); got != want {
+					t.Errorf("%s, the first one is %d: places %s, want %s", jobType, first, got, want)
+				}
+			}
+		}
+	}
 }
 
 func TestScale(t *testing.T) {

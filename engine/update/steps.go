@@ -23,7 +23,7 @@ type Step struct {
 // an older version. A promoted canary replaces the allocation with its index.
 func Steps(job *api.Job, places []Place, kind func(group string, version uint64) Kind) []Step {
 	r := &Rollout{Job: job, Places: slices.Clone(places), given: kind}
-	r.Deployment = r.begin(time.Time{})
+	r.Deployment = r.begin(false, time.Time{})
 	names := r.names()
 	byGroup := map[string][]Step{}
 	for {
@@ -60,6 +60,10 @@ func (r *Rollout) promote() (promoted bool) {
 func (r *Rollout) carryOut(orders []Order) (steps []Step) {
 	stopped := map[int]bool{}
 	for _, o := range orders {
+		if o.Action == Change && r.Places[o.At].State != Living { // it stays as it is
+			r.Places[o.At].Version, r.Places[o.At].Undeployed = *r.Job.Version, true
+			continue
+		}
 		i := slices.IndexFunc(steps, func(s Step) bool { return s.Group == o.Group })
 		if i < 0 {
 			i, steps = len(steps), append(steps, Step{Group: o.Group})
@@ -74,10 +78,10 @@ func (r *Rollout) carryOut(orders []Order) (steps []Step) {
 				s.Create = append(s.Create, o.Index)
 			}
 		case Replace:
-			if r.Places[at].State != Over {
-				s.Replace = append(s.Replace, o.Index)
-			} else {
+			if r.isForgotten(r.Places[at]) {
 				s.Create = append(s.Create, o.Index)
+			} else {
+				s.Replace = append(s.Replace, o.Index)
 			}
 		case Change:
 			s.InPlace = append(s.InPlace, o.Index)

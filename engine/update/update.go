@@ -6,6 +6,7 @@
 package update
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -47,7 +48,7 @@ func New(before, after *api.Job, version func(uint64) *api.Job, places []Place) 
 	p.Version = *next.Version
 	r := &Rollout{Job: &next, Version: version, Places: places}
 	if p.Diff.Type != none {
-		r.Deployment = Begin(&next, version, places, time.Time{})
+		r.Deployment = Begin(&next, version, places, false, time.Time{})
 	}
 	orders, _ := r.Next()
 	for i, d := range p.Diff.TaskGroups {
@@ -64,22 +65,33 @@ func New(before, after *api.Job, version func(uint64) *api.Job, places []Place) 
 	return p
 }
 
-// Begin returns the deployment of a new version of a job, or nil if it has
-// none.
-func Begin(job *api.Job, version func(uint64) *api.Job, places []Place, now time.Time) *health.Deployment {
+// Begin returns the deployment of a new version of a job, or nil if it has none. A
+// version that is proven needs no canaries.
+func Begin(job *api.Job, version func(uint64) *api.Job, places []Place, proven bool, now time.Time) *health.Deployment {
 	r := &Rollout{Job: job, Version: version, Places: places, kinds: map[kindKey]Kind{}}
-	return r.begin(now)
+	return r.begin(proven, now)
 }
 
-func (r *Rollout) begin(now time.Time) *health.Deployment {
+func (r *Rollout) begin(proven bool, now time.Time) *health.Deployment {
 	d := health.NewDeployment(r.Job, now)
-	if d == nil || *r.Job.Type == api.JobTypeSystem { // system jobs have no canaries here: there is no other node
-		return d
+	if d == nil {
+		return nil
 	}
 	for _, p := range r.Places {
-		if _, deployed := d.Groups[p.Group]; deployed && !p.Canary && p.State != Over && r.kindOf(p.Group, p.Version) == Destructive {
+		g := d.Groups[p.Group]
+		if g == nil || p.Canary || r.isForgotten(p) {
+			continue
+		}
+		switch kind := r.kindOf(p.Group, p.Version); {
+		case kind != Destructive && p.State != Living && p.Index < *r.Job.LookupTaskGroup(p.Group).Count:
+			g.Desired-- // it stays as it is
+		case kind == Destructive && !proven && *r.Job.Type != api.JobTypeSystem: // there is no other node for a canary
 			d.SetCanaries(p.Group, *r.Job.LookupTaskGroup(p.Group).Update.Canary)
 		}
+	}
+	maps.DeleteFunc(d.Groups, func(_ string, g *health.DeploymentGroup) bool { return g.Desired == 0 })
+	if len(d.Groups) == 0 {
+		return nil
 	}
 	return d
 }
@@ -161,10 +173,12 @@ func (r *Rollout) group(name string, orders []Order) Group {
 		switch {
 		case o.Action == Start && o.Canary:
 			list = &g.Canary
-		case o.Action == Replace && r.Places[o.At].State == Over:
+		case o.Action == Replace && r.isForgotten(r.Places[o.At]):
 			list = &g.Place
 		case o.Action == Stop && r.Places[o.At].State == Over:
 			continue
+		case o.Action == Change && r.Places[o.At].State != Living:
+			list = &g.Ignore
 		}
 		*list = append(*list, o.Index)
 	}

@@ -39,7 +39,7 @@ func (h *Handler) Versions(r *rest.Request) (any, error) {
 			shown = *j
 			index, _ := h.run.Tracker.Version(key, *j.Version)
 			shown.CreateIndex, shown.JobModifyIndex, shown.ModifyIndex = newest.CreateIndex, &index, &index
-			shown.Status, shown.Stop = newest.Status, new(false)
+			shown.Status, shown.Stop = newest.Status, new(j.Stop != nil && *j.Stop)
 			h.run.AddPolicies(&shown)
 			if withDiffs {
 				answer.Diffs = append(answer.Diffs, update.Diff(j, kept[i-1]))

@@ -77,8 +77,9 @@ func (run *Run) unwanted(a engine.Alloc, next string) string {
 	if a.Unwanted != "" || next == "" {
 		return a.Unwanted
 	}
-	switch replacement, ok := run.Engine.Alloc(next); {
-	case ok && *replacement.Job.Version != *a.Job.Version:
+	replacement, ok := run.Engine.Alloc(next)
+	switch {
+	case ok && !replacement.Reschedules(a.ID) && *replacement.Job.Version != *a.Job.Version:
 		return "alloc is being updated due to job update"
 	case *a.Job.Type != api.JobTypeSystem:
 		return "alloc was rescheduled because it failed"
