@@ -27,13 +27,11 @@ func (h *history) introduce() {
 	}
 	var c store.Change
 	h.tellVersion(job, &c)
-	if !launches(job) { // nothing of these is placed
-		trigger := event.JobRegister
-		if h.parent != "" && !job.Dispatched {
-			trigger = event.PeriodicJob
-		}
-		h.evaluateWith(event.Evaluation{Trigger: trigger, Priority: h.priority}, &c)
+	trigger := event.JobRegister
+	if h.parent != "" && !job.Dispatched {
+		trigger = event.PeriodicJob
 	}
+	h.evaluateWith(event.Evaluation{Trigger: trigger, Priority: h.priority}, &c)
 	h.recorder.Commit(c)
 	h.told(&h.introduced)
 }
@@ -58,10 +56,14 @@ func (h *history) evaluate(why event.Trigger, alloc string, c *store.Change) str
 }
 
 // evaluateWith is evaluate for an evaluation whose trigger, allocation and
-// priority are given. The lock is held.
-func (h *history) evaluateWith(v event.Evaluation, c *store.Change) string {
-	v.ID = h.host.cfg.Chance.ID("evaluation", h.key, v.Trigger, v.Alloc)
+// priority are given. A job that only launches others has none, because nothing of
+// it is placed, but for its stop, of which the evaluation tells. The lock is held.
+func (h *history) evaluateWith(v event.Evaluation, c *store.Change) (id string) {
 	job := h.newest.Load()
+	if launches(job) && v.Trigger != event.JobDeregister {
+		return ""
+	}
+	v.ID = h.host.cfg.Chance.ID("evaluation", h.key, v.Trigger, v.Alloc)
 	v.Job, v.Parent, v.Version, v.Type, v.Priority = h.key, h.parent, *job.Version, *job.Type, cmp.Or(v.Priority, *job.Priority)
 	if d := h.deployment(); d != nil {
 		switch v.Trigger {

@@ -107,7 +107,7 @@ func (r *jobRun) registerAgain(order Registration) (answer Registered, err error
 	}); err != nil {
 		return answer, err
 	}
-	if answer.Plan.Diff.Type == "None" && r.host.cfg.Resident && !launches(r.job) {
+	if answer.Plan.Diff.Type == "None" && r.host.cfg.Resident {
 		var c store.Change
 		answer.Evaluation = r.evaluateWith(event.Evaluation{Trigger: event.JobRegister, Priority: order.EvalPriority}, &c)
 		r.recorder.Commit(c)

@@ -52,6 +52,28 @@ func TestUpdateOfAFailedAllocation(t *testing.T) {
 	}
 }
 
+// A failed allocation of a system job is still wanted when a newer version runs in its
+// place.
+func TestUpdateOfAFailedSystemJob(t *testing.T) {
+	t.Parallel()
+	f := serveResident(t)
+	version := func(config ...any) {
+		t.Helper()
+		job := newJob("job", "system", newTask("main", config...))
+		job.TaskGroups[0].ReschedulePolicy = nil
+		if _, _, err := f.client.Jobs().Register(job, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	version("exit_code", 1)
+	f.untilStatus("failed")
+	version("run_for", "1h")
+	was := f.alloc(f.alloc(f.running("main").ID).PreviousAllocation)
+	if was.DesiredStatus != "run" || was.DesiredDescription != "" || was.NextAllocation == "" {
+		t.Errorf("it is to %s: %s", was.DesiredStatus, was.DesiredDescription)
+	}
+}
+
 // An allocation of a batch job that has ended has nothing to do with the ones of
 // later versions.
 func TestUpdateOfAnEndedBatchJob(t *testing.T) {

@@ -83,3 +83,54 @@ func TestForcePeriodic(t *testing.T) {
 		}
 	}
 }
+
+// Orders for a job that only launches others have no evaluations: nothing is placed.
+func TestParentsHaveNoEvaluations(t *testing.T) {
+	t.Parallel()
+	f := serveResident(t)
+	jobs := f.client.Jobs()
+	for name, change := range map[string]func(*api.Job){
+		"periodic":      func(j *api.Job) { j.Periodic = &api.PeriodicConfig{Spec: new("0 0 1 1 *")} },
+		"parameterized": func(j *api.Job) { j.ParameterizedJob = &api.ParameterizedJobConfig{} },
+	} {
+		job := newJob(name, "batch", newTask("t"))
+		change(job)
+		var answers []*api.JobRegisterResponse
+		did := func(answer *api.JobRegisterResponse, err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+			answers = append(answers, answer)
+		}
+		register := func(priority int) {
+			t.Helper()
+			job.Priority = &priority
+			answer, _, err := jobs.Register(job, nil)
+			did(answer, err)
+		}
+		register(50)
+		register(60)
+		register(60)
+		scaled, _, err := jobs.Scale(name, "g", new(2), "", false, nil, nil)
+		did(scaled, err)
+		reverted, _, err := jobs.Revert(name, 0, nil, nil, "", "")
+		did(reverted, err)
+		plan, _, err := jobs.Plan(job, true, nil)
+		if err != nil || len(plan.CreatedEvals) > 0 {
+			t.Errorf("%s: the plan has %d evaluations, %v", name, len(plan.CreatedEvals), err)
+		}
+		for _, a := range answers {
+			if a.EvalID != "" || a.JobModifyIndex == 0 {
+				t.Errorf("%s: evaluation %q, index %d", name, a.EvalID, a.JobModifyIndex)
+			}
+		}
+		scale, _, err := jobs.ScaleStatus(name, nil)
+		if err != nil || len(scale.TaskGroups["g"].Events) != 1 || scale.TaskGroups["g"].Events[0].EvalID != nil {
+			t.Errorf("%s: %+v, %v", name, scale, err)
+		}
+		if evaluations, _, err := jobs.Evaluations(name, nil); err != nil || len(evaluations) > 0 {
+			t.Errorf("%s has %d evaluations, %v", name, len(evaluations), err)
+		}
+	}
+}

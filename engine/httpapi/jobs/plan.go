@@ -34,7 +34,9 @@ func (h *Handler) Plan(r *rest.Request, order *api.JobPlanRequest) (any, error) 
 	}
 	answer := &jobPlanned{
 		Annotations: plan.Annotations(), Diff: plan.Diff, Warnings: listed("warning", warnings),
-		CreatedEvals: []*api.Evaluation{evaluation(order.Job)},
+	}
+	if !order.Job.IsPeriodic() && !order.Job.IsParameterized() {
+		answer.CreatedEvals = []*api.Evaluation{evaluation(order.Job)}
 	}
 	if !order.Diff {
 		answer.Diff = nil

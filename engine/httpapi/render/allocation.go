@@ -74,17 +74,13 @@ func (run *Run) Bare(a engine.Alloc) *api.Allocation {
 // run again, or returns "". Next is the ID of the one that took its place after a
 // failure, if any.
 func (run *Run) unwanted(a engine.Alloc, next string) string {
-	if a.Unwanted != "" || next == "" {
+	if a.Unwanted != "" || next == "" || *a.Job.Type == api.JobTypeSystem {
 		return a.Unwanted
 	}
-	replacement, ok := run.Engine.Alloc(next)
-	switch {
-	case ok && !replacement.Reschedules(a.ID) && *replacement.Job.Version != *a.Job.Version:
+	if replacement, ok := run.Engine.Alloc(next); ok && !replacement.Reschedules(a.ID) && *replacement.Job.Version != *a.Job.Version {
 		return "alloc is being updated due to job update"
-	case *a.Job.Type != api.JobTypeSystem:
-		return "alloc was rescheduled because it failed"
 	}
-	return ""
+	return "alloc was rescheduled because it failed"
 }
 
 // rescheduled returns the replacements of failed allocations that led to an
