@@ -106,6 +106,7 @@ type slot struct {
 	files    int           // descriptors that are counted for it
 	present  *runner.Alloc // nil between two allocations
 	again    bool          // place another allocation, however this one ends
+	resumes  bool          // its next life waits for the time to replace the last allocation
 	promised bool          // the status of the last allocation, which has failed, says when it is replaced
 }
 

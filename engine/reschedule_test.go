@@ -118,3 +118,54 @@ func TestFailedDeployment(t *testing.T) {
 		})
 	}
 }
+
+// What was given up with its deployment alone is replaced, as its policy says, once the
+// job has changed: at once if it is time, otherwise later. What the policy gave up is
+// not.
+func TestChangeAfterAFailedDeployment(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		attempts        int
+		change, replace time.Duration
+	}{
+		"late":  {0, 2 * time.Minute, 2 * time.Minute},
+		"early": {0, 20 * time.Second, 70 * time.Second},
+		"never": {-1, 2 * time.Minute, time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			job := newJob("service", newTask("fails", "run_for", "10s", "exit_code", 1))
+			group := job.TaskGroups[0]
+			group.ReschedulePolicy = &api.ReschedulePolicy{
+				Attempts: new(0), Unlimited: new(tt.attempts == 0), Delay: new(time.Minute), DelayFunction: new("constant"), MaxDelay: new(time.Hour),
+			}
+			group.Update = &api.UpdateStrategy{
+				MaxParallel: new(1), MinHealthyTime: new(15 * time.Second), HealthyDeadline: new(20 * time.Second), ProgressDeadline: new(time.Duration(0)),
+			}
+			living := api.NewTaskGroup("living", 1)
+			living.Tasks = []*api.Task{newTask("lives", "run_for", "1h")}
+			living.Update = &api.UpdateStrategy{MaxParallel: new(0)}
+			job.TaskGroups = append(job.TaskGroups, living)
+			allocs := func(want int) func(*engine.Engine) {
+				return func(e *engine.Engine) {
+					list := e.Allocs()
+					if len(list) != want {
+						t.Errorf("%d allocations, want %d", len(list), want)
+					}
+					for _, a := range list {
+						if a.Replaces != "" && !a.Reschedules(a.Replaces) {
+							t.Errorf("the new one replaces others: %+v", a.Replacements)
+						}
+					}
+				}
+			}
+			run(t, job, map[time.Duration]func(*engine.Engine){
+				tt.change - time.Second:                        allocs(2),
+				tt.change:                                      changed(t, job, func(job *api.Job) { job.Priority = new(70) }),
+				tt.replace - 500*time.Millisecond:              allocs(2),
+				min(tt.replace, 3*time.Minute) + 9*time.Second: allocs(map[bool]int{true: 2, false: 3}[tt.attempts < 0]),
+				4 * time.Minute:                                stop,
+			})
+		})
+	}
+}

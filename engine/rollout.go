@@ -9,6 +9,7 @@ import (
 
 	"taskrun/engine/health"
 	"taskrun/engine/leaf/event"
+	"taskrun/engine/restart"
 	"taskrun/engine/store"
 	"taskrun/engine/update"
 )
@@ -71,13 +72,24 @@ func (r *jobRun) rollOut(c *store.Change) (carryOut []func()) {
 		s := slots[o.At]
 		switch o.Action {
 		case update.Start:
-		case update.Replace:
-			s.Want, s.Earlier = *job.Version, nil
+		case update.Replace, update.Reschedule:
+			if o.Action == update.Reschedule {
+				_, delay, _ := retryOf(s)
+				s.Earlier = s.policy().Keep(s.Earlier, restart.Replacement{Time: time.Now(), Delay: delay, Alloc: s.last().ID})
+			} else {
+				s.Earlier = nil
+			}
+			s.Want = *job.Version
 			r.ports.Plan(job.LookupTaskGroup(s.group), s.index, s.lane)
 			carryOut = append(carryOut, s.catchUp, s.begin)
 		case update.Change, update.Promote:
 			s.move(*job.Version)
 			carryOut = append(carryOut, s.adjust)
+			if places[o.At].State == update.Failed {
+				if _, _, s.resumes = retryOf(s); s.resumes {
+					carryOut = append(carryOut, s.begin)
+				}
+			}
 		case update.Stop:
 			s.Gone = true
 			carryOut = append(carryOut, s.catchUp)

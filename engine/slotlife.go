@@ -43,6 +43,9 @@ func (s *slot) placeAgain() {
 func (s *slot) live(placed func()) {
 	defer s.lives.Done()
 	defer placed()
+	if s.resumes && !resume(s) {
+		return
+	}
 	next := s.restored
 	s.restored = nil
 	for next != nil || s.mayPlace() {
@@ -163,7 +166,7 @@ func (s *slot) another(result runner.Result) bool {
 		delay, ok := s.replaceIn(result)
 		if !ok {
 			if result.Status == api.AllocClientStatusFailed && s.promised && s.isForsaken() {
-				forsake(s.ended, s.recorder)
+				tellRetry(s.ended, -1, s.recorder)
 			}
 			break
 		}
@@ -186,13 +189,28 @@ func (s *slot) another(result runner.Result) bool {
 	return false
 }
 
-// forsake tells that nothing will replace an allocation that has failed, although
-// its status says so.
-func forsake(a *runner.Alloc, recorder *store.Recorder) {
+// resume waits until it is time to replace an allocation that was given up with its
+// deployment, now that the job has changed. It reports whether to replace it; if not
+// the slot lives no more.
+func resume(s *slot) bool {
+	now := s.ended.State()
+	result := runner.Result{Status: now.Status, Failed: now.LastEvent()}
+	s.mu.Lock()
+	s.resumes = false
+	if delay, ok := s.replaceIn(result); ok {
+		tellRetry(s.ended, delay, s.recorder)
+	}
+	s.mu.Unlock()
+	return s.another(result)
+}
+
+// tellRetry corrects when an allocation that has failed is replaced: with a negative
+// delay it is not.
+func tellRetry(a *runner.Alloc, delay time.Duration, recorder *store.Recorder) {
 	cfg, now := a.Config(), a.State()
 	var c store.Change
 	c.Add(event.Event{Time: time.Now(), Alloc: cfg.Alloc, Body: event.AllocStatus{
-		Status: now.Status, Description: now.Description, Replaces: cfg.Replaces, Retry: -1, Evaluation: cfg.Evaluation,
+		Status: now.Status, Description: now.Description, Replaces: cfg.Replaces, Retry: delay, Evaluation: cfg.Evaluation,
 	}})
 	recorder.Commit(c)
 }

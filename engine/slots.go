@@ -2,6 +2,7 @@ package engine
 
 import (
 	"iter"
+	"time"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -44,10 +45,13 @@ func (l slots) places() (places []update.Place, counted []*slot) {
 		switch {
 		case isLive(s.present):
 			p.State = update.Living
-		case s.living && s.present == nil:
+		case s.living && (s.present == nil || s.host.allocs.hasFailed(s.last().ID)):
 			p.State = update.Waiting
 		case len(s.Placed) > 0 && s.host.allocs.hasFailed(s.last().ID):
 			p.State = update.Failed
+			if failed, delay, ok := retryOf(s); ok && time.Since(failed) >= delay {
+				p.State = update.Due
+			}
 		}
 		if len(s.Placed) > 0 && s.last().Version == s.Want {
 			p.Alloc, p.Undeployed = s.last().ID, s.last().Undeployed
@@ -55,6 +59,18 @@ func (l slots) places() (places []update.Place, counted []*slot) {
 		places, counted = append(places, p), append(counted, s)
 	}
 	return places, counted
+}
+
+// retryOf returns when the last allocation of a slot that does not live has failed,
+// and the delay after which the policy replaces it, if ever. The caller must hold the
+// lock.
+func retryOf(s *slot) (failed time.Time, delay time.Duration, ok bool) {
+	if s.ended == nil {
+		return failed, 0, false
+	}
+	failed = s.ended.State().LastEvent()
+	delay, ok = s.policy().Next(failed, s.Earlier)
+	return failed, delay, ok
 }
 
 // isLive reports whether there is an allocation, and it has not ended.

@@ -76,6 +76,26 @@ func (j JobHandle) Replaces(id string) bool {
 	})
 }
 
+// HasMore reports whether the job has allocations besides the known ones, given by ID,
+// or is about to place one that replaces none that has failed.
+func (j JobHandle) HasMore(known func(id string) bool) bool {
+	r, err := j.engine.runs.find(j.key)
+	if err != nil {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.slots, func(s *slot) bool {
+		switch {
+		case s.isOut():
+			return false
+		case len(s.Placed) == 0, s.present == nil && s.last().Version != s.Want:
+			return s.living
+		}
+		return !known(s.last().ID)
+	})
+}
+
 // AllocStop is how to stop an allocation.
 type AllocStop struct {
 	Reschedule      bool // replace one of a batch job as if it had failed when it last changed

@@ -74,6 +74,32 @@ func TestUpdateOfAFailedSystemJob(t *testing.T) {
 	}
 }
 
+// A job is not dead while some of its first allocations wait to be placed.
+func TestStatusWhileAllocationsArePlaced(t *testing.T) {
+	t.Parallel()
+	f := serveResident(t)
+	for i := range 10 {
+		job := newJob(fmt.Sprint("job", i), "batch", newTask("fails", "exit_code", 1))
+		job.TaskGroups[0].Count, job.TaskGroups[0].ReschedulePolicy = new(3), &api.ReschedulePolicy{Attempts: new(0), Unlimited: new(false)}
+		if _, _, err := f.client.Jobs().Register(job, nil); err != nil {
+			t.Fatal(err)
+		}
+		for *get[*api.Job](f, "/v1/job/"+*job.ID).Status != "dead" {
+		}
+		// These are at least as new as the status.
+		list := get[[]*api.AllocationListStub](f, "/v1/job/"+*job.ID+"/allocations")
+		failed := 0
+		for _, a := range list {
+			if a.ClientStatus == "failed" {
+				failed++
+			}
+		}
+		if failed != 3 {
+			t.Errorf("%s is dead: %d of %d allocations have failed", *job.ID, failed, len(list))
+		}
+	}
+}
+
 // An allocation of a batch job that has ended has nothing to do with the ones of
 // later versions.
 func TestUpdateOfAnEndedBatchJob(t *testing.T) {

@@ -164,7 +164,7 @@ func (p *groupPass) sortPlaces() {
 			p.order(Stop, at)
 			continue
 		case place.Version == *p.Job.Version:
-		case p.isForgotten(place):
+		case p.isFree(place):
 			p.gone = append(p.gone, at)
 		case p.kindOf(p.name, place.Version) == Destructive: // as in Nomad even if it has failed
 			p.outdated = append(p.outdated, at)
@@ -173,6 +173,12 @@ func (p *groupPass) sortPlaces() {
 		}
 		p.taken[place.Index] = true
 	}
+}
+
+// isFree reports whether another allocation of the newest version may run in a place
+// at once.
+func (r *Rollout) isFree(place Place) bool {
+	return r.isForgotten(place) || place.State == Due && r.kindOf(place.Group, place.Version) != Destructive
 }
 
 // isForgotten reports whether the allocation of a place has ended so that it does
@@ -184,7 +190,7 @@ func (r *Rollout) isForgotten(place Place) bool {
 	case api.JobTypeBatch:
 		return place.State != Living
 	case api.JobTypeSystem:
-		return place.State == Over || place.State == Failed
+		return place.State != Living
 	}
 	return place.State == Over
 }
@@ -195,7 +201,11 @@ func (p *groupPass) fill(ready bool, limit int) int {
 	slices.SortFunc(p.gone, p.byIndex)
 	for _, at := range p.gone {
 		if p.waits = p.waits || !ready; ready {
-			p.order(Replace, at)
+			if p.Places[at].State == Due {
+				p.order(Reschedule, at)
+			} else {
+				p.order(Replace, at)
+			}
 			limit--
 		}
 	}

@@ -14,6 +14,7 @@ const (
 	Living  State = iota // its allocation is running, or ending to make room for another one
 	Waiting              // for the replacement of a failed allocation
 	Failed               // its allocation has failed and will not be replaced by itself
+	Due                  // likewise, because of its deployment alone: its policy replaces it now
 	Over                 // its allocation has ended otherwise
 )
 
@@ -50,11 +51,12 @@ type Action int
 
 // The actions.
 const (
-	Start   Action = iota // creates a place
-	Replace               // replaces its allocation by one of the newest version
-	Change                // changes its allocation in place, or moves one that has ended to the newest version
-	Promote               // makes its canary an ordinary allocation
-	Stop                  // stops its allocation for good
+	Start      Action = iota // creates a place
+	Replace                  // replaces its allocation by one of the newest version
+	Reschedule               // likewise, because its policy replaces one that has failed
+	Change                   // changes its allocation in place, or moves one that has ended to the newest version
+	Promote                  // makes its canary an ordinary allocation
+	Stop                     // stops its allocation for good
 )
 
 // Order is one action to carry out now.

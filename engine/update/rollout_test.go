@@ -64,7 +64,7 @@ func (w *world) step() {
 				w.rollout.Places = append(w.rollout.Places, Place{
 					Group: o.Group, Index: o.Index, Canary: o.Canary, Version: version, Alloc: event(o, version),
 				})
-			case Replace:
+			case Replace, Reschedule:
 				w.rollout.Places[o.At].Version, w.rollout.Places[o.At].State = version, Living
 				w.rollout.Places[o.At].Alloc = event(o, version)
 			case Change:
@@ -275,7 +275,7 @@ func TestPaused(t *testing.T) {
 func TestPlacesWithoutAllocations(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(*api.TaskGroup) {})
-	w.rollout.Places[0].State, w.rollout.Places[1].State, w.rollout.Places[2].State = Failed, Waiting, Over
+	w.rollout.Places[0].State, w.rollout.Places[1].State, w.rollout.Places[2].State = Due, Waiting, Over
 	w.register(env("2"))
 	w.want("0:0x 1:0x 2:1 …", "running")
 	w.report(health.Healthy, "g2@1")
@@ -300,6 +300,12 @@ func TestChangeOfFailedAllocations(t *testing.T) {
 	w.register(func(j *api.Job) { j.Priority = new(80) })
 	if w.want("0:2x 1:2x 2:2x", ""); w.rollout.Deployment != nil {
 		t.Errorf("there is a deployment: %+v", w.rollout.Deployment)
+	}
+	w = newWorld(t, func(*api.TaskGroup) {})
+	w.rollout.Places[0].State, w.rollout.Places[1].State = Due, Failed
+	w.register(priority)
+	if w.want("0:1 1:1x 2:1", "running"); w.rollout.Deployment.Groups["g"].Desired != 2 {
+		t.Errorf("the deployment is %+v", w.rollout.Deployment.Groups["g"])
 	}
 	for _, state := range []State{Failed, Waiting} {
 		w = newWorld(t, func(*api.TaskGroup) {})

@@ -83,6 +83,8 @@ func (r *Rollout) carryOut(orders []Order) (steps []Step) {
 			} else {
 				s.Replace = append(s.Replace, o.Index)
 			}
+		case Reschedule:
+			s.Create = append(s.Create, o.Index)
 		case Change:
 			s.InPlace = append(s.InPlace, o.Index)
 		case Promote:

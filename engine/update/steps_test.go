@@ -61,6 +61,7 @@ func TestSteps(t *testing.T) {
 		"ended":         {nil, []Place{over(0), running(2)[1]}, destructive, "g create[0 2]; g replace[1]"},
 		"failed":        {nil, []Place{failed(0), running(2)[1]}, destructive, "g create[2]; g replace[0]; g replace[1]"},
 		"failed, kept":  {nil, []Place{failed(0), running(2)[1]}, inPlace, "g create[2] change[1]"},
+		"failed, due":   {nil, []Place{{Group: "g", State: Due}, running(2)[1]}, inPlace, "g create[0 2] change[1]"},
 		"failed batch":  {func(j *api.Job, _ *api.TaskGroup) { j.Type = new("batch") }, []Place{failed(0)}, inPlace, "g create[0 1 2]"},
 		"failed, fewer": {func(_ *api.Job, g *api.TaskGroup) { g.Count = new(1) }, []Place{running(1)[0], failed(1)}, inPlace, "g change[0] destroy[1]"},
 		"canary": {

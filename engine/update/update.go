@@ -79,7 +79,7 @@ func (r *Rollout) begin(proven bool, now time.Time) *health.Deployment {
 	}
 	for _, p := range r.Places {
 		g := d.Groups[p.Group]
-		if g == nil || p.Canary || r.isForgotten(p) {
+		if g == nil || p.Canary || r.isFree(p) {
 			continue
 		}
 		switch kind := r.kindOf(p.Group, p.Version); {
@@ -169,7 +169,7 @@ func (r *Rollout) group(name string, orders []Order) Group {
 		if o.Action != Start {
 			ordered[o.At] = true
 		}
-		list := map[Action]*[]int{Replace: &g.Replace, Change: &g.InPlace, Start: &g.Place, Stop: &g.Stop, Promote: &g.Ignore}[o.Action]
+		list := map[Action]*[]int{Replace: &g.Replace, Reschedule: &g.Place, Change: &g.InPlace, Start: &g.Place, Stop: &g.Stop, Promote: &g.Ignore}[o.Action]
 		switch {
 		case o.Action == Start && o.Canary:
 			list = &g.Canary

@@ -168,8 +168,13 @@ func TestDecisions(t *testing.T) {
 		"done, again":   {env, []Place{running(3)[2], over(0), over(1)}, Group{Ignore: []int{2}, Place: []int{0, 1}}},
 		"failed, again": {env, []Place{running(3)[2], failed(0), failed(1)}, Group{Ignore: []int{1, 2}, Replace: []int{0}}},
 		"failed, kept":  {func(j *api.Job) { j.Priority = new(70) }, []Place{running(3)[2], failed(0), failed(1)}, Group{Ignore: []int{0, 1}, InPlace: []int{2}}},
-		"failed, down":  {count(0), []Place{failed(0)}, Group{Stop: []int{0}}},
-		"done, down":    {count(0), []Place{over(0)}, Group{}},
+		"failed, due": {
+			func(j *api.Job) { j.Priority = new(70) },
+			[]Place{running(3)[2], {Group: "g", State: Due}, failed(1)},
+			Group{Ignore: []int{1}, InPlace: []int{2}, Place: []int{0}},
+		},
+		"failed, down": {count(0), []Place{failed(0)}, Group{Stop: []int{0}}},
+		"done, down":   {count(0), []Place{over(0)}, Group{}},
 	} {
 		after := clone(t, newJob())
 		c.change(after)

@@ -139,5 +139,11 @@ func (now *Snapshot) jobStatus(key string, j *api.Job, stopped, ended bool) stri
 			return "running" // an update has stopped the allocations, and is about to place others
 		}
 	}
+	known := func(id string) bool {
+		return slices.ContainsFunc(allocs, func(a engine.Alloc) bool { return a.ID == id })
+	}
+	if now.run.Engine.Handle(key).HasMore(known) {
+		return "running"
+	}
 	return "dead"
 }
