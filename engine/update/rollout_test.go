@@ -307,6 +307,12 @@ func TestChangeOfFailedAllocations(t *testing.T) {
 	if w.want("0:1 1:1x 2:1", "running"); w.rollout.Deployment.Groups["g"].Desired != 2 {
 		t.Errorf("the deployment is %+v", w.rollout.Deployment.Groups["g"])
 	}
+	w = newWorld(t, func(*api.TaskGroup) {})
+	w.rollout.Places[2].State = Failed // and superfluous
+	w.register(func(j *api.Job) { j.TaskGroups[0].Count = new(2) })
+	if w.want("0:1 1:1", "running"); w.rollout.Deployment.Groups["g"].Desired != 2 {
+		t.Errorf("the deployment is %+v", w.rollout.Deployment.Groups["g"])
+	}
 	for _, state := range []State{Failed, Waiting} {
 		w = newWorld(t, func(*api.TaskGroup) {})
 		w.register(env("2"))
