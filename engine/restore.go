@@ -87,7 +87,7 @@ func (r recovery) readDeployments() {
 func (r recovery) deployFirst() {
 	r.changed = true
 	job := r.newest.Load()
-	if *job.Version > 0 || r.deployment() != nil {
+	if *job.Version > 0 || r.deployment() != nil || isStopped(job) {
 		return
 	}
 	if d := health.NewDeployment(job, time.Now()); d != nil {

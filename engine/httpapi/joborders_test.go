@@ -100,6 +100,26 @@ func TestStatusWhileAllocationsArePlaced(t *testing.T) {
 	}
 }
 
+// A job that is registered as stopped runs nothing, and deploys nothing.
+func TestStoppedFirstVersion(t *testing.T) {
+	t.Parallel()
+	f := serveResident(t)
+	job := newJob("job", "service", newTask("t", "run_for", "1h"))
+	job.Stop = new(true)
+	if _, _, err := f.client.Jobs().Register(job, nil); err != nil {
+		t.Fatal(err)
+	}
+	follow(f, "/v1/job/job", func(j *api.Job) bool { return *j.Status == "dead" })
+	deployments, _, err := f.client.Jobs().Deployments("job", true, nil)
+	if err != nil || len(deployments) > 0 {
+		t.Errorf("%d deployments, %v", len(deployments), err)
+	}
+	allocs, _, err := f.client.Jobs().Allocations("job", true, nil)
+	if err != nil || len(allocs) > 0 {
+		t.Errorf("%d allocations, %v", len(allocs), err)
+	}
+}
+
 // An allocation of a batch job that has ended has nothing to do with the ones of
 // later versions.
 func TestUpdateOfAnEndedBatchJob(t *testing.T) {
