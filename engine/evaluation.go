@@ -58,7 +58,7 @@ func (h *history) evaluate(why event.Trigger, alloc string, c *store.Change) str
 // evaluateWith is evaluate for an evaluation whose trigger, allocation and
 // priority are given. A job that only launches others has none, because nothing of
 // it is placed, but for its stop, of which the evaluation tells. The lock is held.
-func (h *history) evaluateWith(v event.Evaluation, c *store.Change) (id string) {
+func (h *history) evaluateWith(v event.Evaluation, c *store.Change) string {
 	job := h.newest.Load()
 	if launches(job) && v.Trigger != event.JobDeregister {
 		return ""

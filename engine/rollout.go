@@ -83,13 +83,13 @@ func (r *jobRun) rollOut(c *store.Change) (carryOut []func()) {
 			r.ports.Plan(job.LookupTaskGroup(s.group), s.index, s.lane)
 			carryOut = append(carryOut, s.catchUp, s.begin)
 		case update.Change, update.Promote:
-			s.move(*job.Version)
-			carryOut = append(carryOut, s.adjust)
-			if places[o.At].State == update.Failed {
+			if places[o.At].State == update.Failed { // the policy of its own version counts
 				if _, _, s.resumes = retryOf(s); s.resumes {
 					carryOut = append(carryOut, s.begin)
 				}
 			}
+			s.move(*job.Version)
+			carryOut = append(carryOut, s.adjust)
 		case update.Stop:
 			s.Gone = true
 			carryOut = append(carryOut, s.catchUp)

@@ -190,8 +190,8 @@ func (s *slot) catchUp() {
 }
 
 // move changes the slot to a version that its allocation can adopt while
-// running. One that has failed and waits to be replaced is not part of the
-// deployment of that version. The caller must hold the lock.
+// running. One that has ended is not part of the deployment of that version. The
+// caller must hold the lock.
 func (s *slot) move(version uint64) {
 	if len(s.Placed) > 0 && s.last().Version == s.Want {
 		live := isLive(s.present)

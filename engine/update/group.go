@@ -187,9 +187,7 @@ func (r *Rollout) isForgotten(place Place) bool {
 	switch *r.Job.Type {
 	case api.JobTypeSysbatch:
 		return false
-	case api.JobTypeBatch:
-		return place.State != Living
-	case api.JobTypeSystem:
+	case api.JobTypeBatch, api.JobTypeSystem:
 		return place.State != Living
 	}
 	return place.State == Over
