@@ -121,29 +121,45 @@ func TestStoppedFirstVersion(t *testing.T) {
 }
 
 // An allocation of a batch job that has ended has nothing to do with the ones of
-// later versions.
-func TestUpdateOfAnEndedBatchJob(t *testing.T) {
+// later versions; one that still runs is replaced.
+func TestUpdateOfABatchJob(t *testing.T) {
 	t.Parallel()
-	version := func() *api.Job {
-		job := newJob("job", "batch", newTask("main", "exit_code", 1))
-		job.TaskGroups[0].ReschedulePolicy = &api.ReschedulePolicy{
-			Attempts: new(0), Delay: new(time.Hour), MaxDelay: new(time.Hour), DelayFunction: new("constant"), Unlimited: new(true),
-		}
-		job.Canonicalize()
-		return job
-	}
-	f := serve(t, version())
-	f.untilStatus("failed")
-	next := version()
-	next.Priority = new(70)
-	if _, _, err := f.client.Jobs().Register(next, nil); err != nil {
-		t.Fatal(err)
-	}
-	list := follow(f, "/v1/job/job/allocations", func(list []*api.AllocationListStub) bool { return len(list) == 2 })
-	for _, a := range list {
-		if a.DesiredStatus != "run" || a.NextAllocation != "" || a.RescheduleTracker != nil || f.alloc(a.ID).PreviousAllocation != "" {
-			t.Errorf("that of version %d is to %s, before %q, after %+v", a.JobVersion, a.DesiredStatus, a.NextAllocation, a.RescheduleTracker)
-		}
+	for status, tt := range map[string]struct {
+		config      []any
+		change      func(*api.Job)
+		replaced    bool
+		description string
+	}{
+		"failed":  {[]any{"exit_code", 1}, func(j *api.Job) { j.Priority = new(70) }, false, ""},
+		"running": {[]any{"run_for", "1h"}, func(j *api.Job) { j.Meta = map[string]string{"a": "b"} }, true, "alloc is being updated due to job update"},
+	} {
+		t.Run(status, func(t *testing.T) {
+			t.Parallel()
+			version := func() *api.Job {
+				job := newJob("job", "batch", newTask("main", tt.config...))
+				job.TaskGroups[0].ReschedulePolicy = &api.ReschedulePolicy{
+					Attempts: new(0), Delay: new(time.Hour), MaxDelay: new(time.Hour), DelayFunction: new("constant"), Unlimited: new(true),
+				}
+				job.Canonicalize()
+				return job
+			}
+			f := serve(t, version())
+			f.untilStatus(status)
+			next := version()
+			tt.change(next)
+			if _, _, err := f.client.Jobs().Register(next, nil); err != nil {
+				t.Fatal(err)
+			}
+			list := follow(f, "/v1/job/job/allocations", func(list []*api.AllocationListStub) bool { return len(list) == 2 })
+			slices.SortFunc(list, func(a, b *api.AllocationListStub) int { return int(a.JobVersion) - int(b.JobVersion) })
+			was, now := list[0], list[1]
+			if (was.NextAllocation == now.ID) != tt.replaced || was.DesiredDescription != tt.description || was.RescheduleTracker != nil {
+				t.Errorf("the first one is to %s: %q, before %q", was.DesiredStatus, was.DesiredDescription, was.NextAllocation)
+			}
+			if (f.alloc(now.ID).PreviousAllocation == was.ID) != tt.replaced || now.RescheduleTracker != nil {
+				t.Errorf("the second one comes after %+v", now.RescheduleTracker)
+			}
+		})
 	}
 }
 
