@@ -87,7 +87,7 @@ func (v *verification) onTaskrun(ctx context.Context) (*verify.Played, error) {
 
 // onAgent runs the job on an agent that was started here, and fails if that ends.
 func (v *verification) onAgent(ctx, kill context.Context, agent *verify.Agent) (*verify.Played, string, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
+	lives, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	finished := make(chan struct{})
 	defer close(finished)
@@ -102,11 +102,11 @@ func (v *verification) onAgent(ctx, kill context.Context, agent *verify.Agent) (
 	if err != nil {
 		return nil, "", err
 	}
-	if err := verify.Provide(ctx, server, v.job, v.stubs); err != nil {
+	if err := verify.Provide(lives, server, v.job, v.stubs); err != nil {
 		return nil, "", agent.Explain(err)
 	}
-	played, version, err := v.onNomad(ctx, kill, server)
-	if ctx.Err() == nil {
+	played, version, err := v.onNomad(lives, kill, server)
+	if ctx.Err() == nil { // nobody has stopped it
 		err = agent.Explain(err)
 	}
 	return played, version, err
