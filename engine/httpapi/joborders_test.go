@@ -14,6 +14,16 @@ import (
 	"taskrun/jobspec"
 )
 
+// untilListed waits until an allocation of the job is listed with a status. Its event
+// may come a little earlier.
+func (f *fixture) untilListed(status string) {
+	f.Helper()
+	f.untilStatus(status)
+	follow(f, "/v1/job/job/allocations", func(list []*api.AllocationListStub) bool {
+		return slices.ContainsFunc(list, func(a *api.AllocationListStub) bool { return a.ClientStatus == status })
+	})
+}
+
 // A failed allocation in whose place the next version of its job runs was updated,
 // not rescheduled.
 func TestUpdateOfAFailedAllocation(t *testing.T) {
@@ -33,7 +43,7 @@ func TestUpdateOfAFailedAllocation(t *testing.T) {
 		"alloc was rescheduled because it failed":  version("exit_code", 1),
 	} {
 		f := serve(t, version("exit_code", 1))
-		f.untilStatus("failed")
+		f.untilListed("failed")
 		next.Priority = new(70)
 		if _, _, err := f.client.Jobs().Register(next, nil); err != nil {
 			t.Fatal(err)
@@ -66,7 +76,7 @@ func TestUpdateOfAFailedSystemJob(t *testing.T) {
 		}
 	}
 	version("exit_code", 1)
-	f.untilStatus("failed")
+	f.untilListed("failed")
 	version("run_for", "1h")
 	was := f.alloc(f.alloc(f.running("main").ID).PreviousAllocation)
 	if was.DesiredStatus != "run" || was.DesiredDescription != "" || was.NextAllocation == "" {
@@ -144,7 +154,7 @@ func TestUpdateOfABatchJob(t *testing.T) {
 				return job
 			}
 			f := serve(t, version())
-			f.untilStatus(status)
+			f.untilListed(status)
 			next := version()
 			tt.change(next)
 			if _, _, err := f.client.Jobs().Register(next, nil); err != nil {
