@@ -106,7 +106,7 @@ func (v *verification) onAgent(ctx, kill context.Context, agent *verify.Agent) (
 		return nil, "", agent.Explain(err)
 	}
 	played, version, err := v.onNomad(lives, kill, server)
-	if ctx.Err() == nil { // nobody has stopped it
+	if ctx.Err() == nil { // no user stops it
 		err = agent.Explain(err)
 	}
 	return played, version, err
