@@ -94,8 +94,7 @@ func TestStatusWhileAllocationsArePlaced(t *testing.T) {
 		if _, _, err := f.client.Jobs().Register(job, nil); err != nil {
 			t.Fatal(err)
 		}
-		for *get[*api.Job](f, "/v1/job/"+*job.ID).Status != "dead" {
-		}
+		follow(f, "/v1/job/"+*job.ID, func(j *api.Job) bool { return *j.Status == "dead" })
 		// These are at least as new as the status.
 		list := get[[]*api.AllocationListStub](f, "/v1/job/"+*job.ID+"/allocations")
 		failed := 0

@@ -274,14 +274,16 @@ func TestPaused(t *testing.T) {
 // are replaced in turn, as if they were running.
 func TestPlacesWithoutAllocations(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(*api.TaskGroup) {})
-	w.rollout.Places[0].State, w.rollout.Places[1].State, w.rollout.Places[2].State = Due, Waiting, Over
-	w.register(env("2"))
-	w.want("0:0x 1:0x 2:1 …", "running")
-	w.report(health.Healthy, "g2@1")
-	w.want("0:1 1:0x 2:1 …", "running")
-	w.report(health.Healthy, "g0@1")
-	w.want("0:1 1:1 2:1", "running")
+	for _, failed := range []State{Failed, Due} {
+		w := newWorld(t, func(*api.TaskGroup) {})
+		w.rollout.Places[0].State, w.rollout.Places[1].State, w.rollout.Places[2].State = failed, Waiting, Over
+		w.register(env("2"))
+		w.want("0:0x 1:0x 2:1 …", "running")
+		w.report(health.Healthy, "g2@1")
+		w.want("0:1 1:0x 2:1 …", "running")
+		w.report(health.Healthy, "g0@1")
+		w.want("0:1 1:1 2:1", "running")
+	}
 }
 
 // A change that needs no new allocations leaves one that has failed, or waits to be
