@@ -93,6 +93,7 @@ type slot struct {
 	lane  int // distinguishes slots with the same index; normally 0
 
 	restored  *runner.Alloc   // last allocation of an earlier engine; nil for none
+	resumes   bool            // its next life waits for the time to replace the last allocation
 	ended     *runner.Alloc   // the previous allocation, until the next one is placed
 	claimed   []int           // ports of the present allocation
 	kept      []*runner.Alloc // allocations that have ended, like the first ones of Placed
@@ -106,7 +107,6 @@ type slot struct {
 	files    int           // descriptors that are counted for it
 	present  *runner.Alloc // nil between two allocations
 	again    bool          // place another allocation, however this one ends
-	resumes  bool          // its next life waits for the time to replace the last allocation
 	promised bool          // the status of the last allocation, which has failed, says when it is replaced
 }
 

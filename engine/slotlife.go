@@ -195,8 +195,8 @@ func (s *slot) another(result runner.Result) bool {
 func resume(s *slot) bool {
 	now := s.ended.State()
 	result := runner.Result{Status: now.Status, Failed: now.LastEvent()}
-	s.mu.Lock()
 	s.resumes = false
+	s.mu.Lock()
 	if delay, ok := s.replaceIn(result); ok {
 		tellRetry(s.ended, delay, s.recorder)
 	}

@@ -65,35 +65,29 @@ func (j JobHandle) Ending() (stopped, ended bool) {
 // that has ended, unless it was said not to be replaced. An order for the job has
 // taken effect when Replaces returns.
 func (j JobHandle) Replaces(id string) bool {
-	r, err := j.engine.runs.find(j.key)
-	if err != nil {
-		return false
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.ContainsFunc(r.slots, func(s *slot) bool {
-		return s.living && !s.isOut() && len(s.Placed) > 0 && s.last().ID == id
-	})
+	return j.hasSlot(func(s *slot) bool { return s.living && len(s.Placed) > 0 && s.last().ID == id })
 }
 
 // HasMore reports whether the job has allocations besides the known ones, given by ID,
 // or is about to place one that replaces none that has failed.
-func (j JobHandle) HasMore(known func(id string) bool) bool {
+func (j JobHandle) HasMore(known map[string]bool) bool {
+	return j.hasSlot(func(s *slot) bool {
+		if len(s.Placed) == 0 || s.present == nil && s.last().Version != s.Want {
+			return s.living
+		}
+		return !known[s.last().ID]
+	})
+}
+
+// hasSlot reports whether a slot that may still get allocations is such.
+func (j JobHandle) hasSlot(such func(*slot) bool) bool {
 	r, err := j.engine.runs.find(j.key)
 	if err != nil {
 		return false
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.ContainsFunc(r.slots, func(s *slot) bool {
-		switch {
-		case s.isOut():
-			return false
-		case len(s.Placed) == 0, s.present == nil && s.last().Version != s.Want:
-			return s.living
-		}
-		return !known(s.last().ID)
-	})
+	return slices.ContainsFunc(r.slots, func(s *slot) bool { return !s.isOut() && such(s) })
 }
 
 // AllocStop is how to stop an allocation.

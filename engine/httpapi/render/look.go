@@ -139,8 +139,9 @@ func (now *Snapshot) jobStatus(key string, j *api.Job, stopped, ended bool) stri
 			return "running" // an update has stopped the allocations, and is about to place others
 		}
 	}
-	known := func(id string) bool {
-		return slices.ContainsFunc(allocs, func(a engine.Alloc) bool { return a.ID == id })
+	known := make(map[string]bool, len(allocs))
+	for _, a := range allocs {
+		known[a.ID] = true
 	}
 	if now.run.Engine.Handle(key).HasMore(known) {
 		return "running"
