@@ -76,9 +76,17 @@ func TestUpdateOfAFailedSystemJob(t *testing.T) {
 		}
 	}
 	version("exit_code", 1)
-	f.untilListed("failed")
+	listed := func(n int, status string) (found []*api.AllocationListStub) {
+		t.Helper()
+		follow(f, "/v1/job/job/allocations", func(list []*api.AllocationListStub) bool {
+			found = slices.DeleteFunc(list, func(a *api.AllocationListStub) bool { return a.ClientStatus != status })
+			return len(found) == n
+		})
+		return found
+	}
+	listed(2, "failed") // the end of the deployment replaces the first one once
 	version("run_for", "1h")
-	was := f.alloc(f.alloc(f.running("main").ID).PreviousAllocation)
+	was := f.alloc(f.alloc(listed(1, "running")[0].ID).PreviousAllocation)
 	if was.DesiredStatus != "run" || was.DesiredDescription != "" || was.NextAllocation == "" {
 		t.Errorf("it is to %s: %s", was.DesiredStatus, was.DesiredDescription)
 	}
