@@ -39,6 +39,7 @@ type Diagnostic struct {
 	Path     Path   // where in the job; empty when the text itself is wrong
 	OfName   bool   // the name at Path should not be there, whatever its value
 	Word     string // what is wrong in the value at Path; empty if all of it is
+	Alone    bool   // the value at Path is wrong, whatever else its block says
 	Range    Range  // place in the source
 }
 

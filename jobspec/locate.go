@@ -31,6 +31,9 @@ func (f *File) Sure(diagnostics Diagnostics) Diagnostics {
 		return diagnostics
 	}
 	return slices.DeleteFunc(diagnostics, func(p Diagnostic) bool {
+		if _, written := f.Positions[p.Path]; p.Alone && written {
+			return slices.ContainsFunc(f.lost, p.Path.in)
+		}
 		return slices.ContainsFunc(f.lost, func(lost Path) bool {
 			block := lost.Parent()
 			if slices.Contains([]string{"job", "group", "task", "config", "env", "meta"}, block.Name()) {

@@ -78,3 +78,77 @@ func mistakes(t *testing.T, name string, text []byte) {
 		}
 	}
 }
+
+// A value without meaning does not hide that another value of its block is wrong.
+func TestMistakesInOneBlock(t *testing.T) {
+	t.Parallel()
+	const job = `job "j" {
+  group "g" {
+    restart {
+      interval = "1 minute"
+      mode     = "retry"
+      attempts = -1
+    }
+    network {
+      port "a" {
+        static = "x"
+        to     = 70000
+      }
+    }
+    service {
+      name     = "a b"
+      provider = "nomads"
+      tags     = var.unset
+      check {
+        type     = "htp"
+        interval = "soon"
+        timeout  = "10ms"
+      }
+    }
+    task "t" {
+      driver      = "raw_exec"
+      kill_signal = "SIGHUB"
+      config {
+        command = "true"
+      }
+      template {
+        destination = "../../../x"
+        data        = "x"
+        perms       = "rw"
+        splay       = "long"
+        change_mode = "exec"
+      }
+      resources {
+        cpu    = "much"
+        memory = 1
+      }
+      constraint {
+        attribute = "${attr.cpu.archh}"
+        operator  = "like"
+        value     = var.unset
+      }
+    }
+  }
+}
+variable "unset" {}
+`
+	var found strings.Builder
+	for _, p := range validated("job.hcl", []byte(job)) {
+		found.WriteString(p.Summary + "\n")
+	}
+	for _, want := range []string{
+		`"interval" must be a duration`, "unknown restart mode", "attempts is negative",
+		`"static" must be a whole number`, "port is out of range",
+		"invalid service name", "unknown service provider", `variable "unset" has no value`,
+		"unknown check type", "timeout of the check is too short",
+		"unknown signal", "destination lies outside of the allocation", "perms is not an octal mode", "unknown change mode",
+		`"cpu" must be a whole number`, "memory is too small", "${attr.cpu.archh} is not a reference that Nomad knows", "unknown operator",
+	} {
+		if !strings.Contains(found.String(), want) {
+			t.Errorf("%s is not reported", want)
+		}
+	}
+	if t.Failed() {
+		t.Log(found.String())
+	}
+}

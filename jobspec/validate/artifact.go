@@ -44,12 +44,12 @@ func (t *task) checksum(sum string, at jobspec.Path) {
 	_, err := hex.DecodeString(value)
 	switch {
 	case !found:
-		t.refuse(at, "invalid checksum", fmt.Sprintf("%q names no hash", sum), `write "sha256:HEX"`)
+		t.wrong(at, "invalid checksum", fmt.Sprintf("%q names no hash", sum), `write "sha256:HEX"`)
 	case digits == 0:
-		t.refuse(at, "unknown kind of checksum", fmt.Sprintf("%q", kind), "write md5, sha1, sha256 or sha512 in front of the colon")
+		t.wrong(at, "unknown kind of checksum", fmt.Sprintf("%q", kind), "write md5, sha1, sha256 or sha512 in front of the colon")
 	case len(value) != digits:
-		t.refuse(at, "invalid checksum", fmt.Sprintf("%s has %d digits and %q has %d", kind, digits, value, len(value)), "")
+		t.wrong(at, "invalid checksum", fmt.Sprintf("%s has %d digits and %q has %d", kind, digits, value, len(value)), "")
 	case err != nil:
-		t.refuse(at, "invalid checksum", fmt.Sprintf("%q is not hexadecimal", value), "")
+		t.wrong(at, "invalid checksum", fmt.Sprintf("%q is not hexadecimal", value), "")
 	}
 }

@@ -86,9 +86,9 @@ func (k *check) checkType() {
 		case k.Path == "":
 			k.refuse(k.at, "http check has no path", "", `add path = "/" or the like`)
 		case err != nil:
-			k.refuse(k.at.Attr("path"), "invalid path", err.Error(), `write a path such as "/health"`)
+			k.wrong(k.at.Attr("path"), "invalid path", err.Error(), `write a path such as "/health"`)
 		case u.IsAbs():
-			k.refuse(k.at.Attr("path"), "path is a whole URL",
+			k.wrong(k.at.Attr("path"), "path is a whole URL",
 				fmt.Sprintf("%q", k.Path), fmt.Sprintf("write %q; address and port are those of the service", cmp.Or(u.RequestURI(), "/")))
 		}
 	case checkScript:
@@ -101,7 +101,7 @@ func (k *check) checkTime(at jobspec.Path, name string, d time.Duration) {
 		k.refuse(at, "check has no "+name, "", fmt.Sprintf(`add %s = "10s" or the like`, name))
 		return
 	}
-	tooShort(k.refuse, at, name+" of the check", d, minCheckTime)
+	k.tooShort(jobspec.Error, at, name+" of the check", d, minCheckTime)
 }
 
 func (k *check) checkRestart() {
@@ -139,7 +139,7 @@ func (k *check) consulCheck() {
 		}
 	}
 	if len(k.Notes) > maxCheckNotes {
-		k.refuse(k.at.Attr("notes"), "notes are too long", fmt.Sprintf("they have %d bytes", len(k.Notes)), fmt.Sprintf("keep them to %d bytes", maxCheckNotes))
+		k.wrong(k.at.Attr("notes"), "notes are too long", fmt.Sprintf("they have %d bytes", len(k.Notes)), fmt.Sprintf("keep them to %d bytes", maxCheckNotes))
 	}
 	if k.Type == checkTCP && k.service.Connect != nil && k.service.Connect.SidecarService != nil {
 		k.refuse(k.at.Attr("type"), "a tcp check cannot reach a service behind a sidecar",
@@ -178,6 +178,6 @@ func (k *check) nomadCheck() {
 		http.MethodDelete, http.MethodConnect, http.MethodOptions, http.MethodTrace,
 	}
 	if k.Type == checkHTTP && k.Method != "" && !slices.Contains(methods, strings.ToUpper(k.Method)) {
-		k.refuse(k.at.Attr("method"), "unknown HTTP method", fmt.Sprintf("%q", k.Method), cmp.Or(diagnostic.DidYouMean(k.Method, methods), "write GET or the like"))
+		k.wrong(k.at.Attr("method"), "unknown HTTP method", fmt.Sprintf("%q", k.Method), cmp.Or(diagnostic.DidYouMean(k.Method, methods), "write GET or the like"))
 	}
 }

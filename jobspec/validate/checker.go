@@ -24,15 +24,29 @@ type checker struct {
 }
 
 func (c *checker) refuse(at jobspec.Path, summary, detail, remedy string) {
-	c.report(jobspec.Diagnostic{Severity: jobspec.Error, Summary: summary, Detail: detail, Remedy: remedy, Path: at})
+	c.say(jobspec.Error, at, summary, detail, remedy)
 }
 
 func (c *checker) warn(at jobspec.Path, summary, detail, remedy string) {
-	c.report(jobspec.Diagnostic{Severity: jobspec.Warning, Summary: summary, Detail: detail, Remedy: remedy, Path: at})
+	c.say(jobspec.Warning, at, summary, detail, remedy)
 }
 
 func (c *checker) hint(at jobspec.Path, summary, detail, remedy string) {
-	c.report(jobspec.Diagnostic{Severity: jobspec.Hint, Summary: summary, Detail: detail, Remedy: remedy, Path: at})
+	c.say(jobspec.Hint, at, summary, detail, remedy)
+}
+
+func (c *checker) say(severity jobspec.Severity, at jobspec.Path, summary, detail, remedy string) {
+	c.report(jobspec.Diagnostic{Severity: severity, Summary: summary, Detail: detail, Remedy: remedy, Path: at})
+}
+
+// wrong refuses a value that is wrong whatever else its block says.
+func (c *checker) wrong(at jobspec.Path, summary, detail, remedy string) {
+	c.alone(jobspec.Error, at, summary, detail, remedy)
+}
+
+// alone adds a diagnostic of a value that is wrong whatever else its block says.
+func (c *checker) alone(severity jobspec.Severity, at jobspec.Path, summary, detail, remedy string) {
+	c.report(jobspec.Diagnostic{Severity: severity, Summary: summary, Detail: detail, Remedy: remedy, Path: at, Alone: true})
 }
 
 func (c *checker) report(p jobspec.Diagnostic) {
@@ -54,37 +68,34 @@ func (c *checker) choice(at jobspec.Path, name, value string, allowed ...string)
 		c.refuse(at, name+" is missing", "", "write one of "+list)
 		return false
 	}
-	c.refuse(at, "unknown "+name, fmt.Sprintf("%q", value), cmp.Or(diagnostic.DidYouMean(value, words), "write one of "+list))
+	c.wrong(at, "unknown "+name, fmt.Sprintf("%q", value), cmp.Or(diagnostic.DidYouMean(value, words), "write one of "+list))
 	return false
 }
 
 // notNegative refuses a negative time, and notBelowZero a negative number.
 func (c *checker) notNegative(at jobspec.Path, d *time.Duration) {
 	if deref(d) < 0 {
-		c.refuse(at, at.Name()+" is negative", fmt.Sprintf("it is %s", plain(*d)), "write 0s or more")
+		c.wrong(at, at.Name()+" is negative", fmt.Sprintf("it is %s", plain(*d)), "write 0s or more")
 	}
 }
 
 func (c *checker) notBelowZero(at jobspec.Path, n int) {
 	if n < 0 {
-		c.refuse(at, at.Name()+" is negative", fmt.Sprintf("it is %d", n), "write 0 or more")
+		c.wrong(at, at.Name()+" is negative", fmt.Sprintf("it is %d", n), "write 0 or more")
 	}
 }
 
 func (c *checker) positive(at jobspec.Path, d time.Duration) {
 	if d <= 0 {
-		c.refuse(at, at.Name()+" is not positive", fmt.Sprintf("it is %s", plain(d)), "write a time above 0")
+		c.wrong(at, at.Name()+" is not positive", fmt.Sprintf("it is %s", plain(d)), "write a time above 0")
 	}
 }
 
-// A reporter is a checker's method refuse or warn.
-type reporter func(at jobspec.Path, summary, detail, remedy string)
-
 // tooShort reports whether a time is below the minimum, and adds a diagnostic
 // then.
-func tooShort(report reporter, at jobspec.Path, what string, d, least time.Duration) bool {
+func (c *checker) tooShort(severity jobspec.Severity, at jobspec.Path, what string, d, least time.Duration) bool {
 	if d < least {
-		report(at, what+" is too short", fmt.Sprintf("it is %s", plain(d)), fmt.Sprintf("write %s or more", plain(least)))
+		c.alone(severity, at, what+" is too short", fmt.Sprintf("it is %s", plain(d)), fmt.Sprintf("write %s or more", plain(least)))
 	}
 	return d < least
 }
@@ -148,7 +159,7 @@ func (c *checker) signal(at jobspec.Path, name string) {
 	case slices.Contains(known, "SIG"+upper):
 		remedy = fmt.Sprintf("write %q", "SIG"+upper)
 	}
-	c.refuse(at, "unknown signal", fmt.Sprintf("%q", name), remedy)
+	c.wrong(at, "unknown signal", fmt.Sprintf("%q", name), remedy)
 }
 
 // changeSignal checks the signal of a change mode, which may be in lower case,

@@ -44,18 +44,18 @@ func (c *checker) proxy(p *api.ConsulProxy, at jobspec.Path) {
 	at = at.Attr("transparent_proxy")
 	for _, cidr := range t.ExcludeOutboundCIDRs {
 		if _, err := netip.ParsePrefix(cidr); err != nil {
-			c.refuse(at.Attr("exclude_outbound_cidrs"), "invalid CIDR", fmt.Sprintf("%q", cidr), `write a prefix such as "10.0.0.0/8"`)
+			c.wrong(at.Attr("exclude_outbound_cidrs"), "invalid CIDR", fmt.Sprintf("%q", cidr), `write a prefix such as "10.0.0.0/8"`)
 		}
 	}
-	userID(c.refuse, at.Attr("uid"), t.UID)
+	c.userID(at.Attr("uid"), t.UID)
 	for _, uid := range t.ExcludeUIDs {
-		userID(c.refuse, at.Attr("exclude_uids"), uid)
+		c.userID(at.Attr("exclude_uids"), uid)
 	}
 }
 
-func userID(refuse reporter, at jobspec.Path, uid string) {
+func (c *checker) userID(at jobspec.Path, uid string) {
 	if _, err := strconv.ParseUint(uid, 10, 16); uid != "" && err != nil {
-		refuse(at, "invalid user ID", fmt.Sprintf("%q", uid), "write a number from 0 to 65535")
+		c.wrong(at, "invalid user ID", fmt.Sprintf("%q", uid), "write a number from 0 to 65535")
 	}
 }
 
@@ -100,7 +100,7 @@ func (g *group) hasGateway() bool {
 
 func (c *checker) listener(l *api.ConsulIngressListener, at jobspec.Path) {
 	if l.Port <= 0 {
-		c.refuse(at.Attr("port"), "listener has no port", fmt.Sprintf("port is %d", l.Port), "write 1 to 65535")
+		c.wrong(at.Attr("port"), "listener has no port", fmt.Sprintf("port is %d", l.Port), "write 1 to 65535")
 	}
 	c.choice(at.Attr("protocol"), "protocol of a listener", l.Protocol, "tcp", "http", "http2", "grpc")
 	if len(l.Services) == 0 {

@@ -5,13 +5,15 @@ import (
 	"strings"
 
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/jobspec"
 )
 
 func (g *group) check() {
 	g.basics()
 	g.placement(g.tg.Constraints, g.tg.Affinities, g.tg.Spreads, g.at)
 	if p := g.tg.RestartPolicy; p != nil {
-		g.restart(p, g.at.Attr("restart"), g.refuse)
+		g.restart(p, g.at.Attr("restart"), jobspec.Error)
 	}
 	g.reschedule()
 	g.update()
@@ -45,7 +47,7 @@ func (g *group) basics() {
 		g.isFor(g.at.Attr("max_run_duration"), "max_run_duration is for batch jobs", "remove it", api.JobTypeBatch, api.JobTypeSysbatch)
 	}
 	if disk := g.tg.EphemeralDisk; disk != nil && deref(disk.SizeMB) < minDiskMB {
-		g.refuse(g.at.Attr("ephemeral_disk").Attr("size"), "ephemeral disk is too small",
+		g.wrong(g.at.Attr("ephemeral_disk").Attr("size"), "ephemeral disk is too small",
 			fmt.Sprintf("it has %d MB", deref(disk.SizeMB)), fmt.Sprintf("write %d or more", minDiskMB))
 	}
 	g.noEffect(g.at.Attr("max_client_disconnect"), g.tg.MaxClientDisconnect != nil, "write disconnect { lost_after = … }")

@@ -41,11 +41,11 @@ func isDefault(id *api.WorkloadIdentity) bool { return id.Name == "" || id.Name 
 
 func (c *checker) identity(id *api.WorkloadIdentity, at jobspec.Path) {
 	if id.Name != "" && !isIdentifier(id.Name, "-_") {
-		c.refuse(at.Attr("name"), "invalid identity name",
+		c.wrong(at.Attr("name"), "invalid identity name",
 			fmt.Sprintf("%q", id.Name), fmt.Sprintf("write 1 to %d letters, digits, dashes and underscores", maxIdentityName))
 	}
 	if slices.Contains(id.Audience, "") && !isDefault(id) { // Nomad sets that of the default identity
-		c.refuse(at.Attr("aud"), "audience is empty", "", "remove it or write a name")
+		c.wrong(at.Attr("aud"), "audience is empty", "", "remove it or write a name")
 	}
 	c.choice(at.Attr("change_mode"), "change mode", id.ChangeMode, "", "noop", "restart", "signal")
 	c.changeSignal(at, id.ChangeMode, id.ChangeSignal)
@@ -105,7 +105,7 @@ func (t *task) secrets() {
 	seen := make(map[string]bool, len(t.t.Secrets))
 	for s, at := range blocks(t.t.Secrets, "secret", t.at) {
 		if !isIdentifier(s.Name, "_") {
-			t.refuse(at, "invalid secret name", fmt.Sprintf("%q", s.Name), "write 1 to 128 letters, digits and underscores")
+			t.wrong(at, "invalid secret name", fmt.Sprintf("%q", s.Name), "write 1 to 128 letters, digits and underscores")
 		}
 		t.again(seen, at, s.Name)
 		t.required(at, s.Path, "secret has no path", "add path = …")

@@ -65,7 +65,7 @@ func (g *group) hostname(name string, at jobspec.Path) {
 		long = long || label == "" || len(label) > 63
 	}
 	if long {
-		g.refuse(at, "hostname is not a DNS name", fmt.Sprintf("%q", name), "write labels of 1 to 63 characters with dots between, 253 in all")
+		g.wrong(at, "hostname is not a DNS name", fmt.Sprintf("%q", name), "write labels of 1 to 63 characters with dots between, 253 in all")
 		return
 	}
 	odd := func(r rune) bool {
@@ -118,7 +118,7 @@ func (g *group) port(p api.Port, mode string, network jobspec.Path, claims *port
 	claims.labels[p.Label] = true
 	g.staticPort(p, at, claims)
 	if p.To < -1 || p.To > math.MaxUint16 {
-		g.refuse(at.Attr("to"), "port is out of range", fmt.Sprintf("to is %d", p.To), "write 1 to 65535, or -1 for the number it has on the host")
+		g.wrong(at.Attr("to"), "port is out of range", fmt.Sprintf("to is %d", p.To), "write 1 to 65535, or -1 for the number it has on the host")
 	}
 	if p.IgnoreCollision && mode != "" && mode != "host" {
 		g.refuse(at.Attr("ignore_collision"), "ignore_collision is for the host network", fmt.Sprintf("the network's mode is %q", mode), "remove it")
@@ -144,7 +144,7 @@ func (g *group) staticPort(p api.Port, at jobspec.Path, claims *portClaims) {
 		return
 	}
 	if p.Value < 0 || p.Value > math.MaxUint16 {
-		g.refuse(at.Attr("static"), "port is out of range", fmt.Sprintf("static is %d", p.Value), "write 1 to 65535, or remove static for a port that is free")
+		g.wrong(at.Attr("static"), "port is out of range", fmt.Sprintf("static is %d", p.Value), "write 1 to 65535, or remove static for a port that is free")
 		return
 	}
 	key := hostPort{cmp.Or(p.HostNetwork, "default"), p.Value}

@@ -68,26 +68,26 @@ func (c *checker) constraint(k *api.Constraint, at jobspec.Path) {
 		c.comparison(k.Operand, k.RTarget, at, append(comparisons(), api.ConstraintDistinctHosts, api.ConstraintDistinctProperty,
 			api.ConstraintAttributeIsSet, api.ConstraintAttributeIsNotSet))
 	}
-	c.attribute(k.LTarget, at, "constraint", c.refuse, "unknown attribute")
+	c.attribute(k.LTarget, at, "constraint", jobspec.Error, "unknown attribute")
 	c.target(k.RTarget, at.Attr("value"))
 }
 
 func (c *checker) affinity(a *api.Affinity, at jobspec.Path) {
 	c.comparison(a.Operand, a.RTarget, at, comparisons())
-	c.attribute(a.LTarget, at, "affinity", c.warn, "affinity never applies")
+	c.attribute(a.LTarget, at, "affinity", jobspec.Warning, "affinity never applies")
 	c.target(a.RTarget, at.Attr("value"))
 	if w := deref(a.Weight); w == 0 || w < -100 || w > 100 {
-		c.refuse(at.Attr("weight"), "weight is out of range", fmt.Sprintf("it is %d", w), "write -100 to 100, not 0")
+		c.wrong(at.Attr("weight"), "weight is out of range", fmt.Sprintf("it is %d", w), "write -100 to 100, not 0")
 	}
 }
 
-// attribute checks the left operand of a constraint or an affinity. The report is that
-// of one which the scheduler does not know.
-func (c *checker) attribute(target string, at jobspec.Path, of string, report reporter, summary string) {
+// attribute checks the left operand of a constraint or an affinity. One that the
+// scheduler does not know has this severity and summary.
+func (c *checker) attribute(target string, at jobspec.Path, of string, severity jobspec.Severity, summary string) {
 	why := unknownTarget(target)
 	c.required(at, target, of+" has no attribute", `add attribute = "${attr.kernel.name}" or the like`)
 	if why != "" {
-		report(at.Attr("attribute"), summary, fmt.Sprintf("%q %s", target, why), targetHint(target))
+		c.alone(severity, at.Attr("attribute"), summary, fmt.Sprintf("%q %s", target, why), targetHint(target))
 	} else {
 		c.target(target, at.Attr("attribute"))
 	}
@@ -188,7 +188,7 @@ func (c *checker) spread(s *api.Spread, at jobspec.Path) {
 	c.required(at, s.Attribute, "spread has no attribute", `add attribute = "${node.datacenter}" or the like`)
 	c.target(s.Attribute, at.Attr("attribute"))
 	if w := deref(s.Weight); w <= 0 || w > 100 {
-		c.refuse(at.Attr("weight"), "weight is out of range", fmt.Sprintf("it is %d", w), "write 1 to 100")
+		c.wrong(at.Attr("weight"), "weight is out of range", fmt.Sprintf("it is %d", w), "write 1 to 100")
 	}
 	values := map[string]bool{}
 	sum := 0
@@ -198,7 +198,7 @@ func (c *checker) spread(s *api.Spread, at jobspec.Path) {
 		}
 		values[t.Value] = true
 		if t.Percent > 100 {
-			c.refuse(at.Attr("percent"), "percent is out of range", fmt.Sprintf("it is %d", t.Percent), "write 0 to 100")
+			c.wrong(at.Attr("percent"), "percent is out of range", fmt.Sprintf("it is %d", t.Percent), "write 0 to 100")
 		}
 		sum += int(t.Percent)
 	}

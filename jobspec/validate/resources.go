@@ -26,7 +26,7 @@ func (t *task) resources() {
 	cpu, cores := deref(r.CPU), deref(r.Cores)
 	switch {
 	case cores < 0:
-		t.refuse(at.Attr("cores"), "cores is negative", fmt.Sprintf("it is %d", cores), "write 1 or more")
+		t.wrong(at.Attr("cores"), "cores is negative", fmt.Sprintf("it is %d", cores), "write 1 or more")
 	case cores > 0 && cpu > 0:
 		t.refuse(at.Attr("cores"), "cpu and cores exclude each other", fmt.Sprintf("cpu is %d and cores is %d", cpu, cores), "keep one of them")
 	case cores == 0 && cpu < minCPU:
@@ -41,7 +41,7 @@ func (t *task) resources() {
 func (t *task) memory(r *api.Resources, at jobspec.Path) {
 	memory := deref(r.MemoryMB)
 	if memory < minMemoryMB {
-		t.refuse(at.Attr("memory"), "memory is too small", fmt.Sprintf("it is %d MB", memory), fmt.Sprintf("write %d or more", minMemoryMB))
+		t.wrong(at.Attr("memory"), "memory is too small", fmt.Sprintf("it is %d MB", memory), fmt.Sprintf("write %d or more", minMemoryMB))
 	}
 	if most := deref(r.MemoryMaxMB); most != 0 && most != memoryNoLimit && most < memory {
 		t.refuse(at.Attr("memory_max"), "memory_max is below memory", fmt.Sprintf("memory_max is %d MB and memory is %d MB", most, memory),
@@ -49,7 +49,7 @@ func (t *task) memory(r *api.Resources, at jobspec.Path) {
 	}
 	switch secrets := deref(r.SecretsMB); {
 	case secrets < 0:
-		t.refuse(at.Attr("secrets"), "secrets is negative", fmt.Sprintf("it is %d MB", secrets), "write 1 or more")
+		t.wrong(at.Attr("secrets"), "secrets is negative", fmt.Sprintf("it is %d MB", secrets), "write 1 or more")
 	case secrets > memory:
 		t.refuse(at.Attr("secrets"), "secrets exceeds memory",
 			fmt.Sprintf("secrets is %d MB and memory is %d MB", secrets, memory), "the secrets directory is part of the task's memory: raise memory")
@@ -89,10 +89,10 @@ func (t *task) logs() {
 	at := t.at.Attr("logs")
 	files, size := deref(l.MaxFiles), deref(l.MaxFileSizeMB)
 	if files < 1 {
-		t.refuse(at.Attr("max_files"), "max_files is too small", fmt.Sprintf("it is %d", files), "write 1 or more")
+		t.wrong(at.Attr("max_files"), "max_files is too small", fmt.Sprintf("it is %d", files), "write 1 or more")
 	}
 	if size < 1 {
-		t.refuse(at.Attr("max_file_size"), "max_file_size is too small", fmt.Sprintf("it is %d MB", size), "write 1 or more")
+		t.wrong(at.Attr("max_file_size"), "max_file_size is too small", fmt.Sprintf("it is %d MB", size), "write 1 or more")
 	}
 	// Division instead of multiplication: the product may overflow.
 	if disk := t.g.tg.EphemeralDisk; disk != nil && files > 0 && size > 0 && files > (deref(disk.SizeMB)-1)/size {

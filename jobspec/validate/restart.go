@@ -19,11 +19,11 @@ const minRestartInterval = 5 * time.Second
 func (t *task) taskRestart() {
 	own, inherited := t.t.RestartPolicy, t.g.tg.RestartPolicy
 	if own != nil && !sameRestart(own, inherited) {
-		t.restart(own, t.at.Attr("restart"), t.warn)
+		t.restart(own, t.at.Attr("restart"), jobspec.Warning)
 	}
 }
 
-func (c *checker) restart(p *api.RestartPolicy, at jobspec.Path, report reporter) {
+func (c *checker) restart(p *api.RestartPolicy, at jobspec.Path, severity jobspec.Severity) {
 	mode, attempts := deref(p.Mode), deref(p.Attempts)
 	interval, delay := deref(p.Interval), deref(p.Delay)
 	modes := []string{api.RestartPolicyModeFail, api.RestartPolicyModeDelay}
@@ -31,18 +31,18 @@ func (c *checker) restart(p *api.RestartPolicy, at jobspec.Path, report reporter
 	case api.RestartPolicyModeFail:
 	case api.RestartPolicyModeDelay:
 		if attempts == 0 {
-			report(at.Attr("attempts"), `0 attempts with mode "delay" is ambiguous`, "", `write mode = "fail" to never restart, or 1 or more attempts`)
+			c.say(severity, at.Attr("attempts"), `0 attempts with mode "delay" is ambiguous`, "", `write mode = "fail" to never restart, or 1 or more attempts`)
 		}
 	default:
-		report(at.Attr("mode"), "unknown restart mode", fmt.Sprintf("%q", mode), cmp.Or(diagnostic.DidYouMean(mode, modes), "write one of fail, delay"))
+		c.alone(severity, at.Attr("mode"), "unknown restart mode", fmt.Sprintf("%q", mode), cmp.Or(diagnostic.DidYouMean(mode, modes), "write one of fail, delay"))
 	}
 	if attempts < 0 {
-		c.warn(at.Attr("attempts"), "attempts is negative", fmt.Sprintf("it is %d", attempts), "Nomad takes it for 0; write 0 or more")
+		c.alone(jobspec.Warning, at.Attr("attempts"), "attempts is negative", fmt.Sprintf("it is %d", attempts), "Nomad takes it for 0; write 0 or more")
 	}
-	tooShort(report, at.Attr("interval"), "restart interval", interval, minRestartInterval)
+	c.tooShort(severity, at.Attr("interval"), "restart interval", interval, minRestartInterval)
 	// Division instead of multiplication: the product may overflow.
 	if delay > 0 && attempts > 0 && time.Duration(attempts) > interval/delay {
-		report(at, "restarts do not fit their interval",
+		c.say(severity, at, "restarts do not fit their interval",
 			fmt.Sprintf("%d attempts, %s apart, take longer than %s", attempts, plain(delay), plain(interval)),
 			"raise interval, or lower attempts or delay")
 	}
@@ -84,7 +84,7 @@ func (g *group) reschedule() {
 		return
 	}
 	interval := deref(p.Interval)
-	if tooShort(g.refuse, block.at("interval", same(p.Interval, job.Interval)), "reschedule interval", interval, minRescheduleInterval) || !sound {
+	if g.tooShort(jobspec.Error, block.at("interval", same(p.Interval, job.Interval)), "reschedule interval", interval, minRescheduleInterval) || !sound {
 		return
 	}
 	if span, fits := rescheduleSpan(p); !fits {
@@ -100,7 +100,7 @@ func (g *group) reschedule() {
 // can be called.
 func (g *group) rescheduleDelays(p, job *api.ReschedulePolicy, block merged) bool {
 	delay, ceiling := deref(p.Delay), deref(p.MaxDelay)
-	ok := !tooShort(g.refuse, block.at("delay", same(p.Delay, job.Delay)), "reschedule delay", delay, minRescheduleDelay)
+	ok := !g.tooShort(jobspec.Error, block.at("delay", same(p.Delay, job.Delay)), "reschedule delay", delay, minRescheduleDelay)
 	function := deref(p.DelayFunction)
 	if !g.choice(block.at("delay_function", same(p.DelayFunction, job.DelayFunction)), "delay function", function, "constant", "exponential", "fibonacci") {
 		return false
@@ -110,7 +110,7 @@ func (g *group) rescheduleDelays(p, job *api.ReschedulePolicy, block merged) boo
 	}
 	at := block.at("max_delay", same(p.MaxDelay, job.MaxDelay))
 	switch {
-	case tooShort(g.refuse, at, "max_delay", ceiling, minRescheduleDelay):
+	case g.tooShort(jobspec.Error, at, "max_delay", ceiling, minRescheduleDelay):
 		return false
 	case ceiling < delay:
 		g.refuse(at, "max_delay is below delay", fmt.Sprintf("max_delay is %s and delay is %s", plain(ceiling), plain(delay)), "raise max_delay or lower delay")

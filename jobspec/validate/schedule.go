@@ -96,7 +96,7 @@ func (t *task) schedule() {
 
 func (c *checker) timeZone(at jobspec.Path, zone string) {
 	if _, err := time.LoadLocation(zone); err != nil {
-		c.refuse(at, "unknown time zone", fmt.Sprintf("%q: %v", zone, err), `write a name such as "Europe/Berlin" or "UTC"`)
+		c.wrong(at, "unknown time zone", fmt.Sprintf("%q: %v", zone, err), `write a name such as "Europe/Berlin" or "UTC"`)
 	}
 }
 
@@ -109,7 +109,7 @@ func (c *checker) cron(at jobspec.Path, spec string) {
 	if spec == "@reboot" {
 		remedy = "write a time, such as @daily; a task that runs at every start belongs in a service or batch job"
 	}
-	c.refuse(at, "invalid cron expression", fmt.Sprintf("%q: %v", spec, err), remedy)
+	c.wrong(at, "invalid cron expression", fmt.Sprintf("%q: %v", spec, err), remedy)
 }
 
 // parseCron converts the library's panics on some malformed texts to errors.

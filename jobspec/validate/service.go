@@ -16,7 +16,7 @@ import (
 // https://developer.hashicorp.com/nomad/docs/job-specification/service
 func (c *checker) service(s *api.Service, at jobspec.Path) {
 	if !IsServiceName(replaceReferences(s.Name, "ENV-VAR")) {
-		c.refuse(at.Attr("name"), "invalid service name", fmt.Sprintf("%q", s.Name), "write 1 to 63 letters, digits and dashes, with no dash at the ends (RFC 1123)")
+		c.wrong(at.Attr("name"), "invalid service name", fmt.Sprintf("%q", s.Name), "write 1 to 63 letters, digits and dashes, with no dash at the ends (RFC 1123)")
 	}
 	modes := []string{"", "auto", "host", "driver", "alloc", "alloc_ipv6"}
 	if c.choice(at.Attr("address_mode"), "address mode", s.AddressMode, modes...) && s.Address != "" && s.AddressMode != "" && s.AddressMode != "auto" {

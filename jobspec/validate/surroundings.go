@@ -191,6 +191,6 @@ func (c *checker) unresolved(name, near, outcome, remedy string, at jobspec.Path
 	}
 	c.report(jobspec.Diagnostic{
 		Severity: jobspec.Warning, Summary: fmt.Sprintf("${%s} is not a reference that Nomad knows", name),
-		Detail: outcome, Remedy: remedy, Path: at, Word: name,
+		Detail: outcome, Remedy: remedy, Path: at, Word: name, Alone: true,
 	})
 }

@@ -93,7 +93,7 @@ func (t *task) dispatchPayload() {
 	}
 	at := t.at.Attr("dispatch_payload")
 	if leavesAllocation("task/local", p.File) {
-		t.refuse(at.Attr("file"), "file lies outside of the allocation", fmt.Sprintf("%q", p.File), "write a path below the task's local directory")
+		t.wrong(at.Attr("file"), "file lies outside of the allocation", fmt.Sprintf("%q", p.File), "write a path below the task's local directory")
 	}
 	if t.job.ParameterizedJob == nil {
 		t.warn(at, "dispatch_payload has no effect", "the job is not parameterized", "add parameterized {} to the job")
@@ -112,7 +112,7 @@ func (t *task) actions() {
 		}
 		blank := strings.ContainsFunc(a.Name, func(r rune) bool { return r == 0 || unicode.IsSpace(r) })
 		if n := utf8.RuneCountInString(a.Name); n < 1 || n > maxActionName || blank {
-			t.refuse(at, "invalid action name", fmt.Sprintf("%q", a.Name), fmt.Sprintf("write 1 to %d characters without blanks", maxActionName))
+			t.wrong(at, "invalid action name", fmt.Sprintf("%q", a.Name), fmt.Sprintf("write 1 to %d characters without blanks", maxActionName))
 		}
 		t.again(seen, at, a.Name)
 	}

@@ -90,6 +90,6 @@ func (t *task) servicePort(port, mode string, known []string, at jobspec.Path) {
 	case mode != "driver":
 		t.refuse(at, "a port number needs address_mode driver", fmt.Sprintf("port is %d", n), `write the label of a port of the group, or add address_mode = "driver"`)
 	case n <= 0:
-		t.refuse(at, "port is out of range", fmt.Sprintf("it is %d", n), "write 1 to 65535")
+		t.wrong(at, "port is out of range", fmt.Sprintf("it is %d", n), "write 1 to 65535")
 	}
 }

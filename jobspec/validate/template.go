@@ -111,7 +111,7 @@ func (t *template) perms() {
 	mode, err := strconv.ParseUint(perms, 8, 12)
 	switch {
 	case err != nil:
-		t.task.refuse(at, "perms is not an octal mode", fmt.Sprintf("%q", perms), `write "0644" or the like`)
+		t.task.wrong(at, "perms is not an octal mode", fmt.Sprintf("%q", perms), `write "0644" or the like`)
 	case mode > 0o777:
 		t.task.warn(at, "perms has more than permission bits", fmt.Sprintf("%q; rendering the template fails", perms), `write "0000" to "0777"`)
 	}
@@ -123,7 +123,7 @@ func (t *task) destination(dest string, at jobspec.Path) {
 	at = at.Attr("destination")
 	switch {
 	case leavesAllocation("task", dest):
-		t.refuse(at, "destination lies outside of the allocation", fmt.Sprintf("%q", dest), `write a path such as "local/NAME"`)
+		t.wrong(at, "destination lies outside of the allocation", fmt.Sprintf("%q", dest), `write a path such as "local/NAME"`)
 	case leavesTask(t.t.Name, dest):
 		t.refuse(at, "destination lies outside of the task",
 			fmt.Sprintf("%q; Nomad accepts the job, and the task fails at its start", dest), `write a path such as "local/NAME" or "${NOMAD_ALLOC_DIR}/NAME"`)
