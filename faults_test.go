@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -68,6 +69,7 @@ func TestActionsMatchNomad(t *testing.T) {
 	if err != nil || len(jobs) == 0 {
 		t.Fatalf("no recordings found: %v", err)
 	}
+	owner := fmt.Sprintf(" %d %d ", os.Geteuid(), os.Getegid()) // of what a task writes
 	actions := readJSON[map[string]map[string][][2]any](t, "testdata/faults/actions.json")["actions"]
 	for _, expected := range jobs {
 		name := strings.TrimSuffix(filepath.Base(expected), ".json")
@@ -88,6 +90,7 @@ func TestActionsMatchNomad(t *testing.T) {
 			for _, d := range recording.Compare(want, got, os.Geteuid() == 0) {
 				switch {
 				case matching(declared, name, d.Path) != nil:
+				case name == "identity-files" && d.Nomad == strings.ReplaceAll(d.Taskrun, owner, " 0 0 "): // the job prints owners
 				case slow && d.Nomad == "" && d.Taskrun == "true" && strings.HasSuffix(d.Path, "/healthy"):
 				default:
 					t.Errorf("not what Nomad did: %v", d)

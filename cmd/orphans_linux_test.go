@@ -153,7 +153,7 @@ func (s *stand) up(t *testing.T, sleepers int) {
 		_ = s.Process.Kill()
 		<-s.waited
 		s.out.Close()
-		for _, pid := range s.sleepers() { // of a failed test
+		for _, pid := range processes(s.isOurs) { // of a failed test
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 		if t.Failed() {
@@ -175,10 +175,15 @@ func (s *stand) until(t *testing.T, limit time.Duration, what string, f func() b
 	}
 }
 
-// sleepers returns the processes whose arguments are the unique sleep of this
-// test.
+// sleepers returns the processes that are the unique sleep of this test, under any
+// title.
 func (s *stand) sleepers() []int {
-	return processes(func(args string) bool { return strings.HasSuffix(args, strings.TrimPrefix(s.sleep, "sleep")) })
+	return processes(func(args string) bool { return s.isOurs(args) && strings.Count(args, " ") == 1 })
+}
+
+// isOurs reports whether a process with these arguments sleeps, or is about to.
+func (s *stand) isOurs(args string) bool {
+	return strings.HasSuffix(args, strings.TrimPrefix(s.sleep, "sleep"))
 }
 
 // keepers returns the keepers of the program.
@@ -199,7 +204,7 @@ func hasEnded(pid int) bool {
 func (s *stand) mustBeGone(t *testing.T) {
 	t.Helper()
 	began := time.Now()
-	s.until(t, endTime, "no process of the task is left", func() bool { return len(s.sleepers()) == 0 })
+	s.until(t, endTime, "no process of the task is left", func() bool { return len(processes(s.isOurs)) == 0 })
 	s.until(t, endTime, "no keeper is left", func() bool { return len(s.keepers()) == 0 })
 	t.Logf("it took %v", time.Since(began).Round(time.Millisecond))
 	s.until(t, endTime, "taskrun has ended", func() bool {

@@ -63,7 +63,15 @@ func source(t *testing.T) *os.Root {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = root.Close() })
+	t.Cleanup(func() {
+		_ = root.Close()
+		_ = filepath.WalkDir(root.Name(), func(path string, e fs.DirEntry, err error) error {
+			if err == nil && e.IsDir() {
+				_ = os.Chmod(path, 0o700) // otherwise an ordinary user cannot remove what is in it
+			}
+			return nil
+		})
+	})
 	for _, err := range []error{
 		root.MkdirAll("src/sub", 0o755), root.WriteFile("src/run", []byte("#!"), 0o755), root.WriteFile("src/sub/b", []byte("two"), 0o600),
 		root.Symlink("run", "src/link"), root.Symlink("/etc/passwd", "src/out"), syscall.Mkfifo(filepath.Join(root.Name(), "src/fifo"), 0o600),
