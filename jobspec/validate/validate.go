@@ -29,7 +29,7 @@ import (
 // attributes are written; without them, attributes with zero values are assumed
 // not to be.
 func Job(job *api.Job, written jobspec.Positions) jobspec.Diagnostics {
-	c := &checker{job: job, written: written, kind: deref(job.Type), seen: map[jobspec.Diagnostic]bool{}}
+	c := &checker{job: job, written: written, kind: deref(job.Type), findings: findings{seen: map[jobspec.Diagnostic]bool{}}}
 	c.identification()
 	c.placement(job.Constraints, job.Affinities, job.Spreads, jobspec.Root)
 	c.periodic()
