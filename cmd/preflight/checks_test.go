@@ -155,6 +155,11 @@ func TestEntryPointsOfEachCheck(t *testing.T) {
 			name: "isolation", job: strings.Replace(job(plain, ""), "raw_exec", "exec", 1),
 			says: `"exec" tasks are not isolated`, warnings: notices,
 		},
+		{
+			name: "task of another user", job: job(plain+"user = \"root\"", ""),
+			says: `only root can start it as user "root"`, warnings: map[bool]Entry{false: notices}[os.Geteuid() == 0],
+		},
+		{name: "task of an unknown user", job: job(plain+"user = \"no-such-user\"", ""), says: "only root"},
 		{name: "isolation that none asked for", job: job(plain, ""), says: "not isolated"},
 		{
 			name: "option of the config file", job: job(plain, ""), with: func(c *Case) {

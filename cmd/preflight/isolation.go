@@ -10,6 +10,17 @@ import (
 	"taskrun/jobspec"
 )
 
+// otherUsers warns about a task that only root can start, because it names another user.
+func otherUsers(c *Case, t taskOf) jobspec.Diagnostics {
+	if !catalog.OnlyRoot(c.Drivers[t.Driver], t.User) {
+		return nil
+	}
+	return jobspec.Diagnostics{{
+		Severity: jobspec.Warning, Path: t.at.Attr("user"), Summary: fmt.Sprintf("task %q will not start: only root can start it as user %q", t.Name, t.User),
+		Remedy: "run taskrun as root, or remove user",
+	}}
+}
+
 // isolation warns once that tasks are not isolated, although their driver
 // isolates them in Nomad.
 func isolation(c *Case) jobspec.Diagnostics {

@@ -109,6 +109,7 @@ func checks() []check {
 		{"folders in place of volumes", notices &^ Rehearse, withStubs(volumes)},
 		{"paths of this machine", notices, perJob(hostPaths)},
 		{"isolation", notices, isolation},
+		{"tasks of other users", notices, perTask(otherUsers)},
 		{"options of the config file", notices &^ ofAPI, unheeded},
 		{"downloads", jobs, perTask(artifacts)},
 

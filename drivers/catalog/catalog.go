@@ -35,6 +35,12 @@ var all = sync.OnceValue(New)
 // Has reports whether taskrun has a driver.
 func Has(name string) bool { return all()[name] != nil }
 
+// OnlyRoot reports whether only root can start a task of a driver as a user.
+func OnlyRoot(d drivers.Driver, user string) bool {
+	r, ok := d.(*rawexec.Driver)
+	return ok && r.OnlyRoot(user)
+}
+
 // Unisolated reports whether a driver isolates its tasks in Nomad but not here,
 // and returns the options that therefore have no effect.
 func Unisolated(d drivers.Driver) (options []string, ok bool) {

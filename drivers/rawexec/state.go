@@ -95,7 +95,7 @@ func (d *Driver) newTask(cfg *drivers.TaskConfig, c *TaskConfig, as *account) *t
 	t.environ = func() []string {
 		return environment(cfg.Env, as, slices.Concat(d.options.DeniedEnvvars, c.DeniedEnvvars))
 	}
-	if as != nil {
+	if as != nil && !as.isUs() {
 		t.spec.Credential = as.credential
 	}
 	if c.WorkDir != nil {

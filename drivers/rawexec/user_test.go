@@ -70,4 +70,27 @@ func TestUserWithoutRoot(t *testing.T) {
 	f := newFixture(t, identify)
 	f.cfg.User = "root"
 	f.mustFail("only root may start a process as user 0")
+	for name, only := range map[string]bool{"": false, "root": true, "no-such-user": false} {
+		if got := f.driver.OnlyRoot(name); got != only {
+			t.Errorf("only root can start a task as %q: %v", name, got)
+		}
+	}
+}
+
+// A task may name the user who runs taskrun.
+func TestUserOfTheProgram(t *testing.T) {
+	t.Parallel()
+	me, err := user.Current()
+	if err != nil {
+		t.Skip(err)
+	}
+	f := newFixture(t, identify)
+	f.cfg.User = me.Username
+	f.start().result()
+	if words := strings.Fields(f.stdout()); len(words) < 6 || words[0] != me.Uid || words[len(words)-3] != me.Username {
+		t.Errorf("the user is %q, not %s", words, me.Username)
+	}
+	if f.driver.OnlyRoot(me.Username) {
+		t.Error("only root can start it")
+	}
 }
