@@ -3,6 +3,8 @@ package main
 import (
 	"flag"
 	"os"
+	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -15,6 +17,13 @@ func TestMain(m *testing.M) {
 	if os.Getenv("TASKRUN_TEST_MAIN") != "" {
 		main()
 		panic("main has returned")
+	}
+	syscall.Umask(0o022) // some tests compare modes
+	for _, v := range os.Environ() {
+		if strings.HasPrefix(v, "TASKRUN_") || strings.HasPrefix(v, "NOMAD_") { // of the user who runs the tests
+			name, _, _ := strings.Cut(v, "=")
+			_ = os.Unsetenv(name)
+		}
 	}
 	// With the race detector each process would wait for a second at its end.
 	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {

@@ -67,6 +67,13 @@ func (t leakTest) Run() int {
 	if signal.Ignored(syscall.SIGHUP) { // as with nohup; commands would inherit it
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
+	syscall.Umask(0o022) // some tests compare modes
+	for _, v := range os.Environ() {
+		if strings.HasPrefix(v, "TASKRUN_") || strings.HasPrefix(v, "NOMAD_") { // of the user who runs the tests
+			name, _, _ := strings.Cut(v, "=")
+			_ = os.Unsetenv(name)
+		}
+	}
 	if err := os.Setenv("GORACE", raceOptions); err != nil { // for those that get the whole environment
 		panic(err)
 	}

@@ -20,6 +20,11 @@ import (
 	"taskrun/cmd/tarball"
 )
 
+func TestMain(m *testing.M) {
+	syscall.Umask(0o022) // some tests compare modes
+	os.Exit(m.Run())
+}
+
 // tree returns what is in a directory: "NAME MODE CONTENT", or the target of a link.
 func tree(t *testing.T, dir string) (lines []string) {
 	t.Helper()

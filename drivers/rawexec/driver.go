@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hcldec"
@@ -42,6 +43,12 @@ func (d *Driver) TaskConfigSchema() hcldec.Spec { return d.kind.TaskSchema() }
 // Unisolated returns the options of a task that have an effect in Nomad but not
 // here.
 func (d *Driver) Unisolated() []string { return d.kind.Unisolated }
+
+// OnlyRoot reports whether only root can start a task as a user, who is known.
+func (d *Driver) OnlyRoot(name string) bool {
+	as, err := lookupAccount(name)
+	return err == nil && as != nil && os.Geteuid() != 0 && !as.isUs()
+}
 
 // Capabilities reports what the driver can do.
 func (d *Driver) Capabilities() drivers.Capabilities {

@@ -54,16 +54,10 @@ func parseID(text string) (uint32, error) {
 	return uint32(id), nil
 }
 
-// isUs reports whether the account is that of this program, and may not be changed:
-// only root may set the groups of a process.
+// isUs reports whether the account is that of this program, which is not root: only
+// root may set the groups of a process, even to those it has.
 func (a *account) isUs() bool {
 	return os.Geteuid() != 0 && int(a.credential.Uid) == os.Geteuid()
-}
-
-// OnlyRoot reports whether only root can start a task as a user, who is known.
-func (d *Driver) OnlyRoot(name string) bool {
-	as, err := lookupAccount(name)
-	return err == nil && as != nil && os.Geteuid() != 0 && !as.isUs()
 }
 
 // uids returns the account's UID, if there is an account.

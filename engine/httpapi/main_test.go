@@ -39,6 +39,7 @@ import (
 const descriptors = 12_000
 
 func TestMain(m *testing.M) {
+	syscall.Umask(0o022) // some tests compare modes
 	var limit syscall.Rlimit
 	err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit)
 	if limit.Cur = min(limit.Cur, descriptors); err == nil {

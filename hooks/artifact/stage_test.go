@@ -29,7 +29,11 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	syscall.Umask(0o022)                   // some tests compare modes
+	_ = os.Setenv("no_proxy", "127.0.0.1") // git would reach the tests' servers through a proxy
+	goleak.VerifyTestMain(m)
+}
 
 // stage is a task with artifacts, its directories, and its events.
 type stage struct {

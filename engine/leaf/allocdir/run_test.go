@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -29,6 +30,7 @@ func TestMain(m *testing.M) {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0) // without Close, like a killed process
 	}
+	syscall.Umask(0o022) // some tests compare modes
 	os.Exit(m.Run())
 }
 

@@ -9,13 +9,19 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
 )
 
-// user differs from the user who runs the tests.
-const user = 1000
+func TestMain(m *testing.M) {
+	syscall.Umask(0o022) // some tests compare modes
+	os.Exit(m.Run())
+}
+
+// user is not the user who runs the tests.
+var user = os.Getuid() + 1
 
 // mine creates a directory with a mode, regardless of the umask.
 func mine(t *testing.T, path string, mode os.FileMode) string {
