@@ -108,7 +108,7 @@ func (p *player) start() {
 	c := exec.CommandContext(context.WithoutCancel(p.Context()), self, "up", "--output", "json", "--data-dir", filepath.Join(p.dir, "data"),
 		"keep.nomad.hcl", p.name+".nomad.hcl")
 	c.Dir = p.dir
-	c.Env = append(os.Environ(), asTaskrun+"=1", "XDG_RUNTIME_DIR="+sockets,
+	c.Env = append(os.Environ(), asTaskrun+"=1", "TZ=UTC", "XDG_RUNTIME_DIR="+sockets,
 		"PATH="+filepath.Join(p.dir, "bin")+":"+os.Getenv("PATH"))
 	var stderr strings.Builder
 	c.Stderr = &stderr
