@@ -109,6 +109,7 @@ func (m *model) revive() {
 	m.deaths++
 	m.fuse.Store(-1)
 	m.engine.Leave()
+	m.engine.Kill() // it reaches no task any more, and should not try again for minutes
 	<-m.engine.Done()
 	synctest.Wait()
 	m.old = append(m.old, m.engine)
