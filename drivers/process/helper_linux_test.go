@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -110,6 +111,24 @@ func TestClaimMark(t *testing.T) {
 	}
 	if own := markOf(os.Getpid()); !hasMark(os.Getpid(), own) {
 		t.Errorf("it does not bear %d", own)
+	}
+}
+
+// The same number on a process of another user is no mark, except for root.
+func TestMarkOfAnotherUser(t *testing.T) {
+	t.Parallel()
+	text, _ := os.ReadFile("/proc/1/limits")
+	_, rest, _ := strings.Cut(string(text), "Max msgqueue size")
+	fields := strings.Fields(rest)
+	if len(fields) < 2 {
+		t.Skip("the limits of the first process cannot be read")
+	}
+	number, err := strconv.ParseUint(fields[1], 10, 64)
+	if err != nil {
+		t.Skip(err)
+	}
+	if got := hasMark(1, number); got != (os.Geteuid() == 0) {
+		t.Errorf("the first process has the mark %d: %v", number, got)
 	}
 }
 

@@ -104,7 +104,8 @@ func ClaimMark(number uint64) (f *os.File, free bool) {
 // marked reports whether a process has this program's mark.
 func marked(pid int) bool { return hasMark(pid, markNumber.Load()) }
 
-// hasMark reports whether a process has a mark.
+// hasMark reports whether a process has a mark. One of another user has none, unless
+// root asks: the user may have copied the number, and could not be stopped anyway.
 func hasMark(pid int, number uint64) bool {
 	if number == 0 {
 		return false
@@ -113,12 +114,23 @@ func hasMark(pid int, number uint64) bool {
 	if err := unix.Prlimit(pid, unix.RLIMIT_MSGQUEUE, nil, &limit); err == nil {
 		return limit.Max == number
 	}
-	// This works even for a process that changed its user.
+	// This works even for a process that changed its group.
 	data, err := readFile(fmt.Sprintf("/proc/%d/limits", pid))
 	if err != nil {
 		return false
 	}
 	_, rest, _ := bytes.Cut(data, []byte("Max msgqueue size"))
 	fields := bytes.Fields(rest)
-	return len(fields) > 1 && string(fields[1]) == strconv.FormatUint(number, 10)
+	return len(fields) > 1 && string(fields[1]) == strconv.FormatUint(number, 10) && (os.Geteuid() == 0 || isOurs(pid))
+}
+
+// isOurs reports whether a process has the real user ID of this program.
+func isOurs(pid int) bool {
+	data, err := readFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return false
+	}
+	_, rest, _ := bytes.Cut(data, []byte("\nUid:"))
+	fields := bytes.Fields(rest)
+	return len(fields) > 0 && string(fields[0]) == strconv.Itoa(os.Getuid())
 }
