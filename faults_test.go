@@ -87,10 +87,16 @@ func TestActionsMatchNomad(t *testing.T) {
 			want, began := readJSON[recording.Recording](t, expected), time.Now()
 			got := play(t, name, actions[name], want)
 			slow := time.Since(began) > minHealthyTime // on a busy machine
+			if name == "identity-files" { // its job prints owners
+				for _, a := range got.Allocs {
+					t := a.Tasks["t"]
+					t.Stdout = strings.ReplaceAll(t.Stdout, owner, " 0 0 ")
+					a.Tasks["t"] = t
+				}
+			}
 			for _, d := range recording.Compare(want, got, os.Geteuid() == 0) {
 				switch {
 				case matching(declared, name, d.Path) != nil:
-				case name == "identity-files" && d.Nomad == strings.ReplaceAll(d.Taskrun, owner, " 0 0 "): // the job prints owners
 				case slow && d.Nomad == "" && d.Taskrun == "true" && strings.HasSuffix(d.Path, "/healthy"):
 				default:
 					t.Errorf("not what Nomad did: %v", d)
