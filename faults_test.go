@@ -87,7 +87,7 @@ func TestActionsMatchNomad(t *testing.T) {
 			want, began := readJSON[recording.Recording](t, expected), time.Now()
 			got := play(t, name, actions[name], want)
 			slow := time.Since(began) > minHealthyTime // on a busy machine
-			if name == "identity-files" { // its job prints owners
+			if name == "identity-files" {              // its job prints owners
 				for _, a := range got.Allocs {
 					t := a.Tasks["t"]
 					t.Stdout = strings.ReplaceAll(t.Stdout, owner, " 0 0 ")

@@ -132,6 +132,7 @@ func TestDeploymentOrders(t *testing.T) {
 	t.Parallel()
 	f := serve(t, deployable(2, "a", asIs))
 	first := f.running("t")
+	follow(f, "/v1/job/job/deployment", func(d *api.Deployment) bool { return d != nil && d.Status == "successful" })
 	canary := f.register(deployable(2, "b", func(u *api.UpdateStrategy) { u.Canary = new(1) }))
 	d := f.deployed(canary, func(d *api.Deployment) bool { return d.TaskGroups["g"].HealthyAllocs == 1 })
 	if g := d.TaskGroups["g"]; len(g.PlacedCanaries) != 1 || g.DesiredCanaries != 1 || g.Promoted {
