@@ -35,7 +35,8 @@ var all = sync.OnceValue(New)
 // Has reports whether taskrun has a driver.
 func Has(name string) bool { return all()[name] != nil }
 
-// OnlyRoot reports whether only root can start a task of a driver as a user.
+// OnlyRoot reports whether there is a user with a name, and only root can start a task
+// of a driver as that user.
 func OnlyRoot(d drivers.Driver, user string) bool {
 	r, ok := d.(*rawexec.Driver)
 	return ok && r.OnlyRoot(user)

@@ -44,7 +44,8 @@ func (d *Driver) TaskConfigSchema() hcldec.Spec { return d.kind.TaskSchema() }
 // here.
 func (d *Driver) Unisolated() []string { return d.kind.Unisolated }
 
-// OnlyRoot reports whether only root can start a task as a user, who is known.
+// OnlyRoot reports whether there is a user with a name, and only root can start a task
+// as that user.
 func (d *Driver) OnlyRoot(name string) bool {
 	as, err := lookupAccount(name)
 	return err == nil && as != nil && os.Geteuid() != 0 && !as.isUs()
