@@ -128,6 +128,22 @@ func TestMistakesInOneBlock(t *testing.T) {
         value     = var.unset
       }
     }
+    service {
+      port = "a"
+      connect {
+        gateway {
+          ingress {
+            listener {
+              port     = "many"
+              protocol = "tcpp"
+              service {
+                name = "s"
+              }
+            }
+          }
+        }
+      }
+    }
   }
 }
 variable "unset" {}
@@ -140,13 +156,16 @@ variable "unset" {}
 		`"interval" must be a duration`, "unknown restart mode", "attempts is negative",
 		`"static" must be a whole number`, "port is out of range",
 		"invalid service name", "unknown service provider", `variable "unset" has no value`,
-		"unknown check type", "timeout of the check is too short",
+		"unknown protocol of a listener", "unknown check type", "timeout of the check is too short",
 		"unknown signal", "destination lies outside of the allocation", "perms is not an octal mode", "unknown change mode",
 		`"cpu" must be a whole number`, "memory is too small", "${attr.cpu.archh} is not a reference that Nomad knows", "unknown operator",
 	} {
 		if !strings.Contains(found.String(), want) {
 			t.Errorf("%s is not reported", want)
 		}
+	}
+	if strings.Contains(found.String(), "listener has no port") {
+		t.Error("the consequence of a value without meaning is reported")
 	}
 	if t.Failed() {
 		t.Log(found.String())
