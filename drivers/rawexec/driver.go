@@ -47,8 +47,11 @@ func (d *Driver) Unisolated() []string { return d.kind.Unisolated }
 // OnlyRoot reports whether there is a user with a name, and only root can start a task
 // as that user.
 func (d *Driver) OnlyRoot(name string) bool {
+	if os.Geteuid() == 0 {
+		return false
+	}
 	as, err := lookupAccount(name)
-	return err == nil && as != nil && os.Geteuid() != 0 && !as.isUs()
+	return err == nil && as != nil && !as.isUs()
 }
 
 // Capabilities reports what the driver can do.
