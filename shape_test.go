@@ -2,7 +2,9 @@ package main
 
 import (
 	"maps"
+	"path"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -25,6 +27,55 @@ func TestFilesFormNoCircle(t *testing.T) {
 		if circle := circleOf(files); len(files) > smallRoom && len(circle) > 0 {
 			t.Errorf("%s: these files form a circle: %v", pkg, circle)
 		}
+	}
+}
+
+// The folders of a folder stand above each other, too, with all that is below
+// each of them.
+func TestFoldersFormNoCircle(t *testing.T) {
+	t.Parallel()
+	below := map[string]map[string]goFile{} // by folder, and by the name of what is directly below it
+	for _, f := range goFiles(t) {
+		for _, imported := range f.imports {
+			pkg, ours := strings.CutPrefix(imported, "taskrun/")
+			if !ours || f.test {
+				continue
+			}
+			folder, from, to := fork(f.pkg, pkg)
+			if below[folder] == nil {
+				below[folder] = map[string]goFile{}
+			}
+			for _, name := range []string{from, to} {
+				if _, known := below[folder][name]; !known {
+					below[folder][name] = goFile{name: name, declares: []string{name}}
+				}
+			}
+			room := below[folder][from]
+			room.uses = append(room.uses, to)
+			below[folder][from] = room
+		}
+	}
+	if len(below) < 10 {
+		t.Fatalf("found only %d folders", len(below))
+	}
+	delete(below, "") // engine/leaf is below hooks and drivers, and engine above them
+	for folder, rooms := range below {
+		if circle := circleOf(slices.Collect(maps.Values(rooms))); len(circle) > 0 {
+			t.Errorf("%s: these folders form a circle: %v", folder, circle)
+		}
+	}
+}
+
+// fork returns the folder that two packages have in common, and which part of it
+// each of them is in: "" for the package of that folder itself.
+func fork(a, b string) (folder, inA, inB string) {
+	for {
+		headA, restA, _ := strings.Cut(a, "/")
+		headB, restB, _ := strings.Cut(b, "/")
+		if headA != headB || headA == "" {
+			return folder, headA, headB
+		}
+		folder, a, b = path.Join(folder, headA), restA, restB
 	}
 }
 

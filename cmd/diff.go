@@ -14,6 +14,7 @@ import (
 
 	"taskrun/cmd/exit"
 	"taskrun/cmd/lookup"
+	"taskrun/cmd/prose"
 	"taskrun/cmd/record"
 	"taskrun/cmd/report/compare"
 	"taskrun/cmd/report/recording"
@@ -121,7 +122,7 @@ func (a *app) lastTwo(ctx context.Context, job, dataDir string) ([]string, error
 		if err != nil {
 			return nil, unreadable(err)
 		}
-		return nil, exit.Usage("job %q has %s to compare", job, ui.Count(len(runs), "run")).WithHint("name two runs; see: taskrun runs")
+		return nil, exit.Usage("job %q has %s to compare", job, prose.Count(len(runs), "run")).WithHint("name two runs; see: taskrun runs")
 	}
 	return []string{runs[1].Name(), runs[0].Name()}, nil
 }
@@ -188,7 +189,7 @@ func outcome(r *record.Run, run *compare.Run) string {
 		run.Took = time.Duration(s.DurationMS) * time.Millisecond
 	}
 	run.Values[compare.Key{Kind: compare.Outcome, Name: "exit_code"}] = fmt.Sprint(s.ExitCode)
-	return fmt.Sprintf("%s after %s, exit code %d", s.Status, ui.Duration(time.Duration(s.DurationMS)*time.Millisecond), s.ExitCode)
+	return fmt.Sprintf("%s after %s, exit code %d", s.Status, prose.Duration(time.Duration(s.DurationMS)*time.Millisecond), s.ExitCode)
 }
 
 const maxRecording = 64 << 20

@@ -16,6 +16,7 @@ import (
 	"taskrun/cmd/client"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/lookup"
+	"taskrun/cmd/prose"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
 	"taskrun/cmd/verdict"
@@ -124,7 +125,7 @@ func envOf(ctx context.Context, t *client.Task) (map[string]string, error) {
 	case err != nil:
 		return nil, err
 	case code != 0:
-		return nil, fmt.Errorf("its command env ended with exit code %d: %s", code, ui.OneLine(said.String()))
+		return nil, fmt.Errorf("its command env ended with exit code %d: %s", code, prose.OneLine(said.String()))
 	case out.full:
 		return nil, errors.New("it is larger than 16 MiB")
 	}

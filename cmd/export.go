@@ -17,8 +17,8 @@ import (
 
 	"taskrun/cmd/exit"
 	"taskrun/cmd/lookup"
+	"taskrun/cmd/prose"
 	"taskrun/cmd/record"
-	"taskrun/cmd/ui"
 	"taskrun/engine/leaf/event"
 )
 
@@ -111,7 +111,7 @@ func runExport(ctx context.Context, a *app, name, path string, opts exportOption
 }
 
 func (a *app) tellExport(r *lookup.Opened, path string, c record.Contents) {
-	parts := []string{ui.Count(c.Events, "event")}
+	parts := []string{prose.Count(c.Events, "event")}
 	if c.Job {
 		parts = append(parts, "the job without secrets")
 	}

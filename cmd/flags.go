@@ -10,6 +10,7 @@ import (
 
 	"taskrun/cmd/ci"
 	"taskrun/cmd/exit"
+	"taskrun/cmd/prose"
 	"taskrun/cmd/ui"
 )
 
@@ -80,13 +81,13 @@ func arguments(least, most int) cobra.PositionalArgs {
 	case most == 0:
 		takes = "no arguments"
 	case most == least:
-		takes = ui.Count(least, "argument")
+		takes = prose.Count(least, "argument")
 	case most == anyNumber:
-		takes = "at least " + ui.Count(least, "argument")
+		takes = "at least " + prose.Count(least, "argument")
 	case least == 0:
-		takes = "at most " + ui.Count(most, "argument")
+		takes = "at most " + prose.Count(most, "argument")
 	default:
-		takes = fmt.Sprintf("%d to %s", least, ui.Count(most, "argument"))
+		takes = fmt.Sprintf("%d to %s", least, prose.Count(most, "argument"))
 	}
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) >= least && len(args) <= most {

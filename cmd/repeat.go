@@ -11,6 +11,7 @@ import (
 
 	"taskrun/cmd/console"
 	"taskrun/cmd/exit"
+	"taskrun/cmd/prose"
 	"taskrun/cmd/repeat"
 	"taskrun/cmd/report/compare"
 	"taskrun/cmd/ui"
@@ -173,7 +174,7 @@ func (s *series) show(r *repeat.Run) {
 	if s.opts.repeat > 0 {
 		number += fmt.Sprintf(" of %d", s.opts.repeat)
 	}
-	text := fmt.Sprintf("%s: %s after %s", number, r.Status, ui.Duration(r.Took))
+	text := fmt.Sprintf("%s: %s after %s", number, r.Status, prose.Duration(r.Took))
 	paint, sign := s.style.Good, "✓ "
 	switch {
 	case r.Stopped:
@@ -199,7 +200,7 @@ func (s *series) show(r *repeat.Run) {
 		return // it was shown
 	}
 	if r.Omitted > 0 {
-		fmt.Fprintln(s.app.Streams.Err, s.style.Quiet(ui.Count(r.Omitted, "earlier line")+" left out"))
+		fmt.Fprintln(s.app.Streams.Err, s.style.Quiet(prose.Count(r.Omitted, "earlier line")+" left out"))
 	}
 	for _, l := range r.Tail {
 		s.line(l)
@@ -227,6 +228,6 @@ func (s *series) conclude(last *repeat.Run) error {
 }
 
 func repeatedSide(r *repeat.Run) answer.Side {
-	told := strings.TrimSpace(fmt.Sprintf("%s after %s, exit code %d", r.Status, ui.Duration(r.Took), r.ExitCode))
+	told := strings.TrimSpace(fmt.Sprintf("%s after %s, exit code %d", r.Status, prose.Duration(r.Took), r.ExitCode))
 	return answer.Side{Name: fmt.Sprintf("run %d", r.Number), Told: told}
 }

@@ -16,9 +16,9 @@ import (
 	"taskrun/cmd/exit"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/preflight"
+	"taskrun/cmd/prose"
 	"taskrun/cmd/rehearse"
 	"taskrun/cmd/textfile"
-	"taskrun/cmd/ui"
 	"taskrun/cmd/verdict"
 	"taskrun/jobspec"
 	"taskrun/jobspec/stub"
@@ -124,7 +124,7 @@ func saveStubs(a *app, target string, before, after []byte, added []string) erro
 	if err := textfile.Save(target, after); err != nil {
 		return fmt.Errorf("cannot write the stubs file %q: %w", target, err)
 	}
-	a.Report("", fmt.Sprintf("added %s to %s", ui.Count(len(added), "stub"), target))
+	a.Report("", fmt.Sprintf("added %s to %s", prose.Count(len(added), "stub"), target))
 	for _, line := range added {
 		a.Report(" ", line)
 	}

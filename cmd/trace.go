@@ -16,10 +16,10 @@ import (
 	"taskrun/cmd/record"
 	"taskrun/cmd/report/page"
 	"taskrun/cmd/report/trace"
-	"taskrun/cmd/report/waterfall"
 	"taskrun/cmd/source"
 	"taskrun/cmd/textfile"
 	"taskrun/cmd/ui"
+	"taskrun/cmd/ui/waterfall"
 )
 
 // traceFormat is the value of --format.

@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"taskrun/cmd/report/trace"
-	"taskrun/cmd/report/waterfall"
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
+	"taskrun/cmd/ui/waterfall"
 	"taskrun/engine/leaf/event"
 )
 

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/prose"
 	"taskrun/cmd/record"
 	"taskrun/cmd/report/page"
 	"taskrun/cmd/report/trace"
-	"taskrun/cmd/ui"
 	"taskrun/engine/leaf/event"
 )
 
@@ -92,7 +92,7 @@ func readEnd(open openOutput, row *trace.Row, stream event.Stream) (lines []page
 		if len(text) > pageLine {
 			text = strings.ToValidUTF8(text[:pageLine], "") + "…"
 		}
-		lines = append(lines, page.Line{Time: began, Stderr: stream == event.Stderr, Text: ui.Unstyled(text)})
+		lines = append(lines, page.Line{Time: began, Stderr: stream == event.Stderr, Text: prose.Unstyled(text)})
 		line = line[:0]
 	}
 	piece := make([]byte, pieceSize)

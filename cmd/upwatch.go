@@ -19,8 +19,8 @@ import (
 	"taskrun/cmd/enginerun"
 	"taskrun/cmd/exit"
 	"taskrun/cmd/jobfile"
+	"taskrun/cmd/prose"
 	"taskrun/cmd/source"
-	"taskrun/cmd/ui"
 	"taskrun/cmd/watch"
 	"taskrun/engine"
 	"taskrun/engine/fold"
@@ -162,12 +162,12 @@ func (w *watchedRun) apply(ctx context.Context, changed string) {
 	}
 	defer func() { w.loop.Set(w.units(files), since) }()
 	if errs := diagnostics.Errors(); len(errs) > 0 {
-		lines := []string{fmt.Sprintf("%s has changed: %s; the run continues as it was", name, ui.Count(len(errs), "error"))}
+		lines := []string{fmt.Sprintf("%s has changed: %s; the run continues as it was", name, prose.Count(len(errs), "error"))}
 		for _, d := range errs {
 			lines = append(lines, console.AsText(d, files))
 		}
 		in := console.ShortPath(cmp.Or(errs[0].Range.File, changed))
-		w.notify(event.Notice{Text: strings.Join(lines, "\n"), Unfixed: ui.Count(len(errs), "error") + " in " + in})
+		w.notify(event.Notice{Text: strings.Join(lines, "\n"), Unfixed: prose.Count(len(errs), "error") + " in " + in})
 		return
 	}
 	w.files = files

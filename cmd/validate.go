@@ -11,6 +11,7 @@ import (
 	"taskrun/cmd/garbage"
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/preflight"
+	"taskrun/cmd/prose"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/verdict"
 	"taskrun/jobspec"
@@ -93,7 +94,7 @@ func valid(files []jobfile.File, diagnostics jobspec.Diagnostics) string {
 	joint := ", with "
 	for _, s := range []jobspec.Severity{jobspec.Warning, jobspec.Notice, jobspec.Hint} {
 		if n := count[s]; n > 0 {
-			text += joint + ui.Count(n, s.String())
+			text += joint + prose.Count(n, s.String())
 			joint = " and "
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"taskrun/cmd/client"
 	"taskrun/cmd/console"
 	"taskrun/cmd/lookup"
-	"taskrun/cmd/ui"
+	"taskrun/cmd/prose"
 	"taskrun/cmd/ui/screen"
 	"taskrun/drivers/process/keeper"
 )
@@ -77,7 +77,7 @@ func (s *Session) handOver(o screen.Order, command string, words ...string) (err
 	s.away.Store(true)
 	defer s.away.Store(false)
 	err = s.term.Release(func() {
-		fmt.Fprintf(s.Console.Streams.Out, "%s in %s\n", ui.OneLine(command+" "+o.Text), ui.OneLine(o.Label))
+		fmt.Fprintf(s.Console.Streams.Out, "%s in %s\n", prose.OneLine(command+" "+o.Text), prose.OneLine(o.Label))
 		c := exec.Command(self, args...) //nolint:noctx // it ends with its terminal
 		c.Args[0] = os.Args[0]
 		c.Stdin, c.Stdout, c.Stderr, c.Env = s.Console.Streams.In, s.Console.Streams.Out, s.Console.Streams.Err, s.environ()

@@ -3,13 +3,13 @@ package outcome
 import (
 	"fmt"
 
-	"taskrun/cmd/ui"
+	"taskrun/cmd/prose"
 	"taskrun/engine/fold"
 )
 
 // Why explains in a few words why a task failed.
 func Why(c fold.Cause) string {
-	text := ui.OneLine(c.Message)
+	text := prose.OneLine(c.Message)
 	switch {
 	case c.Reason == fold.Untold:
 		return "for a reason it did not tell"

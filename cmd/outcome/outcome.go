@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"taskrun/cmd/ui"
+	"taskrun/cmd/prose"
 	"taskrun/engine/fold"
 	"taskrun/jobspec/visible"
 )
@@ -49,15 +49,15 @@ type Checked struct{ Service, Name, Status, Target, Output string }
 
 // String describes the failed check in one line.
 func (c *Checked) String() string {
-	return fmt.Sprintf("check %q of service %q: %s", c.Name, c.Service, ui.OneLine(c.Status))
+	return fmt.Sprintf("check %q of service %q: %s", c.Name, c.Service, prose.OneLine(c.Status))
 }
 
 // Title returns one line that says what failed and why.
 func (f *Failure) Title() string {
 	if f.Task == "" {
-		return ui.OneLine(fmt.Sprintf("%s: %s", f.Alloc, f.Message))
+		return prose.OneLine(fmt.Sprintf("%s: %s", f.Alloc, f.Message))
 	}
-	return ui.OneLine(fmt.Sprintf("task %q of %s failed: %s", f.Task, f.Alloc, f.Message))
+	return prose.OneLine(fmt.Sprintf("task %q of %s failed: %s", f.Task, f.Alloc, f.Message))
 }
 
 // First returns what failed first in a job and its children, or in all jobs if
@@ -154,11 +154,11 @@ func Verdict(run *fold.Run, began time.Time, r Result) string {
 	for i, j := range run.Jobs {
 		jobs[i] = visible.String(*j.ID)
 	}
-	text := ui.Count(len(jobs), "job")
+	text := prose.Count(len(jobs), "job")
 	if len(jobs) < 4 {
 		text = strings.TrimSuffix("job "+strings.Join(jobs, ", "), " ")
 	}
-	took := "after " + ui.Duration(r.Time.Sub(began))
+	took := "after " + prose.Duration(r.Time.Sub(began))
 	switch {
 	case r.Cause != "":
 		text = fmt.Sprintf("%s stopped %s: %s", text, took, r.Cause)

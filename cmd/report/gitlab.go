@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"taskrun/cmd/ui"
+	"taskrun/cmd/prose"
 	"taskrun/jobspec"
 	"taskrun/jobspec/visible"
 )
@@ -53,7 +53,7 @@ func CodeQuality(diagnostics jobspec.Diagnostics, file string, relative func(str
 			continue
 		}
 		i := issue{
-			Description: ui.OneLine(all(d, "; ")), CheckName: "taskrun", Severity: severities[d.Severity],
+			Description: prose.OneLine(all(d, "; ")), CheckName: "taskrun", Severity: severities[d.Severity],
 			Location: location{visible.String(strings.TrimPrefix(relative(at), "./")), lines{max(1, line)}},
 		}
 		key := strings.Join([]string{i.Location.Path, i.Description}, "\x00")
@@ -77,7 +77,7 @@ func SectionStart(at time.Time, name, header string, collapsed bool) string {
 	if collapsed {
 		options = "[collapsed=true]"
 	}
-	return fmt.Sprintf("\x1b[0Ksection_start:%d:%s%s\r\x1b[0K%s\n", at.Unix(), name, options, ui.OneLine(header))
+	return fmt.Sprintf("\x1b[0Ksection_start:%d:%s%s\r\x1b[0K%s\n", at.Unix(), name, options, prose.OneLine(header))
 }
 
 // SectionEnd ends the section with the name.

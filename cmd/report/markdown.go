@@ -3,14 +3,14 @@ package report
 import (
 	"strings"
 
-	"taskrun/cmd/ui"
+	"taskrun/cmd/prose"
 	"taskrun/jobspec/visible"
 )
 
 // markdown returns a line of text that means nothing else in Markdown.
 func markdown(s string) string {
 	var b strings.Builder
-	for _, r := range ui.OneLine(s) {
+	for _, r := range prose.OneLine(s) {
 		if strings.ContainsRune("\\`*_[]<>|~&$!#@", r) {
 			b.WriteByte('\\')
 		}
@@ -21,7 +21,7 @@ func markdown(s string) string {
 
 // code returns a line of text as a code span.
 func code(s string) string {
-	s = ui.OneLine(s)
+	s = prose.OneLine(s)
 	ticks := strings.Repeat("`", backticks(s)+1)
 	if strings.HasPrefix(s, "`") || strings.HasSuffix(s, "`") || s == "" {
 		s = " " + s + " "

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"taskrun/cmd/outcome"
-	"taskrun/cmd/ui"
+	"taskrun/cmd/prose"
 	"taskrun/engine/fold"
 	"taskrun/jobspec"
 )
@@ -132,13 +132,13 @@ func (f *Failure) details() string {
 	}
 	if c := f.Checked; c != nil {
 		if f.Task != "" { // otherwise the title says it
-			parts = append(parts, ui.OneLine(c.String()))
+			parts = append(parts, prose.OneLine(c.String()))
 		}
 		if c.Target != "" {
-			parts = append(parts, "target: "+ui.OneLine(c.Target))
+			parts = append(parts, "target: "+prose.OneLine(c.Target))
 		}
 		if c.Output != "" && f.Task != "" {
-			parts = append(parts, "output of the check: "+ui.OneLine(c.Output))
+			parts = append(parts, "output of the check: "+prose.OneLine(c.Output))
 		}
 	}
 	switch {

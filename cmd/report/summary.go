@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"taskrun/cmd/ui"
+	"taskrun/cmd/prose"
 	"taskrun/jobspec"
 )
 
@@ -71,7 +71,7 @@ func (r *Run) table() string {
 		}
 	}
 	if left > 0 {
-		fmt.Fprintf(&b, "\nand %s\n", ui.Count(left, "more task"))
+		fmt.Fprintf(&b, "\nand %s\n", prose.Count(left, "more task"))
 	}
 	return b.String()
 }
@@ -88,7 +88,7 @@ func (t Task) row() string {
 		exit = strconv.Itoa(*t.ExitCode)
 	}
 	if t.Skipped == "" && t.Took > 0 {
-		took = ui.Duration(t.Took)
+		took = prose.Duration(t.Took)
 	}
 	return fmt.Sprintf("| %s | %s | %s | %s | %d | %s |\n", cell(t.Alloc), cell(t.Name), state, exit, t.Restarts, took)
 }
@@ -138,7 +138,7 @@ func (r *Run) warnings(relative func(string) string) string {
 		fmt.Fprintf(&b, "- ⚠️ %s%s\n", at, markdown(d.Summary))
 	}
 	if more := n - maxSummaryWarnings; more > 0 {
-		fmt.Fprintf(&b, "- and %s\n", ui.Count(more, "more warning"))
+		fmt.Fprintf(&b, "- and %s\n", prose.Count(more, "more warning"))
 	}
 	if n > 0 {
 		return "\n" + b.String()
@@ -149,7 +149,7 @@ func (r *Run) warnings(relative func(string) string) string {
 // RefusedSummary returns the errors of job files of which nothing was started in
 // Markdown, as many as fit into room bytes.
 func RefusedSummary(f Facts, text func(jobspec.Diagnostic) string, room int) string {
-	summary := fmt.Sprintf("### %s %s\n", mark(false), markdown(fmt.Sprintf("%s: nothing was started, %s", f.Command, ui.Count(len(f.Diagnostics.Errors()), "error"))))
+	summary := fmt.Sprintf("### %s %s\n", mark(false), markdown(fmt.Sprintf("%s: nothing was started, %s", f.Command, prose.Count(len(f.Diagnostics.Errors()), "error"))))
 	for _, d := range f.Diagnostics {
 		block := "\n" + fenced(text(d))
 		if len(summary)+len(block)+len("\n") > room {
@@ -172,13 +172,13 @@ func CasesSummary(title string, suites []Suite, room int) string {
 			case len(c.Failures) > 0:
 				result = "❌ failed"
 				if !failed {
-					fmt.Fprintf(&failures, "\n**%s**\n\n%s", markdown(ui.OneLine(c.Name+": "+c.Failures[0].Message)), fenced(c.Failures[0].Body))
+					fmt.Fprintf(&failures, "\n**%s**\n\n%s", markdown(prose.OneLine(c.Name+": "+c.Failures[0].Message)), fenced(c.Failures[0].Body))
 				}
 				failed = true
 			case c.Skipped != "":
 				result = markdown(c.Skipped)
 			}
-			fmt.Fprintf(&table, "| %s | %s | %s | %s |\n", cell(s.Name), cell(c.Name), result, ui.Duration(c.Took))
+			fmt.Fprintf(&table, "| %s | %s | %s | %s |\n", cell(s.Name), cell(c.Name), result, prose.Duration(c.Took))
 		}
 	}
 	head := "### " + mark(!failed) + " " + markdown(title) + "\n"

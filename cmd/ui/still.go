@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"taskrun/cmd/prose"
 )
 
 // Still is a picture on the terminal behind stdout that is replaced by the next one in
@@ -29,7 +31,7 @@ func (p *Still) Show(lines []string) error {
 	for _, line := range lines {
 		b.WriteString(line)
 		b.WriteString("\n")
-		p.widths = append(p.widths, Width(line))
+		p.widths = append(p.widths, prose.Width(line))
 	}
 	_, err := io.WriteString(p.out, b.String())
 	return err

@@ -1,10 +1,12 @@
 // Package ui writes to the user: it has the standard streams and the terminal
 // behind them, and the colors, tables and JSON objects that are written there.
-// Package view shows a run, package answer the results of other commands.
+// Package view shows a run, package waterfall its trace, package answer the
+// results of other commands.
 package ui
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"strconv"
@@ -139,4 +141,11 @@ func (l *lockedWriter) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.w.Write(p)
+}
+
+// WriteLines writes lines; the next flush reports errors.
+func WriteLines(w io.Writer, lines []string) {
+	for _, line := range lines {
+		fmt.Fprintln(w, line)
+	}
 }

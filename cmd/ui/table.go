@@ -6,6 +6,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"taskrun/cmd/prose"
 	"taskrun/jobspec/visible"
 )
 
@@ -63,7 +64,7 @@ func (t *Table) Fit(width, columns int) *Table {
 	}
 	for _, r := range t.rows {
 		for i := range may {
-			r.cells[i] = Shorten(r.cells[i], may[i])
+			r.cells[i] = prose.Shorten(r.cells[i], may[i])
 		}
 	}
 	return t

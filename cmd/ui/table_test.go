@@ -5,6 +5,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"taskrun/cmd/prose"
 	"taskrun/jobspec/visible"
 )
 
@@ -39,10 +40,10 @@ func TestWideTextAligns(t *testing.T) {
 		}
 		lines := table.Fit(width, 2).Lines()[1:]
 		for i, line := range lines {
-			if got, want := Width(line), Width(lines[0]); got != want {
+			if got, want := prose.Width(line), prose.Width(lines[0]); got != want {
 				t.Errorf("%d columns: %q takes %d, %q %d", width, texts[i], got, texts[0], want)
 			}
-			if got := Width(line); width > 8 && got > width {
+			if got := prose.Width(line); width > 8 && got > width {
 				t.Errorf("%q takes %d of %d columns", line, got, width)
 			}
 		}
@@ -61,7 +62,7 @@ func FuzzCuts(f *testing.F) {
 	f.Add("a\u200d\t\x1b[31mb\xff", 1)
 	f.Fuzz(func(t *testing.T, text string, limit int) {
 		text, limit = visible.String(text), 1+int(uint(limit)%300)
-		if got := Shorten(text, limit); Width(got) > limit || !utf8.ValidString(got) {
+		if got := prose.Shorten(text, limit); prose.Width(got) > limit || !utf8.ValidString(got) {
 			t.Errorf("%q shortened to %d is %q", text, limit, got)
 		}
 	})
@@ -89,7 +90,7 @@ func TestShorten(t *testing.T) {
 		{"group[x]/task", 12, "group…]/task"},
 		{"group[12]task", 12, "group…2]task"},
 	} {
-		if got := Shorten(c.text, c.limit); got != c.want {
+		if got := prose.Shorten(c.text, c.limit); got != c.want {
 			t.Errorf("%s in %d: %q, want %q", c.text, c.limit, got, c.want)
 		}
 	}

@@ -3,6 +3,8 @@ package ui
 import (
 	"fmt"
 	"time"
+
+	"taskrun/cmd/prose"
 )
 
 // WriteWarnings shows warnings about jobs that are not shown themselves.
@@ -31,7 +33,7 @@ func WarningLines(style *Style, warnings []Diagnostic) (lines []string) {
 		if d.File != "" {
 			text = fmt.Sprintf("%s:%d: %s", d.File, d.Line, text)
 		}
-		lines = append(lines, style.Waiting(d.Severity+":")+" "+OneLine(text))
+		lines = append(lines, style.Waiting(d.Severity+":")+" "+prose.OneLine(text))
 	}
 	return lines
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/cmd/ui"
+	"taskrun/cmd/prose"
 	"taskrun/engine"
 	"taskrun/jobspec/stub"
 )
@@ -63,7 +63,7 @@ func (s *Blocks) act(ctx context.Context, b *stub.TaskWatch, changed string) {
 			s.Say(strings.TrimRight(text+"\n"+output, "\n"))
 			return
 		}
-		did = append(did, "built in "+ui.Duration(time.Since(began)))
+		did = append(did, "built in "+prose.Duration(time.Since(began)))
 	}
 	n, stopped, err := s.change(ctx, b)
 	if ctx.Err() != nil {
@@ -71,10 +71,10 @@ func (s *Blocks) act(ctx context.Context, b *stub.TaskWatch, changed string) {
 	}
 	if b.Change != stub.ChangeNoop && (n > 0 || stopped == 0) {
 		verb := map[stub.Change]string{stub.ChangeRestart: "restarted", stub.ChangeSignal: "sent " + b.Signal + " to"}[b.Change]
-		did = append(did, verb+" "+ui.Count(n, "task"))
+		did = append(did, verb+" "+prose.Count(n, "task"))
 	}
 	if stopped > 0 {
-		did = append(did, "left "+ui.Count(stopped, "task")+" stopped")
+		did = append(did, "left "+prose.Count(stopped, "task")+" stopped")
 	}
 	if err != nil {
 		did = append(did, err.Error())

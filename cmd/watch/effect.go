@@ -6,7 +6,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/cmd/ui"
+	"taskrun/cmd/prose"
 	"taskrun/engine/update"
 )
 
@@ -36,7 +36,7 @@ func Effect(plan *update.Plan, before, after *api.Job) string {
 		case len(parts) > 0:
 			parts = append(parts, fmt.Sprintf("%d %s", n, effects[i]))
 		default:
-			parts = append(parts, ui.Count(n, "task")+" "+effects[i])
+			parts = append(parts, prose.Count(n, "task")+" "+effects[i])
 		}
 	}
 	if len(parts) == 0 {

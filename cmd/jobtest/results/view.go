@@ -13,6 +13,7 @@ import (
 	"taskrun/cmd/jobtest"
 	"taskrun/cmd/jobtest/timeline"
 	"taskrun/cmd/jobtest/worker"
+	"taskrun/cmd/prose"
 	"taskrun/cmd/report"
 	"taskrun/cmd/ui"
 	"taskrun/jobspec"
@@ -102,14 +103,14 @@ func (v *View) writePlain(out *strings.Builder, i int) {
 	if len(v.files()) > 1 && (i == 0 || v.runs[i-1].File != p.File) {
 		fmt.Fprintln(out, style.Strong(p.File.Path))
 	}
-	mark, took := style.Good("✓"), ui.Brief(r.Elapsed)
+	mark, took := style.Good("✓"), prose.Brief(r.Elapsed)
 	if len(r.Failures) > 0 {
 		mark = style.Bad("✗")
 	}
 	if p.Run.Mode == jobtest.Real {
 		took += " in real time"
 	}
-	fmt.Fprintf(out, "%s %s %s\n", mark, style.Plain(ui.OneLine(p.Run.Name)), style.Quiet("("+took+")"))
+	fmt.Fprintf(out, "%s %s %s\n", mark, style.Plain(prose.OneLine(p.Run.Name)), style.Quiet("("+took+")"))
 	if v.opts.Verbose {
 		v.writeEvents(out, r.Events)
 		for _, n := range r.Notices {
@@ -193,7 +194,7 @@ func (v *View) writeDiff(out *strings.Builder, diff string) {
 		out.WriteString("  " + line)
 	}
 	if more > 0 {
-		fmt.Fprintf(out, "  … and %s: --verbose shows all\n", ui.Count(more, "line"))
+		fmt.Fprintf(out, "  … and %s: --verbose shows all\n", prose.Count(more, "line"))
 	}
 }
 
@@ -228,7 +229,7 @@ func (v *View) Close(code int) error {
 	if v.Failed > 0 || notRun > 0 {
 		paint = style.Bad
 	}
-	_, err := fmt.Fprintf(v.Streams.Out, "%s %s\n", paint(text), style.Quiet(fmt.Sprintf("in %s (%s on the clocks of the runs)", ui.Duration(took), ui.Brief(v.virtual))))
+	_, err := fmt.Fprintf(v.Streams.Out, "%s %s\n", paint(text), style.Quiet(fmt.Sprintf("in %s (%s on the clocks of the runs)", prose.Duration(took), prose.Brief(v.virtual))))
 	return err
 }
 

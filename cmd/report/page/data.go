@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"taskrun/cmd/prose"
 	"taskrun/cmd/report/trace"
-	"taskrun/cmd/ui"
 	"taskrun/jobspec/visible"
 )
 
@@ -142,7 +142,7 @@ func leftOut(t *trace.Trace) string {
 	if t.Omitted == 0 {
 		return ""
 	}
-	return ui.Count(t.Omitted, "event") + " of this long run were left out, or counted with others."
+	return prose.Count(t.Omitted, "event") + " of this long run were left out, or counted with others."
 }
 
 // Output is what a task has written, or the end of it.

@@ -10,8 +10,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"taskrun/cmd/prose"
 	"taskrun/cmd/report/trace"
-	"taskrun/cmd/ui"
 	"taskrun/engine/fold"
 )
 
@@ -77,7 +77,7 @@ func (p *picture) describe() string {
 	if len(t.Critical) > 0 {
 		parts = append(parts, "critical path "+duration(t.Length))
 	}
-	tasks := ui.Count(len(t.Rows), "task")
+	tasks := prose.Count(len(t.Rows), "task")
 	if len(p.rows) < len(t.Rows) {
 		tasks += fmt.Sprintf(", of which the first %d are shown", len(p.rows))
 	}
@@ -108,7 +108,7 @@ func (p *picture) row(y int, r *trace.Row) {
 	middle := float64(y) + rowHeight/2
 	glyph := glyphs[state(r)]
 	p.text(margin, middle+4, glyph.class, glyph.text)
-	p.text(margin+18, middle+4, "name", ui.Shorten(ui.OneLine(r.Name), int((p.left-margin-28)/charWidth)))
+	p.text(margin+18, middle+4, "name", prose.Shorten(prose.OneLine(r.Name), int((p.left-margin-28)/charWidth)))
 	end := -1.0
 	var bars outlines
 	for _, s := range r.Spans {

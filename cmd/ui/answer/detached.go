@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"taskrun/cmd/prose"
 	"taskrun/cmd/ui"
 	"taskrun/jobspec/visible"
 )
@@ -42,7 +43,7 @@ func WriteDetached(to To, jobs []Detached) error {
 			{follow, "follows its output"},
 			{"taskrun stop" + flags + " " + job, "stops it"},
 		} {
-			fill := strings.Repeat(" ", ui.Width(follow)-ui.Width(c.command))
+			fill := strings.Repeat(" ", prose.Width(follow)-prose.Width(c.command))
 			fmt.Fprintf(&out, "  %s%s  %s\n", c.command, fill, style.Quiet(c.does))
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 
+	"taskrun/cmd/prose"
 	"taskrun/cmd/report/compare"
 	"taskrun/cmd/ui"
 	"taskrun/jobspec/visible"
@@ -142,11 +143,11 @@ func conclusion(c Comparison) string {
 	case len(c.List) == 0:
 		return "No differences."
 	case documented == 0:
-		return ui.Count(different, "difference") + "."
+		return prose.Count(different, "difference") + "."
 	case different == 0:
 		return "No differences without a documented reason, " + fmt.Sprint(documented) + " with one."
 	}
-	return fmt.Sprintf("%s, and %d with a documented reason.", ui.Count(different, "difference"), documented)
+	return fmt.Sprintf("%s, and %d with a documented reason.", prose.Count(different, "difference"), documented)
 }
 
 // heading names a place for people.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"taskrun/cmd/prose"
 	"taskrun/cmd/ui"
 	"taskrun/jobspec/visible"
 )
@@ -55,7 +56,7 @@ type Copied struct {
 // WriteCopied reports what was copied.
 func WriteCopied(to To, c Copied) error {
 	return write(to, "copied", []Copied{c}, nil, func(out io.Writer) {
-		fmt.Fprintln(out, visible.String(fmt.Sprintf("copied %s to %s: %s, %d bytes", c.From, c.To, ui.Count(c.Files, "file"), c.Bytes)))
+		fmt.Fprintln(out, visible.String(fmt.Sprintf("copied %s to %s: %s, %d bytes", c.From, c.To, prose.Count(c.Files, "file"), c.Bytes)))
 	})
 }
 
@@ -71,10 +72,10 @@ func WriteFreed(to To, f Freed) error {
 	return write(to, "cleaned", []Freed{f}, nil, func(out io.Writer) {
 		fmt.Fprintf(out, "freed %.1f MiB", float64(f.Bytes)/(1<<20))
 		if f.Containers > 0 {
-			fmt.Fprintf(out, " and removed %s", ui.Count(f.Containers, "container"))
+			fmt.Fprintf(out, " and removed %s", prose.Count(f.Containers, "container"))
 		}
 		if f.Live > 0 {
-			fmt.Fprintf(out, "; left alone: %s that runs", ui.Count(f.Live, "job"))
+			fmt.Fprintf(out, "; left alone: %s that runs", prose.Count(f.Live, "job"))
 		}
 		fmt.Fprintln(out)
 	})

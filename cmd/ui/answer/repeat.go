@@ -5,6 +5,7 @@ import (
 	"io"
 	"strconv"
 
+	"taskrun/cmd/prose"
 	"taskrun/cmd/repeat"
 	"taskrun/cmd/report/compare"
 	"taskrun/cmd/ui"
@@ -89,9 +90,9 @@ func writeRepeated(out io.Writer, style *ui.Style, r Repeated) {
 	case r.Runs == 0:
 		fmt.Fprintln(out, style.Quiet("■ no run has ended"))
 	case r.Failures == 0:
-		fmt.Fprintln(out, style.Good("✓ "+ui.Count(r.Runs, "run")+", none failed"))
+		fmt.Fprintln(out, style.Good("✓ "+prose.Count(r.Runs, "run")+", none failed"))
 	default:
-		fmt.Fprintln(out, style.Bad(fmt.Sprintf("✗ %d of %s failed", r.Failures, ui.Count(r.Runs, "run"))))
+		fmt.Fprintln(out, style.Bad(fmt.Sprintf("✗ %d of %s failed", r.Failures, prose.Count(r.Runs, "run"))))
 	}
 	if r.Comparison != nil {
 		fmt.Fprintf(out, "\nHow run %d, which passed, and run %d, the first that failed, differ:\n\n", r.Passed.Number, r.Failed.Number)
@@ -104,11 +105,11 @@ func spreadTable(style *ui.Style, spreads []compare.Spread) []string {
 	const rows = 60
 	table := ui.NewTable(style, 1, "PASSING RUNS", "MIN", "MEDIAN", "MAX")
 	for _, s := range spreads[:min(len(spreads), rows)] {
-		table.Add(style.Plain, heading(s.Where), ui.Duration(s.Least()), ui.Duration(s.Median()), ui.Duration(s.Most()))
+		table.Add(style.Plain, heading(s.Where), prose.Duration(s.Least()), prose.Duration(s.Median()), prose.Duration(s.Most()))
 	}
 	lines := table.Lines()
 	if more := len(spreads) - rows; more > 0 {
-		lines = append(lines, style.Quiet("and "+ui.Count(more, "task")))
+		lines = append(lines, style.Quiet("and "+prose.Count(more, "task")))
 	}
 	return lines
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"taskrun/cmd/prose"
 	"taskrun/cmd/ui"
 )
 
@@ -37,13 +38,13 @@ func WriteRuns(to To, runs []Run) error {
 		for _, r := range runs {
 			began, exit, ran, reason := "-", "-", "-", cmp.Or(r.Note, r.Reason, "-")
 			if r.Began != nil {
-				began = ui.Brief(max(0, to.At.Sub(*r.Began))) + " ago"
+				began = prose.Brief(max(0, to.At.Sub(*r.Began))) + " ago"
 			}
 			if r.ExitCode != nil {
 				exit = strconv.Itoa(*r.ExitCode)
 			}
 			if r.DurationMS != nil {
-				ran = ui.Brief(time.Duration(*r.DurationMS) * time.Millisecond)
+				ran = prose.Brief(time.Duration(*r.DurationMS) * time.Millisecond)
 			}
 			if narrow {
 				table.Add(r.paint(style), r.ID, r.Job, r.outcome(), exit, ran)

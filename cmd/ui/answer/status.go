@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"taskrun/cmd/prose"
 	"taskrun/cmd/ui"
 	"taskrun/engine/leaf/event"
 )
@@ -106,9 +107,9 @@ func (st Status) table(style *ui.Style, width int) []string {
 			exit = strconv.Itoa(*t.ExitCode)
 		}
 		if t.StartedAt != nil {
-			ran = ui.Brief(t.Ran)
+			ran = prose.Brief(t.Ran)
 		}
-		add(t.paint(style), job, t.Label, t.state(), ui.ShortID(t.AllocID), exit, strconv.FormatUint(t.Restarts, 10), ran)
+		add(t.paint(style), job, t.Label, t.state(), prose.ShortID(t.AllocID), exit, strconv.FormatUint(t.Restarts, 10), ran)
 	}
 	for _, j := range st.Jobs {
 		if job := named(j.Namespace, j.Job); !shown[job] {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"taskrun/cmd/prose"
 	"taskrun/cmd/ui"
 	"taskrun/jobspec/visible"
 )
@@ -79,7 +80,7 @@ func WriteUsage(to To, used []Usage) error {
 		style := to.style()
 		table := ui.NewTable(style, 3, "JOB", "TASK", "ALLOC", "CPU %", "MHZ", "MEMORY")
 		for _, u := range used {
-			table.Add(style.Plain, u.Job, u.Label, ui.ShortID(u.AllocID),
+			table.Add(style.Plain, u.Job, u.Label, prose.ShortID(u.AllocID),
 				fmt.Sprintf("%.1f", u.CPUPercent), strconv.Itoa(int(u.CPUMHz)), fmt.Sprintf("%.1f MiB", float64(u.Memory)/(1<<20)))
 		}
 		ui.WriteLines(out, table.Fit(to.Streams.TableWidth(), 2).Lines())

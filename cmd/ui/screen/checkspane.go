@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"taskrun/cmd/ui"
+	"taskrun/cmd/prose"
 	"taskrun/engine/fold"
 )
 
@@ -96,7 +96,7 @@ func checksOf(a *fold.Alloc, service string) (lines []Line) {
 		}
 		output := nonEmpty(c.Output)
 		for _, text := range output[:min(len(output), maxOutput)] {
-			lines = append(lines, LineOf("           "+ui.OneLine(text), Quiet))
+			lines = append(lines, LineOf("           "+prose.OneLine(text), Quiet))
 		}
 	}
 	return lines

@@ -3,8 +3,8 @@ package screen
 import (
 	"slices"
 
+	"taskrun/cmd/prose"
 	"taskrun/cmd/report/trace"
-	"taskrun/cmd/ui"
 	"taskrun/engine/fold"
 )
 
@@ -31,16 +31,16 @@ func (p *eventsPane) lines(width, height int) []Line {
 	all = all[from:to]
 	name := 0
 	for _, h := range all {
-		name = max(name, ui.Width(ui.OneLine(h.name)))
+		name = max(name, prose.Width(prose.OneLine(h.name)))
 	}
 	name = min(name, max(8, width/4))
 	var lines []Line
 	for _, h := range all {
 		l := Line{Text(p.history.local(h.Time).Format("15:04:05 "), Quiet)}
-		l = append(l, LineOf(ui.Shorten(ui.OneLine(h.name), name), Note).Fit(name)...)
-		l = append(l, Span{Text: " "}, Text(ui.OneLine(h.Title), markStyle(h.Mark)))
+		l = append(l, LineOf(prose.Shorten(prose.OneLine(h.name), name), Note).Fit(name)...)
+		l = append(l, Span{Text: " "}, Text(prose.OneLine(h.Title), markStyle(h.Mark)))
 		if h.Detail != "" {
-			l = append(l, Text("  "+ui.OneLine(h.Detail), Plain))
+			l = append(l, Text("  "+prose.OneLine(h.Detail), Plain))
 		}
 		lines = append(lines, l)
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"taskrun/cmd/ui"
+	"taskrun/cmd/prose"
 	"taskrun/engine/leaf/event"
 )
 
@@ -94,7 +94,7 @@ func (p *outputPane) lines(width, height int) []Line {
 	labelWidth := 0
 	if several {
 		for _, t := range p.tree.selected() {
-			labelWidth = max(labelWidth, ui.Width(p.history.labelOf(t)))
+			labelWidth = max(labelWidth, prose.Width(p.history.labelOf(t)))
 		}
 		labelWidth = min(labelWidth, max(8, width/4))
 	}
@@ -131,7 +131,7 @@ func (p *outputPane) line(l *outputLine) []Line {
 		prefix = append(prefix, Text(p.history.local(l.time).Format("15:04:05.000 "), Quiet))
 	}
 	if labels := p.view.labels; labels > 0 {
-		label := ui.Shorten(p.history.labelOf(l.Target), labels)
+		label := prose.Shorten(p.history.labelOf(l.Target), labels)
 		prefix = append(prefix, Line{Text(label, Style{Color: p.color(l.Task)})}.Fit(labels)...)
 		prefix = append(prefix, Span{" │ ", Quiet})
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"taskrun/cmd/report/trace"
-	"taskrun/cmd/report/waterfall"
 	"taskrun/cmd/ui"
+	"taskrun/cmd/ui/waterfall"
 )
 
 // waterfallPane shows what the tasks of the run did in the last minutes, as bars.

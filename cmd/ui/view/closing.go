@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"taskrun/cmd/outcome"
+	"taskrun/cmd/prose"
 	"taskrun/cmd/ui"
 	"taskrun/engine/fold"
 )
@@ -68,10 +69,10 @@ func (c *closing) table() []string {
 	}
 	lines := table.Lines()
 	if left > 0 {
-		lines = append(lines, c.errStyle.Quiet(fmt.Sprintf("and %s that did not fail", ui.Count(left, "task"))))
+		lines = append(lines, c.errStyle.Quiet(fmt.Sprintf("and %s that did not fail", prose.Count(left, "task"))))
 	}
 	if hidden > 0 {
-		lines = append(lines, c.errStyle.Quiet(fmt.Sprintf("and %s that did not fail, which --task or --group hides", ui.Count(hidden, "task"))))
+		lines = append(lines, c.errStyle.Quiet(fmt.Sprintf("and %s that did not fail, which --task or --group hides", prose.Count(hidden, "task"))))
 	}
 	return lines
 }
@@ -100,7 +101,7 @@ func (c *closing) row(t *fold.Task) (paint func(string) string, cells []string) 
 		exit = strconv.Itoa(*t.ExitCode)
 	}
 	if !t.Started.IsZero() {
-		took = ui.Duration(t.Took(c.run.Latest))
+		took = prose.Duration(t.Took(c.run.Latest))
 	}
 	return paint, []string{c.labels.of(t.Alloc.Name, t.Name), state, exit, strconv.FormatUint(t.Restarts, 10), took}
 }
@@ -135,7 +136,7 @@ func (c *closing) untested() (lines []string) {
 		if d.File != "" {
 			text = fmt.Sprintf("%s:%d: %s", d.File, d.Line, text)
 		}
-		lines = append(lines, c.errStyle.Quiet("  "+ui.OneLine(text)))
+		lines = append(lines, c.errStyle.Quiet("  "+prose.OneLine(text)))
 	}
 	return lines
 }

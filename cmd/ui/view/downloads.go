@@ -9,7 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/cmd/ui"
+	"taskrun/cmd/prose"
 	"taskrun/engine/leaf/event"
 	"taskrun/jobspec/visible"
 )
@@ -71,7 +71,7 @@ func (d downloads) line(label func(download) string, columns int) string {
 	width := ansi.StringWidth
 	all, who := d[0].Progress, label(d[0])
 	if len(d) > 1 {
-		all = event.Progress{What: ui.Count(len(d), "download")}
+		all = event.Progress{What: prose.Count(len(d), "download")}
 		for _, o := range d {
 			all.Done, all.Total = all.Done+o.Done, all.Total+max(0, o.Total)
 		}
@@ -88,7 +88,7 @@ func (d downloads) line(label func(download) string, columns int) string {
 		bar := strings.Repeat("=", full) + strings.Repeat(" ", min(room, barWidth)-full)
 		return begin + " [" + bar + "] " + end
 	case room < 0: // removes the middle of a long name
-		begin = ui.Shorten(begin, max(width(who)+10, width(begin)+room))
+		begin = prose.Shorten(begin, max(width(who)+10, width(begin)+room))
 	}
-	return ui.Shorten(begin+" "+end, columns-1)
+	return prose.Shorten(begin+" "+end, columns-1)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"taskrun/cmd/outcome"
-	"taskrun/cmd/ui"
+	"taskrun/cmd/prose"
 	"taskrun/engine/fold"
 	"taskrun/jobspec/visible"
 )
@@ -46,12 +46,12 @@ func (c *closing) failure() []string {
 			lines = append(lines, "  "+s.Bad(text))
 		}
 	}
-	heading := fmt.Sprintf("  events of task %q in %s (%s)", t.Name, t.Alloc.Name, ui.ShortID(t.Alloc.ID))
+	heading := fmt.Sprintf("  events of task %q in %s (%s)", t.Name, t.Alloc.Name, prose.ShortID(t.Alloc.ID))
 	lines = append(lines, s.Quiet(ansi.Truncate(visible.String(heading), c.width, "…")))
 	for _, e := range t.Events[max(0, len(t.Events)-maxFailureEvents):] {
 		text := e.Time.Format("15:04:05.000") + " " + visible.String(e.Type)
 		if e.DisplayMessage != "" {
-			text += ": " + ui.OneLine(e.DisplayMessage)
+			text += ": " + prose.OneLine(e.DisplayMessage)
 		}
 		lines = append(lines, "    "+ansi.Truncate(text, c.width-4, "…"))
 	}
@@ -88,12 +88,12 @@ func (c *closing) checks() []string {
 	head := fmt.Sprintf("check %q of service %q in %s: %s", first.Check.Check, first.Service, listed(allocs), first.Status)
 	lines := []string{s.Bad("✗ " + ansi.Truncate(head, c.width-2, "…"))}
 	for _, detail := range []struct{ name, text string }{{"target", first.Target}, {"last output", first.Output}} {
-		if text := ui.OneLine(detail.text); text != "" {
+		if text := prose.OneLine(detail.text); text != "" {
 			lines = append(lines, ansi.Truncate("  "+detail.name+": "+text, c.width, "…"))
 		}
 	}
 	if n := len(failing) - 1; n > 0 {
-		lines = append(lines, fmt.Sprintf("  and %s did not pass", ui.Count(n, "more check")))
+		lines = append(lines, fmt.Sprintf("  and %s did not pass", prose.Count(n, "more check")))
 	}
 	return lines
 }

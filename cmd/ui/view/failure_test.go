@@ -8,7 +8,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/cmd/ui"
+	"taskrun/cmd/prose"
 	"taskrun/engine/leaf/event"
 	"taskrun/jobspec/visible"
 )
@@ -89,7 +89,7 @@ func FuzzWrap(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, limit int) {
 		text, limit = visible.String(text), 1+int(uint(limit)%300)
 		for _, line := range wrap(text, limit, 3) {
-			if ui.Width(line) > max(limit, 10) || !utf8.ValidString(line) {
+			if prose.Width(line) > max(limit, 10) || !utf8.ValidString(line) {
 				t.Errorf("%q wrapped at %d has %q", text, limit, line)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/cmd/prose"
 	"taskrun/cmd/ui"
 	"taskrun/engine/leaf/event"
 	"taskrun/jobspec/visible"
@@ -67,7 +68,7 @@ func (v *jsonView) event(e event.Event) {
 	}
 	switch body := e.Body.(type) {
 	case event.Gap:
-		v.diagnose(e, "output was left out", ui.Count(int(body.Bytes), "byte")+" of "+body.Stream.String()+": the reader was too slow")
+		v.diagnose(e, "output was left out", prose.Count(int(body.Bytes), "byte")+" of "+body.Stream.String()+": the reader was too slow")
 		return
 	case event.Notice:
 		v.diagnose(e, body.Text, "")

@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/cmd/prose"
 	"taskrun/cmd/ui"
 	"taskrun/engine/leaf/event"
 	"taskrun/jobspec/visible"
@@ -148,7 +149,7 @@ func (l *labels) limit() int {
 func (l *labels) short(label string) string {
 	label = visible.String(label)
 	if l.columns > 0 {
-		label = ui.Shorten(label, l.limit())
+		label = prose.Shorten(label, l.limit())
 	}
 	return label
 }
@@ -156,7 +157,7 @@ func (l *labels) short(label string) string {
 // before returns the label of a task for its lines.
 func (l *labels) before(alloc *event.Alloc, task string) string {
 	if l.byID {
-		return l.short(ui.ShortID(alloc.ID) + "/" + task)
+		return l.short(prose.ShortID(alloc.ID) + "/" + task)
 	}
 	return l.of(alloc.Name, task)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/cmd/prose"
 	"taskrun/cmd/ui"
 	"taskrun/engine/leaf/event"
 )
@@ -120,11 +121,11 @@ func TestWideLabelsAlign(t *testing.T) {
 		for line := range strings.Lines(shown.String()) {
 			for _, mark := range []string{markStdout, "○"} {
 				before, _, found := strings.Cut(line, mark)
-				if first, seen := at[mark]; found && seen && first != ui.Width(before) {
-					t.Errorf("%d columns: %q begins in column %d, others in %d", columns, line, ui.Width(before), first)
+				if first, seen := at[mark]; found && seen && first != prose.Width(before) {
+					t.Errorf("%d columns: %q begins in column %d, others in %d", columns, line, prose.Width(before), first)
 				}
 				if found {
-					at[mark] = ui.Width(before)
+					at[mark] = prose.Width(before)
 				}
 			}
 		}

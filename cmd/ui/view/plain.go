@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"taskrun/cmd/prose"
 	"taskrun/cmd/ui"
 	"taskrun/engine/leaf/event"
 	"taskrun/jobspec/visible"
@@ -47,7 +48,7 @@ func (v *plain) begin() {
 			allocs += *g.Count
 		}
 		v.line(v.Begin, "", v.errStyle.Note("▸"), visible.String(fmt.Sprintf("job %s (%s)%s: %s, %s",
-			*j.ID, *j.Type, where, ui.Count(tasks, "task"), ui.Count(allocs, "allocation"))))
+			*j.ID, *j.Type, where, prose.Count(tasks, "task"), prose.Count(allocs, "allocation"))))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"taskrun/cmd/prose"
 	"taskrun/cmd/ui"
 	"taskrun/engine/fold"
 	"taskrun/jobspec/visible"
@@ -71,7 +72,7 @@ func statusText(style *ui.Style, c fold.Counts, since time.Duration, columns int
 			short = append(short, p.paint(fmt.Sprintf("%s%d", p.mark, p.n)))
 		}
 	}
-	elapsed := style.Quiet(ui.Brief(since))
+	elapsed := style.Quiet(prose.Brief(since))
 	for _, text := range []string{
 		style.Note("▸ ") + strings.Join(append(long, elapsed), ", "),
 		strings.Join(append(short, elapsed), " "),

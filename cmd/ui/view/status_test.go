@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/cmd/prose"
 	"taskrun/cmd/ui"
 	"taskrun/engine/fold"
 	"taskrun/engine/leaf/event"
@@ -33,11 +34,11 @@ func TestStatusText(t *testing.T) {
 		{fold.Counts{Running: 1000, Starting: 1000, Ended: 1000, Failed: 1000}, time.Minute, 20, "●1000 ○1000 ■1000 ✗"},
 	} {
 		got := statusText(ui.NewStyle(false), c.counts, c.since, c.columns)
-		if got != c.want || ui.Width(got) >= c.columns {
+		if got != c.want || prose.Width(got) >= c.columns {
 			t.Errorf("%+v in %d columns: %q, want %q", c.counts, c.columns, got, c.want)
 		}
 	}
-	if got := statusText(ui.NewStyle(true), some, 0, 80); ui.Unstyled(got) != "▸ running 187, starting 11, failed 2, <1ms" || !strings.Contains(got, "\x1b[") {
+	if got := statusText(ui.NewStyle(true), some, 0, 80); prose.Unstyled(got) != "▸ running 187, starting 11, failed 2, <1ms" || !strings.Contains(got, "\x1b[") {
 		t.Errorf("in color: %q", got)
 	}
 }

@@ -3,7 +3,7 @@ package view
 import (
 	"time"
 
-	"taskrun/cmd/ui"
+	"taskrun/cmd/prose"
 )
 
 // A run with more than manyTasks tasks, or as many allocations, is a large one.
@@ -41,7 +41,7 @@ type count struct {
 	hot     bool      // there were too many in the second before
 }
 
-func (c *count) text() string { return c.step + ": " + ui.Count(c.counted, "more "+c.noun) }
+func (c *count) text() string { return c.step + ": " + prose.Count(c.counted, "more "+c.noun) }
 
 // pass lets time pass, and returns the counts of the second if it has ended.
 func (t *tally) pass(to time.Time) []*count {

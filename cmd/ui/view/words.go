@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/outcome"
+	"taskrun/cmd/prose"
 	"taskrun/cmd/ui"
 	"taskrun/engine/fold"
 	"taskrun/engine/health"
@@ -63,7 +64,7 @@ func (w words) of(e event.Event) phrase {
 			passes := fmt.Sprintf("check %q passes", body.Check)
 			return phrase{w.Good("✓"), visible.String(alloc + ": " + passes), w.Good("✓ " + passes)}
 		case "failure":
-			text := visible.String(alloc) + ": " + w.Bad(fmt.Sprintf("check %q fails: %s", body.Check, ui.OneLine(body.Output)))
+			text := visible.String(alloc) + ": " + w.Bad(fmt.Sprintf("check %q fails: %s", body.Check, prose.OneLine(body.Output)))
 			return phrase{symbol: w.Bad("!"), text: text}
 		}
 	case event.Gap:
@@ -152,7 +153,7 @@ func exitDetail(c fold.Cause) (detail string) {
 		detail += ", out of memory"
 	}
 	if c.Message != "" {
-		detail += ", " + ui.OneLine(c.Message)
+		detail += ", " + prose.OneLine(c.Message)
 	}
 	return detail
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/cmd/prose"
 	"taskrun/cmd/report/trace"
 	"taskrun/cmd/ui"
 )
@@ -64,13 +65,13 @@ func newPicture(t *trace.Trace, opts Options) *picture {
 	if from := t.End.Add(-opts.Last); opts.Last > 0 && from.After(t.Begin) {
 		p.from = from
 	}
-	p.name, p.took, p.result = ui.Width(nameHead), ui.Width(tookHead), ui.Width(resultHead)
+	p.name, p.took, p.result = prose.Width(nameHead), prose.Width(tookHead), prose.Width(resultHead)
 	for _, r := range t.Rows {
-		c := &cells{took: took(r), result: ui.OneLine(p.outcome(r))}
+		c := &cells{took: took(r), result: prose.OneLine(p.outcome(r))}
 		p.cells[r] = c
-		p.name = max(p.name, ui.Width(ui.OneLine(r.Name)))
+		p.name = max(p.name, prose.Width(prose.OneLine(r.Name)))
 		p.took = max(p.took, len(c.took))
-		p.result = max(p.result, ui.Width(c.result))
+		p.result = max(p.result, prose.Width(c.result))
 	}
 	p.name = min(p.name, max(8, opts.Width/4))
 	for _, column := range []*int{&p.took, &p.result} {
@@ -95,8 +96,8 @@ func (p *picture) room() int {
 
 // line joins the columns of a row. The bar is drawn already.
 func (p *picture) line(name string, named func(string) string, bar, took, result string, paint func(string) string) string {
-	name = ui.Shorten(ui.OneLine(name), p.name)
-	line := named(name) + strings.Repeat(" ", max(0, p.name-ui.Width(name))) + "  " + bar
+	name = prose.Shorten(prose.OneLine(name), p.name)
+	line := named(name) + strings.Repeat(" ", max(0, p.name-prose.Width(name))) + "  " + bar
 	if p.took > 0 {
 		line += fmt.Sprintf("  %*s", p.took, took)
 	}
@@ -126,23 +127,23 @@ func (p *picture) outcome(r *trace.Row) string {
 		return text
 	}
 	if r.Merged > 0 {
-		return fmt.Sprintf("%s, %s", text, ui.Count(r.Merged, "allocation"))
+		return fmt.Sprintf("%s, %s", text, prose.Count(r.Merged, "allocation"))
 	}
 	if r.Restarts > 0 {
-		return fmt.Sprintf("%s, %s", text, ui.Count(int(r.Restarts), "restart"))
+		return fmt.Sprintf("%s, %s", text, prose.Count(int(r.Restarts), "restart"))
 	}
 	return text
 }
 
 func took(r *trace.Row) string {
 	if d, ran := r.Took(); ran {
-		return ui.Duration(d)
+		return prose.Duration(d)
 	}
 	return "-"
 }
 
 func (p *picture) cut(text string) string {
-	return ansi.Truncate(ui.OneLine(text), p.Width, p.more())
+	return ansi.Truncate(prose.OneLine(text), p.Width, p.more())
 }
 
 func (p *picture) more() string {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"taskrun/cmd/prose"
 	"taskrun/cmd/report/trace"
 	"taskrun/cmd/ui"
 	"taskrun/engine/fold"
@@ -117,7 +118,7 @@ func TestPictures(t *testing.T) {
 					t.Parallel()
 					lines := Lines(tr, Options{Width: width, Style: ui.NewStyle(false), ASCII: ascii})
 					for _, line := range lines {
-						if w := ui.Width(line); w > width {
+						if w := prose.Width(line); w > width {
 							t.Errorf("%d columns: %s", w, line)
 						}
 						if strings.ContainsAny(line, "\x1b\a\n") {
@@ -155,7 +156,7 @@ func TestHostileStates(t *testing.T) {
 	const hostile = "a\nb\x1b[2J\u202e世"
 	tr := &trace.Trace{Begin: begin, End: at(time.Second), Live: true, Status: hostile, Rows: []*trace.Row{{Name: "web", State: hostile}}}
 	for _, line := range Lines(tr, Options{Width: 80, Style: ui.NewStyle(false)}) {
-		if w := ui.Width(line); w > 80 || strings.ContainsAny(line, "\n\x1b\u202e") {
+		if w := prose.Width(line); w > 80 || strings.ContainsAny(line, "\n\x1b\u202e") {
 			t.Errorf("%d columns: %q", w, line)
 		}
 	}

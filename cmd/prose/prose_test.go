@@ -1,4 +1,4 @@
-package ui
+package prose
 
 import (
 	"testing"
@@ -36,5 +36,22 @@ func TestShortID(t *testing.T) {
 		if got := ShortID(id); got != want {
 			t.Errorf("%q: %q", id, got)
 		}
+	}
+}
+
+// Numbers agree with their nouns.
+func TestCount(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]string{0: "0 tasks", 1: "1 task", 2: "2 tasks"} {
+		if got := Count(n, "task"); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestUnstyled(t *testing.T) {
+	t.Parallel()
+	if got := Unstyled("\x1b[31mred\x1b[0m"); got != "red" {
+		t.Errorf("without style, %q", got)
 	}
 }

@@ -7,8 +7,8 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"taskrun/cmd/prose"
 	"taskrun/cmd/report/trace"
-	"taskrun/cmd/ui"
 	"taskrun/engine/fold"
 )
 
@@ -60,8 +60,8 @@ func (p *picture) failures() (lines []string) {
 		if f.Detail != "" {
 			text += ": " + f.Detail
 		}
-		head := fmt.Sprintf("%s %s %s", p.glyphs[ofMark(f.Mark)], ui.Duration(f.Time.Sub(p.Begin)), ui.Shorten(ui.OneLine(f.name), p.name))
-		lines = append(lines, p.Style.Bad(head)+p.Style.Plain(ansi.Truncate(": "+ui.OneLine(text), max(0, p.Width-ui.Width(head)), p.more())))
+		head := fmt.Sprintf("%s %s %s", p.glyphs[ofMark(f.Mark)], prose.Duration(f.Time.Sub(p.Begin)), prose.Shorten(prose.OneLine(f.name), p.name))
+		lines = append(lines, p.Style.Bad(head)+p.Style.Plain(ansi.Truncate(": "+prose.OneLine(text), max(0, p.Width-prose.Width(head)), p.more())))
 	}
 	if len(lines) > 0 {
 		lines = append([]string{""}, lines...)
@@ -81,26 +81,26 @@ func (p *picture) critical() []string {
 			continue
 		}
 		steps = append(steps, s)
-		name, took = max(name, ui.Width(ui.OneLine(nameOf(s)))), max(took, len(ui.Duration(s.Took())))
+		name, took = max(name, prose.Width(prose.OneLine(nameOf(s)))), max(took, len(prose.Duration(s.Took())))
 	}
 	name = min(name, p.name)
-	lines := []string{"", p.Style.Strong("critical path: " + ui.Duration(p.Length))}
+	lines := []string{"", p.Style.Strong("critical path: " + prose.Duration(p.Length))}
 	var before *trace.Row
 	for _, s := range steps {
-		who := ui.Shorten(ui.OneLine(nameOf(s)), name)
-		text := fmt.Sprintf("  %3.0f%%  %*s  %s%*s  %s", 100*s.Share, took, ui.Duration(s.Took()), who, name-ui.Width(who), "", s.Kind)
+		who := prose.Shorten(prose.OneLine(nameOf(s)), name)
+		text := fmt.Sprintf("  %3.0f%%  %*s  %s%*s  %s", 100*s.Share, took, prose.Duration(s.Took()), who, name-prose.Width(who), "", s.Kind)
 		if s.Count > 1 {
-			text += fmt.Sprintf(", %s", ui.Count(s.Count, "attempt"))
+			text += fmt.Sprintf(", %s", prose.Count(s.Count, "attempt"))
 		}
 		line, why := p.Style.Plain(ansi.Truncate(text, p.Width, p.more())), reason(s, before)
 		before = s.Row
-		if room := p.Width - ui.Width(text); why != "" && room > 12 {
-			line += p.Style.Quiet(ansi.Truncate(" "+ui.OneLine(why), room, p.more()))
+		if room := p.Width - prose.Width(text); why != "" && room > 12 {
+			line += p.Style.Quiet(ansi.Truncate(" "+prose.OneLine(why), room, p.more()))
 		}
 		lines = append(lines, line)
 	}
 	if short > 0 {
-		lines = append(lines, p.Style.Quiet("        and "+ui.Count(short, "short step")))
+		lines = append(lines, p.Style.Quiet("        and "+prose.Count(short, "short step")))
 	}
 	return lines
 }
@@ -140,7 +140,7 @@ func (p *picture) legend() (lines []string) {
 			continue
 		}
 		text := p.glyphs[g] + " " + meanings[g]
-		if width > 0 && width+2+ui.Width(text) > p.Width {
+		if width > 0 && width+2+prose.Width(text) > p.Width {
 			lines, line, width = append(lines, line), "", 0
 		}
 		if width > 0 {
@@ -148,7 +148,7 @@ func (p *picture) legend() (lines []string) {
 			width += 2
 		}
 		line += p.paint(g)(p.glyphs[g]) + " " + p.Style.Quiet(meanings[g])
-		width += ui.Width(text)
+		width += prose.Width(text)
 	}
 	if strings.TrimSpace(line) != "" {
 		lines = append(lines, line)

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"taskrun/cmd/prose"
 	"taskrun/cmd/report/trace"
-	"taskrun/cmd/ui"
 )
 
 func (p *picture) column(at time.Time) int {
@@ -77,8 +77,8 @@ func (p *picture) text(bar []glyph, spans []trace.Span) string {
 			continue
 		}
 		first, last := p.column(s.From), p.column(s.To)
-		label := " " + ui.OneLine(s.For) + " "
-		if w := ui.Width(label); first+1+w < last && free(bar[first:first+1+w]) {
+		label := " " + prose.OneLine(s.For) + " "
+		if w := prose.Width(label); first+1+w < last && free(bar[first:first+1+w]) {
 			labels[first+1] = label
 		}
 	}
@@ -86,7 +86,7 @@ func (p *picture) text(bar []glyph, spans []trace.Span) string {
 	for c := 0; c < len(bar); {
 		if label, ok := labels[c]; ok {
 			b.WriteString(p.Style.Quiet(label))
-			c += ui.Width(label)
+			c += prose.Width(label)
 			continue
 		}
 		g, n := bar[c], 1

@@ -12,8 +12,8 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/cmd/prose"
 	"taskrun/cmd/report/trace"
-	"taskrun/cmd/ui"
 )
 
 // Lines returns the picture of a trace.
@@ -44,14 +44,14 @@ func Lines(t *trace.Trace, opts Options) []string {
 		lines = append(lines, p.row(r))
 	}
 	if hidden > 0 {
-		lines = append(lines, p.Style.Quiet(p.cut(fmt.Sprintf("%s more", ui.Count(hidden, "task")))))
+		lines = append(lines, p.Style.Quiet(p.cut(fmt.Sprintf("%s more", prose.Count(hidden, "task")))))
 	}
 	return append(lines, foot...)
 }
 
 func (p *picture) title() string {
 	s := p.Style
-	jobs := ui.OneLine(strings.Join(p.Jobs, ", "))
+	jobs := prose.OneLine(strings.Join(p.Jobs, ", "))
 	so, paint := "after", s.Good
 	switch {
 	case p.Live:
@@ -59,18 +59,18 @@ func (p *picture) title() string {
 	case p.Status == api.AllocClientStatusFailed || p.Status == api.AllocClientStatusLost:
 		paint = s.Bad
 	}
-	status := fmt.Sprintf("%s %s %s", ui.OneLine(p.Status), so, ui.Duration(p.End.Sub(p.Begin)))
+	status := fmt.Sprintf("%s %s %s", prose.OneLine(p.Status), so, prose.Duration(p.End.Sub(p.Begin)))
 	began := ""
 	if !p.Begin.IsZero() {
 		began = "  began " + p.Begin.In(cmp.Or(p.Zone, time.UTC)).Format("2006-01-02 15:04:05")
 	}
-	room := p.Width - ui.Width(status) - 2
+	room := p.Width - prose.Width(status) - 2
 	if len(began) < room-20 {
 		room -= len(began)
 	} else {
 		began = ""
 	}
-	return s.Strong(ui.Shorten(jobs, max(4, room))) + "  " + paint(status) + s.Quiet(began)
+	return s.Strong(prose.Shorten(jobs, max(4, room))) + "  " + paint(status) + s.Quiet(began)
 }
 
 func (p *picture) row(r *trace.Row) string {

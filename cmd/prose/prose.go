@@ -1,8 +1,9 @@
-package ui
+// Package prose puts values into words: numbers with nouns, durations, names of
+// one line, and how many columns of a terminal they take.
+package prose
 
 import (
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -11,13 +12,6 @@ import (
 
 	"taskrun/jobspec/visible"
 )
-
-// WriteLines writes lines; the next flush reports errors.
-func WriteLines(w io.Writer, lines []string) {
-	for _, line := range lines {
-		fmt.Fprintln(w, line)
-	}
-}
 
 // OneLine puts a text on one line and makes control characters visible.
 func OneLine(text string) string { return visible.String(strings.Join(strings.Fields(text), " ")) }
