@@ -60,11 +60,11 @@ func PID(path string) int {
 // listens at the socket, it returns an error.
 func Listen(dir, name string) (net.Listener, string, error) {
 	path, err := socketPath(dir, name)
-	if err != nil {
-		return nil, "", fmt.Errorf("cannot listen in %q: %w", dir, err)
+	if err == nil {
+		err = runtimedir.Make(dir)
 	}
-	if err := runtimedir.Make(dir); err != nil {
-		return nil, "", fmt.Errorf("cannot listen in %q: %w", dir, err)
+	if err != nil {
+		return nil, "", fmt.Errorf("cannot listen in %q: %w; set XDG_RUNTIME_DIR to a directory that is yours, with mode 0700 and a short path", dir, err)
 	}
 	alive, err := probe(path)
 	switch {
