@@ -150,7 +150,6 @@ func ParseLine(line []byte) (Event, error) {
 	err := json.Unmarshal(line, &all)
 	head := all.object
 	if err != nil { // the names may mean something else in other types
-		head = object{}
 		if err := json.Unmarshal(line, &head); err != nil {
 			return Event{}, err
 		}
