@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"slices"
@@ -18,12 +19,19 @@ import (
 // commandHabits maps commands of other programs to the taskrun command line
 // that does the same.
 var commandHabits = map[string]string{
-	"top": "stats", "kill": "stop --kill", "ls": "ps", "list": "ps", "rm": "clean", "check": "validate", "shell": "exec TARGET -- sh",
+	"top": "stats", "kill": "stop --kill", "ls": "ps", "list": "ps", "rm": "clean", "check": "validate", "shell": "exec TARGET -- sh", "alloc fs": "cp",
+}
+
+// nomadGroups are the commands of nomad that are followed by another one, which is
+// often a command of taskrun.
+var nomadGroups = []string{
+	"acl", "alloc", "config", "deployment", "eval", "job", "namespace", "node", "operator", "scaling", "server", "service", "system", "var", "volume",
 }
 
 // flagHabits maps flags of other programs to the way taskrun does the same.
 var flagHabits = map[string]string{
 	"dry-run": "to do a dry run: taskrun rehearse", "json": "for JSON: --output json", "quiet": "for less: --output quiet",
+	"yes": "leave it out: taskrun asks only before it removes data",
 	"tty": "--tty is for taskrun exec and taskrun action", "interactive": "--interactive is for taskrun exec and taskrun action",
 }
 
@@ -36,8 +44,14 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	if _, statErr := os.Stat(args[0]); statErr == nil {
 		return err.WithHint("to run a job file: taskrun up %s", args[0])
 	}
-	if habit := commandHabits[args[0]]; habit != "" {
+	if habit := cmp.Or(commandHabits[args[0]], commandHabits[strings.Join(args[:min(2, len(args))], " ")]); habit != "" {
 		return err.WithHint("use: taskrun %s", habit)
+	}
+	if slices.Contains(nomadGroups, args[0]) {
+		if own, _, findErr := cmd.Find(args[1:]); findErr == nil && own != cmd {
+			return err.WithHint("use: taskrun %s", own.Name())
+		}
+		return err.WithHint("the nomad CLI works with a run, too; see: taskrun help api")
 	}
 	var names []string
 	for _, c := range cmd.Commands() {
@@ -68,6 +82,9 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 		f := wrong.GetFlag()
 		return seeHelp(cmd, exit.Usage("cannot use --%s: %w", f.Name, config.Plain(f, wrong.GetValue(), wrong.Unwrap())))
 	}
+	if words := cmd.Flags().Args(); !cmd.HasParent() && len(words) > 0 {
+		return unknownCommand(cmd, words) // the flag may be one of its own
+	}
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
 		return seeHelp(cmd, exit.Usage("%w", err))
@@ -78,7 +95,10 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 		if strings.Trim(letters, "it") == "" {
 			return e.WithHint("-i and -t are for taskrun exec and taskrun action")
 		}
-		return seeHelp(cmd, e)
+		if len(letters) < 3 {
+			return seeHelp(cmd, e)
+		}
+		name = letters // as nomad spells it
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -86,7 +106,11 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 			names = append(names, f.Name)
 		}
 	})
-	if near := diagnostic.Nearest(name, names); near != "" {
+	near := diagnostic.Nearest(name, names)
+	if slices.Contains(names, name) { // with one dash
+		near = name
+	}
+	if near != "" {
 		return e.WithHint("did you mean --%s?", near)
 	}
 	if habit := flagHabits[name]; habit != "" {
@@ -112,10 +136,13 @@ var singleDash = append([]string{
 	"var", "var-file", "check", "recursive", "task", "job", "tail", "stderr", "stdout", "address", "meta", "purge", "detach", "no-shutdown-delay", "http-auth", "config", "dev", "no-token", "data-dir", "log-level",
 }, lookup.ClusterFlags...)
 
-// nomadSpelling accepts Nomad's single-dash spelling of flags. It leaves the
-// words of a command to execute alone: everything after "--" and, for exec,
-// after the first word that is no flag's value.
+// nomadSpelling accepts Nomad's single-dash spelling of flags, and its flag for the
+// version. It leaves the words of a command to execute alone: everything after "--"
+// and, for exec, after the first word that is no flag's value.
 func nomadSpelling(args []string) []string {
+	if len(args) == 1 && slices.Contains([]string{"--version", "-version", "-v"}, args[0]) {
+		return []string{"version"}
+	}
 	out := slices.Clone(args)
 	executes := false
 	for i, arg := range args {

@@ -225,6 +225,10 @@ func TestNomadsSpellingOfFlags(t *testing.T) {
 		{"exec -task t web sh -job x", "exec --task t web sh -job x"},
 		{"ps -address=http://x -tls-skip-verify", "ps --address=http://x --tls-skip-verify"},
 		{"fmt -check -recursive -", "fmt --check --recursive -"},
+		{"--version", "version"},
+		{"-version", "version"},
+		{"-v", "version"},
+		{"ps -v", "ps -v"},
 	} {
 		if got := nomadSpelling(strings.Fields(c.in)); !slices.Equal(got, strings.Fields(c.want)) {
 			t.Errorf("%q became %q, want %q", c.in, got, c.want)
