@@ -27,6 +27,7 @@ import (
 	"taskrun/engine"
 	"taskrun/engine/httpapi"
 	"taskrun/engine/leaf/chance"
+	"taskrun/engine/leaf/runtimedir"
 	"taskrun/engine/leaf/service"
 	"taskrun/engine/leaf/variable"
 	"taskrun/engine/leaf/workload"
@@ -166,7 +167,7 @@ func New(o Options) (r *Run, stop func()) {
 		r.signals = o.virtual
 	} else {
 		if !r.shared {
-			r.watch.Begin(recordDir(r.socket), r.display.Say)
+			r.watch.Begin(o.recordDir(dir), r.display.Say)
 		}
 		r.signals, unwatch = o.Console.Signals()
 	}
@@ -207,13 +208,14 @@ func (o *Options) screen(socket string) Screen {
 	return view.New(o.Console.Streams, v)
 }
 
-// recordDir returns where the keeper's record of a run is kept: beside its
-// socket, where only the user can be. A run without a socket has none.
-func recordDir(socket string) string {
-	if socket == "" {
+// recordDir returns where the keeper's record of a run is kept: in the directory of
+// sockets, where only the user can be, even if its path is too long for a socket.
+// Without one, and in a rehearsal, which starts no process, the record has no name.
+func (o *Options) recordDir(sockets string) string {
+	if sockets == "" || o.Rehearse || runtimedir.Make(sockets) != nil {
 		return ""
 	}
-	return filepath.Dir(socket)
+	return sockets
 }
 
 // runLog is the screen of a run in the background: its stderr is the log of the
