@@ -41,13 +41,18 @@ func Find(getenv func(string) string, euid int, state string) (dir, warning stri
 	if euid == 0 {
 		return "/var/run/taskrun", warning, nil
 	}
-	tmp := getenv("TMPDIR")
-	if !filepath.IsAbs(tmp) || checkParent(tmp, euid) != nil {
+	tmp := filepath.Clean(getenv("TMPDIR"))
+	if !filepath.IsAbs(tmp) || len(tmp) > maxTemp || checkParent(tmp, euid) != nil {
 		tmp = "/tmp"
 	}
 	dir, err = inTemp(tmp, filepath.Join(state, memoryFile), euid)
 	return dir, warning, err
 }
+
+// maxTemp is the length of the longest directory for temporary files in which a
+// socket has a name that distinguishes it: the path of a socket has at most 103
+// bytes on macOS, where TMPDIR has 48.
+const maxTemp = 49
 
 // inTemp returns a directory in the directory for temporary files.
 func inTemp(tmp, memory string, euid int) (string, error) {

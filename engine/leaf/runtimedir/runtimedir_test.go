@@ -1,6 +1,7 @@
 package runtimedir
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -33,6 +34,14 @@ func mine(t *testing.T, path string, mode os.FileMode) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// short returns a directory of the test with a short path.
+func short(t *testing.T) string {
+	t.Helper()
+	dir := mine(t, filepath.Join("/tmp", prefix+rand.Text()[:8]), 0o700)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
 }
 
 func env(pairs ...string) func(string) string {
@@ -163,10 +172,26 @@ func TestCommandsAgree(t *testing.T) {
 // A directory for temporary files in which others can rename files is not used.
 func TestTempDirWithoutStickyBit(t *testing.T) {
 	t.Parallel()
-	tmp := mine(t, filepath.Join(t.TempDir(), "tmp"), 0o777)
+	tmp := mine(t, filepath.Join(short(t), "tmp"), 0o777)
 	dir, _, err := Find(env("TMPDIR", tmp), user, t.TempDir())
 	if strings.HasPrefix(dir, tmp) || err != nil {
 		t.Errorf("%q, %v", dir, err)
+	}
+}
+
+// In a directory for temporary files with a long path, no socket would fit.
+func TestLongTempDir(t *testing.T) {
+	t.Parallel()
+	base, uid := short(t), os.Geteuid()
+	if uid == 0 {
+		uid = user // root uses none
+	}
+	for n, fits := range map[int]bool{maxTemp: true, maxTemp + 1: false} {
+		tmp := mine(t, filepath.Join(base, strings.Repeat("a", n-len(base)-1)), 0o700)
+		dir, warning, err := Find(env("TMPDIR", tmp+"/"), uid, t.TempDir())
+		if strings.HasPrefix(dir, tmp) != fits || warning != "" || err != nil {
+			t.Errorf("%d bytes: %q, %q, %v", len(tmp), dir, warning, err)
+		}
 	}
 }
 
