@@ -118,10 +118,7 @@ func (c *children) runPeriodic() {
 			continue
 		}
 		r.host.notice("next launch of job %q: %s", *r.job.ID, next.Format(time.RFC1123Z))
-		timer := time.NewTimer(time.Until(next))
-		another := c.nextVersion(timer.C)
-		timer.Stop()
-		if another || r.settled.Err() != nil {
+		if c.awaitLaunch(next) || r.settled.Err() != nil {
 			continue
 		}
 		var change store.Change
@@ -133,6 +130,27 @@ func (c *children) runPeriodic() {
 		}
 		_ = c.launch(c.periodic(next), change) // fails if the job is being stopped
 	}
+}
+
+// longestNap limits how late a launch is after this machine has slept: timers do
+// not run meanwhile, but the time of a cron expression passes.
+const longestNap = time.Minute
+
+// awaitLaunch waits for the time of a launch or the end of the job. It reports
+// whether a new version of the job came first.
+func (c *children) awaitLaunch(at time.Time) bool {
+	for left := time.Until(at); left > 0; left = time.Until(at) {
+		if !c.parent.host.cfg.repeats() { // a virtual clock never sleeps
+			left = min(left, longestNap)
+		}
+		timer := time.NewTimer(left)
+		another := c.nextVersion(timer.C)
+		timer.Stop()
+		if another || c.parent.settled.Err() != nil {
+			return another
+		}
+	}
+	return false
 }
 
 // nextVersion waits for a time or the end of the job. It reports whether a new
