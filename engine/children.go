@@ -132,18 +132,11 @@ func (c *children) runPeriodic() {
 	}
 }
 
-// longestNap limits how late a launch is after this machine has slept: timers do
-// not run meanwhile, but the time of a cron expression passes.
-const longestNap = time.Minute
-
 // awaitLaunch waits for the time of a launch or the end of the job. It reports
 // whether a new version of the job came first.
 func (c *children) awaitLaunch(at time.Time) bool {
 	for left := time.Until(at); left > 0; left = time.Until(at) {
-		if !c.parent.host.cfg.repeats() { // a virtual clock never sleeps
-			left = min(left, longestNap)
-		}
-		timer := time.NewTimer(left)
+		timer := time.NewTimer(nap(left, c.parent.host.cfg.repeats()))
 		another := c.nextVersion(timer.C)
 		timer.Stop()
 		if another || c.parent.settled.Err() != nil {
@@ -151,6 +144,16 @@ func (c *children) awaitLaunch(at time.Time) bool {
 		}
 	}
 	return false
+}
+
+// nap returns how long to wait before looking at the clock again. Timers stand still
+// while this machine sleeps, the times of cron expressions do not: a launch is late
+// by a minute at the most. A virtual clock never sleeps.
+func nap(left time.Duration, virtual bool) time.Duration {
+	if virtual {
+		return left
+	}
+	return min(left, time.Minute)
 }
 
 // nextVersion waits for a time or the end of the job. It reports whether a new
