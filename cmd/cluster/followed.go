@@ -104,6 +104,37 @@ type change struct {
 	stub *api.AllocationListStub
 }
 
+// ends reports whether a task writes nothing more until it starts again.
+func (c change) ends() bool {
+	switch body := c.Body.(type) {
+	case event.TaskEvent:
+		return body.Type == api.TaskTerminated
+	case event.TaskState:
+		return body.State == dead
+	}
+	return false
+}
+
+// runs reports whether the first of some changes is the news that a task runs: its
+// state or, if that does not follow, the event of its start.
+func runs(changes []change) bool {
+	c := changes[0]
+	switch body := c.Body.(type) {
+	case event.TaskState:
+		return body.State == "running"
+	case event.TaskEvent:
+		if body.Type != api.TaskStarted {
+			return false
+		}
+		if len(changes) == 1 || changes[1].Alloc.ID != c.Alloc.ID || changes[1].Task != c.Task {
+			return true
+		}
+		state, ok := changes[1].Body.(event.TaskState)
+		return !ok || state.State != "running"
+	}
+	return false
+}
+
 // changes returns the new events of the allocations, in the order of their times.
 func (f *followed) changes(ctx context.Context) (all []change) {
 	now := f.snapshot()

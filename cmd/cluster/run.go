@@ -236,21 +236,13 @@ func (r *Run) publish(ctx context.Context, f *followed) {
 // publishAllocs publishes the news of a job's allocations, each event after the
 // earlier output of its task.
 func (r *Run) publishAllocs(ctx context.Context, f *followed) {
-	for _, c := range f.changes(ctx) {
-		kind := ""
-		switch body := c.Body.(type) {
-		case event.TaskEvent:
-			kind = body.Type
-		case event.TaskState:
-			if body.State == dead {
-				kind = api.TaskTerminated
-			}
-		}
-		if kind == api.TaskTerminated {
+	all := f.changes(ctx)
+	for i, c := range all {
+		if c.ends() {
 			r.outputs.rest(c.Alloc.ID, c.Task)
 		}
 		r.send(c.Event)
-		if kind == api.TaskStarted && !r.Silent {
+		if runs(all[i:]) && !r.Silent {
 			r.outputs.begin(&client.Task{Server: f.Server, Alloc: c.stub, Name: c.Task}, c.Alloc, client.Position{}, event.Streams...)
 		}
 	}
