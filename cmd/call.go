@@ -22,10 +22,12 @@ var commandHabits = map[string]string{
 	"top": "stats", "kill": "stop --kill", "ls": "ps", "list": "ps", "rm": "clean", "check": "validate", "shell": "exec TARGET -- sh", "alloc fs": "cp",
 }
 
-// nomadGroups are the commands of nomad that are followed by another one, which is
-// often a command of taskrun.
-var nomadGroups = []string{
-	"acl", "alloc", "config", "deployment", "eval", "job", "namespace", "node", "operator", "scaling", "server", "service", "system", "var", "volume",
+// nomadGroups are the commands of nomad that are followed by another one. true: those
+// are commands of taskrun, too.
+var nomadGroups = map[string]bool{
+	"job": true, "alloc": true, "deployment": true,
+	"acl": false, "config": false, "eval": false, "namespace": false, "node": false, "operator": false, "scaling": false,
+	"server": false, "service": false, "system": false, "var": false, "volume": false,
 }
 
 // flagHabits maps flags of other programs to the way taskrun does the same.
@@ -47,8 +49,8 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	if habit := cmp.Or(commandHabits[args[0]], commandHabits[strings.Join(args[:min(2, len(args))], " ")]); habit != "" {
 		return err.WithHint("use: taskrun %s", habit)
 	}
-	if slices.Contains(nomadGroups, args[0]) {
-		if own, _, findErr := cmd.Find(args[1:]); findErr == nil && own != cmd {
+	if shared, ok := nomadGroups[args[0]]; ok {
+		if own, _, findErr := cmd.Find(args[1:]); shared && findErr == nil && own != cmd {
 			return err.WithHint("use: taskrun %s", own.Name())
 		}
 		return err.WithHint("the nomad CLI works with a run, too; see: taskrun help api")

@@ -29,6 +29,7 @@ func TestWrongCalls(t *testing.T) {
 		"alloc fs web":                     "use: taskrun cp",
 		"deployment promote 1a2b":          "use: taskrun promote",
 		"node drain":                       "the nomad CLI works with a run, too; see: taskrun help api",
+		"node status":                      "the nomad CLI works with a run, too; see: taskrun help api",
 		"var":                              "the nomad CLI works with a run, too; see: taskrun help api",
 		"--versions":                       "unknown flag: --versions",
 		"xyzzy":                            "see: taskrun --help",

@@ -118,7 +118,7 @@ func (c *children) runPeriodic() {
 			continue
 		}
 		r.host.notice("next launch of job %q: %s", *r.job.ID, next.Format(time.RFC1123Z))
-		if c.awaitLaunch(next) || r.settled.Err() != nil {
+		if !c.awaitLaunch(next) {
 			continue
 		}
 		var change store.Change
@@ -132,18 +132,18 @@ func (c *children) runPeriodic() {
 	}
 }
 
-// awaitLaunch waits for the time of a launch or the end of the job. It reports
-// whether a new version of the job came first.
+// awaitLaunch waits for the time of a launch, and reports whether it came before a
+// new version and the end of the job.
 func (c *children) awaitLaunch(at time.Time) bool {
 	for left := time.Until(at); left > 0; left = time.Until(at) {
 		timer := time.NewTimer(nap(left, c.parent.host.cfg.repeats()))
 		another := c.nextVersion(timer.C)
 		timer.Stop()
 		if another || c.parent.settled.Err() != nil {
-			return another
+			return false
 		}
 	}
-	return false
+	return true
 }
 
 // nap returns how long to wait before looking at the clock again. Timers stand still

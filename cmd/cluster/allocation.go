@@ -120,8 +120,8 @@ func (t *task) unseen(events []*api.TaskEvent) []*api.TaskEvent {
 	return events
 }
 
-// changes applies an event to the state, and reports whether that changes it. The
-// state of the server comes last, and wins.
+// changes applies an event to the state, and reports whether that changes it or the
+// task runs afresh. The state of the server comes last, and wins.
 func (t *task) changes(e *api.TaskEvent, restarts uint64) bool {
 	before := t.state
 	switch e.Type {
@@ -131,7 +131,8 @@ func (t *task) changes(e *api.TaskEvent, restarts uint64) bool {
 		}
 		return false
 	case api.TaskStarted:
-		t.state.State, t.state.Halted = "running", false
+		t.state.State, t.state.Halted = running, false
+		return true // the event of its restart may be gone
 	case api.TaskRestarting:
 		t.state.State, t.state.Restarts = "pending", min(t.state.Restarts+1, restarts)
 	}
@@ -143,7 +144,7 @@ func (t *task) changed(s *api.TaskState) time.Time {
 	switch {
 	case s.State == "dead" && !s.FinishedAt.IsZero():
 		return s.FinishedAt
-	case s.State == "running" && !s.StartedAt.IsZero() && t.last == nil:
+	case s.State == running && !s.StartedAt.IsZero() && t.last == nil:
 		return s.StartedAt
 	case t.last != nil:
 		return unix(t.last.Time)

@@ -77,6 +77,10 @@ func TestEventsOfATask(t *testing.T) {
 			"1 Received", "2 Started", "2 running false 0",
 			"7 Terminated", "7 Restarting", "7 pending false 1 code 1", "8 Started", "8 running false 1 code 1", "8 running false 7 code 1",
 		}},
+		{"its restart is forgotten", []*api.TaskState{
+			{State: "running", Events: happenings("Received@1, Started@2")},
+			{State: "running", Events: happenings("Started@8")},
+		}, []string{"1 Received", "2 Started", "2 running false 0", "8 Started", "8 running false 0"}},
 		{"an exit code that is none", []*api.TaskState{
 			{State: "pending", Restarts: 1, Events: happenings("Started@2, Terminated:@3, Restarting@4, Restarting@5")},
 		}, []string{"2 Started", "2 running false 0", "3 Terminated", "4 Restarting", "4 pending false 1", "5 Restarting"}},

@@ -105,34 +105,16 @@ type change struct {
 }
 
 // ends reports whether a task writes nothing more until it starts again.
-func (c change) ends() bool {
-	switch body := c.Body.(type) {
-	case event.TaskEvent:
-		return body.Type == api.TaskTerminated
-	case event.TaskState:
-		return body.State == dead
-	}
-	return false
+func (c change) ends() bool { return c.entersState(dead) || c.isEvent(api.TaskTerminated) }
+
+func (c change) entersState(name string) bool {
+	state, ok := c.Body.(event.TaskState)
+	return ok && state.State == name
 }
 
-// runs reports whether the first of some changes is the news that a task runs: its
-// state or, if that does not follow, the event of its start.
-func runs(changes []change) bool {
-	c := changes[0]
-	switch body := c.Body.(type) {
-	case event.TaskState:
-		return body.State == "running"
-	case event.TaskEvent:
-		if body.Type != api.TaskStarted {
-			return false
-		}
-		if len(changes) == 1 || changes[1].Alloc.ID != c.Alloc.ID || changes[1].Task != c.Task {
-			return true
-		}
-		state, ok := changes[1].Body.(event.TaskState)
-		return !ok || state.State != "running"
-	}
-	return false
+func (c change) isEvent(kind string) bool {
+	e, ok := c.Body.(event.TaskEvent)
+	return ok && e.Type == kind
 }
 
 // changes returns the new events of the allocations, in the order of their times.

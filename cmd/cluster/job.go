@@ -12,8 +12,12 @@ import (
 // Nomad's own statuses.
 const gone = "gone"
 
-// dead is Nomad's status of a job that has ended.
-const dead = "dead"
+// dead is Nomad's status of a job, and state of a task, that has ended; running is
+// that of a task that runs.
+const (
+	dead    = "dead"
+	running = "running"
+)
 
 // Job is a job of a cluster to follow.
 type Job struct {

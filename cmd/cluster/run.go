@@ -77,7 +77,7 @@ func (r *Run) Past(ctx context.Context) (events []event.Event, err error) {
 			events = append(events, c.Event)
 			if state, ok := c.Body.(event.TaskState); ok {
 				key := taskKey{c.Alloc, c.Task}
-				if delete(r.started, key); state.State == "running" {
+				if delete(r.started, key); state.State == running {
 					r.started[key] = &client.Task{Server: f.Server, Alloc: c.stub, Name: c.Task}
 				}
 			}
@@ -234,15 +234,14 @@ func (r *Run) publish(ctx context.Context, f *followed) {
 }
 
 // publishAllocs publishes the news of a job's allocations, each event after the
-// earlier output of its task.
+// earlier output of its task. The output comes after the news that the task runs.
 func (r *Run) publishAllocs(ctx context.Context, f *followed) {
-	all := f.changes(ctx)
-	for i, c := range all {
+	for _, c := range f.changes(ctx) {
 		if c.ends() {
 			r.outputs.rest(c.Alloc.ID, c.Task)
 		}
 		r.send(c.Event)
-		if runs(all[i:]) && !r.Silent {
+		if c.entersState(running) && !r.Silent {
 			r.outputs.begin(&client.Task{Server: f.Server, Alloc: c.stub, Name: c.Task}, c.Alloc, client.Position{}, event.Streams...)
 		}
 	}

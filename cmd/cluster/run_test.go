@@ -410,35 +410,3 @@ func TestHold(t *testing.T) {
 	}
 	sub.Close()
 }
-
-// Output is followed once the state of its task is published, or the event of its
-// start if no such state follows.
-func TestRuns(t *testing.T) {
-	t.Parallel()
-	of := func(task string, body event.Body) change {
-		return change{Event: event.Event{Alloc: &event.Alloc{ID: "1"}, Task: task, Body: body}}
-	}
-	started, terminated := event.TaskEvent{TaskEvent: event.Started()}, event.TaskEvent{TaskEvent: event.Terminated(0, 0, false, nil)}
-	running, ended := event.TaskState{State: "running"}, event.TaskState{State: dead}
-	elsewhere := of("t", running)
-	elsewhere.Alloc = &event.Alloc{ID: "2"}
-	for name, c := range map[string]struct {
-		changes []change
-		want    bool
-	}{
-		"its state follows":           {[]change{of("t", started), of("t", running)}, false},
-		"nothing follows":             {[]change{of("t", started)}, true},
-		"its end follows":             {[]change{of("t", started), of("t", terminated)}, true},
-		"another state follows":       {[]change{of("t", started), of("t", ended)}, true},
-		"another task follows":        {[]change{of("t", started), of("u", running)}, true},
-		"another allocation follows":  {[]change{of("t", started), elsewhere}, true},
-		"it runs":                     {[]change{of("t", running)}, true},
-		"it has ended":                {[]change{of("t", ended)}, false},
-		"another event":               {[]change{of("t", terminated)}, false},
-		"the status of an allocation": {[]change{of("", event.AllocStatus{Status: "running"})}, false},
-	} {
-		if got := runs(c.changes); got != c.want {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
-}
