@@ -1,10 +1,10 @@
 package update
 
 import (
+	"cmp"
 	"maps"
-	"regexp"
+	"reflect"
 	"slices"
-	"sync"
 
 	"github.com/hashicorp/nomad/api"
 )
@@ -17,22 +17,8 @@ const (
 	deleted = "Deleted"
 )
 
-// diff returns the differences between two blocks, by path.
-func diff(before, after values) []*api.FieldDiff {
-	paths := values{}
-	maps.Copy(paths, before)
-	maps.Copy(paths, after)
-	var fields []*api.FieldDiff
-	for _, path := range slices.Sorted(maps.Keys(paths)) {
-		was, had := before[path]
-		is, has := after[path]
-		if had && has && was == is {
-			continue
-		}
-		fields = append(fields, &api.FieldDiff{Type: kindOf(had, has, true), Name: path, Old: was, New: is})
-	}
-	return fields
-}
+// wholes are the objects that have no identity but their content.
+var wholes = []string{"Constraint", "Affinity", "Spread", "Network"}
 
 // kindOf returns the type of a difference.
 func kindOf(had, has, changed bool) string {
@@ -47,37 +33,115 @@ func kindOf(had, has, changed bool) string {
 	return none
 }
 
-// ofServer lists the fields of a job that no job file sets.
-var ofServer = []string{
-	"TaskGroups", "Stop", "ParentID", "Dispatched", "DispatchIdempotencyToken", "Payload", "NomadTokenID", "Status",
-	"StatusDescription", "Stable", "Version", "SubmitTime", "CreateIndex", "ModifyIndex", "JobModifyIndex", "VersionTag",
+// diffBlocks returns the differences between two versions of a job, a group or a
+// task in the form of Nomad's plans: which of its own fields differ, and all fields
+// of blocks that do. One of the two may be missing.
+func diffBlocks(before, after any, without ...string) ([]*api.FieldDiff, []*api.ObjectDiff) {
+	was := cmp.Or(blockOf("", reflect.ValueOf(before), without...), &block{})
+	is := cmp.Or(blockOf("", reflect.ValueOf(after), without...), &block{})
+	return diffFields(was, is, false), diffNested(was, is, false)
 }
 
-func jobValues(job *api.Job) values {
-	if job == nil {
-		return nil
-	}
-	return valuesOf(job, ofServer...)
-}
-
-func groupValues(g *api.TaskGroup) values {
-	if g == nil {
-		return nil
-	}
-	v := valuesOf(g, "Tasks")
-	for path := range v {
-		if within(path, "Networks") && dynamicValue().MatchString(path) {
-			delete(v, path) // the server assigns them
+// diffFields returns the differences of the fields. Equal ones are included if all
+// are wanted.
+func diffFields(was, is *block, all bool) (diffs []*api.FieldDiff) {
+	names := slices.AppendSeq(slices.Collect(maps.Keys(was.fields)), maps.Keys(is.fields))
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		before, after := was.fields[name], is.fields[name]
+		if all || before != after {
+			diffs = append(diffs, &api.FieldDiff{Type: kindOfField(before, after), Name: name, Old: before, New: after})
 		}
 	}
-	return v
+	return diffs
 }
 
-func taskValues(t *api.Task) values {
-	if t == nil {
-		return nil
+func kindOfField(before, after string) string {
+	if before == after {
+		return none
 	}
-	return valuesOf(t)
+	return kindOf(before != "", after != "", true)
 }
 
-var dynamicValue = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\.DynamicPorts\[[^]]*\]\.Value$`) })
+// diffNested returns the blocks in two blocks that differ. Equal lists of strings
+// are included if all are wanted.
+func diffNested(was, is *block, all bool) (diffs []*api.ObjectDiff) {
+	var names []string
+	for _, n := range slices.Concat(was.blocks, is.blocks) {
+		names = append(names, n.object)
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b)) })
+	for _, name := range slices.Compact(names) {
+		for _, p := range pairs(name, was.named(name), is.named(name)) {
+			if d := diffObject(name, p[0], p[1]); d.Type != none || all && p[0].set != nil {
+				diffs = append(diffs, d)
+			}
+		}
+	}
+	return diffs
+}
+
+// pairs pairs the versions of blocks: equal ones, then those with the same key, then
+// the others in their order, unless they have no identity but their content. A block
+// without another version is paired with nil.
+func pairs(object string, was, is []nested) (all [][2]*block) {
+	take := func(same func(a, b nested) bool) {
+		is = slices.DeleteFunc(is, func(b nested) bool {
+			i := slices.IndexFunc(was, func(a nested) bool { return same(a, b) })
+			if i < 0 {
+				return false
+			}
+			all = append(all, [2]*block{was[i].block, b.block})
+			was = slices.Delete(was, i, i+1)
+			return true
+		})
+	}
+	take(func(a, b nested) bool { return reflect.DeepEqual(a, b) })
+	take(func(a, b nested) bool { return a.key != "" && a.key == b.key })
+	if !slices.Contains(wholes, object) {
+		take(func(nested, nested) bool { return true })
+	}
+	for _, b := range is {
+		all = append(all, [2]*block{nil, b.block})
+	}
+	for _, a := range was {
+		all = append(all, [2]*block{a.block, nil})
+	}
+	return all
+}
+
+func diffObject(name string, before, after *block) *api.ObjectDiff {
+	was, is := cmp.Or(before, &block{}), cmp.Or(after, &block{})
+	if was.set != nil || is.set != nil {
+		return diffStrings(name, was.set, is.set)
+	}
+	return &api.ObjectDiff{
+		Type: kindOf(before != nil, after != nil, !reflect.DeepEqual(was, is)),
+		Name: name, Fields: diffFields(was, is, name != "Scaling"), Objects: diffNested(was, is, true),
+	}
+}
+
+// diffStrings returns the difference of two lists of strings, whose order does not
+// matter: the new ones, then the others.
+func diffStrings(name string, was, is []string) *api.ObjectDiff {
+	d := &api.ObjectDiff{Name: name}
+	kinds := map[string]bool{}
+	add := func(kind, before, after string) {
+		kinds[kind] = true
+		d.Fields = append(d.Fields, &api.FieldDiff{Type: kind, Name: name, Old: before, New: after})
+	}
+	for _, s := range is {
+		if !slices.Contains(was, s) {
+			add(added, "", s)
+		}
+	}
+	for _, s := range was {
+		if slices.Contains(is, s) {
+			add(none, s, s)
+		} else {
+			add(deleted, s, "")
+		}
+	}
+	d.Type = kindOf(!kinds[added] || kinds[deleted], !kinds[deleted] || kinds[added], kinds[added])
+	return d
+}

@@ -37,7 +37,7 @@ var (
 // kindOfGroup returns the effect of the change of a group that exists in both
 // versions.
 func kindOfGroup(before, after *api.Job, was, is *api.TaskGroup) Kind {
-	if len(was.Tasks) != len(is.Tasks) || breaks(diff(groupValues(was), groupValues(is)), destructiveOfGroup) {
+	if len(was.Tasks) != len(is.Tasks) || breaks(changes(groupValues(was), groupValues(is)), destructiveOfGroup) {
 		return Destructive
 	}
 	for _, t := range is.Tasks {
@@ -50,15 +50,14 @@ func kindOfGroup(before, after *api.Job, was, is *api.TaskGroup) Kind {
 }
 
 func taskBreaks(before, after *api.Job, was, is *api.TaskGroup, old, t *api.Task) bool {
-	return breaks(diff(taskValues(old), taskValues(t)), destructiveOfTask) ||
+	return breaks(changes(valuesOf(old), valuesOf(t)), destructiveOfTask) ||
 		!maps.Equal(meta(before, was, old), meta(after, is, t))
 }
 
-// breaks reports whether any of the differences is destructive.
-func breaks(fields []*api.FieldDiff, destructive []string) bool {
-	return slices.ContainsFunc(fields, func(f *api.FieldDiff) bool {
-		return connect().MatchString(f.Name) ||
-			slices.ContainsFunc(destructive, func(field string) bool { return within(f.Name, field) })
+// breaks reports whether a change at any of the paths is destructive.
+func breaks(paths, destructive []string) bool {
+	return slices.ContainsFunc(paths, func(path string) bool {
+		return connect().MatchString(path) || slices.ContainsFunc(destructive, func(field string) bool { return within(path, field) })
 	})
 }
 

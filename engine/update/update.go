@@ -7,8 +7,8 @@ package update
 
 import (
 	"maps"
+	"reflect"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -96,16 +96,15 @@ func (r *Rollout) begin(proven bool, now time.Time) *health.Deployment {
 	return d
 }
 
+// ofJob lists the settings of a job that are shown elsewhere, or are none of a job file.
+var ofJob = append([]string{"ID", "TaskGroups", "Update", "Reschedule", "Migrate"}, ofServer...)
+
 // Diff returns the differences between two canonicalized versions of a job;
 // before is nil if there was none.
 func Diff(before, after *api.Job) *api.JobDiff {
-	d := &api.JobDiff{ID: *after.ID, Fields: diff(jobValues(before), jobValues(after))}
-	if before != nil && stopped(before) != stopped(after) {
-		d.Fields = append(d.Fields, &api.FieldDiff{
-			Type: edited, Name: "Stop", Old: strconv.FormatBool(stopped(before)), New: strconv.FormatBool(stopped(after)),
-		})
-	}
-	changed := len(d.Fields) > 0
+	d := &api.JobDiff{ID: *after.ID}
+	d.Fields, d.Objects = diffBlocks(before, after, ofJob...)
+	changed := before != nil && len(changes(jobValues(before), jobValues(after))) > 0
 	for _, name := range groupNames(before, after) {
 		g := diffGroup(before, after, name)
 		changed = changed || g.Type != none
@@ -120,8 +119,9 @@ func Same(a, b *api.Job) bool { return Diff(a, b).Type == none }
 
 func diffGroup(before, after *api.Job, name string) *api.TaskGroupDiff {
 	was, is := groupNamed(before, name), groupNamed(after, name)
-	d := &api.TaskGroupDiff{Name: name, Fields: diff(groupValues(was), groupValues(is))}
-	changed := len(d.Fields) > 0
+	d := &api.TaskGroupDiff{Name: name}
+	d.Fields, d.Objects = diffBlocks(was, is, "Name", "Tasks")
+	changed := was != nil && is != nil && len(changes(groupValues(was), groupValues(is))) > 0
 	var names []string
 	for _, g := range []*api.TaskGroup{is, was} {
 		if g == nil {
@@ -135,13 +135,20 @@ func diffGroup(before, after *api.Job, name string) *api.TaskGroupDiff {
 	}
 	for _, task := range names {
 		old, t := taskNamed(was, task), taskNamed(is, task)
-		td := &api.TaskDiff{Name: task, Fields: diff(taskValues(old), taskValues(t))}
-		td.Type = kindOf(old != nil, t != nil, len(td.Fields) > 0)
+		td := &api.TaskDiff{Name: task}
+		without := []string{"Name"}
+		if inheritsRestart(was, old) && inheritsRestart(is, t) {
+			without = append(without, "RestartPolicy") // the group shows it
+		}
+		td.Fields, td.Objects = diffBlocks(old, t, without...)
+		td.Type = kindOf(old != nil, t != nil, old != nil && t != nil && len(changes(valuesOf(old), valuesOf(t))) > 0)
 		switch {
 		case td.Type == none:
-		case old == nil || t == nil:
-			td.Annotations = []string{map[bool]string{true: "forces create", false: "forces destroy"}[t != nil]}
-		case taskBreaks(before, after, was, is, old, t):
+		case was == nil:
+			td.Annotations = []string{"forces create"}
+		case is == nil:
+			td.Annotations = []string{"forces destroy"}
+		case old == nil || t == nil || taskBreaks(before, after, was, is, old, t):
 			td.Annotations = []string{"forces create/destroy update"}
 		default:
 			td.Annotations = []string{"forces in-place update"}
@@ -151,11 +158,15 @@ func diffGroup(before, after *api.Job, name string) *api.TaskGroupDiff {
 	}
 	d.Type = kindOf(was != nil, is != nil, changed)
 	for _, f := range d.Fields {
-		if f.Name == "Count" && d.Type == edited {
-			f.Annotations = []string{map[bool]string{true: "forces create", false: "forces destroy"}[*is.Count > *was.Count]}
+		if f.Name == "Count" {
+			f.Annotations = []string{map[bool]string{true: "forces create", false: "forces destroy"}[was == nil || is != nil && *is.Count > *was.Count]}
 		}
 	}
 	return d
+}
+
+func inheritsRestart(g *api.TaskGroup, t *api.Task) bool {
+	return t == nil || reflect.DeepEqual(t.RestartPolicy, g.RestartPolicy)
 }
 
 // group counts the effects of orders on a group.

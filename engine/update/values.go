@@ -2,17 +2,36 @@ package update
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
+
+	"github.com/hashicorp/nomad/api"
 )
 
 // values maps the paths of all settings in a block and its nested blocks to
 // their values, such as Count, Env[A], Config[args][0] or Resources.CPU. Unset
 // fields are omitted.
 type values map[string]string
+
+// changes returns the paths at which two blocks differ.
+func changes(before, after values) (paths []string) {
+	all := maps.Clone(before)
+	maps.Copy(all, after)
+	for path := range all {
+		was, had := before[path]
+		is, has := after[path]
+		if had != has || was != is {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
 
 // valuesOf returns the values of a block, except the named fields.
 func valuesOf(block any, without ...string) values {
@@ -95,3 +114,27 @@ func nameOf(element reflect.Value, index int) string {
 	}
 	return strconv.Itoa(index)
 }
+
+// ofServer lists the fields of a job that no job file sets.
+var ofServer = []string{
+	"ParentID", "DispatchIdempotencyToken", "Payload", "NomadTokenID", "Status", "StatusDescription", "Stable", "Version",
+	"SubmitTime", "CreateIndex", "ModifyIndex", "JobModifyIndex", "VersionTag",
+}
+
+func jobValues(job *api.Job) values {
+	v := valuesOf(job, slices.Concat(ofServer, []string{"TaskGroups", "Stop"})...)
+	v["Stop"] = strconv.FormatBool(stopped(job))
+	return v
+}
+
+func groupValues(g *api.TaskGroup) values {
+	v := valuesOf(g, "Tasks")
+	for path := range v {
+		if within(path, "Networks") && dynamicValue().MatchString(path) {
+			delete(v, path) // the server assigns them
+		}
+	}
+	return v
+}
+
+var dynamicValue = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\.DynamicPorts\[[^]]*\]\.Value$`) })

@@ -104,27 +104,42 @@ func (w planWriter) fields(depth int, fields []*api.FieldDiff, objects []*api.Ob
 		}
 		w.line(depth, f.Type, noted(text, f.Annotations))
 	}
-	for _, o := range objects { // in plans of a cluster; taskrun only has fields
-		w.line(depth, o.Type, o.Name)
-		w.fields(depth+1, o.Fields, o.Objects)
+	for _, o := range objects {
+		if o.Type != "None" {
+			w.line(depth, o.Type, titleOf(o))
+			w.fields(depth+1, o.Fields, o.Objects)
+		}
 	}
 }
 
-// value formats the value of a field for people: a cluster has durations in
-// nanoseconds.
+// titleOf returns the name of an object with that of its block, unless the name
+// has changed.
+func titleOf(o *api.ObjectDiff) string {
+	for _, f := range o.Fields {
+		switch f.Name {
+		case "Name", "Label", "DestPath", "Volume":
+			if f.Type == "None" && f.New != "" {
+				return o.Name + " " + f.New
+			}
+		}
+	}
+	return o.Name
+}
+
+// value formats the value of a field for people: durations are in nanoseconds.
 func value(field, text string) string {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
 		return text
 	}
-	switch field[strings.LastIndexByte(field, '.')+1:] {
+	switch field {
 	case "Min", "Max": // of a wait block, or counts of a scaling block
 		if n < int64(time.Millisecond) {
 			return text
 		}
 	case "ConnectTimeout", "Deadline", "Delay", "Grace", "HealthyDeadline", "Interval", "KillTimeout", "LostAfter", "MaxClientDisconnect",
 		"MaxDelay", "MaxRunDuration", "MinHealthyTime", "ProgressDeadline", "ShutdownDelay", "Splay", "Stagger", "StopAfterClientDisconnect",
-		"StopOnClientAfter", "Timeout", "VaultGrace":
+		"StopOnClientAfter", "TTL", "Timeout", "VaultGrace":
 	default:
 		return text
 	}

@@ -105,10 +105,10 @@ func TestPlanShowsDurations(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ field, text, want string }{
 		{"KillTimeout", "9000000000", "9s"},
-		{"Update.HealthyDeadline", "300000000000", "5m0s"},
+		{"HealthyDeadline", "300000000000", "5m0s"},
 		{"Delay", "0", "0s"},
 		{"Max", "4", "4"},
-		{"Wait.Max", "4000000000", "4s"},
+		{"Max", "4000000000", "4s"},
 		{"KillTimeout", "9s", "9s"},
 		{"Delay", "", ""},
 		{"Count", "9000000000", "9000000000"},
