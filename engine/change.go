@@ -20,7 +20,7 @@ func (r *jobRun) act(c *store.Change) {
 // update makes job the newest version. The caller must hold the lock.
 func (r *jobRun) update(job *api.Job, how registration) (*update.Plan, error) {
 	if r.isOver() || r.isEnding() {
-		return nil, fmt.Errorf("cannot change job %q: it is being stopped", *job.ID)
+		return nil, fmt.Errorf("cannot change job %q: %s", *job.ID, r.whyOver())
 	}
 	if r.ended { // it may live again
 		if err := r.recorder.Wake(); err != nil {
@@ -58,7 +58,7 @@ func (r *jobRun) reschedule() error {
 			continue
 		}
 		if r.isOver() || r.isEnding() {
-			return fmt.Errorf("cannot reschedule job %q: it has ended, or is being stopped", *r.job.ID)
+			return fmt.Errorf("cannot reschedule job %q: %s", *r.job.ID, r.whyOver())
 		}
 		s.rescheduleFailed(time.Now())
 	}

@@ -169,3 +169,11 @@ func (r *jobRun) isOver() bool {
 	}
 	return r.ended || r.stopped
 }
+
+// whyOver says why the job cannot change. The caller must hold the lock.
+func (r *jobRun) whyOver() string {
+	if r.ended && !r.host.cfg.Resident {
+		return "it has ended, and only an agent starts it again"
+	}
+	return "it is being stopped"
+}

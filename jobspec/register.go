@@ -14,8 +14,8 @@ const defaultKillTimeout = 5 * time.Second
 
 // Register adds to a canonicalized job the values that a Nomad server adds
 // during registration: datacenters, the payload of dispatched jobs, a
-// kill_timeout in place of zero, and the names and tasks of services and the
-// names of their checks.
+// kill_timeout in place of zero, the names and tasks of services, the names of
+// their checks, and what stands for settings that are missing.
 //
 // See
 // https://developer.hashicorp.com/nomad/docs/job-specification/service#name.
@@ -26,18 +26,37 @@ func Register(job *api.Job) {
 	if job.NodePool == nil || *job.NodePool == "" {
 		job.NodePool = new(api.NodePoolDefault)
 	}
+	setDefault(&job.DispatchIdempotencyToken, "")
 	if p := job.ParameterizedJob; p != nil {
 		p.Payload = cmp.Or(p.Payload, "optional")
 	}
 	for _, group := range job.TaskGroups {
+		setDefault(&group.PreventRescheduleOnLost, false)
+		registerPorts(group.Networks)
 		registerServices(group.Services, *job.Name, *group.Name, "group")
 		for _, task := range group.Tasks {
 			if task.KillTimeout != nil && *task.KillTimeout == 0 {
 				task.KillTimeout = new(defaultKillTimeout)
 			}
+			if r := task.Resources; r != nil {
+				for _, number := range []**int{&r.DiskMB, &r.IOPS, &r.MemoryMaxMB, &r.SecretsMB} {
+					setDefault(number, 0)
+				}
+				registerPorts(r.Networks)
+			}
 			registerServices(task.Services, *job.Name, *group.Name, task.Name)
 			for _, s := range task.Services {
 				s.TaskName = task.Name
+			}
+		}
+	}
+}
+
+func registerPorts(networks []*api.NetworkResource) {
+	for _, n := range networks {
+		for _, ports := range [][]api.Port{n.DynamicPorts, n.ReservedPorts} {
+			for i := range ports {
+				ports[i].HostNetwork = cmp.Or(ports[i].HostNetwork, "default")
 			}
 		}
 	}

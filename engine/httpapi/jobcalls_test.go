@@ -103,6 +103,9 @@ func TestJobSubmission(t *testing.T) {
 	if diff := cmp.Diff(source, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	if body := readAll(t, f.do("GET", "/v1/job/job/submission?version=0", nil).Body); !strings.Contains(body, `"Namespace":"default","JobID":"job","Version":0,"JobModifyIndex":`) {
+		t.Errorf("of what it is the source: %q", body)
+	}
 	for path, want := range map[string]string{
 		"/v1/job/job/submission?version=1":  "job source not found",
 		"/v1/job/none/submission?version=0": "job source not found",

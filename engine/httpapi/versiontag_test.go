@@ -56,6 +56,24 @@ func TestVersionTags(t *testing.T) {
 	if got := tags(); len(got) != 1 || got[0] != "0 golden as it began" {
 		t.Errorf("tags %q", got)
 	}
+	for want, base := range map[[3]string]api.VersionsOptions{
+		{"57 58", "", "57 56"}:      {Diffs: true, DiffVersion: new(uint64(7))},
+		{"50 58", "50 57", "50 56"}: {Diffs: true, DiffTag: "golden", DiffVersion: new(uint64(7))},
+	} {
+		versions, diffs, _, err := jobs.VersionsOpts("job", &base, nil)
+		if err != nil || len(diffs) != len(versions) {
+			t.Fatalf("%+v: %d diffs of %d versions, %v", base, len(diffs), len(versions), err)
+		}
+		for i, priorities := range want {
+			got := ""
+			for _, f := range diffs[i].Fields {
+				got += f.Old + " " + f.New
+			}
+			if got != priorities {
+				t.Errorf("%+v, version %d: priorities %q, want %q", base, 8-i, got, priorities)
+			}
+		}
+	}
 	for name, call := range map[string]func() (*api.WriteMeta, error){
 		"another version has that tag: version 0": func() (*api.WriteMeta, error) { return jobs.TagVersion("job", 8, "golden", "", nil) },
 		"there is no such version":                func() (*api.WriteMeta, error) { return jobs.TagVersion("job", 99, "x", "", nil) },

@@ -40,10 +40,7 @@ var objects = []struct{ field, object string }{
 
 var (
 	// unset are the values that Nomad shows of fields that are not set.
-	unset = map[string]string{
-		"Resources.Cores": "0", "Resources.DiskMB": "0", "Resources.IOPS": "0", "Resources.MemoryMaxMB": "0", "Resources.SecretsMB": "0",
-		"Template.VaultGrace": "0", "Static Port.HostNetwork": "default", "Dynamic Port.HostNetwork": "default", "Identity.Name": "default",
-	}
+	unset = map[string]string{"Template.VaultGrace": "0", "Identity.Name": "default"}
 	// hidden are fields that Nomad's server sets, or leaves out.
 	hidden = map[string][]string{
 		"Update": {"Stagger"}, "Network": {"CIDR", "Device", "IP", "MBits"}, "Dynamic Port": {"Value", "IgnoreCollision"}, "Check": {"Advertise"},

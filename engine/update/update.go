@@ -61,6 +61,7 @@ func New(before, after *api.Job, version func(uint64) *api.Job, places []Place) 
 		}
 		p.Groups = append(p.Groups, g)
 		p.Diff.TaskGroups[i].Updates = g.updates()
+		annotate(d, before, after)
 	}
 	return p
 }
@@ -142,6 +143,23 @@ func diffGroup(before, after *api.Job, name string) *api.TaskGroupDiff {
 		}
 		td.Fields, td.Objects = diffBlocks(old, t, without...)
 		td.Type = kindOf(old != nil, t != nil, old != nil && t != nil && len(changes(valuesOf(old), valuesOf(t))) > 0)
+		changed = changed || td.Type != none
+		d.Tasks = append(d.Tasks, td)
+	}
+	d.Type = kindOf(was != nil, is != nil, changed)
+	return d
+}
+
+// annotate notes in a difference what it does to allocations.
+func annotate(d *api.TaskGroupDiff, before, after *api.Job) {
+	was, is := groupNamed(before, d.Name), groupNamed(after, d.Name)
+	for _, f := range d.Fields {
+		if f.Name == "Count" {
+			f.Annotations = []string{map[bool]string{true: "forces create", false: "forces destroy"}[was == nil || is != nil && *is.Count > *was.Count]}
+		}
+	}
+	for _, td := range d.Tasks {
+		old, t := taskNamed(was, td.Name), taskNamed(is, td.Name)
 		switch {
 		case td.Type == none:
 		case was == nil:
@@ -153,16 +171,7 @@ func diffGroup(before, after *api.Job, name string) *api.TaskGroupDiff {
 		default:
 			td.Annotations = []string{"forces in-place update"}
 		}
-		changed = changed || td.Type != none
-		d.Tasks = append(d.Tasks, td)
 	}
-	d.Type = kindOf(was != nil, is != nil, changed)
-	for _, f := range d.Fields {
-		if f.Name == "Count" {
-			f.Annotations = []string{map[bool]string{true: "forces create", false: "forces destroy"}[was == nil || is != nil && *is.Count > *was.Count]}
-		}
-	}
-	return d
 }
 
 func inheritsRestart(g *api.TaskGroup, t *api.Task) bool {

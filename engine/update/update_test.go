@@ -224,6 +224,9 @@ func TestDiff(t *testing.T) {
 		task.Fields[0].Name != "Env[A]" || task.Fields[0].Type != deleted || task.Fields[1].Name != "Env[B]" || task.Fields[1].Type != added {
 		t.Errorf("task %+v", task)
 	}
+	if d := Diff(newJob(), after).TaskGroups[0]; d.Fields[0].Annotations != nil || d.Tasks[0].Annotations != nil {
+		t.Errorf("versions, which change nothing: %+v", d)
+	}
 }
 
 // Blocks with a name or a label are compared by it, whatever their order.

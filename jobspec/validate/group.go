@@ -52,7 +52,7 @@ func (g *group) basics() {
 	}
 	g.noEffect(g.at.Attr("max_client_disconnect"), g.tg.MaxClientDisconnect != nil, "write disconnect { lost_after = … }")
 	g.noEffect(g.at.Attr("stop_after_client_disconnect"), g.tg.StopAfterClientDisconnect != nil, "write disconnect { stop_on_client_after = … }")
-	g.noEffect(g.at.Attr("prevent_reschedule_on_lost"), g.tg.PreventRescheduleOnLost != nil, "write disconnect { replace = … }")
+	g.noEffect(g.at.Attr("prevent_reschedule_on_lost"), deref(g.tg.PreventRescheduleOnLost), "write disconnect { replace = … }")
 }
 
 func (g *group) disconnect() {

@@ -73,7 +73,11 @@ func (h *Handler) Checks(r *rest.Request) (any, error) {
 	if _, ok := h.run.Engine.Alloc(r.ID); !ok {
 		return nil, rest.UnknownAlloc(r.ID)
 	}
-	return h.run.Engine.Services().Checks(r.ID), nil
+	checks := h.run.Engine.Services().Checks(r.ID)
+	if len(checks) == 0 {
+		checks = nil // as in Nomad's JSON
+	}
+	return checks, nil
 }
 
 // done is the response to an order that was carried out.

@@ -18,12 +18,34 @@ func (h *Handler) Submission(r *rest.Request) (any, error) {
 	if err != nil {
 		return nil, rest.Fail(http.StatusBadRequest, "Unable to parse job submission version parameter: %v", err)
 	}
-	if _, _, err := h.run.FindJob(r); err == nil {
-		if source := h.submission(h.run.Key(r), version); source != nil {
-			return source, nil
+	if _, job, err := h.run.FindJob(r); err == nil {
+		key := h.run.Key(r)
+		if source := h.submission(key, version); source != nil {
+			index, _ := h.run.Tracker.Version(key, version)
+			return newSubmission(job, version, index, source), nil
 		}
 	}
 	return nil, rest.Fail(http.StatusNotFound, "job source not found")
+}
+
+// submission is an api.JobSubmission in its wire format.
+type submission struct {
+	Source, Format          string
+	VariableFlags           map[string]string
+	Variables               string
+	Namespace, JobID        string
+	Version, JobModifyIndex uint64
+}
+
+func newSubmission(job *api.Job, version, index uint64, source *api.JobSubmission) *submission {
+	s := &submission{
+		Source: source.Source, Format: source.Format, VariableFlags: source.VariableFlags, Variables: source.Variables,
+		Namespace: *job.Namespace, JobID: *job.ID, Version: version, JobModifyIndex: index,
+	}
+	if len(s.VariableFlags) == 0 {
+		s.VariableFlags = nil
+	}
+	return s
 }
 
 // submission returns the source of a job's version, or nil.

@@ -1,7 +1,10 @@
 package jobs
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
+	"strconv"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -16,9 +19,6 @@ func (h *Handler) Versions(r *rest.Request) (any, error) {
 	if err != nil {
 		return nil, rest.Fail(http.StatusNotFound, "job versions not found")
 	}
-	if r.Query.Has("diff_version") || r.Query.Has("diff_tag") {
-		return nil, rest.Fail(http.StatusNotImplemented, "taskrun compares a version with the one before it alone: leave out diff_version and diff_tag")
-	}
 	withDiffs, err := r.Flag("diffs")
 	if err != nil {
 		return nil, err
@@ -27,6 +27,10 @@ func (h *Handler) Versions(r *rest.Request) (any, error) {
 	kept, err := h.run.Engine.Handle(key).Versions()
 	if err != nil {
 		return nil, rest.Fail(http.StatusNotFound, "job versions not found")
+	}
+	base, err := baseOf(r, kept)
+	if err != nil {
+		return nil, err
 	}
 	answer := struct {
 		Versions []*api.Job
@@ -41,13 +45,47 @@ func (h *Handler) Versions(r *rest.Request) (any, error) {
 			shown.CreateIndex, shown.JobModifyIndex, shown.ModifyIndex = newest.CreateIndex, &index, &index
 			shown.Status, shown.Stop = newest.Status, new(j.Stop != nil && *j.Stop)
 			h.run.AddPolicies(&shown)
-			if withDiffs {
-				answer.Diffs = append(answer.Diffs, update.Diff(j, kept[i-1]))
-			}
+		}
+		switch {
+		case !withDiffs:
+		case base != nil:
+			answer.Diffs = append(answer.Diffs, update.Diff(base, j))
+		case i > 0:
+			answer.Diffs = append(answer.Diffs, update.Diff(j, kept[i-1]))
 		}
 		answer.Versions = append(answer.Versions, &shown)
 	}
 	return answer, nil
+}
+
+// baseOf returns the version that the request compares with all versions, or nil if
+// each is compared with the one before it.
+func baseOf(r *rest.Request, kept []*api.Job) (*api.Job, error) {
+	tag, text := r.Query.Get("diff_tag"), r.Query.Get("diff_version")
+	if tag == "" && text == "" {
+		return nil, nil
+	}
+	var number uint64
+	if text != "" {
+		var err error
+		if number, err = strconv.ParseUint(text, 10, 64); err != nil {
+			return nil, fmt.Errorf("Failed to parse value of %q (%s) as a uint64: %w", "diff_version", text, err) //nolint:staticcheck // Nomad's words
+		}
+	}
+	i := slices.IndexFunc(kept, func(j *api.Job) bool {
+		if tag != "" {
+			return j.VersionTag != nil && j.VersionTag.Name == tag
+		}
+		return *j.Version == number
+	})
+	switch {
+	case i >= 0:
+		return kept[i], nil
+	case tag != "":
+		return nil, fmt.Errorf("tag %q not found", tag)
+	default:
+		return nil, fmt.Errorf("version %d not found", number)
+	}
 }
 
 // queryMeta is the part of a response's headers that Nomad's server repeats in
