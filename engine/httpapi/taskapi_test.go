@@ -150,7 +150,7 @@ func TestTaskAPI(t *testing.T) {
 		{"DELETE", "/v1/job/own", 403, "Permission denied"},
 		{"GET", "/v1/allocation/" + a.alloc.ID, 200, a.alloc.ID},
 		{"GET", "/v1/allocation/" + a.alloc.ID + "/services", 200, "[]"},
-		{"GET", "/v1/client/allocation/" + a.alloc.ID + "/checks", 200, "{}"},
+		{"GET", "/v1/client/allocation/" + a.alloc.ID + "/checks", 200, "null"},
 		{"GET", "/v1/allocation/" + stranger, 403, "Permission denied"},
 		{"PUT", "/v1/allocation/" + a.alloc.ID + "/stop", 403, "Permission denied"},
 		{"GET", "/v1/client/allocation/" + a.alloc.ID + "/exec?task=own&command=%5B%22true%22%5D", 403, "Permission denied"},
