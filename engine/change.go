@@ -20,7 +20,7 @@ func (r *jobRun) act(c *store.Change) {
 // update makes job the newest version. The caller must hold the lock.
 func (r *jobRun) update(job *api.Job, how registration) (*update.Plan, error) {
 	if r.isOver() || r.isEnding() {
-		return nil, fmt.Errorf("cannot change job %q: %s", *job.ID, r.whyOver())
+		return nil, fmt.Errorf("cannot change job %q: %s", *job.ID, whyOver(r))
 	}
 	if r.ended { // it may live again
 		if err := r.recorder.Wake(); err != nil {
@@ -58,7 +58,7 @@ func (r *jobRun) reschedule() error {
 			continue
 		}
 		if r.isOver() || r.isEnding() {
-			return fmt.Errorf("cannot reschedule job %q: %s", *r.job.ID, r.whyOver())
+			return fmt.Errorf("cannot reschedule job %q: %s", *r.job.ID, whyOver(r))
 		}
 		s.rescheduleFailed(time.Now())
 	}

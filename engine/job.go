@@ -170,8 +170,8 @@ func (r *jobRun) isOver() bool {
 	return r.ended || r.stopped
 }
 
-// whyOver says why the job cannot change. The caller must hold the lock.
-func (r *jobRun) whyOver() string {
+// whyOver says why a job cannot change. The caller must hold its lock.
+func whyOver(r *jobRun) string {
 	if r.ended && !r.host.cfg.Resident {
 		return "it has ended, and only an agent starts it again"
 	}

@@ -61,7 +61,7 @@ func (e *Engine) Renew(ctx context.Context, alloc, task string) error {
 func replace(e *Engine, a *event.Alloc) error {
 	return e.Handle(a.Job).order(func(r *jobRun) error {
 		if r.isOver() || r.isEnding() {
-			return fmt.Errorf("cannot start job %q again: %s", *r.job.ID, r.whyOver())
+			return fmt.Errorf("cannot start job %q again: %s", *r.job.ID, whyOver(r))
 		}
 		for s := range r.slots.lasting() {
 			if s.last().ID == a.ID {
