@@ -162,7 +162,6 @@ func (p *groupPass) sortPlaces() {
 			continue
 		case place.Index >= p.count, p.taken[place.Index]: // by a canary
 			p.order(Stop, at)
-			continue
 		case place.Version == *p.Job.Version:
 		case p.isFree(place):
 			p.gone = append(p.gone, at)

@@ -224,6 +224,11 @@ func TestDiff(t *testing.T) {
 		task.Fields[0].Name != "Env[A]" || task.Fields[0].Type != deleted || task.Fields[1].Name != "Env[B]" || task.Fields[1].Type != added {
 		t.Errorf("task %+v", task)
 	}
+	patient := clone(t, newJob())
+	patient.TaskGroups[0].Tasks[0].KillTimeout = new(time.Minute)
+	if task := plan(newJob(), patient, running(3)).Diff.TaskGroups[0].Tasks[0]; len(task.Annotations) != 1 || task.Annotations[0] != "forces in-place update" {
+		t.Errorf("a longer kill_timeout: %+v", task)
+	}
 	if d := Diff(newJob(), after).TaskGroups[0]; d.Fields[0].Annotations != nil || d.Tasks[0].Annotations != nil {
 		t.Errorf("versions, which change nothing: %+v", d)
 	}
