@@ -225,7 +225,12 @@ artifact "https://a/x" {
   }
 }`)
 	before := file.Positions.At("job.group[0].task[0].artifact[1].options.checksum")
+	first := file.Job.TaskGroups[0].Tasks[0].Artifacts[0].GetterOptions
+	kept := maps.Clone(first)
 	set.Apply(file.Job, file.Positions)
+	if diff := cmp.Diff(kept, first); diff != "" {
+		t.Errorf("options that another copy of the job may share (-want +got):\n%s", diff)
+	}
 	type artifact struct {
 		source           string
 		options, headers map[string]string

@@ -469,3 +469,21 @@ func TestLongMessages(t *testing.T) {
 		}
 	}
 }
+
+func TestClickOnTab(t *testing.T) {
+	t.Parallel()
+	s := shop(t, 160, 50)
+	tabs := s.areas().tabs
+	for i, x := len(s.panes)-1, 0; i >= 0; i-- {
+		for x = tabs.x; x < tabs.x+tabs.width; x++ {
+			s.Mouse(Mouse{X: x, Y: tabs.y, Click: true})
+			if s.at == i {
+				break
+			}
+		}
+		if want := tabs.x + s.titles(false)[:i].Width(); x != want {
+			t.Errorf("tab %d begins at column %d, want %d", i+1, x, want)
+		}
+		s.Mouse(Mouse{X: tabs.x, Y: tabs.y, Click: true})
+	}
+}
