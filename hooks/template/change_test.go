@@ -328,6 +328,23 @@ func TestVariablesOfAChangedTemplate(t *testing.T) {
 	})
 }
 
+// A template follows a file, although nothing else changes.
+func TestFileOfATemplateChanges(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSetting(t, "", file("", mode("noop")))
+		s.write("t/local/in", "x")
+		s.task.Task.Templates[0].EmbeddedTmpl = new(`{{ file "` + s.task.AllocDir + `/t/local/in" }}`)
+		s.begin(nil)
+		s.write("t/local/in", "longer")
+		pass(time.Minute)
+		if got := s.read("t/local/out"); got != "longer" {
+			t.Errorf("got %q", got)
+		}
+		s.stop()
+	})
+}
+
 // TestRestarts starts a task again: its templates are not rendered again,
 // unless its restart block says so.
 func TestRestarts(t *testing.T) {
