@@ -336,6 +336,7 @@ func TestFileOfATemplateChanges(t *testing.T) {
 		s.write("t/local/in", "x")
 		s.task.Task.Templates[0].EmbeddedTmpl = new(`{{ file "` + s.task.AllocDir + `/t/local/in" }}`)
 		s.begin(nil)
+		pass(time.Minute) // has looked at it
 		s.write("t/local/in", "longer")
 		pass(time.Minute)
 		if got := s.read("t/local/out"); got != "longer" {
