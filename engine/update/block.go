@@ -19,7 +19,7 @@ type block struct {
 
 // nested is a block in another one.
 type nested struct {
-	*block
+	block
 	object string
 	key    string // what it has in common with its other version; may be empty
 }
@@ -27,15 +27,43 @@ type nested struct {
 // objects names the objects of blocks, in Nomad's order. Other blocks come after
 // these, under their own names.
 var objects = []struct{ field, object string }{
-	{"Datacenters", "Datacenters"}, {"Constraints", "Constraint"}, {"Affinities", "Affinity"}, {"Spreads", "Spread"},
-	{"Config", "Config"}, {"Resources", "Resources"}, {"RestartPolicy", "RestartPolicy"}, {"Migrate", "Migrate"},
-	{"ReschedulePolicy", "ReschedulePolicy"}, {"EphemeralDisk", "EphemeralDisk"}, {"LogConfig", "LogConfig"},
-	{"DispatchPayload", "DispatchPayload"}, {"Artifacts", "Artifact"}, {"ReservedPorts", "Static Port"},
-	{"DynamicPorts", "Dynamic Port"}, {"CanaryTags", "CanaryTags"}, {"Tags", "Tags"}, {"Checks", "Check"}, {"Header", "Header"},
-	{"CheckRestart", "CheckRestart"}, {"Consul", "Consul"}, {"Update", "Update"}, {"Disconnect", "Disconnect"},
-	{"Networks", "Network"}, {"Scaling", "Scaling"}, {"Services", "Service"}, {"Volumes", "Volume"}, {"Wait", "Template"},
-	{"Templates", "Template"}, {"ChangeScript", "ChangeScript"}, {"Identity", "Identity"}, {"Identities", "Identity"},
-	{"Actions", "Action"}, {"VolumeMounts", "VolumeMount"}, {"Devices", "Device"}, {"Links", "Link"}, {"Secrets", "Secret"},
+	{"Datacenters", "Datacenters"},
+	{"Constraints", "Constraint"},
+	{"Affinities", "Affinity"},
+	{"Spreads", "Spread"},
+	{"Config", "Config"},
+	{"Resources", "Resources"},
+	{"RestartPolicy", "RestartPolicy"},
+	{"Migrate", "Migrate"},
+	{"ReschedulePolicy", "ReschedulePolicy"},
+	{"EphemeralDisk", "EphemeralDisk"},
+	{"LogConfig", "LogConfig"},
+	{"DispatchPayload", "DispatchPayload"},
+	{"Artifacts", "Artifact"},
+	{"ReservedPorts", "Static Port"},
+	{"DynamicPorts", "Dynamic Port"},
+	{"CanaryTags", "CanaryTags"},
+	{"Tags", "Tags"},
+	{"Checks", "Check"},
+	{"Header", "Header"},
+	{"CheckRestart", "CheckRestart"},
+	{"Consul", "Consul"},
+	{"Update", "Update"},
+	{"Disconnect", "Disconnect"},
+	{"Networks", "Network"},
+	{"Scaling", "Scaling"},
+	{"Services", "Service"},
+	{"Volumes", "Volume"},
+	{"Wait", "Template"},
+	{"Templates", "Template"},
+	{"ChangeScript", "ChangeScript"},
+	{"Identity", "Identity"},
+	{"Identities", "Identity"},
+	{"Actions", "Action"},
+	{"VolumeMounts", "VolumeMount"},
+	{"Devices", "Device"},
+	{"Links", "Link"},
+	{"Secrets", "Secret"},
 }
 
 var (
@@ -89,11 +117,11 @@ func (b *block) add(object, name string, v reflect.Value) {
 			for i := range v.Len() {
 				b.nest(name, "", v.Index(i))
 			}
-		case !elem(reflect.String) || v.Len() == 0:
+		case v.Type() != reflect.TypeFor[[]string]() || v.Len() == 0:
 		case object == "DNS":
 			b.fields[name] = strings.Join(v.Interface().([]string), ",")
 		default:
-			b.blocks = append(b.blocks, nested{&block{set: v.Interface().([]string)}, objectOf(name), ""})
+			b.blocks = append(b.blocks, nested{block{set: v.Interface().([]string)}, objectOf(name), ""})
 		}
 	case reflect.Map:
 		switch {
@@ -104,7 +132,7 @@ func (b *block) add(object, name string, v reflect.Value) {
 				b.nest(name, key.String(), value)
 			}
 		case v.Len() > 0:
-			inside := &block{fields: map[string]string{}}
+			inside := block{fields: map[string]string{}}
 			for key, value := range v.Seq2() {
 				inside.flatten(key.String(), value)
 			}
@@ -123,7 +151,7 @@ func (b *block) nest(field, key string, v reflect.Value) {
 		return
 	}
 	key = cmp.Or(key, inside.fields["Name"], inside.fields["Label"], inside.fields["DestPath"])
-	b.blocks = append(b.blocks, nested{inside, objectOf(field), key})
+	b.blocks = append(b.blocks, nested{*inside, objectOf(field), key})
 }
 
 // flatten adds a value, or the values in it by their indexes and keys.

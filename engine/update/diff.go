@@ -2,6 +2,7 @@ package update
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -85,27 +86,41 @@ func diffNested(was, is *block, all bool) (diffs []*api.ObjectDiff) {
 // the others in their order, unless they have no identity but their content. A block
 // without another version is paired with nil.
 func pairs(object string, was, is []nested) (all [][2]*block) {
-	take := func(same func(a, b nested) bool) {
+	pair := func(keyOf func(nested) string) {
+		waiting := map[string][]int{}
+		for i, a := range was {
+			key := keyOf(a)
+			waiting[key] = append(waiting[key], i)
+		}
+		paired := map[int]bool{}
 		is = slices.DeleteFunc(is, func(b nested) bool {
-			i := slices.IndexFunc(was, func(a nested) bool { return same(a, b) })
-			if i < 0 {
+			key := keyOf(b)
+			if key == "" || len(waiting[key]) == 0 {
 				return false
 			}
-			all = append(all, [2]*block{was[i].block, b.block})
-			was = slices.Delete(was, i, i+1)
+			i := waiting[key][0]
+			waiting[key], paired[i] = waiting[key][1:], true
+			all = append(all, [2]*block{&was[i].block, &b.block})
 			return true
 		})
+		var left []nested
+		for i, a := range was {
+			if !paired[i] {
+				left = append(left, a)
+			}
+		}
+		was = left
 	}
-	take(func(a, b nested) bool { return reflect.DeepEqual(a, b) })
-	take(func(a, b nested) bool { return a.key != "" && a.key == b.key })
+	pair(func(n nested) string { return fmt.Sprintf("%q", n) })
+	pair(func(n nested) string { return n.key })
 	if !slices.Contains(wholes, object) {
-		take(func(nested, nested) bool { return true })
+		pair(func(nested) string { return object })
 	}
 	for _, b := range is {
-		all = append(all, [2]*block{nil, b.block})
+		all = append(all, [2]*block{nil, &b.block})
 	}
 	for _, a := range was {
-		all = append(all, [2]*block{a.block, nil})
+		all = append(all, [2]*block{&a.block, nil})
 	}
 	return all
 }

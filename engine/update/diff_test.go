@@ -2,8 +2,10 @@ package update
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -71,4 +73,92 @@ func lines(d *api.JobDiff) (all []string) {
 		}
 	}
 	return all
+}
+
+// Whatever a client sends, there is a difference.
+func TestDiffOfEverySetting(t *testing.T) {
+	t.Parallel()
+	full := func(depth int) *api.Job {
+		job := &api.Job{}
+		fill(reflect.ValueOf(job).Elem(), depth)
+		job.ID, job.Type = new("a"), new("a")
+		for i, g := range job.TaskGroups {
+			g.Name, g.Count = new(fmt.Sprint("group", i)), new(1)
+			for k, task := range g.Tasks {
+				task.Name = fmt.Sprint("task", k)
+			}
+		}
+		return job
+	}
+	bare := &api.Job{ID: new("a"), Type: new("a")}
+	for depth := 1; depth < 14; depth++ {
+		for _, job := range []*api.Job{full(depth), bare} {
+			for _, before := range []*api.Job{full(depth - 1), bare, nil} {
+				Diff(before, job)
+			}
+		}
+	}
+	objects := map[string]bool{}
+	for _, g := range Diff(bare, full(13)).TaskGroups {
+		for _, o := range append(g.Objects, g.Tasks[0].Objects...) {
+			objects[o.Name] = true
+		}
+	}
+	for _, name := range []string{"Constraint", "Network", "Service", "Volume", "Config", "Template", "Artifact", "Identity", "Lifecycle", "Vault"} {
+		if !objects[name] {
+			t.Errorf("no %s in %v", name, objects)
+		}
+	}
+}
+
+// fill sets all settings of a job down to a depth.
+func fill(v reflect.Value, depth int) {
+	if depth < 0 || !v.CanSet() {
+		return
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), depth)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(v.Field(i), depth-1)
+		}
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		fill(v.Index(0), depth)
+		fill(v.Index(1), depth)
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		element, key := reflect.New(v.Type().Elem()).Elem(), reflect.New(v.Type().Key()).Elem()
+		fill(element, depth)
+		fill(key, depth)
+		v.SetMapIndex(key, element)
+	case reflect.Interface:
+		if v.NumMethod() == 0 {
+			v.Set(reflect.ValueOf([]any{map[string]any{"a": 1.5, "b": nil}, "x"}))
+		}
+	case reflect.String:
+		v.SetString("a")
+	case reflect.Int, reflect.Int8, reflect.Int64:
+		v.SetInt(7)
+	case reflect.Uint8, reflect.Uint64:
+		v.SetUint(7)
+	case reflect.Bool:
+		v.SetBool(true)
+	}
+}
+
+func TestManyBlocks(t *testing.T) {
+	t.Parallel()
+	job := func(value string) *api.Job {
+		j := newJob()
+		for i := range 20_000 {
+			j.Constraints = append(j.Constraints, api.NewConstraint(value, "=", fmt.Sprint(i)))
+		}
+		return j
+	}
+	if d := Diff(job("a"), job("b")); len(d.Objects) != 40_000 {
+		t.Errorf("%d differences", len(d.Objects))
+	}
 }

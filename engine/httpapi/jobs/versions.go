@@ -28,7 +28,7 @@ func (h *Handler) Versions(r *rest.Request) (any, error) {
 	if err != nil {
 		return nil, rest.Fail(http.StatusNotFound, "job versions not found")
 	}
-	base, err := baseOf(r, kept)
+	base, err := baseOf(r, kept, withDiffs)
 	if err != nil {
 		return nil, err
 	}
@@ -59,8 +59,8 @@ func (h *Handler) Versions(r *rest.Request) (any, error) {
 }
 
 // baseOf returns the version that the request compares with all versions, or nil if
-// each is compared with the one before it.
-func baseOf(r *rest.Request, kept []*api.Job) (*api.Job, error) {
+// each is compared with the one before it, or none.
+func baseOf(r *rest.Request, kept []*api.Job, withDiffs bool) (*api.Job, error) {
 	tag, text := r.Query.Get("diff_tag"), r.Query.Get("diff_version")
 	if tag == "" && text == "" {
 		return nil, nil
@@ -71,6 +71,9 @@ func baseOf(r *rest.Request, kept []*api.Job) (*api.Job, error) {
 		if number, err = strconv.ParseUint(text, 10, 64); err != nil {
 			return nil, fmt.Errorf("Failed to parse value of %q (%s) as a uint64: %w", "diff_version", text, err) //nolint:staticcheck // Nomad's words
 		}
+	}
+	if !withDiffs {
+		return nil, nil
 	}
 	i := slices.IndexFunc(kept, func(j *api.Job) bool {
 		if tag != "" {
