@@ -48,6 +48,11 @@ func TestPlan(t *testing.T) {
 			{Type: "Edited", Name: "g", Fields: fields, Objects: object, Updates: map[string]uint64{"destroy": 1, "create": 2}, Tasks: []*api.TaskDiff{
 				{Type: "Edited", Name: "t", Annotations: []string{"forces restart"}, Fields: fields[:1], Objects: object},
 				{Type: "Added", Name: "new", Fields: fields},
+				{Type: "Edited", Name: "named", Objects: []*api.ObjectDiff{
+					{Type: "Edited", Name: "Service", Fields: []*api.FieldDiff{{Type: "None", Name: "Name", Old: "web", New: "web"}, fields[0]}},
+					{Type: "Edited", Name: "Template", Fields: []*api.FieldDiff{{Type: "Edited", Name: "DestPath", Old: "a", New: "b"}}},
+					{Type: "None", Name: "Tags"},
+				}},
 				{Type: "Deleted", Name: "old", Fields: fields},
 			}},
 			{Type: "None", Name: "same"},
@@ -69,6 +74,11 @@ func TestPlan(t *testing.T) {
         + New: "n"
         - Inner
     + task new
+    ~ task named
+      ~ Service web
+        + New: "n"
+      ~ Template
+        ~ DestPath: "a" → "b"
     - task old
     group same
 `
