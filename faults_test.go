@@ -6,9 +6,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/report/recording"
 	"taskrun/drivers/docker/dockertest"
@@ -98,10 +101,25 @@ func TestActionsMatchNomad(t *testing.T) {
 				switch {
 				case matching(declared, name, d.Path) != nil:
 				case slow && d.Nomad == "" && d.Taskrun == "true" && strings.HasSuffix(d.Path, "/healthy"):
+				case d.Nomad == "true" && d.Taskrun == "" && strings.HasSuffix(d.Path, "/healthy") && startedLate(got):
 				default:
 					t.Errorf("not what Nomad did: %v", d)
 				}
 			}
 		})
 	}
+}
+
+// startedLate reports whether a task took a second to start, as on a busy machine:
+// a restart a second after minHealthyTime then comes before its health.
+func startedLate(r recording.Recording) bool {
+	for _, a := range r.Allocs {
+		for _, t := range a.Tasks {
+			i := slices.IndexFunc(t.Events, func(e recording.Event) bool { return e.Type == api.TaskStarted })
+			if i >= 0 && t.Events[i].At > 0.9 {
+				return true
+			}
+		}
+	}
+	return false
 }

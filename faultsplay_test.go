@@ -511,7 +511,9 @@ func (p *player) alloc(stub *api.AllocationListStub, first int64) recording.Allo
 	for name, state := range stub.TaskStates {
 		task := recording.Task{State: state.State, Failed: state.Failed, Restarts: int(state.Restarts)}
 		for _, e := range state.Events {
-			task.Events = append(task.Events, recording.Event{Type: e.Type, Message: e.DisplayMessage, Details: e.Details})
+			task.Events = append(task.Events, recording.Event{
+				At: time.Duration(e.Time - stub.CreateTime).Seconds(), Type: e.Type, Message: e.DisplayMessage, Details: e.Details,
+			})
 		}
 		task.Stdout, task.Stderr = p.output(dirs[0], name+".stdout"), p.output(dirs[0], name+".stderr")
 		a.Tasks[name] = task

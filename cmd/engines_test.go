@@ -25,7 +25,7 @@ import (
 )
 
 // scriptTime limits every wait of a journey.
-const scriptTime = 30 * time.Second
+const scriptTime = 2 * time.Minute
 
 // engines are the running runs that a script has started.
 type engines struct {
