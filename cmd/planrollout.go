@@ -37,6 +37,10 @@ func rolloutOf(ctx context.Context, s *client.Server, job *api.Job, plan *api.Jo
 		if u != nil && u.DestructiveUpdate+u.Canary > 0 && (u.InPlaceUpdate == 0 || version < newest) {
 			return update.Destructive
 		}
+		// What will be replaced is not counted if it waits for what is created first.
+		if u != nil && u.Place > 0 && u.Ignore > 0 && u.InPlaceUpdate == 0 && replacesTasks(plan.Diff, group) {
+			return update.Destructive
+		}
 		return update.InPlace
 	})
 	list := make([]answer.RolloutStep, len(steps))
@@ -53,6 +57,16 @@ func rolloutOf(ctx context.Context, s *client.Server, job *api.Job, plan *api.Jo
 		}
 	}
 	return list, nil
+}
+
+// replacesTasks reports whether a difference says of a task of a group that it takes
+// a new allocation.
+func replacesTasks(d *api.JobDiff, group string) bool {
+	return slices.ContainsFunc(d.TaskGroups, func(g *api.TaskGroupDiff) bool {
+		return g.Name == group && slices.ContainsFunc(g.Tasks, func(t *api.TaskDiff) bool {
+			return slices.Contains(t.Annotations, "forces create/destroy update")
+		})
+	})
 }
 
 // placesOf returns the places of a job's allocations that should run, and the
