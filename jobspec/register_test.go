@@ -18,6 +18,7 @@ func TestRegister(t *testing.T) {
 		TaskGroups: []*api.TaskGroup{{
 			Name:     new("grp"),
 			Services: []*api.Service{{Name: "${BASE}-${attr.x}", Checks: []api.ServiceCheck{check, named}}, {TaskName: "t"}},
+			Networks: []*api.NetworkResource{{DynamicPorts: []api.Port{{}}, ReservedPorts: []api.Port{{HostNetwork: "public"}}}},
 			Tasks:    []*api.Task{{Name: "t", Services: []*api.Service{{Name: "${JOB}.${TASKGROUP}.${TASK}"}, {Checks: []api.ServiceCheck{check}}}}},
 		}},
 	}
@@ -39,6 +40,11 @@ func TestRegister(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("services (-want +got):\n%s", diff)
+	}
+	r, n := group.Tasks[0].Resources, group.Networks[0]
+	if *r.DiskMB+*r.IOPS+*r.MemoryMaxMB+*r.SecretsMB != 0 || *group.PreventRescheduleOnLost || *job.DispatchIdempotencyToken != "" ||
+		n.DynamicPorts[0].HostNetwork != "default" || n.ReservedPorts[0].HostNetwork != "public" {
+		t.Errorf("defaults %+v, %+v", r, n)
 	}
 	if diff := cmp.Diff([]string{"dc7"}, job.Datacenters); diff != "" || *job.NodePool != "default" || job.ParameterizedJob.Payload != "optional" {
 		t.Errorf("datacenters %v, node pool %q, payload %q", job.Datacenters, *job.NodePool, job.ParameterizedJob.Payload)

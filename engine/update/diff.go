@@ -130,10 +130,11 @@ func diffObject(name string, before, after *block) *api.ObjectDiff {
 	if was.set != nil || is.set != nil {
 		return diffStrings(name, was.set, is.set)
 	}
-	return &api.ObjectDiff{
-		Type: kindOf(before != nil, after != nil, !reflect.DeepEqual(was, is)),
-		Name: name, Fields: diffFields(was, is, name != "Scaling"), Objects: diffNested(was, is, true),
-	}
+	d := &api.ObjectDiff{Name: name, Fields: diffFields(was, is, name != "Scaling"), Objects: diffNested(was, is, true)}
+	d.Type = kindOf(before != nil, after != nil,
+		slices.ContainsFunc(d.Fields, func(f *api.FieldDiff) bool { return f.Type != none }) ||
+			slices.ContainsFunc(d.Objects, func(o *api.ObjectDiff) bool { return o.Type != none }))
+	return d
 }
 
 // diffStrings returns the difference of two lists of strings, whose order does not

@@ -162,3 +162,13 @@ func TestManyBlocks(t *testing.T) {
 		t.Errorf("%d differences", len(d.Objects))
 	}
 }
+
+func TestOrderOfStrings(t *testing.T) {
+	t.Parallel()
+	before, after := newJob(), newJob()
+	before.TaskGroups[0].Tasks[0].Services[0].Tags = []string{"a", "b"}
+	after.TaskGroups[0].Tasks[0].Services[0].Tags = []string{"b", "a"}
+	if task := Diff(before, after).TaskGroups[0].Tasks[0]; len(task.Objects) > 0 {
+		t.Errorf("%+v", task.Objects[0])
+	}
+}

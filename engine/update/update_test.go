@@ -260,3 +260,21 @@ func TestOrderIsNoChange(t *testing.T) {
 		t.Errorf("a port was changed: %v", d)
 	}
 }
+
+// What a registration adds by itself changes nothing in a job that an earlier
+// taskrun has stored without.
+func TestDefaultsAreNoChange(t *testing.T) {
+	t.Parallel()
+	after := clone(t, newJob())
+	g := after.TaskGroups[0]
+	g.PreventRescheduleOnLost, g.Networks[0].DynamicPorts[0].HostNetwork = new(false), "default"
+	r := g.Tasks[0].Resources
+	r.DiskMB, r.IOPS, r.MemoryMaxMB, r.SecretsMB = new(0), new(0), new(0), new(0)
+	if !Same(newJob(), after) {
+		t.Errorf("%+v", Diff(newJob(), after).TaskGroups[0])
+	}
+	r.MemoryMaxMB = new(512)
+	if p := plan(newJob(), after, running(3)); p.Groups[0].Kind != Destructive {
+		t.Errorf("memory_max is %v", p.Groups[0].Kind)
+	}
+}

@@ -19,6 +19,12 @@ import (
 // fields are omitted.
 type values map[string]string
 
+// defaults are what a registration sets by itself. A version that an earlier taskrun
+// has stored lacks them, which is no change.
+var defaults = map[string]string{
+	"DiskMB": "0", "IOPS": "0", "MemoryMaxMB": "0", "SecretsMB": "0", "HostNetwork": "default", "PreventRescheduleOnLost": "false",
+}
+
 // changes returns the paths at which two blocks differ.
 func changes(before, after values) (paths []string) {
 	all := maps.Clone(before)
@@ -37,8 +43,9 @@ func changes(before, after values) (paths []string) {
 func valuesOf(block any, without ...string) values {
 	v := values{}
 	v.add("", reflect.ValueOf(block))
-	for path := range v {
-		if slices.ContainsFunc(without, func(field string) bool { return within(path, field) }) {
+	for path, value := range v {
+		if value == defaults[path[strings.LastIndexByte(path, '.')+1:]] ||
+			slices.ContainsFunc(without, func(field string) bool { return within(path, field) }) {
 			delete(v, path)
 		}
 	}
