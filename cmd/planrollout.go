@@ -34,11 +34,8 @@ func rolloutOf(ctx context.Context, s *client.Server, job *api.Job, plan *api.Jo
 	updates := plan.Annotations.DesiredTGUpdates
 	steps := update.Steps(&next, places, func(group string, version uint64) update.Kind {
 		u := updates[group]
-		if u != nil && u.DestructiveUpdate+u.Canary > 0 && (u.InPlaceUpdate == 0 || version < newest) {
-			return update.Destructive
-		}
-		// What will be replaced is not counted if it waits for what is created first.
-		if u != nil && u.Place > 0 && u.Ignore > 0 && u.InPlaceUpdate == 0 && replacesTasks(plan.Diff, group) {
+		// What is replaced after something is created is not counted: the difference says it.
+		if u != nil && (u.DestructiveUpdate+u.Canary > 0 || replacesTasks(plan.Diff, group)) && (u.InPlaceUpdate == 0 || version < newest) {
 			return update.Destructive
 		}
 		return update.InPlace
