@@ -16,7 +16,7 @@ import (
 	"taskrun/cmd/garbage"
 	"taskrun/cmd/ui"
 	"taskrun/drivers/process/keeper"
-	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/scratch"
 )
 
 // devPort is the port of "agent -dev", as in Nomad.
@@ -193,12 +193,12 @@ func printUnit(a *app, opts agentOptions) error {
 // scratchData returns a data directory that is removed at the end, even if this
 // program is killed.
 func scratchData(a *app, watch *keeper.Watch) (dir string, remove func(), err error) {
-	if dir, err = allocdir.MakeScratch(); err != nil {
+	if dir, err = scratch.Make(); err != nil {
 		return "", nil, err
 	}
 	watch.Scratch(dir)
 	return dir, func() {
-		if err := allocdir.RemoveScratch(dir); err != nil {
+		if err := scratch.Remove(dir); err != nil {
 			a.Report("", fmt.Sprintf("cannot remove the data directory of the agent: %v", err))
 		}
 	}, nil

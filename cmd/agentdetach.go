@@ -15,7 +15,7 @@ import (
 	"taskrun/cmd/exit"
 	"taskrun/drivers/process"
 	"taskrun/drivers/process/keeper"
-	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/datadir"
 )
 
 // detachAgent starts an agent in the background, or wakes the keeper of one that
@@ -40,7 +40,7 @@ func detachAgent(ctx context.Context, a *app, flags *pflag.FlagSet, dataDir stri
 		}
 		return tellAgent(ctx, a, dataDir)
 	}
-	lock, err := allocdir.OpenAgent(dataDir, nil) // creates the directory
+	lock, err := datadir.OpenAgent(dataDir, nil) // creates the directory
 	if err != nil {
 		return agentError(err, dataDir)
 	}
@@ -112,7 +112,7 @@ func tellAgent(ctx context.Context, a *app, dataDir string) error {
 
 // agentError adds hints to errors of the start of an agent.
 func agentError(err error, dataDir string) error {
-	if errors.Is(err, allocdir.ErrAgent) {
+	if errors.Is(err, datadir.ErrAgent) {
 		if waiting, _ := resident.WaitingKeeper(dataDir); waiting != nil {
 			return exit.Running("the tasks of the last agent run in data directory %q", dataDir).WithHint(continueTasks)
 		}

@@ -17,7 +17,7 @@ import (
 	"taskrun/cmd/exit"
 	"taskrun/cmd/ui"
 	"taskrun/drivers/process"
-	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/datadir"
 )
 
 type agentStatusOptions struct {
@@ -104,7 +104,7 @@ func (a *app) needAgent(ctx context.Context, flag, hint string) (dataDir string,
 	if waiting, err := resident.WaitingKeeper(dataDir); waiting != nil && err == nil {
 		return "", nil, exit.Failed("no agent runs in %s, but the tasks of the last one do", dataDir).WithHint("%s", hint)
 	}
-	if pid, holds := allocdir.AgentHolds(dataDir); holds {
+	if pid, holds := datadir.AgentHolds(dataDir); holds {
 		return "", nil, exit.Failed("the agent of %s, process %d, does not answer", dataDir, pid).WithHint("see %s", resident.LogPath(dataDir))
 	}
 	return "", nil, exit.Failed("no agent runs in %s", dataDir).WithHint("start one with: taskrun agent --detach")

@@ -16,7 +16,7 @@ import (
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
 	"taskrun/engine/httpapi"
-	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/datadir"
 	"taskrun/engine/leaf/event"
 	"taskrun/jobspec/visible"
 )
@@ -84,7 +84,7 @@ func runClean(ctx context.Context, a *app, opts cleanOptions) error {
 			return err
 		}
 	}
-	jobs, err := allocdir.Jobs(dataDir)
+	jobs, err := datadir.Jobs(dataDir)
 	if err != nil {
 		return err
 	}
@@ -98,13 +98,13 @@ func runClean(ctx context.Context, a *app, opts cleanOptions) error {
 		left, err = findLeftovers(ctx, a, dataDir)
 		errs = append(errs, err)
 	}
-	before, live, keep := allocdir.Used(dataDir), 0, keptRuns
+	before, live, keep := datadir.Used(dataDir), 0, keptRuns
 	if opts.all {
 		keep = 0
 	}
 	for _, job := range jobs {
-		err := allocdir.Clean(dataDir, job, keep, func() error { return left.remove(ctx, job, "") })
-		if errors.Is(err, allocdir.ErrInUse) {
+		err := datadir.Clean(dataDir, job, keep, func() error { return left.remove(ctx, job, "") })
+		if errors.Is(err, datadir.ErrInUse) {
 			live++
 			continue
 		}
@@ -114,9 +114,9 @@ func runClean(ctx context.Context, a *app, opts cleanOptions) error {
 	case opts.volumes && live > 0:
 		errs = append(errs, fmt.Errorf("volumes are not removed: %d jobs run", live))
 	case opts.volumes:
-		errs = append(errs, allocdir.CleanVolumes(dataDir))
+		errs = append(errs, datadir.CleanVolumes(dataDir))
 	}
-	freed := answer.Freed{Bytes: max(0, before-allocdir.Used(dataDir)), Containers: left.removed, Live: live}
+	freed := answer.Freed{Bytes: max(0, before-datadir.Used(dataDir)), Containers: left.removed, Live: live}
 	return errors.Join(append(errs, answer.WriteFreed(a.Answer(opts.mode), freed))...)
 }
 
@@ -135,19 +135,19 @@ func cleanRuns(ctx context.Context, a *app, names []string, opts cleanOptions) e
 	}
 	left, err := findLeftovers(ctx, a, dataDir)
 	errs := []error{err}
-	before := allocdir.Used(dataDir)
+	before := datadir.Used(dataDir)
 	for _, r := range chosen {
-		err := allocdir.CleanRun(dataDir, r.Job, r.ID, func() error { return left.remove(ctx, r.Job, r.Dir) })
+		err := datadir.CleanRun(dataDir, r.Job, r.ID, func() error { return left.remove(ctx, r.Job, r.Dir) })
 		switch {
-		case errors.Is(err, allocdir.ErrInUse) && r.Kept:
+		case errors.Is(err, datadir.ErrInUse) && r.Kept:
 			name := event.JobName(r.Job)
 			err = exit.Failed("the agent still has job %q, which has ended", name).WithHint("to forget it: taskrun stop --purge %s", name)
-		case errors.Is(err, allocdir.ErrInUse):
+		case errors.Is(err, datadir.ErrInUse):
 			err = exit.Failed("run %s is live: %w", r.Name(), err).WithHint("stop it with: taskrun stop %s", event.JobName(r.Job))
 		}
 		errs = append(errs, err)
 	}
-	freed := answer.Freed{Bytes: max(0, before-allocdir.Used(dataDir)), Containers: left.removed}
+	freed := answer.Freed{Bytes: max(0, before-datadir.Used(dataDir)), Containers: left.removed}
 	return errors.Join(append(errs, answer.WriteFreed(a.Answer(opts.mode), freed))...)
 }
 

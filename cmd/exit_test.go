@@ -13,7 +13,7 @@ import (
 	"taskrun/cmd/exit"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/verdict"
-	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/datadir"
 )
 
 func TestExitCodeOfErrors(t *testing.T) {
@@ -38,7 +38,7 @@ func TestExitCodeOfErrors(t *testing.T) {
 		{"closed stdout", fmt.Errorf("write: %w", syscall.EPIPE), 141, "", ""},
 		{"cancelled", context.Canceled, 130, "taskrun: context canceled\n", ""},
 		{
-			"a job that runs already", enginerun.Refused(&allocdir.InUseError{JobID: "j", PID: 7}, "/data"), 3,
+			"a job that runs already", enginerun.Refused(&datadir.InUseError{JobID: "j", PID: 7}, "/data"), 3,
 			"taskrun: job \"j\" is running: process 7\nchange it with: taskrun update FILE; stop it with: taskrun stop j; run another one beside it with: taskrun up --data-dir DIR\n", "",
 		},
 		{

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"taskrun/drivers"
-	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/datadir"
 )
 
 // leftovers are the objects that drivers have made for the runs of a data
@@ -39,7 +39,7 @@ func findLeftovers(ctx context.Context, a *app, dataDir string) (*leftovers, err
 		errs = append(errs, err)
 		for _, l := range all {
 			runDir := filepath.Dir(filepath.Dir(l.AllocDir))
-			if job := allocdir.JobOf(runDir); !found[l] && runDir == allocdir.RunDir(dataDir, job, filepath.Base(runDir)) {
+			if job := datadir.JobOf(runDir); !found[l] && runDir == datadir.RunDir(dataDir, job, filepath.Base(runDir)) {
 				found[l] = true
 				left.byJob[job] = append(left.byJob[job], leftover{l, finder})
 			}

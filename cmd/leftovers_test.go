@@ -16,7 +16,7 @@ import (
 	"taskrun/cmd/ui"
 	"taskrun/drivers"
 	"taskrun/drivers/mock"
-	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/datadir"
 )
 
 // finder is a driver with leftovers. It refuses to remove those named "stuck".
@@ -56,16 +56,16 @@ func (f *finder) RemoveLeftover(_ context.Context, l drivers.Leftover) error {
 func TestCleanRemovesLeftovers(t *testing.T) {
 	t.Parallel()
 	dataDir, elsewhere, sockets := t.TempDir(), t.TempDir(), t.TempDir()
-	open := func(dataDir, job string) *allocdir.Run {
+	open := func(dataDir, job string) *datadir.Run {
 		t.Helper()
-		run, err := allocdir.OpenRun(dataDir, job, "1")
+		run, err := datadir.OpenRun(dataDir, job, "1")
 		if err != nil {
 			t.Fatal(err)
 		}
 		return run
 	}
 	alloc := func(dataDir, job string) string {
-		return filepath.Join(allocdir.RunDir(dataDir, job, "1"), "alloc", "a")
+		return filepath.Join(datadir.RunDir(dataDir, job, "1"), "alloc", "a")
 	}
 	for _, job := range []string{"dead/1", "stuck"} {
 		if err := open(dataDir, job).Close(); err != nil {
@@ -112,13 +112,13 @@ func TestCleanRemovesLeftovers(t *testing.T) {
 	if said, err := clean(stuck); err == nil || !strings.Contains(err.Error(), "it is stuck") || strings.Contains(said, "container") {
 		t.Errorf("it says %q, %v", said, err)
 	}
-	if _, err := os.Stat(allocdir.RunDir(dataDir, "stuck", "1")); err != nil {
+	if _, err := os.Stat(datadir.RunDir(dataDir, "stuck", "1")); err != nil {
 		t.Error(err)
 	}
 	if _, err := clean(&finder{}); err != nil {
 		t.Error(err)
 	}
-	if _, err := os.Stat(allocdir.RunDir(dataDir, "stuck", "1")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(datadir.RunDir(dataDir, "stuck", "1")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("it was not unlocked: %v", err)
 	}
 }

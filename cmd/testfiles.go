@@ -11,6 +11,7 @@ import (
 	"taskrun/cmd/jobtest"
 	"taskrun/cmd/jobtest/play"
 	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/scratch"
 	"taskrun/jobspec"
 )
 
@@ -100,7 +101,7 @@ func makeTestDirs(a *app) (dirs testDirs, remove func(), err error) {
 	}
 	const pattern = "taskrun-test-"
 	if a.Streams.Env("TMPDIR") == "" {
-		dirs.virtual = allocdir.MakeInMemory(pattern)
+		dirs.virtual = scratch.InMemory(pattern)
 	}
 	if dirs.virtual == "" {
 		dirs.virtual, err = os.MkdirTemp("", pattern)

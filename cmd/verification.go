@@ -22,18 +22,18 @@ import (
 	"taskrun/cmd/verify"
 	"taskrun/drivers/process/keeper"
 	"taskrun/engine/health"
-	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/scratch"
 	"taskrun/jobspec"
 )
 
 // run runs the job on both sides, and shows the differences.
 func (v *verification) run(ctx context.Context, args []string) (err error) {
-	if v.scratch, err = allocdir.MakeScratch(); err != nil {
+	if v.scratch, err = scratch.Make(); err != nil {
 		return err
 	}
 	defer func() {
 		if v.watch == nil {
-			err = errors.Join(err, allocdir.RemoveScratch(v.scratch))
+			err = errors.Join(err, scratch.Remove(v.scratch))
 		}
 	}()
 	if err := v.read(ctx, args); err != nil {
@@ -49,7 +49,7 @@ func (v *verification) run(ctx context.Context, args []string) (err error) {
 	ctx, kill, stop := v.a.TwoSignals(ctx)
 	defer stop()
 	nomad, taskrun, version, err := v.both(ctx, kill)
-	if err := errors.Join(allocdir.RemoveScratch(v.scratch), v.watch.Close(true)); err != nil {
+	if err := errors.Join(scratch.Remove(v.scratch), v.watch.Close(true)); err != nil {
 		v.a.Warn(err)
 	}
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"taskrun/cmd/verdict"
 	"taskrun/cmd/verify"
 	"taskrun/drivers/process/keeper"
-	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/datadir"
 	"taskrun/jobspec/stub"
 )
 
@@ -196,7 +196,7 @@ func (v *verification) volumes() (map[string]stub.HostVolume, error) {
 			}
 			of, ok := v.stubs.HostVolumes[request.Source]
 			if !ok {
-				path, err := allocdir.MakeVolume(v.scratch, request.Source, nil)
+				path, err := datadir.MakeVolume(v.scratch, request.Source, nil)
 				if err != nil {
 					return nil, err
 				}

@@ -16,7 +16,7 @@ import (
 
 // Config configures an engine.
 type Config struct {
-	DataDir string                    // directory of the runs; see allocdir
+	DataDir string                    // directory of the runs; see datadir
 	Drivers map[string]drivers.Driver // by name
 	Hooks   hooks.Catalog
 	Node    *taskenv.Node // for ${node.…} and ${attr.…}

@@ -18,8 +18,8 @@ import (
 	"taskrun/drivers"
 	"taskrun/drivers/mock"
 	"taskrun/engine"
-	"taskrun/engine/leaf/allocdir"
 	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/scratch"
 	hookcatalog "taskrun/hooks/catalog"
 	"taskrun/jobspec/taskenv"
 )
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	debug.SetGCPercent(800)
 	dir := ""
 	if os.Getenv("TMPDIR") == "" {
-		dir = allocdir.MakeInMemory("taskrun-engine-")
+		dir = scratch.InMemory("taskrun-engine-")
 	}
 	if dir != "" {
 		if err := os.Setenv("TMPDIR", dir); err != nil {

@@ -9,7 +9,7 @@ import (
 
 	"taskrun/engine/grant"
 	"taskrun/engine/health"
-	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/datadir"
 	"taskrun/engine/port"
 	"taskrun/engine/runner"
 	"taskrun/engine/store"
@@ -39,7 +39,7 @@ type jobRun struct {
 	history
 	runs    *jobRuns
 	job     *api.Job // the submitted version, for everything that updates cannot change
-	dir     *allocdir.Run
+	dir     *datadir.Run
 	ports   grant.Ports
 	hostEnv []string
 	woken   chan struct{} // signals a change; capacity 1
@@ -110,7 +110,7 @@ type slot struct {
 	promised bool          // the status of the last allocation, which has failed, says when it is replaced
 }
 
-func newJobRun(h *host, runs *jobRuns, job *api.Job, dir *allocdir.Run, memory *port.Memory, recorder *store.Recorder) *jobRun {
+func newJobRun(h *host, runs *jobRuns, job *api.Job, dir *datadir.Run, memory *port.Memory, recorder *store.Recorder) *jobRun {
 	r := &jobRun{
 		history: history{
 			host: h, key: h.keyOf(job), recorder: recorder, versions: versions{job},

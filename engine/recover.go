@@ -8,7 +8,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/datadir"
 	"taskrun/engine/leaf/event"
 	"taskrun/engine/port"
 	"taskrun/engine/store"
@@ -39,17 +39,17 @@ func (e *Engine) Runs() []Run {
 // Interrupted returns the directories of the runs in a data directory that have
 // not ended. Their engines may still be alive.
 func Interrupted(dataDir string) (dirs []string, err error) {
-	jobs, err := allocdir.Jobs(dataDir)
+	jobs, err := datadir.Jobs(dataDir)
 	if err != nil {
 		return nil, err
 	}
 	for _, job := range jobs {
-		runs, err := allocdir.Runs(dataDir, job)
+		runs, err := datadir.Runs(dataDir, job)
 		if err != nil {
 			return nil, err
 		}
 		for _, run := range runs {
-			if dir := allocdir.RunDir(dataDir, job, run); store.HasState(dir) {
+			if dir := datadir.RunDir(dataDir, job, run); store.HasState(dir) {
 				dirs = append(dirs, dir)
 			}
 		}
@@ -113,9 +113,9 @@ func (h *host) lose(run Run, err error) error {
 	if !h.cfg.Resident {
 		return fmt.Errorf("cannot recover the run in %q: %w", run.Dir, err)
 	}
-	err = fmt.Errorf("job %q is lost, with its versions and allocations: %w", allocdir.JobOf(run.Dir), err)
+	err = fmt.Errorf("job %q is lost, with its versions and allocations: %w", datadir.JobOf(run.Dir), err)
 	if !store.HasState(run.Dir) {
-		err = errors.Join(err, allocdir.Disown(run.Dir))
+		err = errors.Join(err, datadir.Disown(run.Dir))
 	}
 	h.notice("%v", err)
 	return err
@@ -138,11 +138,11 @@ func (e *Engine) RunDirs() map[string]string {
 
 // reopen restores a run except its allocations.
 func reopen(e *Engine, run Run) (r *jobRun, past []event.Event, last uint64, err error) {
-	var dir *allocdir.Run
+	var dir *datadir.Run
 	if e.cfg.Resident {
-		dir, err = allocdir.ReopenResident(run.Dir, e.cfg.StateDir)
+		dir, err = datadir.ReopenResident(run.Dir, e.cfg.StateDir)
 	} else {
-		dir, err = allocdir.ReopenRun(run.Dir, run.Lock)
+		dir, err = datadir.ReopenRun(run.Dir, run.Lock)
 	}
 	if err != nil {
 		return nil, nil, 0, err
@@ -166,7 +166,7 @@ func reopen(e *Engine, run Run) (r *jobRun, past []event.Event, last uint64, err
 	return r, past, last, nil
 }
 
-func restoreRun(e *Engine, dir *allocdir.Run, recorder *store.Recorder) (*jobRun, error) {
+func restoreRun(e *Engine, dir *datadir.Run, recorder *store.Recorder) (*jobRun, error) {
 	var what runRecord
 	if _, err := recorder.Get(store.KeyOf(runKey), &what); err != nil {
 		return nil, err
@@ -224,7 +224,7 @@ func restoreRun(e *Engine, dir *allocdir.Run, recorder *store.Recorder) (*jobRun
 // residents returns the runs that an earlier resident engine has left. It removes
 // those whose registration was interrupted.
 func (h *host) residents() (runs []Run, err error) {
-	dirs, err := allocdir.ResidentRuns(h.cfg.DataDir, h.cfg.StateDir)
+	dirs, err := datadir.ResidentRuns(h.cfg.DataDir, h.cfg.StateDir)
 	if err != nil {
 		h.notice("%v", err)
 	}
@@ -233,11 +233,11 @@ func (h *host) residents() (runs []Run, err error) {
 			runs = append(runs, Run{Dir: dir})
 			continue
 		}
-		r, err := allocdir.ReopenResident(dir, h.cfg.StateDir)
+		r, err := datadir.ReopenResident(dir, h.cfg.StateDir)
 		if err == nil {
 			err = r.Remove()
 		}
-		if err != nil && !errors.Is(err, allocdir.ErrInUse) {
+		if err != nil && !errors.Is(err, datadir.ErrInUse) {
 			h.notice("%v", err)
 		}
 	}

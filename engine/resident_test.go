@@ -15,7 +15,7 @@ import (
 	"taskrun/drivers"
 	"taskrun/engine"
 	"taskrun/engine/fold"
-	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/datadir"
 	"taskrun/engine/leaf/event"
 	hookcatalog "taskrun/hooks/catalog"
 	"taskrun/jobspec/taskenv"
@@ -253,7 +253,7 @@ func TestResidentDamage(t *testing.T) {
 			t.Fatal(err)
 		}
 		// The rest of a registration that was interrupted is removed.
-		if _, err := allocdir.OpenResident(dataDir, "half", "20000101T000000.000Z-0000", dataDir+"/agent"); err != nil {
+		if _, err := datadir.OpenResident(dataDir, "half", "20000101T000000.000Z-0000", dataDir+"/agent"); err != nil {
 			t.Fatal(err)
 		}
 

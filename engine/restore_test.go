@@ -7,7 +7,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/datadir"
 	"taskrun/engine/leaf/event"
 	"taskrun/engine/store"
 )
@@ -120,7 +120,7 @@ func TestRecordsOfARun(t *testing.T) {
 		record.Put(store.KeyOf(jobKey, "job"), &api.Job{ID: new("job")})
 		tt.change(&record)
 		e, recorder, _ := damaged(t, record)
-		r, err := restoreRun(e, &allocdir.Run{Dir: t.TempDir()}, recorder)
+		r, err := restoreRun(e, &datadir.Run{Dir: t.TempDir()}, recorder)
 		expectError(t, name, err, tt.err)
 		if (r == nil) != (tt.err != "") || (e.stopping.Err() != nil) != tt.stops || (e.hard.Err() != nil) != tt.kills {
 			t.Errorf("%s: %v; stopping %v, killing %v", name, r, e.stopping.Err(), e.hard.Err())

@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/fold"
-	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/datadir"
 	"taskrun/engine/leaf/event"
 	"taskrun/engine/port"
 	"taskrun/engine/store"
@@ -17,7 +17,7 @@ import (
 
 // newRecorder returns the recorder that publishes the events of a new run and,
 // if the engine is Durable, stores them.
-func newRecorder(e *Engine, job *api.Job, source *api.JobSubmission, dir *allocdir.Run) (*store.Recorder, error) {
+func newRecorder(e *Engine, job *api.Job, source *api.JobSubmission, dir *datadir.Run) (*store.Recorder, error) {
 	if !e.cfg.Durable {
 		return store.NewRecorder(&e.bus), nil
 	}
@@ -42,7 +42,7 @@ func newRecorder(e *Engine, job *api.Job, source *api.JobSubmission, dir *allocd
 // Submit starts all jobs, or none. They must be canonicalized and valid; the
 // engine owns them from then on, and the caller must not change them. Call it
 // only once. It fails for an unknown driver, too many allocations (a
-// jobspec.Diagnostic), a job that is already running (allocdir.ErrInUse), a
+// jobspec.Diagnostic), a job that is already running (datadir.ErrInUse), a
 // static port in use (port.ErrInUse), and a data directory that is not
 // writable.
 func (e *Engine) Submit(jobs ...*api.Job) error {
@@ -82,13 +82,13 @@ func open(e *Engine, job *api.Job, source *api.JobSubmission) (*jobRun, error) {
 	}
 	job.Version, job.SubmitTime, job.CreateIndex = new(uint64(0)), new(time.Now().UnixNano()), nil
 	key := e.keyOf(job)
-	id := allocdir.NewRunID(time.Now(), e.cfg.Chance.Reader("run", key))
-	var dir *allocdir.Run
+	id := datadir.NewRunID(time.Now(), e.cfg.Chance.Reader("run", key))
+	var dir *datadir.Run
 	var err error
 	if e.cfg.Resident {
-		dir, err = allocdir.OpenResident(e.cfg.DataDir, key, id, e.cfg.StateDir)
+		dir, err = datadir.OpenResident(e.cfg.DataDir, key, id, e.cfg.StateDir)
 	} else {
-		dir, err = allocdir.OpenRun(e.cfg.DataDir, key, id)
+		dir, err = datadir.OpenRun(e.cfg.DataDir, key, id)
 	}
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func open(e *Engine, job *api.Job, source *api.JobSubmission) (*jobRun, error) {
 
 // discard closes the directory of a run that could not begin. A resident engine
 // removes it.
-func discard(e *Engine, dir *allocdir.Run) error {
+func discard(e *Engine, dir *datadir.Run) error {
 	if e.cfg.Resident {
 		return dir.Remove()
 	}

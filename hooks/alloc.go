@@ -20,7 +20,7 @@ type Alloc struct {
 	AllocDir string        // the allocation directory
 	Dir      *allocdir.Dir // the same, for access to its files
 	// Sticky is the link to the data of an ephemeral_disk that is kept, see
-	// engine/leaf/allocdir; empty if there is none.
+	// engine/leaf/datadir; empty if there is none.
 	Sticky string
 
 	// Network is the driver that creates the group's network, if any of its

@@ -13,7 +13,7 @@ import (
 	"taskrun/cmd/lookup"
 	"taskrun/cmd/source"
 	"taskrun/drivers/process/keeper"
-	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/datadir"
 )
 
 // reached says how clients reach a run in the background. The run may have
@@ -27,7 +27,7 @@ type reached struct {
 // from running. The arguments of its engine depend on the path of a file that has the
 // input; environ is its environment.
 func Detach(runs *lookup.Finder, dataDir string, input Input, args func(path string) []string, environ []string) (*source.Directory, error) {
-	log, err := allocdir.NewLog(dataDir)
+	log, err := datadir.NewLog(dataDir)
 	if err != nil {
 		return nil, exit.ReadOnly(err, dataDir)
 	}

@@ -25,7 +25,7 @@ import (
 	"taskrun/cmd/verdict"
 	"taskrun/drivers/process/keeper"
 	"taskrun/engine"
-	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/datadir"
 	"taskrun/engine/leaf/event"
 	"taskrun/engine/port"
 	"taskrun/jobspec"
@@ -307,7 +307,7 @@ func (r *Run) writeRecords(jobs []*api.Job) error {
 
 // Refused decides the exit code when the engine refused the jobs.
 func Refused(err error, dataDir string) error {
-	if held, ok := errors.AsType[*allocdir.InUseError](err); ok {
+	if held, ok := errors.AsType[*datadir.InUseError](err); ok {
 		return exit.Running("%w", err).WithHint("change it with: taskrun update FILE; stop it with: taskrun stop %s; run another one beside it with: taskrun up --data-dir DIR",
 			event.JobName(held.JobID))
 	}

@@ -10,7 +10,7 @@ import (
 	"taskrun/drivers/process/keeper"
 	"taskrun/engine"
 	"taskrun/engine/httpapi"
-	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/datadir"
 	"taskrun/engine/registry"
 	"taskrun/hooks/template"
 	"taskrun/jobspec"
@@ -28,7 +28,7 @@ func (find Volumes) OrRegistered(running func() *engine.Engine, dataDir string) 
 			return path, readOnly, true
 		}
 		v := running().Registry().HostVolume(source)
-		if v == nil || v.HostPath == allocdir.VolumeDir(dataDir, source) {
+		if v == nil || v.HostPath == datadir.VolumeDir(dataDir, source) {
 			return "", false, false
 		}
 		return v.HostPath, registry.ReadOnly(v), true
@@ -64,7 +64,7 @@ func Preflight(run preflight.Case, stubs template.Stubs) func(httpapi.Order, *ap
 func JoinDrivers(all map[string]drivers.Driver, watch *keeper.Watch, dataDir string, hostPaths bool) {
 	for name, d := range all {
 		if d, ok := d.(drivers.HostPathUser); ok && !hostPaths { // a folder of the data directory in place of each path
-			d.SetHostPaths(func(path string) (string, error) { return allocdir.MakeHostPath(dataDir, path) })
+			d.SetHostPaths(func(path string) (string, error) { return datadir.MakeHostPath(dataDir, path) })
 		}
 		if d, ok := d.(drivers.Lasting); ok {
 			d.OnUse(func(ref string) { watch.Lasting(name, ref) })

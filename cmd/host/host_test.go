@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine"
-	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/datadir"
 	"taskrun/jobspec/taskenv"
 )
 
@@ -18,7 +18,7 @@ func TestHostVolumesOfAnEngine(t *testing.T) {
 	defer func() { _ = e.Close(context.Background()) }()
 	readOnly := []*api.HostVolumeCapability{{AccessMode: api.HostVolumeAccessModeSingleNodeReader}}
 	for id, v := range map[string]*api.HostVolume{
-		"1": {Name: "created", HostPath: allocdir.VolumeDir(dataDir, "created")},
+		"1": {Name: "created", HostPath: datadir.VolumeDir(dataDir, "created")},
 		"2": {Name: "registered", HostPath: "/srv/r", RequestedCapabilities: readOnly},
 		"3": {Name: "stubbed", HostPath: "/srv/s"},
 	} {

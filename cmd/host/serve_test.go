@@ -17,7 +17,7 @@ import (
 	"taskrun/drivers/process/keeper"
 	"taskrun/engine"
 	"taskrun/engine/httpapi"
-	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/datadir"
 	"taskrun/jobspec/taskenv"
 )
 
@@ -144,7 +144,7 @@ func TestHostPathsOfDrivers(t *testing.T) {
 		if hostPaths {
 			continue
 		}
-		want, err := allocdir.MakeHostPath(dataDir, "/srv")
+		want, err := datadir.MakeHostPath(dataDir, "/srv")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"taskrun/cmd/console"
-	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/datadir"
 	"taskrun/engine/leaf/runtimedir"
 )
 
@@ -36,7 +36,7 @@ func (f *Finder) Sockets() (string, error) {
 	r := &f.runtime
 	r.once.Do(func() {
 		euid := os.Geteuid()
-		r.dir, r.warning, r.err = runtimedir.Find(f.Streams.Env, euid, allocdir.DefaultDataDir(f.Streams.Env, euid))
+		r.dir, r.warning, r.err = runtimedir.Find(f.Streams.Env, euid, datadir.Default(f.Streams.Env, euid))
 	})
 	return r.dir, r.err
 }
@@ -53,7 +53,7 @@ func (f *Finder) MakeSockets() (string, error) {
 // DataDir returns the absolute path of the data directory.
 func (f *Finder) DataDir(given string) (string, error) {
 	if given == "" {
-		given = allocdir.DefaultDataDir(f.Streams.Env, os.Geteuid())
+		given = datadir.Default(f.Streams.Env, os.Geteuid())
 	}
 	return filepath.Abs(given)
 }

@@ -24,7 +24,7 @@ import (
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/view"
 	"taskrun/engine/httpapi"
-	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/datadir"
 	"taskrun/engine/leaf/event"
 )
 
@@ -104,7 +104,7 @@ func (u *user) serve(t *testing.T, e fakeEngine) {
 func (u *user) runs(jobs ...string) map[string]string {
 	dirs := map[string]string{}
 	for _, job := range jobs {
-		dirs[job] = allocdir.RunDir(u.dir, job, "20260102T030405.000Z-0001")
+		dirs[job] = datadir.RunDir(u.dir, job, "20260102T030405.000Z-0001")
 	}
 	return dirs
 }
@@ -322,7 +322,7 @@ func TestOneOfAgent(t *testing.T) {
 // keep makes what is kept of a run of a job with one task, which has ended if it has a summary.
 func (u *user) keep(t *testing.T, job, id, task string, ended bool) string {
 	t.Helper()
-	dir := allocdir.RunDir(u.dir, job, id)
+	dir := datadir.RunDir(u.dir, job, id)
 	alloc := &event.Alloc{Job: job, Group: "g", Name: "j.g[0]", ID: id + "-4444-4444-4444-444444444444"}
 	if err := os.MkdirAll(filepath.Join(dir, "alloc", alloc.ID), 0o700); err != nil {
 		t.Fatal(err)
@@ -496,7 +496,7 @@ func TestOpenRun(t *testing.T) {
 		{"web/bbbb", "web/20260103T000000.000Z-bbbb", true, ""},
 		{"web/20260101", "web/20260101T000000.000Z-aaaa", false, ""},
 		{"db", "db/20260102T000000.000Z-cccc", false, ""},
-		{allocdir.RunDir(u.dir, "db", "20260102T000000.000Z-cccc"), "db/20260102T000000.000Z-cccc", false, ""},
+		{datadir.RunDir(u.dir, "db", "20260102T000000.000Z-cccc"), "db/20260102T000000.000Z-cccc", false, ""},
 		{"none", "", false, `failed | no run matches "none" | see: taskrun runs`},
 		{"2026", "", false, `usage | run "2026" is ambiguous: web/20260103T000000.000Z-bbbb, db/20260102T000000.000Z-cccc, web/20260101T000000.000Z-aaaa | see: taskrun runs`},
 	} {

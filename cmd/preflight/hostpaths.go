@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/drivers"
-	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/datadir"
 	"taskrun/jobspec"
 )
 
@@ -47,7 +47,7 @@ func hostPaths(c *Case, f File) jobspec.Diagnostics {
 }
 
 func instead(paths []string, dataDir string) string {
-	said := fmt.Sprintf("folders in %s are used instead, with copies of the files; they are kept between runs", allocdir.HostPathDir(dataDir, "/"))
+	said := fmt.Sprintf("folders in %s are used instead, with copies of the files; they are kept between runs", datadir.HostPathDir(dataDir, "/"))
 	var nothing []string
 	for _, p := range paths {
 		if info, err := os.Stat(p); err == nil && !info.IsDir() && !info.Mode().IsRegular() {

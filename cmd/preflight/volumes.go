@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/drivers"
-	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/datadir"
 	"taskrun/jobspec"
 	"taskrun/jobspec/stub"
 )
@@ -84,7 +84,7 @@ func folderNotice(v *api.VolumeRequest, dataDir string, at jobspec.Path) jobspec
 	p := jobspec.Diagnostic{
 		Severity: jobspec.Warning,
 		Summary:  fmt.Sprintf("host volume %q is not set: no stub defines it", v.Source),
-		Detail:   fmt.Sprintf("a folder of the data directory is used instead and is kept between runs: %s", allocdir.VolumeDir(dataDir, v.Source)),
+		Detail:   fmt.Sprintf("a folder of the data directory is used instead and is kept between runs: %s", datadir.VolumeDir(dataDir, v.Source)),
 		Remedy:   defineFolder(v.Source),
 		Path:     at,
 	}

@@ -13,6 +13,7 @@ import (
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui/view"
 	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/safedir"
 	"taskrun/engine/leaf/tasklog"
 )
 
@@ -77,7 +78,7 @@ func (d directory) open(name string) (io.ReadCloser, error) {
 		return nil, err
 	}
 	defer root.Close()
-	f, _, err := allocdir.OpenFile(root, name)
+	f, _, err := safedir.OpenFile(root, name)
 	return f, err
 }
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"taskrun/cmd/source"
-	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/datadir"
 	"taskrun/engine/leaf/event"
 )
 
@@ -14,7 +14,7 @@ import (
 // name or its key: by job, the newest first. What is known of a run that cannot be read is listed as well; the
 // error is about jobs whose runs cannot be listed, beside those that can.
 func List(dataDir, job string, live []*source.Directory) (runs []*Run, err error) {
-	jobs, err := allocdir.Jobs(dataDir)
+	jobs, err := datadir.Jobs(dataDir)
 	if err != nil {
 		return nil, err
 	}
@@ -22,10 +22,10 @@ func List(dataDir, job string, live []*source.Directory) (runs []*Run, err error
 		jobs = slices.DeleteFunc(jobs, func(key string) bool { return event.JobName(key) != event.JobName(job) })
 	}
 	for _, job := range jobs {
-		ids, failure := allocdir.Runs(dataDir, job)
+		ids, failure := datadir.Runs(dataDir, job)
 		err = errors.Join(err, failure)
 		for _, id := range slices.Backward(ids) {
-			dir := allocdir.RunDir(dataDir, job, id)
+			dir := datadir.RunDir(dataDir, job, id)
 			r := At(dir, job)
 			for _, d := range live {
 				if d.Self.Runs[job] == dir {

@@ -11,7 +11,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/source"
-	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/datadir"
 )
 
 // Runs are listed by job, the newest first. An engine has the live ones, and an agent
@@ -22,13 +22,13 @@ func TestList(t *testing.T) {
 	const first, second = "20260102T030405.000Z-0a1b", "20260103T030405.000Z-0a1b"
 	for job, ids := range map[string][]string{"db": {first}, "web": {first, second}, "mail": {second}} {
 		for _, id := range ids {
-			if err := os.MkdirAll(allocdir.RunDir(data, job, id), 0o700); err != nil {
+			if err := os.MkdirAll(datadir.RunDir(data, job, id), 0o700); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	live := []*source.Directory{{
-		Self:      &client.Self{Runs: map[string]string{"web": allocdir.RunDir(data, "web", second), "mail": allocdir.RunDir(data, "mail", second), "db": "/elsewhere"}},
+		Self:      &client.Self{Runs: map[string]string{"web": datadir.RunDir(data, "web", second), "mail": datadir.RunDir(data, "mail", second), "db": "/elsewhere"}},
 		EndedJobs: map[string]bool{"mail": true},
 	}}
 	for job, want := range map[string][]string{
@@ -55,7 +55,7 @@ func TestList(t *testing.T) {
 			t.Errorf("of job %q (-want +got):\n%s", job, diff)
 		}
 	}
-	runsOfBad := filepath.Dir(allocdir.RunDir(data, "bad", first))
+	runsOfBad := filepath.Dir(datadir.RunDir(data, "bad", first))
 	if err := errors.Join(os.MkdirAll(filepath.Dir(runsOfBad), 0o700), os.WriteFile(runsOfBad, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"syscall"
 
 	"taskrun/cmd/history"
-	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/datadir"
 )
 
 // Open opens the run in a directory, or in a file that was exported. The caller
@@ -29,7 +29,7 @@ func Open(path string) (*Run, error) {
 	if _, err := os.Stat(filepath.Join(path, history.File)); err != nil {
 		return nil, fmt.Errorf("cannot open run %q: it is not the directory of a run: %w", path, err)
 	}
-	return At(path, allocdir.JobOf(path)), nil
+	return At(path, datadir.JobOf(path)), nil
 }
 
 // At returns the run of a job in a directory.

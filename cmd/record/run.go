@@ -15,7 +15,7 @@ import (
 	"taskrun/cmd/history"
 	"taskrun/cmd/ui/view"
 	"taskrun/engine/fold"
-	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/datadir"
 	"taskrun/engine/leaf/event"
 )
 
@@ -77,7 +77,7 @@ func (r *Run) lastStatus() string {
 
 // Began returns when the run began; zero if that is not known.
 func (r *Run) Began() time.Time {
-	if at, ok := allocdir.RunTime(r.ID); ok {
+	if at, ok := datadir.RunTime(r.ID); ok {
 		return at
 	}
 	for e, err := range r.Events() {

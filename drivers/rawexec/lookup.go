@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/safedir"
 )
 
 // lookup finds a command where Nomad does: in the task's local directory, in
@@ -30,7 +31,7 @@ func lookup(taskDir, command string, users ...int) (string, error) {
 		if !isFile(path) {
 			continue
 		}
-		err := allocdir.CheckTrusted(path, users...)
+		err := safedir.CheckTrusted(path, users...)
 		if err == nil {
 			return path, nil
 		}

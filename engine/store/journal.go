@@ -9,13 +9,13 @@ import (
 	"path/filepath"
 	"time"
 
-	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/datadir"
 )
 
 // The directory of a run's state. Only the user can enter it, because it
 // contains the environments and tokens of tasks.
 const (
-	stateDir  = allocdir.RecoveryDir
+	stateDir  = datadir.RecoveryDir
 	stateFile = "state"
 )
 

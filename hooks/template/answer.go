@@ -9,7 +9,7 @@ import (
 
 	dep "github.com/hashicorp/consul-template/dependency"
 
-	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/safedir"
 	"taskrun/jobspec/stub"
 	"taskrun/jobspec/taskenv"
 )
@@ -63,7 +63,7 @@ func (a *answerer) file(kind, path string) (string, error) {
 		return "", err
 	}
 	defer root.Close()
-	text, err := allocdir.ReadFile(root, name, maxSize)
+	text, err := safedir.ReadFile(root, name, maxSize)
 	if err != nil {
 		return "", fmt.Errorf("%s(%s): %w", kind, path, err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"taskrun/drivers"
 	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/safedir"
 	"taskrun/hooks"
 	"taskrun/jobspec/taskenv"
 )
@@ -156,5 +157,5 @@ func readPlaced(allocDir, path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return allocdir.ReadFile(root, name, maxSize)
+	return safedir.ReadFile(root, name, maxSize)
 }

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/safedir"
 )
 
 // write writes text to the destination of a template, atomically. It reports
@@ -28,7 +29,7 @@ func (t *spec) write(allocDir string, text []byte) (bool, error) {
 	if info, err := root.Lstat(dest); err == nil && info.Mode().IsRegular() {
 		owner := info.Sys().(*syscall.Stat_t)
 		same := (uid < 0 || uid == int(owner.Uid)) && (gid < 0 || gid == int(owner.Gid))
-		if old, err := allocdir.ReadFile(root, dest, maxSize); err == nil && bytes.Equal(old, text) && same {
+		if old, err := safedir.ReadFile(root, dest, maxSize); err == nil && bytes.Equal(old, text) && same {
 			return false, nil
 		}
 		if os.Geteuid() == 0 { // only root can change the owner

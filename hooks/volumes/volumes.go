@@ -17,6 +17,7 @@ import (
 
 	"taskrun/drivers"
 	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/datadir"
 	"taskrun/hooks"
 )
 
@@ -103,7 +104,7 @@ func (h *hook) find(v *api.VolumeRequest) (dir string, readOnly bool, err error)
 			return "", false, err
 		}
 	}
-	dir, err = allocdir.MakeVolume(h.cfg.DataDir, source, owner)
+	dir, err = datadir.MakeVolume(h.cfg.DataDir, source, owner)
 	return dir, false, err
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"taskrun/drivers"
 	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/datadir"
 	"taskrun/engine/leaf/event"
 	"taskrun/hooks"
 	"taskrun/hooks/volumes"
@@ -77,13 +78,13 @@ func TestVolumeIsALinkWithoutIsolation(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"var/lib/db": allocdir.VolumeDir(s.data, "db"), "local/stub": s.stub, "csi": allocdir.VolumeDir(s.data, "stub[2]"),
+		"var/lib/db": datadir.VolumeDir(s.data, "db"), "local/stub": s.stub, "csi": datadir.VolumeDir(s.data, "stub[2]"),
 	} {
 		if got, err := os.Readlink(filepath.Join(s.dirs.Dir, name)); got != want {
 			t.Errorf("%s leads to %q, want %q (%v)", name, got, want, err)
 		}
 	}
-	kept := filepath.Join(allocdir.VolumeDir(s.data, "db"), "kept")
+	kept := filepath.Join(datadir.VolumeDir(s.data, "db"), "kept")
 	if err := os.WriteFile(kept, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -104,9 +105,9 @@ func TestVolumeIsMountedWithIsolation(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []drivers.Mount{
-		{HostPath: allocdir.VolumeDir(s.data, "db"), TaskPath: "/var/lib/db", PropagationMode: "private"},
+		{HostPath: datadir.VolumeDir(s.data, "db"), TaskPath: "/var/lib/db", PropagationMode: "private"},
 		{HostPath: s.stub, TaskPath: "/stub", Readonly: true, PropagationMode: "private"},
-		{HostPath: allocdir.VolumeDir(s.data, "stub[2]"), TaskPath: "/csi", Readonly: true, PropagationMode: "private"},
+		{HostPath: datadir.VolumeDir(s.data, "stub[2]"), TaskPath: "/csi", Readonly: true, PropagationMode: "private"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -223,7 +224,7 @@ func TestWithoutStubs(t *testing.T) {
 	if err := h.(hooks.TaskPrestart).Prestart(t.Context(), &hooks.PrestartRequest{Env: env, TaskDir: s.dirs.Dir}, &hooks.PrestartResponse{}); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := os.Readlink(filepath.Join(s.dirs.Dir, "local", "stub")); got != allocdir.VolumeDir(s.data, "stub") {
+	if got, err := os.Readlink(filepath.Join(s.dirs.Dir, "local", "stub")); got != datadir.VolumeDir(s.data, "stub") {
 		t.Errorf("it leads to %q, %v", got, err)
 	}
 }
@@ -235,7 +236,7 @@ func TestLinkBelowAFile(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(s.dirs.Dir, "local", "file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	want := `volume "db": cannot link "local/file/db" to "` + allocdir.VolumeDir(s.data, "db") + `": `
+	want := `volume "db": cannot link "local/file/db" to "` + datadir.VolumeDir(s.data, "db") + `": `
 	if _, err := s.start(t); err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("error %v, want %s", err, want)
 	}

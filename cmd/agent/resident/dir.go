@@ -13,7 +13,7 @@ import (
 
 	"taskrun/drivers/process"
 	"taskrun/engine/httpapi"
-	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/datadir"
 )
 
 // agentLock is the name under which the keeper of an agent holds its lock.
@@ -50,7 +50,7 @@ func WaitingKeeper(dataDir string) (*process.ID, error) {
 }
 
 // token returns the token of the port, which outlives the agent.
-func token(dir *allocdir.Agent) (string, error) {
+func token(dir *datadir.Agent) (string, error) {
 	path := dir.Path("token")
 	text, err := os.ReadFile(path)
 	if t := strings.TrimSpace(string(text)); err == nil && len(t) == len(httpapi.NewToken()) {

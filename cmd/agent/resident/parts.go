@@ -30,7 +30,7 @@ import (
 	"taskrun/drivers/process/keeper"
 	"taskrun/engine"
 	"taskrun/engine/httpapi"
-	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/datadir"
 	"taskrun/engine/leaf/service"
 	"taskrun/engine/leaf/variable"
 	"taskrun/engine/leaf/workload"
@@ -52,7 +52,7 @@ type Agent struct {
 	runs    *lookup.Finder
 	drivers map[string]drivers.Driver
 	opts    Options
-	dir     *allocdir.Agent
+	dir     *datadir.Agent
 	sockets string
 	pid     int // in the name of the socket
 	log     *agentLog
@@ -106,7 +106,7 @@ func New(c *console.Console, runs *lookup.Finder, all map[string]drivers.Driver,
 	if r.sockets, err = runs.Sockets(); err != nil {
 		return nil, err // nobody could use the agent
 	}
-	if r.dir, err = allocdir.OpenAgent(opts.DataDir, lock); err != nil {
+	if r.dir, err = datadir.OpenAgent(opts.DataDir, lock); err != nil {
 		return nil, err
 	}
 	r.closers = append(r.closers, func() { _ = r.dir.Close() })

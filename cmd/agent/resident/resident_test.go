@@ -28,7 +28,7 @@ import (
 	"taskrun/drivers/mock"
 	"taskrun/drivers/process"
 	"taskrun/drivers/process/keeper"
-	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/datadir"
 	"taskrun/engine/leaf/event"
 	"taskrun/jobspec"
 	"taskrun/jobspec/stub"
@@ -119,7 +119,7 @@ func TestReadLimited(t *testing.T) {
 // The token of an agent outlives it, and only the user can read it.
 func TestToken(t *testing.T) {
 	t.Parallel()
-	dir := &allocdir.Agent{Dir: t.TempDir()}
+	dir := &datadir.Agent{Dir: t.TempDir()}
 	first, err := token(dir)
 	if err != nil || len(first) < 20 {
 		t.Fatalf("%q, %v", first, err)
@@ -224,7 +224,7 @@ func TestHostVolumes(t *testing.T) {
 // An agent in the background has the address that clients know.
 func TestEarlierAddress(t *testing.T) {
 	t.Parallel()
-	r := &Agent{dir: &allocdir.Agent{Dir: t.TempDir()}}
+	r := &Agent{dir: &datadir.Agent{Dir: t.TempDir()}}
 	for text, want := range map[string]string{
 		"127.0.0.1:4646\n": "127.0.0.1:4646", "127.0.0.2:4646\n": "127.0.0.1:0", "127.0.0.1": "127.0.0.1:0", "": "127.0.0.1:0",
 	} {
@@ -512,7 +512,7 @@ func TestNoAgent(t *testing.T) { //nolint:paralleltest // see TestAgent
 	if a.token != "" || a.api.Facts["open"] != "true" {
 		t.Errorf("it has token %q, facts %v", a.token, a.api.Facts)
 	}
-	if _, err := newAgent(t, Options{DataDir: dir}); !errors.Is(err, allocdir.ErrAgent) { // after a second, because it might be ending
+	if _, err := newAgent(t, Options{DataDir: dir}); !errors.Is(err, datadir.ErrAgent) { // after a second, because it might be ending
 		t.Errorf("a second agent: %v", err)
 	}
 	a.close()

@@ -9,6 +9,7 @@ import (
 
 	"taskrun/engine"
 	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/safedir"
 )
 
 // maxFile is the size of the largest file that is read, in bytes, and maxSecrets how
@@ -54,7 +55,7 @@ func secretsOf(a engine.Alloc) map[string][]byte {
 			if kept++; kept > maxSecrets {
 				return fs.SkipAll
 			}
-			if text, err := allocdir.ReadFile(root, name, maxOutput); err == nil {
+			if text, err := safedir.ReadFile(root, name, maxOutput); err == nil {
 				found[path.Join(task, "secrets", name)] = text
 			}
 			return nil
@@ -80,5 +81,5 @@ func (f *files) read(alloc, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return allocdir.ReadFile(root, rest, maxFile)
+	return safedir.ReadFile(root, rest, maxFile)
 }

@@ -16,7 +16,7 @@ import (
 	"taskrun/drivers"
 	"taskrun/drivers/process/keeper"
 	"taskrun/engine"
-	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/datadir"
 	"taskrun/engine/leaf/runtimedir"
 	"taskrun/engine/leaf/service"
 	"taskrun/engine/leaf/variable"
@@ -47,7 +47,7 @@ func (p *Player) playReal(ctx context.Context, job *Prepared, seed uint64, dir s
 	watch, known := keeper.New(), p.Drivers()
 	for name, d := range known {
 		if d, ok := d.(drivers.HostPathUser); ok { // as without --host-paths
-			d.SetHostPaths(func(path string) (string, error) { return allocdir.MakeHostPath(dir, path) })
+			d.SetHostPaths(func(path string) (string, error) { return datadir.MakeHostPath(dir, path) })
 		}
 		if d, ok := d.(drivers.Lasting); ok {
 			d.OnUse(func(ref string) { watch.Lasting(name, ref) })

@@ -13,7 +13,8 @@ import (
 	"time"
 
 	"taskrun/drivers/process"
-	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/datadir"
+	"taskrun/engine/leaf/scratch"
 )
 
 // remains returns the evidence for the processes of the run.
@@ -49,13 +50,13 @@ func (c *contents) cleanUp(ctx context.Context, clean Cleaner) (killed []process
 		errs = append(errs, removeSocket(path))
 	}
 	for _, dir := range c.dirs {
-		errs = append(errs, allocdir.Abandon(dir, c.program.PID))
+		errs = append(errs, datadir.Abandon(dir, c.program.PID))
 	}
 	for _, dir := range c.kept {
-		errs = append(errs, allocdir.Interrupt(dir, c.program.PID))
+		errs = append(errs, datadir.Interrupt(dir, c.program.PID))
 	}
 	for _, dir := range c.scratch {
-		errs = append(errs, allocdir.RemoveScratch(dir))
+		errs = append(errs, scratch.Remove(dir))
 	}
 	return killed, errors.Join(errs...)
 }

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"taskrun/drivers/process"
-	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/datadir"
 	"taskrun/engine/leaf/runtimedir"
 )
 
@@ -88,7 +88,7 @@ func openDead(path string) (*Dead, error) {
 	}
 	d.PID = d.contents.program.PID
 	for _, dir := range slices.Concat(d.contents.dirs, d.contents.kept) {
-		d.Jobs = append(d.Jobs, allocdir.JobOf(dir))
+		d.Jobs = append(d.Jobs, datadir.JobOf(dir))
 	}
 	slices.Sort(d.Jobs)
 	return d, nil
@@ -113,7 +113,7 @@ func (d *Dead) claim() {
 		return
 	}
 	d.claimed = true
-	d.contents.kept, d.claims = allocdir.ClaimRuns(d.contents.kept)
+	d.contents.kept, d.claims = datadir.ClaimRuns(d.contents.kept)
 	if d.contents.mark == 0 {
 		return
 	}

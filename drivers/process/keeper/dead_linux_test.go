@@ -13,8 +13,9 @@ import (
 	"testing"
 
 	"taskrun/drivers/process"
-	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/datadir"
 	"taskrun/engine/leaf/runtimedir"
+	"taskrun/engine/leaf/scratch"
 )
 
 // findOne returns the only dead run, with these lines in its record.
@@ -119,7 +120,7 @@ func TestDeadRunIsContinued(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dir, "alloc", alloc), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	agent, err := allocdir.OpenAgent(dataDir, nil)
+	agent, err := datadir.OpenAgent(dataDir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +138,7 @@ func TestDeadRunIsContinued(t *testing.T) {
 	if found := d.Processes(); len(found) != 1 || found[0].ID != task.ID {
 		t.Errorf("found are %+v", found)
 	}
-	if _, holds := allocdir.AgentHolds(dataDir); !holds {
+	if _, holds := datadir.AgentHolds(dataDir); !holds {
 		t.Error("an agent may continue the run that is being swept")
 	}
 	if killed, err := d.Sweep(t.Context(), cleaner, false); len(killed) != 1 || err != nil || task.Running() {
@@ -219,7 +220,7 @@ func TestCleanUpGoesOn(t *testing.T) {
 	if err := os.MkdirAll(secret, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	scratch, err := allocdir.MakeScratch()
+	scratch, err := scratch.Make()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -166,11 +166,11 @@ type contents struct {
 	at        cell       // its place
 	boot      string
 	mark      uint64
-	dirs      []string // directories of runs, see allocdir.Run
+	dirs      []string // directories of runs, see datadir.Run
 	kept      []string // those that a later program continues, see Watch.Keep
 	sockets   []string
 	socketsAt []cell
-	scratch   []string // directories, see allocdir.MakeScratch
+	scratch   []string // directories, see scratch.Make
 	lasting   []lasting
 	started   []started
 	intents   []intent

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"taskrun/drivers/process"
-	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/datadir"
 	"taskrun/engine/leaf/runtimedir"
 )
 
@@ -188,11 +188,11 @@ func TestKeptRunStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, job := range []string{"dir", "kept"} {
-		run, err := allocdir.OpenRun(dataDir, job, "1")
+		run, err := datadir.OpenRun(dataDir, job, "1")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(os.MkdirAll(filepath.Join(run.Dir, allocdir.RecoveryDir), 0o700), run.Leave()); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Join(run.Dir, datadir.RecoveryDir), 0o700), run.Leave()); err != nil {
 			t.Fatal(err)
 		}
 		r.put(fmt.Sprintf("%s %q", job, run.Dir), 0)
@@ -206,7 +206,7 @@ func TestKeptRunStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	for job, want := range map[string]bool{"dir": false, "kept": true} {
-		_, err := os.Stat(filepath.Join(allocdir.RunDir(dataDir, job, "1"), allocdir.RecoveryDir))
+		_, err := os.Stat(filepath.Join(datadir.RunDir(dataDir, job, "1"), datadir.RecoveryDir))
 		if (err == nil) != want {
 			t.Errorf("%s: %v", job, err)
 		}

@@ -127,7 +127,7 @@ func (w *Watch) put(format string, args ...any) {
 	w.write(func(r *record) { r.put(fmt.Sprintf(format, args...), 0) })
 }
 
-// Run records the directory of a run, see allocdir.Run. The secrets in it must
+// Run records the directory of a run, see datadir.Run. The secrets in it must
 // be removed.
 func (w *Watch) Run(dir string) { w.put("dir %q", dir) }
 
@@ -138,7 +138,7 @@ func (w *Watch) Keep(dir string) { w.put("kept %q", dir) }
 // Socket records a path at which this program listens.
 func (w *Watch) Socket(path string) { w.put("socket %q", path) }
 
-// Scratch records a scratch directory, see allocdir.MakeScratch. It is removed
+// Scratch records a scratch directory, see scratch.Make. It is removed
 // after the run.
 func (w *Watch) Scratch(dir string) { w.put("scratch %q", dir) }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/httpapi/rest"
-	"taskrun/engine/leaf/allocdir"
 	"taskrun/engine/leaf/chance"
+	"taskrun/engine/leaf/datadir"
 	"taskrun/jobspec/placement"
 )
 
@@ -40,16 +40,16 @@ func (h *Handler) Create(r *rest.Request) error {
 			}
 			v.CapacityBytes, v.HostPath = was.CapacityBytes, was.HostPath
 		} else {
-			v.CapacityBytes, v.HostPath = 0, allocdir.VolumeDir(h.dataDir, v.Name)
+			v.CapacityBytes, v.HostPath = 0, datadir.VolumeDir(h.dataDir, v.Name)
 		}
 		if err := h.place(v, was); err != nil {
 			return fmt.Errorf("could not place volume %q: %w", v.Name, err)
 		}
 		attributes, err := mkdirAttributes(v.Parameters)
-		if err != nil || was != nil && was.HostPath != allocdir.VolumeDir(h.dataDir, v.Name) {
+		if err != nil || was != nil && was.HostPath != datadir.VolumeDir(h.dataDir, v.Name) {
 			return err
 		}
-		return allocdir.CreateVolume(h.dataDir, v.Name, attributes)
+		return datadir.CreateVolume(h.dataDir, v.Name, attributes)
 	})
 }
 
@@ -152,8 +152,8 @@ func (h *Handler) Delete(r *rest.Request) error {
 	if used := h.claims(v); len(used) > 0 {
 		return fmt.Errorf("volume %s in use by allocations: %v", v.ID, used)
 	}
-	if v.HostPath == allocdir.VolumeDir(h.dataDir, v.Name) {
-		if err := allocdir.RemoveVolume(h.dataDir, v.Name); err != nil {
+	if v.HostPath == datadir.VolumeDir(h.dataDir, v.Name) {
+		if err := datadir.RemoveVolume(h.dataDir, v.Name); err != nil {
 			return err // the volume stays known, so that clients can try again
 		}
 	}

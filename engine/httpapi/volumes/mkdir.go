@@ -5,12 +5,12 @@ import (
 	"io/fs"
 	"strconv"
 
-	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/datadir"
 )
 
 // mkdirAttributes reads the parameters of Nomad's plugin mkdir.
-func mkdirAttributes(parameters map[string]string) (a allocdir.VolumeAttributes, err error) {
-	a = allocdir.VolumeAttributes{UID: -1, GID: -1}
+func mkdirAttributes(parameters map[string]string) (a datadir.VolumeAttributes, err error) {
+	a = datadir.VolumeAttributes{UID: -1, GID: -1}
 	for name, value := range parameters {
 		var number uint64
 		switch name {

@@ -6,9 +6,7 @@ import (
 	"io/fs"
 	"os"
 
-	"golang.org/x/sys/unix"
-
-	"taskrun/engine/leaf/runtimedir"
+	"taskrun/engine/leaf/safedir"
 )
 
 // guard makes the allocation guarded, for good; see modes.go. So far, only
@@ -24,7 +22,7 @@ func (d *Dir) guard(gate *os.Root) error {
 	entries, err := fs.ReadDir(gate.FS(), ".")
 	for _, e := range entries {
 		if err == nil && e.Name() != sharedEntry.name {
-			if err = gate.Chmod(e.Name(), gateMode); errors.Is(err, fs.ErrNotExist) {
+			if err = gate.Chmod(e.Name(), safedir.Gate); errors.Is(err, fs.ErrNotExist) {
 				err = nil // a temporary file, not the directory of a task
 			}
 		}
@@ -71,13 +69,13 @@ func (d *Dir) admit(gate, dir *os.Root, task string, owner *Owner) error {
 // letTaskIn opens the gates, that of the task last. Because of the sticky bit,
 // the user can only replace files that it owns.
 func letTaskIn(gate, dir *os.Root, uid int) error {
-	if err := letIn(gate, ".", gateMode, uid, gateAccess); err != nil {
+	if err := safedir.LetIn(gate, ".", safedir.Gate, uid, gateAccess); err != nil {
 		return err
 	}
-	if err := letIn(dir, "secrets", gateMode, uid, ownerAccess); err != nil {
+	if err := safedir.LetIn(dir, "secrets", safedir.Gate, uid, ownerAccess); err != nil {
 		return err
 	}
-	return letIn(dir, ".", gateMode|sticky, uid, ownerAccess)
+	return safedir.LetIn(dir, ".", safedir.Gate|sticky, uid, ownerAccess)
 }
 
 var errAlone = errors.New("the file system has no POSIX ACLs, and the tasks have different users: give all tasks of the group the same user, or choose another --data-dir")
@@ -100,45 +98,4 @@ func admitAlone(gate, dir *os.Root, task string, owner *Owner) error {
 
 func giveTask(dir *os.Root, owner *Owner) error {
 	return errors.Join(dir.Lchown("secrets", owner.UID, owner.GID), dir.Lchown(".", owner.UID, owner.GID))
-}
-
-// letIn gives a user permissions on a directory in addition to its mode.
-func letIn(root *os.Root, name string, mode fs.FileMode, uid int, perm uint16) error {
-	f, err := root.Open(name)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return addUser(f, mode, uid, perm)
-}
-
-func addUser(f *os.File, mode fs.FileMode, uid int, perm uint16) error {
-	if err := runtimedir.Flock(f, unix.LOCK_EX); err != nil { // another program may be adding a user
-		return err
-	}
-	list, err := readACL(f)
-	if err != nil || list.perm(uint32(uid))&perm == perm {
-		return err
-	}
-	if mode&sticky != 0 {
-		if err := f.Chmod(mode); err != nil {
-			return err
-		}
-	}
-	return writeACL(f, list.with(uint32(uid), perm))
-}
-
-// isLetIn reports whether a user has permissions on a directory in addition to
-// its mode.
-func isLetIn(dir *os.Root, uid int, perm uint16) (bool, error) {
-	f, err := dir.Open(".")
-	if err != nil {
-		return false, err
-	}
-	defer f.Close()
-	list, err := readACL(f)
-	if errors.Is(err, errors.ErrUnsupported) {
-		return false, nil
-	}
-	return list.perm(uint32(uid))&perm == perm, err
 }

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"taskrun/engine/leaf/safedir"
 )
 
 // Staging creates and returns the directory in which the engine prepares files
@@ -18,7 +20,7 @@ func Staging(allocDir string) (string, error) {
 		return "", fmt.Errorf("cannot make staging directory %q: %w", dir, err)
 	}
 	info, err := os.Lstat(dir)
-	if err == nil && (!info.IsDir() || info.Mode().Perm()&0o077 != 0 || ownerOf(info) != os.Geteuid()) {
+	if err == nil && (!info.IsDir() || info.Mode().Perm()&0o077 != 0 || safedir.UIDOf(info) != os.Geteuid()) {
 		err = errors.New("something else is in its place")
 	}
 	if err != nil {

@@ -1,11 +1,12 @@
 package allocdir
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"taskrun/engine/leaf/safedir"
 )
 
 // Build creates the directory of an allocation and the shared ones. Existing
@@ -18,7 +19,7 @@ func (d *Dir) Build() error {
 		return fmt.Errorf("cannot open directory %q: %w", filepath.Dir(d.path), err)
 	}
 	defer parent.Close()
-	gate, _, err := d.makeIn(parent, "", gateMode)
+	gate, _, err := d.makeIn(parent, "", safedir.Gate)
 	if err != nil {
 		return err
 	}
@@ -34,7 +35,7 @@ func (d *Dir) Build() error {
 		if path == logs {
 			_, _, err = d.makeIn(shared, path, e.in(d.guarded))
 		} else {
-			_, err = makeDir(shared, filepath.Join(d.path, sharedEntry.name), e.name, e.in(d.guarded))
+			_, err = safedir.Make(shared, filepath.Join(d.path, sharedEntry.name), e.name, e.in(d.guarded))
 		}
 		if err != nil {
 			return err
@@ -79,7 +80,7 @@ func (d *Dir) BuildTask(task string, owner *Owner) error {
 	}
 	path := filepath.Join(d.path, task)
 	for _, e := range taskEntries {
-		if _, err := makeDir(dir, path, e.name, e.in(d.guarded)); err != nil {
+		if _, err := safedir.Make(dir, path, e.name, e.in(d.guarded)); err != nil {
 			return err
 		}
 		if owner != nil && e.given {
@@ -106,7 +107,7 @@ func (d *Dir) Isolate(task string) error {
 		err = d.guard(gate)
 	}
 	if err == nil {
-		err = gate.Chmod(task, gateMode)
+		err = gate.Chmod(task, safedir.Gate)
 	}
 	if err == nil {
 		err = dir.Chmod("secrets", isolatedSecrets)
@@ -121,10 +122,10 @@ func (d *Dir) Isolate(task string) error {
 // may have changed them.
 func isGiven(dir *os.Root, owner *Owner) (bool, error) {
 	info, err := dir.Stat(".")
-	if err != nil || ownerOf(info) != os.Geteuid() || owner == nil {
-		return err == nil && ownerOf(info) != os.Geteuid(), err
+	if err != nil || safedir.UIDOf(info) != os.Geteuid() || owner == nil {
+		return err == nil && safedir.UIDOf(info) != os.Geteuid(), err
 	}
-	return isLetIn(dir, owner.UID, ownerAccess)
+	return safedir.IsLetIn(dir, owner.UID, ownerAccess)
 }
 
 // makeIn creates a directory of the allocation, by relative path, and keeps it
@@ -134,7 +135,7 @@ func (d *Dir) makeIn(parent *os.Root, name string, mode fs.FileMode) (dir *os.Ro
 		return nil, false, d.errClosed(name)
 	}
 	path := filepath.Join(d.path, name)
-	made, err = makeDir(parent, filepath.Dir(path), filepath.Base(path), mode)
+	made, err = safedir.Make(parent, filepath.Dir(path), filepath.Base(path), mode)
 	if err != nil {
 		return nil, false, err
 	}
@@ -147,23 +148,4 @@ func (d *Dir) makeIn(parent *os.Root, name string, mode fs.FileMode) (dir *os.Ro
 	}
 	d.open[name] = dir
 	return dir, true, nil
-}
-
-// makeDir creates a directory in parent, whose path is for messages, and
-// reports whether it was missing. An existing one is left alone.
-func makeDir(parent *os.Root, path, name string, mode fs.FileMode) (made bool, err error) {
-	err = parent.Mkdir(name, mode.Perm())
-	if errors.Is(err, fs.ErrExist) {
-		if info, statErr := parent.Lstat(name); statErr == nil && info.IsDir() {
-			return false, nil
-		}
-		err = errors.New("a file is in the way")
-	}
-	if err == nil && mode != gateMode {
-		err = parent.Chmod(name, mode) // regardless of the umask, and for the sticky bit
-	}
-	if err != nil {
-		return false, fmt.Errorf("cannot make directory %q: %w", filepath.Join(path, name), err)
-	}
-	return true, nil
 }

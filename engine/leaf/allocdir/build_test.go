@@ -9,8 +9,14 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"syscall"
 	"testing"
 )
+
+func TestMain(m *testing.M) {
+	syscall.Umask(0o022) // some tests compare modes
+	os.Exit(m.Run())
+}
 
 // newAlloc builds an allocation with tasks.
 func newAlloc(t testing.TB, tasks ...string) string {

@@ -1,15 +1,49 @@
+// Package allocdir makes the directories of an allocation, and what is beside them:
+//
+//	<alloc ID>/
+//	    alloc/{data,logs,tmp}                    shared by the tasks
+//	    <task>/{local,tmp,secrets,private}       of one task
+//	.staging-<alloc ID>/   the engine's, see Staging
+//	.times-<alloc ID>/     the engine's, see TimesOf
+//
+// The names are Nomad's (https://developer.hashicorp.com/nomad/docs/concepts/filesystem),
+// and the modes as far as that is safe: modes.go has the whole table.
+//
+// # Hostile tasks and users
+//
+// Everyone but root and the user who runs taskrun is an adversary: other local
+// users, and tasks that run as another user. Nobody else can replace the directory
+// above (package datadir checks that). Below, a [Dir] owns the descriptors. It opens
+// what the engine uses before the first task that could replace it, and refuses links
+// and FIFOs in the place of a directory.
+//
+// These races remain between a check and the use of what was checked:
+//
+//   - A task's user may change what is below its own directories at any time,
+//     also while the engine works there: os.Root keeps the engine inside the
+//     task's directory, but which file of the task it meets there is up to the
+//     task.
+//   - A command is looked for, and then started, by its path. Only its user,
+//     root and the user who runs taskrun can change what is there meanwhile.
+//   - On a file system without ACLs the user of all tasks owns the directory of
+//     the allocation. It can replace what is in it, alloc/logs too: the engine
+//     goes on with what it had opened, and an engine that takes up the run
+//     refuses a directory that is not its own.
+//   - A volume that taskrun.hcl gives a folder is used by its path.
+//   - Whether nobody else can enter a directory is read from its mode and ACL; a
+//     process that has it open from before is not seen.
 package allocdir
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
+
+	"taskrun/engine/leaf/safedir"
 )
 
 // Dir is the directory of an allocation. It holds descriptors of itself, of the
@@ -58,7 +92,7 @@ func (d *Dir) Secrets(task string) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	root, _, err := openDir(dir, "secrets")
+	root, _, err := safedir.Open(dir, "secrets")
 	if err != nil {
 		return nil, fmt.Errorf("cannot open directory %q: %w", filepath.Join(d.path, task, "secrets"), err)
 	}
@@ -71,7 +105,7 @@ func (d *Dir) Secrets(task string) (*os.Root, error) {
 // open until Close; do not close it.
 func (d *Dir) Place(path string) (dir *os.Root, rest string, err error) {
 	name, rest, _ := strings.Cut(filepath.Clean(path), "/")
-	if !isName(name) {
+	if !safedir.IsName(name) {
 		return nil, "", fmt.Errorf("%q is not in the directory of a task or in the shared directory", path)
 	}
 	dir, err = d.get(name)
@@ -124,9 +158,9 @@ func (d *Dir) openLocked(name string) (*os.Root, error) {
 			return nil, err
 		}
 		defer parent.Close()
-		root, info, err := openDir(parent, filepath.Base(d.path))
+		root, info, err := safedir.Open(parent, filepath.Base(d.path))
 		if err == nil {
-			d.gateUID = ownerOf(info)
+			d.gateUID = safedir.UIDOf(info)
 		}
 		return root, err
 	}
@@ -135,12 +169,12 @@ func (d *Dir) openLocked(name string) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	root, info, err := openDir(parent, base)
+	root, info, err := safedir.Open(parent, base)
 	if err != nil {
 		return nil, err
 	}
 	if name == sharedEntry.name || name == logs { // otherwise a task has replaced it; see admitAlone
-		if uid := ownerOf(info); uid != 0 && uid != os.Geteuid() {
+		if uid := safedir.UIDOf(info); uid != 0 && uid != os.Geteuid() {
 			return nil, errors.Join(fmt.Errorf("it belongs to another user (uid %d)", uid), root.Close())
 		}
 	}
@@ -150,31 +184,8 @@ func (d *Dir) openLocked(name string) (*os.Root, error) {
 	return root, nil
 }
 
-// openDir opens a directory in a place where a task may be able to write.
-// Because of the trailing dot, the kernel refuses a FIFO instead of waiting for
-// its other end. A second look at the place refuses a link.
-func openDir(parent *os.Root, name string) (*os.Root, fs.FileInfo, error) {
-	root, err := parent.OpenRoot(name + "/.")
-	if err != nil {
-		return nil, nil, err
-	}
-	opened, err := root.Stat(".")
-	if err == nil {
-		var there fs.FileInfo
-		if there, err = parent.Lstat(name); err == nil && !os.SameFile(opened, there) {
-			err = errors.New("something else is in its place")
-		}
-	}
-	if err != nil {
-		return nil, nil, errors.Join(err, root.Close())
-	}
-	return root, opened, nil
-}
-
-func ownerOf(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }
-
 func checkTask(task string) error {
-	if !isName(task) || task == sharedEntry.name {
+	if !safedir.IsName(task) || task == sharedEntry.name {
 		return fmt.Errorf("cannot make the directories of task %q: no task can have that name", task)
 	}
 	return nil

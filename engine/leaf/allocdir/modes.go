@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/user"
 	"strconv"
+
+	"taskrun/engine/leaf/safedir"
 )
 
 // entry is a directory to create. It belongs to the user who runs taskrun,
@@ -44,10 +46,9 @@ func (e entry) in(guarded bool) fs.FileMode {
 //	    secrets      0777     0700  0700, and rwx for the user; of a container: 0777
 //	    private      0777     0700  0700
 const (
-	gateMode    = 0o700
 	sticky      = fs.ModeSticky
-	gateAccess  = aclRead | aclExecute
-	ownerAccess = aclRead | aclWrite | aclExecute
+	gateAccess  = safedir.Read | safedir.Execute
+	ownerAccess = safedir.Read | safedir.Write | safedir.Execute
 )
 
 // logs is the path of the logs in an allocation.
@@ -61,7 +62,7 @@ var sharedEntries = []entry{
 	{name: "tmp", mode: 0o777, guarded: 0o777 | sticky},
 }
 
-func taskEntry(task string) entry { return entry{name: task, mode: 0o777, guarded: gateMode} }
+func taskEntry(task string) entry { return entry{name: task, mode: 0o777, guarded: safedir.Gate} }
 
 var taskEntries = []entry{
 	{name: "local", mode: 0o777, guarded: 0o777, given: true},
@@ -73,9 +74,6 @@ var taskEntries = []entry{
 // isolatedSecrets is the mode of the secrets of a container, whose users are
 // unknown here.
 const isolatedSecrets = 0o777
-
-// volumeEntry is the directory of a volume, inside a gate of its own.
-var volumeEntry = entry{name: "data", mode: 0o777 | sticky, guarded: 0o777 | sticky}
 
 // Owner is the user and group that own a task's directories.
 type Owner struct{ UID, GID int }

@@ -1,17 +1,17 @@
 package allocdir
 
 import (
-	"bytes"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"taskrun/engine/leaf/safedir/dirtest"
 )
 
 func openRoot(t *testing.T, dir string) *os.Root {
@@ -37,28 +37,6 @@ func in(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// TestReplacedDirectoryIsNotClosed replaces a directory, between checking it
-// and its ACL, by something that looks closed.
-func TestReplacedDirectoryIsNotClosed(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	fill(t, dir, "open/", "closed/", "file")
-	if err := errors.Join(
-		os.Chmod(filepath.Join(dir, "open"), 0o710), os.Chmod(filepath.Join(dir, "closed"), 0o700), os.Symlink("closed", filepath.Join(dir, "link")),
-	); err != nil {
-		t.Fatal(err)
-	}
-	info, err := os.Lstat(filepath.Join(dir, "open"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, want := range map[string]bool{"closed": true, "open": false, "link": false, "file": false, "none": false} {
-		if got := (&trust{}).isClosed(filepath.Join(dir, name), info); got != want {
-			t.Errorf("%s: %v, want %v", name, got, want)
-		}
-	}
-}
-
 // TestSocketObstacles puts a directory that is not empty at the path of a
 // socket, whether it is created there or moved there.
 func TestSocketObstacles(t *testing.T) {
@@ -68,7 +46,7 @@ func TestSocketObstacles(t *testing.T) {
 		d := At(path)
 		defer d.Close()
 		secrets := TaskOf(path, "t").Secrets
-		fill(t, secrets, "api.sock/x")
+		dirtest.Fill(t, secrets, "api.sock/x")
 		if err := os.Chmod(secrets, mode); err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +57,7 @@ func TestSocketObstacles(t *testing.T) {
 		if got := in(t, path); !slices.Equal(got, []string{"alloc", "t"}) {
 			t.Errorf("mode %v: left are %q", mode, got)
 		}
-		if got := files(t, secrets); !slices.Equal(got, []string{"api.sock/x"}) {
+		if got := dirtest.Files(t, secrets); !slices.Equal(got, []string{"api.sock/x"}) {
 			t.Errorf("mode %v: among the secrets are %q", mode, got)
 		}
 		if l, err := d.ListenSecret("none", "api.sock", nil); l != nil || !errors.Is(err, fs.ErrNotExist) {
@@ -99,7 +77,7 @@ func TestSocketAfterADeadEngine(t *testing.T) {
 	d := At(path)
 	defer d.Close()
 	secrets := TaskOf(path, "t").Secrets
-	fill(t, path, ".t.socket/"+socketName)
+	dirtest.Fill(t, path, ".t.socket/"+socketName)
 	if err := errors.Join(os.Chmod(filepath.Join(path, ".t.socket"), 0o700), os.Chmod(secrets, 0o777)); err != nil {
 		t.Fatal(err)
 	}
@@ -116,67 +94,13 @@ func TestSocketAfterADeadEngine(t *testing.T) {
 	}
 }
 
-func TestLargeHostFileIsNotCopied(t *testing.T) {
-	t.Parallel()
-	data, host := t.TempDir(), t.TempDir()
-	for name, size := range map[string]int64{"largest": maxCopy, "too large": maxCopy + 1} {
-		path := filepath.Join(host, name)
-		fill(t, host, name)
-		if err := errors.Join(os.Chmod(path, 0o640), os.Truncate(path, size)); err != nil {
-			t.Fatal(err)
-		}
-		got, err := MakeHostPath(data, path)
-		if size > maxCopy {
-			if got != "" || err == nil || !strings.Contains(err.Error(), "too large to be copied") {
-				t.Errorf("%s: %q, %v", name, got, err)
-			}
-			if _, err := os.Lstat(HostPathDir(data, path)); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("%s: a part is left: %v", name, err)
-			}
-			continue
-		}
-		text, readErr := os.ReadFile(got)
-		want := append([]byte(name), make([]byte, maxCopy-len(name))...)
-		if err != nil || readErr != nil || got != HostPathDir(data, path) || !bytes.Equal(text, want) {
-			t.Errorf("%s: %q of %d bytes, %v, %v", name, got, len(text), err, readErr)
-		}
-		if info, err := os.Stat(got); err != nil || info.Mode().Perm()&^0o640 != 0 || info.Mode().Perm()&0o600 != 0o600 {
-			t.Errorf("%s: %v, %v", name, info, err)
-		}
-	}
-	// A file that another user replaces is not waited for.
-	fill(t, host, "pipe|")
-	if text, err := readRegular(filepath.Join(host, "pipe")); text != nil || err == nil || !strings.Contains(err.Error(), "regular file") {
-		t.Errorf("a pipe: %q, %v", text, err)
-	}
-	if text, err := readRegular(filepath.Join(host, "gone")); text != nil || !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a file that is gone: %q, %v", text, err)
-	}
-}
-
-// TestUnmovableVolume would have to move it into itself.
-func TestUnmovableVolume(t *testing.T) {
-	t.Parallel()
-	data := t.TempDir()
-	fill(t, data, "volumes/db/x")
-	if err := os.Symlink("volumes/db", filepath.Join(data, "host_volumes")); err != nil {
-		t.Fatal(err)
-	}
-	if dir, err := MakeVolume(data, "db", nil); dir != "" || !errors.Is(err, syscall.EINVAL) || !strings.Contains(err.Error(), "cannot move volume") {
-		t.Errorf("%q, %v", dir, err)
-	}
-	if got := files(t, filepath.Join(data, "volumes")); !slices.Equal(got, []string{"db/x"}) {
-		t.Errorf("left are %q", got)
-	}
-}
-
 // TestOnlyDirectoriesArrive lets a task replace a directory while it is being
 // moved.
 func TestOnlyDirectoriesArrive(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	root := openRoot(t, dir)
-	fill(t, dir, "dir/x", "file", "pipe|")
+	dirtest.Fill(t, dir, "dir/x", "file", "pipe|")
 	if err := os.Symlink("dir", filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
@@ -197,22 +121,22 @@ func TestDirectoryThatCannotBeMoved(t *testing.T) {
 	dir := t.TempDir()
 	local := taskEntries[0]
 	below := filepath.Join(dir, local.name, "sub")
-	fill(t, dir, "local/file", "local/sub/local/")
+	dirtest.Fill(t, dir, "local/file", "local/sub/local/")
 	if err := moveDir(openRoot(t, dir), openRoot(t, below), below, local); !errors.Is(err, unix.EINVAL) {
 		t.Errorf("%v", err)
 	}
 	if info, err := os.Lstat(filepath.Join(below, local.name)); err != nil || info.Mode() != local.mode|fs.ModeDir {
 		t.Errorf("%v, %v", info, err)
 	}
-	if got := files(t, dir); !slices.Equal(got, []string{"local/file"}) {
+	if got := dirtest.Files(t, dir); !slices.Equal(got, []string{"local/file"}) {
 		t.Errorf("left are %q", got)
 	}
 	// If the new one is not empty, nothing is changed.
-	fill(t, below, "local/new")
+	dirtest.Fill(t, below, "local/new")
 	if err := moveDir(openRoot(t, dir), openRoot(t, below), below, local); err == nil {
 		t.Error("a directory that is not empty was replaced")
 	}
-	if got := files(t, dir); !slices.Equal(got, []string{"local/file", "local/sub/local/new"}) {
+	if got := dirtest.Files(t, dir); !slices.Equal(got, []string{"local/file", "local/sub/local/new"}) {
 		t.Errorf("left are %q", got)
 	}
 }
@@ -220,7 +144,7 @@ func TestDirectoryThatCannotBeMoved(t *testing.T) {
 func TestNothingToRemove(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	fill(t, dir, "file")
+	dirtest.Fill(t, dir, "file")
 	file, none := filepath.Join(dir, "file"), filepath.Join(dir, "none")
 	if err := errors.Join(Remove(none), Remove(filepath.Join(none, "none"))); err != nil {
 		t.Errorf("nothing is there: %v", err)
@@ -236,34 +160,6 @@ func TestNothingToRemove(t *testing.T) {
 	}
 	if got := in(t, dir); !slices.Equal(got, []string{"file"}) { // and the staging directory is gone
 		t.Errorf("left are %q", got)
-	}
-}
-
-// TestAllow makes directories accessible that a task has closed, but nothing
-// outside that a link leads to. Root does not need this.
-func TestAllow(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	fill(t, dir, "task/secrets/a/file", "task/local/", "outside/")
-	if err := os.Symlink("../../outside", filepath.Join(dir, "task/secrets/link")); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"task/secrets/a/file", "task/secrets/a", "task/secrets", "task/local", "task", "outside"} {
-		if err := os.Chmod(filepath.Join(dir, name), 0o500); err != nil {
-			t.Fatal(err)
-		}
-	}
-	root := openRoot(t, dir)
-	(&remover{root: root}).allow("task/secrets")
-	for name, want := range map[string]fs.FileMode{
-		"task": 0o700, "task/secrets": 0o700, "task/secrets/a": 0o700, "task/secrets/a/file": 0o500, "task/local": 0o500, "outside": 0o500,
-	} {
-		if info, err := root.Lstat(name); err != nil || info.Mode().Perm() != want {
-			t.Errorf("%s: %v, %v; want %v", name, info.Mode(), err, want)
-		}
-	}
-	if err := errors.Join(root.Chmod("task/local", 0o700), root.Chmod("outside", 0o700)); err != nil { // for the removal
-		t.Error(err)
 	}
 }
 

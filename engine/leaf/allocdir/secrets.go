@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"taskrun/engine/leaf/safedir"
 )
 
 // socketName is a socket's temporary name.
@@ -68,7 +70,7 @@ func (d *Dir) listenSecret(task, name string, owner *Owner) (*net.UnixListener, 
 func listen(dir *os.File, path, name string, owner *Owner) (*net.UnixListener, error) {
 	fd := int(dir.Fd())
 	_ = unix.Unlinkat(fd, name, 0)
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: short(dir, path, name), Net: "unix"})
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: safedir.ShortPath(dir, path, name), Net: "unix"})
 	if err != nil {
 		return nil, err
 	}
@@ -96,14 +98,14 @@ func DialSocket(ctx context.Context, dir, name string) (*net.UnixConn, error) {
 		return nil, err
 	}
 	defer opened.Close()
-	return new(net.Dialer).DialUnix(ctx, "unix", nil, &net.UnixAddr{Name: short(opened, dir, name), Net: "unix"})
+	return new(net.Dialer).DialUnix(ctx, "unix", nil, &net.UnixAddr{Name: safedir.ShortPath(opened, dir, name), Net: "unix"})
 }
 
 // isOurs reports whether only the engine's user can enter a directory. An ACL
 // for others shows in the mode of the group.
 func isOurs(dir *os.File) bool {
 	info, err := dir.Stat()
-	return err == nil && info.Mode().Perm() == 0o700 && ownerOf(info) == os.Geteuid()
+	return err == nil && info.Mode().Perm() == 0o700 && safedir.UIDOf(info) == os.Geteuid()
 }
 
 // openStaging creates and opens a directory that only the engine can enter. It

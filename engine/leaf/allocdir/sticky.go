@@ -8,18 +8,9 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
-)
 
-// StickyLink returns the path of the link to the allocation that has the sticky
-// data of a group's slot. The link outlives the run, unless the job is a child
-// of the run's job.
-func (r *Run) StickyLink(jobID, group string, index int) string {
-	slot := escape(fmt.Sprintf("%s[%d]", group, index))
-	if escape(jobID) == filepath.Base(r.jobDir) {
-		return filepath.Join(r.jobDir, "sticky", slot)
-	}
-	return filepath.Join(r.Dir, "sticky", escape(jobID), slot)
-}
+	"taskrun/engine/leaf/safedir"
+)
 
 // Inherit moves the sticky data, alloc/data and every task's local, out of the
 // allocation to which the link points, and then points the link to this one.
@@ -94,7 +85,7 @@ func moveDir(source, dest *os.Root, path string, e entry) error {
 	if err == nil {
 		return nil
 	}
-	_, makeErr := makeDir(dest, path, e.name, e.mode)
+	_, makeErr := safedir.Make(dest, path, e.name, e.mode)
 	return errors.Join(err, makeErr)
 }
 
@@ -127,7 +118,7 @@ func rename(source, dest *os.Root, name string) error {
 func setLink(link, allocDir string) error {
 	target, err := filepath.Rel(filepath.Dir(link), allocDir)
 	if err == nil {
-		err = makePrivate(filepath.Dir(link))
+		err = safedir.MakePrivate(filepath.Dir(link))
 	}
 	if err != nil {
 		return err

@@ -9,23 +9,12 @@ import (
 	"taskrun/engine/leaf/allocdir"
 )
 
-// slot returns a run with an allocation whose directories exist.
-func slot(t *testing.T, dataDir, run, alloc string) (r *allocdir.Run, dir *allocdir.Dir) {
+// made returns the directory of an allocation of a run, with tasks.
+func made(t *testing.T, runDir, alloc string, tasks ...string) *allocdir.Dir {
 	t.Helper()
-	r, err := allocdir.OpenRun(dataDir, "job", run)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = r.Close() })
-	return r, made(t, r, alloc, "t")
-}
-
-// made returns the directory of an allocation with tasks.
-func made(t *testing.T, r *allocdir.Run, alloc string, tasks ...string) *allocdir.Dir {
-	t.Helper()
-	dir := allocdir.At(r.AllocDir(alloc))
+	dir := allocdir.At(filepath.Join(runDir, alloc))
 	t.Cleanup(func() { _ = dir.Close() })
-	err := dir.Build()
+	err := errors.Join(os.MkdirAll(runDir, 0o700), dir.Build())
 	for _, task := range tasks {
 		err = errors.Join(err, dir.BuildTask(task, nil))
 	}
@@ -52,23 +41,17 @@ func read(path string) string {
 
 func TestInheritMovesDataAndLocal(t *testing.T) {
 	t.Parallel()
-	data := t.TempDir()
-	r, first := slot(t, data, "1", "a")
-	link := r.StickyLink("job", "g", 0)
+	job := t.TempDir()
+	link := filepath.Join(job, "sticky/g[0]")
+	first := made(t, filepath.Join(job, "1"), "a", "t")
 	if err := first.Inherit(link, []string{"t"}); err != nil {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(first.Path(), "alloc/data/x"), "shared")
 	write(t, filepath.Join(first.Path(), "t/local/y"), "own")
 	write(t, filepath.Join(first.Path(), "t/secrets/z"), "secret")
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
 
-	r, second := slot(t, data, "2", "b")
-	if again := r.StickyLink("job", "g", 0); again != link {
-		t.Errorf("the link of another run is %s, not %s", again, link)
-	}
+	second := made(t, filepath.Join(job, "2"), "b", "t")
 	if err := second.Inherit(link, []string{"t"}); err != nil {
 		t.Fatal(err)
 	}
@@ -86,10 +69,10 @@ func TestInheritMovesDataAndLocal(t *testing.T) {
 // directory, and removes the target of the slot's link.
 func TestInheritFollowsNoLink(t *testing.T) {
 	t.Parallel()
-	data, foreign := t.TempDir(), t.TempDir()
+	job, foreign := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(foreign, "x"), "foreign")
-	r, first := slot(t, data, "1", "a")
-	link := r.StickyLink("job", "g", 0)
+	link := filepath.Join(job, "sticky/g[0]")
+	first := made(t, job, "a", "t")
 	if err := first.Inherit(link, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +82,7 @@ func TestInheritFollowsNoLink(t *testing.T) {
 	if err := os.Symlink(foreign, filepath.Join(first.Path(), "t/local")); err != nil {
 		t.Fatal(err)
 	}
-	second := made(t, r, "b", "t")
+	second := made(t, job, "b", "t")
 	if err := second.Inherit(link, []string{"t"}); err == nil {
 		t.Error("a link was moved into the place of a directory")
 	}
@@ -113,20 +96,8 @@ func TestInheritFollowsNoLink(t *testing.T) {
 	if err := os.RemoveAll(second.Path()); err != nil {
 		t.Fatal(err)
 	}
-	third := made(t, r, "c")
+	third := made(t, job, "c")
 	if err := third.Inherit(link, nil); err != nil {
 		t.Errorf("the allocation before is gone: %v", err)
-	}
-}
-
-func TestStickyLinkOfAChildGoesWithTheRun(t *testing.T) {
-	t.Parallel()
-	r, _ := slot(t, t.TempDir(), "1", "a")
-	own, child := r.StickyLink("job", "g", 0), r.StickyLink("job/periodic-1", "g", 0)
-	if filepath.Dir(filepath.Dir(child)) != filepath.Join(r.Dir, "sticky") {
-		t.Errorf("the link of a child is %s", child)
-	}
-	if rel, err := filepath.Rel(r.Dir, own); err != nil || filepath.IsLocal(rel) {
-		t.Errorf("the link of the job is in the run: %s", own)
 	}
 }

@@ -9,8 +9,7 @@ import (
 // The times of the output are beside the allocation, and stay as long as that.
 func TestTimesOf(t *testing.T) {
 	t.Parallel()
-	r := openRun(t, t.TempDir(), "web", "1")
-	allocDir := r.AllocDir("a")
+	allocDir := filepath.Join(t.TempDir(), "a")
 	buildAlloc(t, allocDir, nil)
 	times := TimesOf(allocDir)
 	if below, err := filepath.Rel(allocDir, times); err != nil || filepath.IsLocal(below) {
@@ -19,7 +18,7 @@ func TestTimesOf(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(times, "x"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := Abandon(r.Dir, 0); err != nil {
+	if err := At(allocDir).RemoveSecrets(); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(times); err != nil {
