@@ -226,7 +226,7 @@ func TestMissingFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, what := range []string{"ls", "stat", "cat", "readat", "stream"} {
-		f.answers(t, map[string]string{"GET /v1/client/fs/" + what + "/" + id + "?path=t&offset=0": "404 lstat …"})
+		f.answers(t, map[string]string{"GET /v1/client/fs/" + what + "/" + id + "?path=t&offset=0": "404 stat …"})
 	}
 	if err := os.Rename(dir+"-gone", dir); err != nil {
 		t.Fatal(err)

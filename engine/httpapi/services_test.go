@@ -171,3 +171,16 @@ func TestNamespaces(t *testing.T) {
 		}
 	}
 }
+
+// A check is described as in Nomad: by nothing that it has not.
+func TestChecksOfAnAllocation(t *testing.T) {
+	t.Parallel()
+	f := serve(t, newJob("web", "service", newTask("web", "run_for", "1h")))
+	id := f.running("web").ID
+	f.ask("GET", "/v1/client/allocation/"+id+"/checks", "", 200, "null")
+	f.engine.Services().SetCheck(id, api.AllocCheckStatus{ID: "x", Check: "alive", Group: "web.g[0]", Mode: "healthiness", Output: "nomad: tcp ok", Service: "web", Status: "success", Timestamp: 1})
+	f.engine.Services().SetCheck(id, api.AllocCheckStatus{ID: "y", Check: "ready", Group: "web.g[0]", Mode: "readiness", Service: "web", Task: "web", Status: "failure", StatusCode: 500, Timestamp: 2})
+	f.ask("GET", "/v1/client/allocation/"+id+"/checks", "", 200, `{`+
+		`"x":{"ID":"x","Check":"alive","Group":"web.g[0]","Mode":"healthiness","Output":"nomad: tcp ok","Service":"web","Status":"success","Timestamp":1},`+
+		`"y":{"ID":"y","Check":"ready","Group":"web.g[0]","Mode":"readiness","Output":"","Service":"web","Task":"web","Status":"failure","StatusCode":500,"Timestamp":2}}`)
+}

@@ -177,11 +177,7 @@ func TestTaskAPI(t *testing.T) {
 // allocOf returns the allocation of a job once there is one.
 func (f *fixture) allocOf(job string) string {
 	f.Helper()
-	stubs, _, err := f.client.Jobs().Allocations(job, false, nil)
-	if err != nil || len(stubs) != 1 {
-		f.Fatalf("allocations of %s: %v, %v", job, stubs, err)
-	}
-	return stubs[0].ID
+	return follow(f, "/v1/job/"+job+"/allocations", func(list []*api.AllocationListStub) bool { return len(list) == 1 })[0].ID
 }
 
 // TestTaskAPIWantsALiveIdentity sends tokens that are not of a running task.

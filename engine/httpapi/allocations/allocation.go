@@ -73,11 +73,29 @@ func (h *Handler) Checks(r *rest.Request) (any, error) {
 	if _, ok := h.run.Engine.Alloc(r.ID); !ok {
 		return nil, rest.UnknownAlloc(r.ID)
 	}
-	checks := h.run.Engine.Services().Checks(r.ID)
-	if len(checks) == 0 {
-		checks = nil // as in Nomad's JSON
+	var checks map[string]checkStatus // nil if there are none, as in Nomad's JSON
+	for id, c := range h.run.Engine.Services().Checks(r.ID) {
+		if checks == nil {
+			checks = map[string]checkStatus{}
+		}
+		checks[id] = checkStatus(c)
 	}
 	return checks, nil
+}
+
+// checkStatus is the status of a check as a server writes it: without the task of a
+// group's check, and the code of what is no HTTP.
+type checkStatus struct {
+	ID         string
+	Check      string
+	Group      string
+	Mode       string
+	Output     string
+	Service    string
+	Task       string `json:",omitempty"`
+	Status     string
+	StatusCode int `json:",omitempty"`
+	Timestamp  int64
 }
 
 // done is the response to an order that was carried out.

@@ -30,13 +30,13 @@ type walk struct {
 func walkTo(dir, name string) (*place, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, fileError("lstat", name, err)
+		return nil, fileError("stat", name, err)
 	}
 	w := walk{dir: dir, root: root, at: root, left: strings.Split(path.Clean(name), "/")}
 	var found *place
 	for steps := 0; found == nil && err == nil; steps++ {
 		if found, err = w.step(); found == nil && err == nil && steps == maxSteps {
-			err = fileError("lstat", name, syscall.ELOOP)
+			err = fileError("stat", name, syscall.ELOOP)
 		}
 	}
 	if err != nil {
@@ -75,7 +75,7 @@ func (w *walk) step() (*place, error) {
 	info, err := w.at.Lstat(next)
 	switch {
 	case err != nil:
-		return nil, fileError("lstat", name, err)
+		return nil, fileError("stat", name, err)
 	case info.Mode()&fs.ModeSymlink != 0:
 		return nil, w.link(next, name)
 	case len(w.left) == 0:
@@ -85,7 +85,7 @@ func (w *walk) step() (*place, error) {
 	}
 	below, err := openDir(w.at, next, info)
 	if err != nil {
-		return nil, fileError("lstat", path.Join(name, path.Join(w.left...)), err)
+		return nil, fileError("stat", path.Join(name, path.Join(w.left...)), err)
 	}
 	w.enter(below, append(w.done, next)...)
 	return nil, nil

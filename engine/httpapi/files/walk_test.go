@@ -77,7 +77,7 @@ func TestDirectoryReplacedByALinkDuringTheLookup(t *testing.T) {
 	}
 	local := filepath.Join(dir, "t/local")
 	swap(t, local, "secrets")
-	if below, err := openDir(task, "local", seen); err == nil || rest.StatusOf(fileError("lstat", "t/local", err)) != http.StatusConflict {
+	if below, err := openDir(task, "local", seen); err == nil || rest.StatusOf(fileError("stat", "t/local", err)) != http.StatusConflict {
 		t.Errorf("a link: %v, %v", below, err)
 	}
 	if err := errors.Join(os.Remove(local), syscall.Mkfifo(local, 0o600)); err != nil {

@@ -71,7 +71,7 @@ type Result struct {
 func (c *Check) hostPort() string { return net.JoinHostPort(c.Address, strconv.Itoa(c.Port)) }
 
 // SetID gives the check its ID, which tells it from every other check of every
-// allocation and stays the same as long as the check does.
+// allocation and stays the same as long as the check does: 64 digits, as in Nomad.
 func (c *Check) SetID(alloc string) {
 	h := sha256.New()
 	for _, part := range []any{
@@ -81,5 +81,5 @@ func (c *Check) SetID(alloc string) {
 	} {
 		fmt.Fprintf(h, "%v\x00", part)
 	}
-	c.ID = hex.EncodeToString(h.Sum(nil))[:32]
+	c.ID = hex.EncodeToString(h.Sum(nil))
 }
