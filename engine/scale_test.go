@@ -3,6 +3,7 @@ package engine_test
 import (
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -61,5 +62,24 @@ func TestScalingEvents(t *testing.T) {
 			}
 		},
 		2 * time.Hour: stop,
+	})
+}
+
+// A job that has ended in a run whose others go on is said to have ended: it is not
+// being stopped, and only an agent starts it again.
+func TestScaleOfAJobThatHasEnded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(t, t.TempDir())
+		if err := e.Submit(named("over", newJob("batch", newTask("t"))), named("goes-on", service(1, "a"))); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(time.Minute)
+		_, err := e.Handle("over").Scale(engine.Scaling{Group: "g", Count: new(int64(2))})
+		if want := `cannot change job "over": it has ended, and only an agent starts it again`; err == nil || err.Error() != want {
+			t.Errorf("the error is %v, want %s", err, want)
+		}
+		e.Stop()
+		<-e.Done()
 	})
 }
