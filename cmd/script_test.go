@@ -24,7 +24,7 @@ import (
 )
 
 // patience limits every wait.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // atOnce is how many journeys run concurrently, unless -parallel sets it: most
 // of a journey is waiting.

@@ -126,7 +126,7 @@ func follow(t *testing.T, sockets string, scope Scope) (n *Neighbors, wait func(
 	t.Cleanup(n.Close)
 	return n, func(want ...string) {
 		t.Helper()
-		limit := time.After(20 * time.Second)
+		limit := time.After(time.Minute)
 		for {
 			var got []string
 			for _, i := range n.Instances() {

@@ -14,7 +14,7 @@ import (
 // patience is how long tests wait for a change at most, and silence for how long
 // there must be none.
 const (
-	patience = 20 * time.Second
+	patience = time.Minute
 	silence  = 50 * time.Millisecond
 )
 

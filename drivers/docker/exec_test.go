@@ -99,7 +99,7 @@ func (b *buffer) await(t *testing.T, text string) {
 
 func (b *buffer) awaitFunc(t *testing.T, what string, holds func(string) bool) {
 	t.Helper()
-	timeout := time.After(20 * time.Second)
+	timeout := time.After(time.Minute)
 	for !holds(b.String()) {
 		select {
 		case <-b.news:

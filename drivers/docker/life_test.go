@@ -38,7 +38,7 @@ func launched(t *testing.T, d *Driver, config string) (*drivers.TaskConfig, *dri
 // resultOfTask waits for the end of a task.
 func resultOfTask(t *testing.T, d *Driver, cfg *drivers.TaskConfig) *drivers.ExitResult {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	ch, err := d.WaitTask(ctx, cfg.ID)
 	if err != nil {
@@ -57,7 +57,7 @@ const untilStopped = "trap 'echo stopped; exit 4' TERM; echo ready; sleep 1000 &
 func ready(t *testing.T, d *Driver) (*drivers.TaskConfig, *drivertest.Output) {
 	t.Helper()
 	cfg, out := launched(t, d, script(untilStopped))
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := out.Await(ctx, "ready"); err != nil {
 		t.Fatal(err)

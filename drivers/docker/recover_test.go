@@ -36,7 +36,7 @@ func letGo(t *testing.T, cfg *drivers.TaskConfig) {
 
 func result(t *testing.T, d *docker.Driver, id string) *drivers.ExitResult {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	ch, err := d.WaitTask(ctx, id)
 	if err != nil {
@@ -136,7 +136,7 @@ func readOnly(t *testing.T, cfg *drivers.TaskConfig, line string) {
 func TestStats(t *testing.T) {
 	t.Parallel()
 	d, cfg := startForever(t, "")
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	ch, err := d.TaskStats(ctx, cfg.ID, 100*time.Millisecond)
 	if err != nil {

@@ -235,7 +235,7 @@ func (k *busyKeeper) Reap(ID) {
 	select {
 	case <-done:
 		k.told <- true
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		k.told <- false
 	}
 }

@@ -8,6 +8,6 @@ import (
 )
 
 // patience limits every wait.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

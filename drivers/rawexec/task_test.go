@@ -21,7 +21,7 @@ import (
 )
 
 // patience limits every wait.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // fixture is a task with its own driver.
 type fixture struct {

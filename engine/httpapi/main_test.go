@@ -52,7 +52,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience limits every wait of a test.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 const nodeID = "0f3c1c4e-6b7e-8d0e-9d55-1f0a2e5b7c11"
 

@@ -18,7 +18,7 @@ import (
 	"taskrun/hooks/logmon"
 )
 
-const patience = 10 * time.Second
+const patience = time.Minute
 
 // captured is the hook of a task, and the output it has announced.
 type captured struct {

@@ -26,7 +26,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience limits every wait.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // fixture is an engine with services and allocations.
 type fixture struct {

@@ -282,7 +282,7 @@ func (b *logBuffer) Write(p []byte) (int, error) {
 // wait waits until the log has a text, and returns it.
 func (b *logBuffer) wait(t *testing.T, part string) string {
 	t.Helper()
-	limit := time.After(30 * time.Second)
+	limit := time.After(time.Minute)
 	for {
 		b.mu.Lock()
 		text, changed := b.text, b.changed
@@ -338,7 +338,7 @@ func (a *testAgent) end(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the agent has not ended")
 	}
 	if _, err := os.Stat(a.socket); !errors.Is(err, os.ErrNotExist) {

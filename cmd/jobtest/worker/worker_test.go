@@ -23,7 +23,7 @@ import (
 )
 
 // patience is how long anything may take to happen.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 const roleVar = "TASKRUN_TEST_WORKER"
 

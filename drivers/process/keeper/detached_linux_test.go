@@ -21,7 +21,7 @@ import (
 )
 
 // patience limits every wait.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 func TestMain(m *testing.M) {
 	if Main(cleaner) {

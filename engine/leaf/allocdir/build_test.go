@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -164,6 +165,9 @@ func TestBuildFailsClearly(t *testing.T) {
 		if err == nil || !regexp.MustCompile(tt.want).MatchString(err.Error()) {
 			t.Errorf("%s: %v, want %s", name, err, tt.want)
 		}
+	}
+	if err := At(filepath.Join(outside, "none", "9f8a")).Build(); err == nil || !strings.Contains(err.Error(), "cannot open directory") {
+		t.Errorf("nowhere: %v", err)
 	}
 	if entries, err := os.ReadDir(outside); err != nil || len(entries) > 0 {
 		t.Errorf("written outside: %v, %v", entries, err)

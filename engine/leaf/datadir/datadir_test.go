@@ -117,3 +117,12 @@ func TestDataDirectoryOfAnotherUser(t *testing.T) {
 	}
 	openRun(t, dataDir, "web", "1")
 }
+
+func TestJobOf(t *testing.T) {
+	t.Parallel()
+	for dir, want := range map[string]string{RunDir("/data", "a/b c", "1"): "a/b c", "/data/jobs/web/runs/1": "web", "/data/jobs/%zz/runs/1": "%zz"} {
+		if got := JobOf(dir); got != want {
+			t.Errorf("%s: %q, want %q", dir, got, want)
+		}
+	}
+}

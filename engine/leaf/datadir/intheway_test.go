@@ -35,6 +35,7 @@ func TestObstacles(t *testing.T) {
 		"a file for a volume":            {"host_volumes/v", volume, "host_volumes/v"},
 		"a file in a volume":             {"host_volumes/v/data", volume, "data"},
 		"a file for the runs of the job": {"jobs/web/runs", func(data string) error { _, err := Runs(data, "web"); return err }, "cannot list the runs"},
+		"a file for runs of residents":   {"jobs/web/runs", func(data string) error { _, err := ResidentRuns(data, data); return err }, "not a directory"},
 		"a file for all jobs":            {"jobs", func(data string) error { _, err := Jobs(data); return err }, "cannot list jobs"},
 		"a file for the log":             {"x", func(data string) error { _, err := NewLog(filepath.Join(data, "x")); return err }, "x"},
 		"a file for a run to go on":      {"jobs/web/runs/1", func(data string) error { _, err := ReopenRun(RunDir(data, "web", "1"), nil); return err }, "cannot open run"},

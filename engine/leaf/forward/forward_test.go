@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // listen listens at a free port and hands each connection to a function.
 func listen(t *testing.T, serve func(*net.TCPConn)) net.Addr {

@@ -2,8 +2,10 @@ package safedir
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -74,5 +76,63 @@ func TestOpenDoesNotWaitForAFIFO(t *testing.T) {
 	<-stopped
 	if opened == 0 {
 		t.Error("the directory was never opened")
+	}
+}
+
+// A private directory is one for this user; those of root can be passed through, with
+// all that are made on the way. What is there stays as it is, and a file is in the way.
+func TestMakePrivate(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	want := fs.FileMode(0o700)
+	if os.Geteuid() == 0 {
+		want = 0o711
+	}
+	for range 2 { // the second time it is there
+		if err := MakePrivate(filepath.Join(dir, "a/b")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"a", "a/b"} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode() != want|fs.ModeDir {
+			t.Errorf("%s: %v, %v", name, info.Mode(), err)
+		}
+	}
+	if err := errors.Join(os.Chmod(filepath.Join(dir, "a"), 0o750), MakePrivate(filepath.Join(dir, "a"))); err != nil {
+		t.Error(err)
+	}
+	if info, err := os.Stat(filepath.Join(dir, "a")); err != nil || info.Mode() != 0o750|fs.ModeDir {
+		t.Errorf("one that was there has changed: %v, %v", info.Mode(), err)
+	}
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := MakePrivate(file); err == nil || !strings.Contains(err.Error(), "is not a directory") {
+		t.Errorf("a file: %v", err)
+	}
+}
+
+func TestMake(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, missing := range []bool{true, false} {
+		if made, err := Make(root, dir, "sticky", 0o777|fs.ModeSticky); err != nil || made != missing {
+			t.Errorf("made %v, %v; want %v", made, err, missing)
+		}
+	}
+	if info, err := root.Stat("sticky"); err != nil || info.Mode() != 0o777|fs.ModeSticky|fs.ModeDir {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	if made, err := Make(root, dir, "file", Gate); made || err == nil || !strings.Contains(err.Error(), "a file is in the way") {
+		t.Errorf("a file: %v, %v", made, err)
 	}
 }

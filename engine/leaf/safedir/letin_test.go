@@ -30,3 +30,36 @@ func TestUserIsNotAdded(t *testing.T) {
 		t.Error("a closed directory gets another user")
 	}
 }
+
+// A user is let in with what it may do already, and the others stay out.
+func TestLetIn(t *testing.T) {
+	t.Parallel()
+	root, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if err := root.Chmod(".", Gate); err != nil {
+		t.Fatal(err)
+	}
+	const some, other = 4321, 4323
+	err = LetIn(root, ".", Gate|fs.ModeSticky, some, Read|Write|Execute)
+	if errors.Is(err, errors.ErrUnsupported) {
+		t.Skip("the file system has no ACLs")
+	}
+	if err := errors.Join(err, LetIn(root, ".", Gate, some, Read|Execute), LetIn(root, ".", Gate, other, Execute)); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		uid  int
+		perm Perm
+		want bool
+	}{{some, Read | Write | Execute, true}, {some, Write, true}, {other, Execute, true}, {other, Read | Execute, false}, {4325, Execute, false}} {
+		if got, err := IsLetIn(root, tt.uid, tt.perm); err != nil || got != tt.want {
+			t.Errorf("user %d may %o: %v, %v", tt.uid, tt.perm, got, err)
+		}
+	}
+	if info, err := root.Stat("."); err != nil || info.Mode()&fs.ModeSticky == 0 || info.Mode()&0o007 != 0 {
+		t.Errorf("the mode is %v, %v", info.Mode(), err)
+	}
+}

@@ -71,3 +71,20 @@ func TestAllow(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestRemoveIn(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := errors.Join(os.MkdirAll(filepath.Join(dir, "a/b"), 0o700), os.Mkdir(filepath.Join(dir, "stays"), 0o700), os.WriteFile(filepath.Join(dir, "file"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(RemoveIn(dir, "a", "none", "file"), RemoveIn(filepath.Join(dir, "none"), "a")); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 || left[0].Name() != "stays" {
+		t.Errorf("left are %v, %v", left, err)
+	}
+	if _, err := OpenRemover(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("of a directory that is not there: %v", err)
+	}
+}

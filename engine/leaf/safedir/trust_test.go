@@ -54,6 +54,9 @@ func TestCheckTrusted(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, want)
 		}
 	}
+	if err := CheckTrusted(in(strings.Repeat("x", 300))); err == nil {
+		t.Error("a name that is too long is trusted")
+	}
 	if os.Geteuid() != 0 {
 		return
 	}
@@ -71,8 +74,11 @@ func TestCheckTrusted(t *testing.T) {
 	if err := CheckTrusted(in("sticky/link")); err == nil {
 		t.Error("the link of another user was followed")
 	}
-	if err := os.Chown(in("group"), 0, 4321); err != nil {
+	if err := errors.Join(os.Chown(in("group"), 0, 4321), os.Chown(in("plain"), 0, 4321)); err != nil {
 		t.Fatal(err)
+	}
+	if err := CheckTrusted(in("plain")); err != nil {
+		t.Errorf("a group that cannot write: %v", err)
 	}
 	if err := CheckTrusted(in("group")); remedy(err) != "chmod g-w "+in("group") {
 		t.Errorf("a group can write: %v", err)

@@ -17,7 +17,7 @@ import (
 )
 
 // patience bounds every wait for a process.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 func join(pieces [][]byte) string { return string(bytes.Join(pieces, nil)) }
 
