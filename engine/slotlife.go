@@ -139,12 +139,23 @@ func (s *slot) place() *runner.Alloc {
 
 // run runs an allocation until it has ended or was left.
 func (s *slot) run(alloc *runner.Alloc) runner.Result {
-	h := s.host
-	defer context.AfterFunc(s.stopping, func() { h.allocs.unwant(alloc, notNeeded, false) })()
-	defer context.AfterFunc(h.leaving, alloc.Leave)()
-	defer s.ports.Release(s.claimed)
-	defer h.cores.Release(alloc.Config().Cores)
-	return alloc.Run(h.hard)
+	defer attend(s, alloc)()
+	return alloc.Run(s.host.hard)
+}
+
+// attend tells an allocation when it is to stop, and when to be left, until end takes
+// back what it has of the machine. Thousands of goroutines wait in run: its frame is
+// small.
+func attend(s *slot, alloc *runner.Alloc) (end func()) {
+	h, claimed, cores := s.host, s.claimed, alloc.Config().Cores
+	stopped := context.AfterFunc(s.stopping, func() { h.allocs.unwant(alloc, notNeeded, false) })
+	left := context.AfterFunc(h.leaving, alloc.Leave)
+	return func() {
+		h.cores.Release(cores)
+		s.ports.Release(claimed)
+		left()
+		stopped()
+	}
 }
 
 // another waits until another allocation is to take the place of one that has

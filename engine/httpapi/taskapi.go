@@ -50,6 +50,12 @@ func (l *taskListener) Accept() (net.Conn, error) {
 		_ = l.Close() // also closes all connections, even if the server did not
 		return nil, err
 	}
+	return l.keep(conn)
+}
+
+// keep remembers an open connection. It is no part of Accept, in which a goroutine
+// waits for each task: its frame is small.
+func (l *taskListener) keep(conn net.Conn) (net.Conn, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ended {

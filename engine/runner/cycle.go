@@ -17,19 +17,28 @@ func (t *taskRun) runOnce() bool {
 	if !t.awaitGate() {
 		return false
 	}
+	if again, started := t.begin(); !started {
+		return again
+	}
+	return t.follow()
+}
+
+// begin starts the task. If it was not started, begin reports whether it must be
+// started again.
+func (t *taskRun) begin() (again, started bool) {
 	failure := t.start()
 	switch {
 	case failure != nil && t.isKilled():
 		if failure.event != nil {
 			t.alloc.inbox.post(func() { t.apply("", failure.event) })
 		}
-		return false
+		return false, false
 	case failure != nil:
-		return t.decide(restart.End{StartError: true, Recoverable: failure.recoverable}, nil, failure.event)
+		return t.decide(restart.End{StartError: true, Recoverable: failure.recoverable}, nil, failure.event), false
 	case t.progress.Step != stepStarted: // killed or left before there was anything to kill, or held
-		return !t.isKilled() && !t.isLeft()
+		return !t.isKilled() && !t.isLeft(), false
 	}
-	return t.follow()
+	return false, true
 }
 
 // awaitGate waits until the task's stage may start tasks; false: it was killed.
@@ -53,9 +62,12 @@ func (t *taskRun) follow() bool {
 	t.hooks.poststart()
 	t.env.built = nil // a task may run for years
 	end := t.wait()
-	if end.left {
-		return false
-	}
+	return !end.left && t.over(end)
+}
+
+// over deals with the end of the task's run, and reports whether it must be started
+// again.
+func (t *taskRun) over(end *runEnd) bool {
 	if t.output != nil {
 		t.output.Drain()
 	}
@@ -72,7 +84,7 @@ func (t *taskRun) follow() bool {
 
 // terminated tells how the task has ended; that is known before its driver
 // forgets it.
-func (t *taskRun) terminated(end runEnd) {
+func (t *taskRun) terminated(end *runEnd) {
 	p := t.progress.next(stepEnded)
 	r := end.result // nil when the driver lost the task
 	p.End = restart.End{Killed: end.killed, Halted: end.halted, Requested: end.restart, Successful: r != nil && r.Successful()}

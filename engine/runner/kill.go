@@ -25,7 +25,7 @@ type runEnd struct {
 }
 
 // wait waits for the end of the task's run. An order can end it early.
-func (t *taskRun) wait() runEnd {
+func (t *taskRun) wait() *runEnd {
 	defer t.inlet.refuse()
 	var answer *restartRequest
 	for {
@@ -49,10 +49,10 @@ type ending struct {
 	ended <-chan *drivers.ExitResult
 }
 
-func (t *taskRun) waitOnce() runEnd {
+func (t *taskRun) waitOnce() *runEnd {
 	ended, err := t.driver.WaitTask(context.WithoutCancel(t.alloc.hard), t.id)
 	if err != nil {
-		return runEnd{killed: t.isKilled()}
+		return &runEnd{killed: t.isKilled()}
 	}
 	e := ending{t, ended}
 	switch {
@@ -62,16 +62,16 @@ func (t *taskRun) waitOnce() runEnd {
 		return e.halt()
 	case t.progress.Restarting: // likewise
 		result, _ := e.stopToRestart()
-		return runEnd{result: result, restart: !t.progress.Failure}
+		return &runEnd{result: result, restart: !t.progress.Failure}
 	}
 	select {
 	case result := <-ended:
-		return runEnd{result: result}
+		return &runEnd{result: result}
 	case req := <-t.inlet.requests:
 		return e.restart(req)
 	case <-t.alloc.leaving.Done():
 		if t.isLeft() {
-			return runEnd{left: true}
+			return &runEnd{left: true}
 		}
 		<-t.killed.Done()
 	case <-t.killed.Done():
@@ -82,7 +82,7 @@ func (t *taskRun) waitOnce() runEnd {
 // restart reports that the task restarts, and stops it when the request says
 // so, or at once when the engine leaves. It refuses further requests: two that
 // each hold some of the tasks would wait for each other.
-func (e ending) restart(req *restartRequest) runEnd {
+func (e ending) restart(req *restartRequest) *runEnd {
 	e.inlet.refuse()
 	p := e.progress
 	p.Restarting, p.Failure, p.Halt = true, req.failure, req.halt
@@ -106,21 +106,21 @@ func (e ending) restart(req *restartRequest) runEnd {
 	}
 	result, err := e.stopToRestart()
 	req.done <- err
-	return runEnd{result: result, restart: !req.failure}
+	return &runEnd{result: result, restart: !req.failure}
 }
 
 // kill ends the task for good.
-func (e ending) kill() runEnd {
+func (e ending) kill() *runEnd {
 	e.hooks.prekill()
 	if result := e.shutdownDelay(); result != nil {
-		return runEnd{result: result, killed: true}
+		return &runEnd{result: result, killed: true}
 	}
 	result, err := e.stop()
-	return runEnd{result: result, killed: true, killErr: err}
+	return &runEnd{result: result, killed: true, killErr: err}
 }
 
 // halt ends the task until it is told to start.
-func (e ending) halt() runEnd {
+func (e ending) halt() *runEnd {
 	end := e.kill()
 	end.killed, end.halted = e.isKilled(), true
 	return end

@@ -7,7 +7,8 @@ import (
 )
 
 // live takes the task through its life. It returns when the task will never run
-// again, or is left running.
+// again, or is left running. What it does besides waiting is in functions of their own:
+// a thousand goroutines that wait here need half the stack.
 func (t *taskRun) live() {
 	for again := t.resume(); ; {
 		for again {
@@ -17,9 +18,7 @@ func (t *taskRun) live() {
 			t.leave()
 			return
 		}
-		if t.progress.Step != stepDone {
-			t.move(stepDone, func() { t.apply(dead, nil) })
-		}
+		t.rest()
 		if t.stage == lifecycle.Poststop {
 			break
 		}
@@ -31,20 +30,37 @@ func (t *taskRun) live() {
 		if !revived {
 			break
 		}
-		again = t.decide(restart.End{Requested: true}, nil, event.RestartSignaled(reason))
-		t.alloc.inbox.post(t.alloc.revivals.remove)
+		again = t.again(reason)
 	}
 	t.hooks.stop()
-	t.alloc.inbox.post(func() {
-		select {
-		case <-t.revive: // killed before it could start again
-			t.alloc.revivals.remove()
-		default:
-		}
-		t.happens(lifecycle.Ends)
-		t.touch()
-		t.leaves()
-	})
+	t.alloc.inbox.post(t.end)
+}
+
+// rest makes the task dead, unless it is.
+func (t *taskRun) rest() {
+	if t.progress.Step != stepDone {
+		t.move(stepDone, func() { t.apply(dead, nil) })
+	}
+}
+
+// again starts the task again with its whole allocation. It reports whether it is to
+// be started.
+func (t *taskRun) again(reason string) bool {
+	again := t.decide(restart.End{Requested: true}, nil, event.RestartSignaled(reason))
+	t.alloc.inbox.post(t.alloc.revivals.remove)
+	return again
+}
+
+// end ends the task for good.
+func (t *taskRun) end() {
+	select {
+	case <-t.revive: // killed before it could start again
+		t.alloc.revivals.remove()
+	default:
+	}
+	t.happens(lifecycle.Ends)
+	t.touch()
+	t.leaves()
 }
 
 // leave leaves the task running for a later engine.

@@ -38,7 +38,7 @@ func (a *Alloc) Run(ctx context.Context) Result {
 		if a.health.verdict != health.Unknown {
 			a.health.passOn() // again: the program may have died before OnVerdict returned
 		}
-		return a.State().result()
+		return result(a)
 	case a.failure != nil:
 		return a.failRestored()
 	case a.restored:
@@ -95,7 +95,7 @@ func (a *Alloc) Run(ctx context.Context) Result {
 		a.ended = true
 		a.commit()
 	}
-	return a.State().result()
+	return result(a)
 }
 
 // prerun calls the hooks that precede the first task, and reports the result.
@@ -153,6 +153,11 @@ func (a *Alloc) giveUp() (late bool) {
 	return late
 }
 
+func result(a *Alloc) Result {
+	s := a.State()
+	return Result{Status: s.Status, Failed: s.LastEvent()}
+}
+
 // Fail ends an allocation that cannot run. It replaces Run.
 func (a *Alloc) Fail(why string) Result {
 	a.forced = why
@@ -161,7 +166,7 @@ func (a *Alloc) Fail(why string) Result {
 	a.ended = true
 	close(a.inbox.over)
 	a.commit()
-	return a.State().result()
+	return result(a)
 }
 
 // failRestored ends an allocation that cannot continue, and kills its running

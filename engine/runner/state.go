@@ -92,8 +92,6 @@ type Result struct {
 	Failed time.Time // end of its last task
 }
 
-func (s State) result() Result { return Result{Status: s.Status, Failed: s.LastEvent()} }
-
 // step is how far a task has come between two starts.
 type step string
 
