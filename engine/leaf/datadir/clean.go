@@ -140,9 +140,4 @@ func Used(dataDir string) (used int64) {
 const removing = ".removing-"
 
 // removeRun removes a run. One that is removed halfway is no run any more.
-func removeRun(runs *safedir.Remover, id string) error {
-	if err := runs.RemoveAs(removing+id, id); err != nil {
-		return fmt.Errorf("cannot remove run %q: %w", id, err)
-	}
-	return nil
-}
+func removeRun(runs *safedir.Remover, id string) error { return runs.RemoveAs(removing+id, id) }

@@ -10,7 +10,9 @@ import (
 	"taskrun/engine/leaf/runtimedir"
 )
 
-// LetIn gives a user permissions on a directory in addition to its mode.
+// LetIn gives a user permissions on a directory in addition to its mode, which is mode,
+// but for the sticky bit that mode may add. What the user may do already stays. The error
+// is errors.ErrUnsupported if the file system has no ACLs.
 func LetIn(root *os.Root, name string, mode fs.FileMode, uid int, perm Perm) error {
 	f, err := root.Open(name)
 	if err != nil {

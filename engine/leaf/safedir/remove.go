@@ -111,7 +111,7 @@ func (r *Remover) RemoveAs(temp, name string) error {
 		return err
 	}
 	if err := r.root.Rename(name, temp); err != nil {
-		return err
+		return fmt.Errorf("cannot remove %q: %w", filepath.Join(r.dir, name), err)
 	}
 	return r.Remove(temp)
 }
