@@ -153,6 +153,7 @@ func (a *Alloc) giveUp() (late bool) {
 	return late
 }
 
+// result returns how an allocation has ended.
 func result(a *Alloc) Result {
 	s := a.State()
 	return Result{Status: s.Status, Failed: s.LastEvent()}

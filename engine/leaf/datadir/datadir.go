@@ -1,3 +1,15 @@
+// Package datadir makes, locks and removes what taskrun keeps in its data directory:
+//
+//	<data>/jobs/<job ID, escaped>/{lock,ports}
+//	<data>/jobs/<job ID, escaped>/runs/<run ID>/alloc/<alloc ID>/   see package allocdir
+//	<data>/jobs/<job ID, escaped>/sticky/<group>[<index>]   link to an allocation
+//	<data>/host_volumes/<source, escaped>/data/  a volume without a folder of its own
+//	<data>/host/<path>   in place of a path of the host
+//	<data>/agent/        of the agent, if there is one
+//
+// The directories from the root down to that of a run's allocations are checked when
+// a run is opened: nobody but root and the user who runs taskrun can replace one of
+// them afterwards.
 package datadir
 
 import (
