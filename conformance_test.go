@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/report/recording"
 )
@@ -45,7 +46,10 @@ func TestRunsMatchNomad(t *testing.T) {
 			for _, a := range actions[name] {
 				stopAfter += time.Duration(a[1].(float64) * float64(time.Second))
 			}
-			compare(t, name, want.Allocs, runJob(t, withFreePort(t, job), stopAfter))
+			replay(t, func() ([]recording.Alloc, []string, bool) {
+				got := runJob(t, withFreePort(t, job), stopAfter)
+				return got, compare(name, want.Allocs, got), false
+			})
 		})
 	}
 }
@@ -95,6 +99,7 @@ func readJSON[T any](t *testing.T, path string) (v T) {
 
 // line is an object of --output json, with the fields that are compared.
 type line struct {
+	Time     time.Time         `json:"time"`
 	Type     string            `json:"type"`
 	DataDir  string            `json:"data_dir"`
 	Alloc    string            `json:"alloc"`
@@ -138,21 +143,24 @@ func runJob(t *testing.T, job string, stopAfter time.Duration) []recording.Alloc
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	interrupt := sync.OnceFunc(func() { _ = c.Process.Signal(syscall.SIGINT) })
-	passed := func() {
-		if stopAfter > 0 {
-			interrupt()
-		}
-	}
-	lines := bufio.NewReader(stdout)
-	_, _ = lines.Peek(1) // on a busy machine it takes long until an interrupt is more than its end
-	if text, err := os.ReadFile(job); err != nil {
+	text, err := os.ReadFile(job)
+	if err != nil {
 		t.Fatal(err)
-	} else if stopAfter > 0 && !strings.Contains(string(text), "check {") {
-		timer := time.AfterFunc(stopAfter, interrupt)
-		defer timer.Stop()
 	}
-	order, allocs := fold(t, bufio.NewScanner(lines), passed)
+	checked := strings.Contains(string(text), "check {")
+	interrupt := func() { _ = c.Process.Signal(syscall.SIGINT) }
+	stop := sync.OnceFunc(func() {
+		if checked {
+			interrupt()
+			return
+		}
+		time.AfterFunc(stopAfter, interrupt)
+	})
+	order, allocs := fold(t, bufio.NewScanner(stdout), func(l line) {
+		if stopAfter > 0 && (checked && l.Type == "check" && l.Status == "success" || !checked && l.Event == api.TaskStarted) {
+			stop()
+		}
+	})
 	if err := c.Wait(); err != nil && c.ProcessState.ExitCode() != 1 && c.ProcessState.ExitCode() != 130 {
 		t.Errorf("%v\n%s", err, stderr.String())
 	}
@@ -173,12 +181,13 @@ func runJob(t *testing.T, job string, stopAfter time.Duration) []recording.Alloc
 	return list
 }
 
-// fold converts the stream of objects to allocations. It calls passed each time a
-// check passes.
-func fold(t *testing.T, lines *bufio.Scanner, passed func()) (order []string, allocs map[string]*recording.Alloc) {
+// fold converts the stream of objects to allocations. It calls see with each object of
+// an allocation.
+func fold(t *testing.T, lines *bufio.Scanner, see func(line)) (order []string, allocs map[string]*recording.Alloc) {
 	t.Helper()
 	lines.Buffer(nil, 1<<20)
 	allocs = map[string]*recording.Alloc{}
+	created := map[string]time.Time{}
 	for lines.Scan() {
 		var of struct {
 			AllocID string `json:"alloc_id"`
@@ -193,9 +202,7 @@ func fold(t *testing.T, lines *bufio.Scanner, passed func()) (order []string, al
 		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
 			t.Fatalf("%q: %v", lines.Text(), err)
 		}
-		if l.Type == "check" && l.Status == "success" {
-			passed()
-		}
+		see(l)
 		if l.Type == "service" || l.Type == "check" {
 			continue // Nomad reports these elsewhere
 		}
@@ -205,7 +212,7 @@ func fold(t *testing.T, lines *bufio.Scanner, passed func()) (order []string, al
 			for _, earlier := range order {
 				a.Previous = a.Previous || allocs[earlier].Name == l.Alloc
 			}
-			allocs[l.AllocID] = a
+			allocs[l.AllocID], created[l.AllocID] = a, l.Time
 			order = append(order, l.AllocID)
 		}
 		tk := a.Tasks[l.Task]
@@ -216,7 +223,9 @@ func fold(t *testing.T, lines *bufio.Scanner, passed func()) (order []string, al
 		case "task_state":
 			tk.State, tk.Failed, tk.Restarts = l.State, l.Failed, l.Restarts
 		case "task_event":
-			tk.Events = append(tk.Events, recording.Event{Type: l.Event, Message: l.Message, Details: l.Details})
+			tk.Events = append(tk.Events, recording.Event{
+				At: l.Time.Sub(created[l.AllocID]).Seconds(), Type: l.Event, Message: l.Message, Details: l.Details,
+			})
 		case "log":
 			if l.Stream == "stderr" {
 				tk.Stderr += l.Line + "\n"
@@ -232,26 +241,24 @@ func fold(t *testing.T, lines *bufio.Scanner, passed func()) (order []string, al
 	return order, allocs
 }
 
-// compare compares allocations, as far as --output json describes them.
-func compare(t *testing.T, name string, want, got []recording.Alloc) {
-	t.Helper()
+// compare returns how allocations differ, as far as --output json describes them.
+func compare(name string, want, got []recording.Alloc) (differences []string) {
 	if name == "restart-delay-mode" {
-		comparePattern(t, want, got)
-		return
+		return comparePattern(want, got)
 	}
 	for i := range want {
 		want[i].Desired = nil // not in --output json
 	}
 	for _, d := range recording.Compare(recording.Recording{Allocs: want}, recording.Recording{Allocs: got}, false) {
-		t.Errorf("not what Nomad did: %v", d)
+		differences = append(differences, d.String())
 	}
+	return differences
 }
 
 // comparePattern compares a task whose number of restarts depends on the jitter
 // of its delays: the same events must follow each other. What comes before the stop
 // depends on the jitter, too.
-func comparePattern(t *testing.T, want, got []recording.Alloc) {
-	t.Helper()
+func comparePattern(want, got []recording.Alloc) []string {
 	follows := func(allocs []recording.Alloc) []string {
 		var pairs []string
 		for _, a := range allocs {
@@ -266,6 +273,7 @@ func comparePattern(t *testing.T, want, got []recording.Alloc) {
 		return slices.Compact(pairs)
 	}
 	if diff := cmp.Diff(follows(want), follows(got)); diff != "" {
-		t.Errorf("not what Nomad did (-nomad +taskrun):\n%s", diff)
+		return []string{"(-nomad +taskrun):\n" + diff}
 	}
+	return nil
 }

@@ -70,7 +70,7 @@ func TestDispatchesMatchNomad(t *testing.T) {
 			break
 		}
 	}
-	order, allocs := fold(t, bufio.NewScanner(&lines), func() {})
+	order, allocs := fold(t, bufio.NewScanner(&lines), func(line) {})
 	if len(order) != 1 || len(e.Allocs()) != 1 {
 		t.Fatalf("%d allocations were told of, %d are known", len(order), len(e.Allocs()))
 	}
@@ -100,5 +100,7 @@ func TestDispatchesMatchNomad(t *testing.T) {
 		}
 		a.Name = id.ReplaceAllString(a.Name, "dispatch-ID")
 	}
-	compare(t, "parameterized", want.Allocs, []recording.Alloc{got})
+	for _, d := range compare("parameterized", want.Allocs, []recording.Alloc{got}) {
+		t.Errorf("not what Nomad did: %s", d)
+	}
 }

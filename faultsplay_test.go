@@ -25,7 +25,7 @@ import (
 )
 
 // answerTime limits the wait for a recorded event.
-const answerTime = 20 * time.Second
+const answerTime = time.Minute
 
 // lateTime limits the wait after something was not as recorded.
 const lateTime = 5 * time.Second
@@ -52,14 +52,29 @@ type player struct {
 	want   recording.Recording
 	got    recording.Recording
 	slept  *sleeps
-	late   bool // something recorded did not happen
+	began  time.Time
+	late   bool     // something recorded did not happen
+	behind bool     // an action came late
+	undo   []func() // at the end, the last one first
 }
 
-// play runs a job with the actions of its recording and returns what happened.
-// It takes an action once everything that was recorded before it has happened.
-func play(t *testing.T, name string, actions [][2]any, want recording.Recording) recording.Recording {
+// Cleanup calls undo when the recording was played, which may be long before the
+// end of the test.
+func (p *player) Cleanup(undo func()) { p.undo = append(p.undo, undo) }
+
+func (p *player) close() {
+	for _, undo := range slices.Backward(p.undo) {
+		undo()
+	}
+}
+
+// play runs a job with the actions of its recording and returns what happened, and
+// whether an action came late. It takes an action once everything that was recorded
+// before it has happened.
+func play(t *testing.T, name string, actions [][2]any, want recording.Recording) (got recording.Recording, late bool) {
 	t.Helper()
 	p := &player{T: t, name: name, dir: t.TempDir(), want: want}
+	defer p.close()
 	if os.Geteuid() == 0 { // tasks of other users must reach their directories
 		if err := errors.Join(os.Chmod(p.dir, 0o711), os.Chmod(filepath.Dir(p.dir), 0o711)); err != nil {
 			t.Fatal(err)
@@ -75,10 +90,11 @@ func play(t *testing.T, name string, actions [][2]any, want recording.Recording)
 		}
 		at += after
 		p.reach(at)
+		p.behind = p.behind || time.Since(p.began).Seconds() > at+startTime.Seconds()
 		p.act(action, at)
 	}
 	p.end()
-	return p.got
+	return p.got, p.behind
 }
 
 // start runs the job, and serves the API.
@@ -103,7 +119,7 @@ func (p *player) start() {
 		p.Fatal(err)
 	}
 	p.Cleanup(func() { _ = os.RemoveAll(sockets) })
-	p.slept = newSleeps(p.T, filepath.Join(p.dir, "bin"))
+	p.slept = newSleeps(p, filepath.Join(p.dir, "bin"))
 
 	c := exec.CommandContext(context.WithoutCancel(p.Context()), self, "up", "--output", "json", "--data-dir", filepath.Join(p.dir, "data"),
 		"keep.nomad.hcl", p.name+".nomad.hcl")
@@ -125,6 +141,7 @@ func (p *player) start() {
 		_ = c.Wait()
 		p.Fatalf("%v: %s", err, stderr.String())
 	}
+	p.began = time.Now()
 	var drained sync.WaitGroup
 	drained.Go(func() { _, _ = lines.WriteTo(discard{}) })
 	p.Cleanup(func() {
@@ -237,7 +254,7 @@ func (p *player) reach(seconds float64) {
 	for _, a := range list {
 		for name, state := range a.TaskStates {
 			if state.State == "running" && p.loops(name) {
-				p.slept.await(p.T, a.ID+"/"+name)
+				p.slept.await(p, a.ID+"/"+name)
 			}
 		}
 	}

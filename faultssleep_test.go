@@ -18,7 +18,7 @@ type sleeps struct {
 	more  chan struct{}  // closed when there is another call
 }
 
-func newSleeps(t *testing.T, dir string) *sleeps {
+func newSleeps(t testing.TB, dir string) *sleeps {
 	t.Helper()
 	s := &sleeps{calls: map[string]int{}, more: make(chan struct{})}
 	pipe := filepath.Join(dir, "called")
@@ -55,7 +55,7 @@ func newSleeps(t *testing.T, dir string) *sleeps {
 
 // await waits for several calls of sleep by a task from now on: the first one
 // may be left in the pipe by an earlier run of the task.
-func (s *sleeps) await(t *testing.T, task string) {
+func (s *sleeps) await(t testing.TB, task string) {
 	t.Helper()
 	late := time.After(answerTime)
 	s.mu.Lock()
