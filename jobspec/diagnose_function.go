@@ -1,14 +1,19 @@
 package jobspec
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"taskrun/jobspec/diagnostic"
 )
 
 // explainCall names the call that failed and marks its whole range.
@@ -55,9 +60,25 @@ func explainUnknownFunction(diag *hcl.Diagnostic, out *Diagnostic) {
 		return
 	}
 	name := unknown.CalledFunctionNamespace() + unknown.CalledFunctionName()
-	out.Summary, out.Detail = fmt.Sprintf("there is no function %q", name), ""
+	out.Summary, out.Detail = noFunction(name), ""
 	if remedy := replacementFor(name); remedy != "" {
 		out.Remedy = remedy
+	}
+}
+
+func noFunction(name string) string { return fmt.Sprintf("there is no function %q", name) }
+
+// suspectCalls warns about functions that do not exist where no error shows it, as in
+// can(regex(…)), which is always false.
+func (p *parser) suspectCalls() {
+	calls := p.scope.HiddenCalls()
+	if len(calls) == 0 {
+		return
+	}
+	known := slices.Collect(maps.Keys(p.scope.Root().Functions))
+	for _, call := range calls {
+		remedy := cmp.Or(replacementFor(call.Name), diagnostic.DidYouMean(call.Name, known))
+		p.warn(call.Range, noFunction(call.Name), call.By+"() hides this error", remedy)
 	}
 }
 
@@ -74,7 +95,7 @@ func replacementFor(name string) string {
 	}
 	switch name {
 	case "regex", "regexall", "regexreplace":
-		return "regex_replace(text, pattern, replacement) is what there is"
+		return "there is only regex_replace(text, pattern, replacement); a text that it changes matches the pattern"
 	case "templatefile":
 		return "use a template block, or file() with replace()"
 	case "env":

@@ -130,7 +130,7 @@ func TestRemediesForUnknownFunctions(t *testing.T) {
 		"tobool":       "write convert(value, bool)",
 		"tolist":       "write convert(value, list(string))",
 		"tomap":        "write convert(value, map(string))",
-		"regexall":     "regex_replace(text, pattern, replacement) is what there is",
+		"regexall":     "there is only regex_replace(text, pattern, replacement); a text that it changes matches the pattern",
 		"templatefile": "use a template block, or file() with replace()",
 		"env":          `declare a variable and set it with NOMAD_VAR_name; at run time write "${env["NAME"]}" or "${NAME}"`,
 		"endswith":     "compare with substr(), or use regex_replace()",
@@ -144,6 +144,12 @@ func TestRemediesForUnknownFunctions(t *testing.T) {
 		_, diagnostics := jobspec.Parse(jobspec.Source{Name: "x", Text: inEnv(name + `("x")`)}, jobspec.Options{})
 		if len(diagnostics) != 1 || diagnostics[0].Summary != fmt.Sprintf("there is no function %q", name) || diagnostics[0].Remedy != want {
 			t.Errorf("%s: %v, remedy %q, want %q", name, diagnostics, diagnostics[0].Remedy, want)
+		}
+		hidden := inEnv("try(" + name + `("x"), "y")`)
+		_, diagnostics = jobspec.Parse(jobspec.Source{Name: "x", Text: hidden}, jobspec.Options{})
+		if len(diagnostics) != 1 || diagnostics[0].Severity != jobspec.Warning || diagnostics[0].Remedy != want ||
+			diagnostics[0].Detail != "try() hides this error" {
+			t.Errorf("hidden by try, %s: %v, want a warning with remedy %q", name, diagnostics, want)
 		}
 	}
 }

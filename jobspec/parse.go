@@ -78,6 +78,7 @@ func (p *parser) parseHCL() {
 	if len(file.Jobs) == 0 && !p.diags.HasErrors() {
 		p.noJob()
 	}
+	p.suspectCalls()
 }
 
 // noJob points at the end of the file.

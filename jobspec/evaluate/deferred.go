@@ -18,6 +18,7 @@ type preparer struct {
 	texts  []*template           // enclosing JSON strings
 	words  []hclsyntax.Node      // nodes in which names are plain words, not references
 	quiet  int                   // how many of those are being visited
+	trials []string              // enclosing calls that hide errors
 }
 
 // Enter is called for a node before its children.
@@ -28,11 +29,7 @@ func (p *preparer) Enter(node hclsyntax.Node) hcl.Diagnostics {
 	case *template:
 		p.texts = append(p.texts, node)
 	case *hclsyntax.FunctionCallExpr:
-		for i, arg := range node.Args {
-			if isType(node, i) {
-				p.words = append(p.words, arg)
-			}
-		}
+		p.enterCall(node)
 	case *hclsyntax.ObjectConsKeyExpr:
 		// A bare key is a name; with dots it is an error, which HCL explains.
 		if _, bare := node.Wrapped.(*hclsyntax.ScopeTraversalExpr); bare && !node.ForceNonLiteral {
@@ -51,11 +48,15 @@ func (p *preparer) Enter(node hclsyntax.Node) hcl.Diagnostics {
 
 // Exit is called for a node after its children.
 func (p *preparer) Exit(node hclsyntax.Node) hcl.Diagnostics {
-	switch node.(type) {
+	switch node := node.(type) {
 	case hclsyntax.ChildScope:
 		p.bound = p.bound[:len(p.bound)-1]
 	case *template:
 		p.texts = p.texts[:len(p.texts)-1]
+	case *hclsyntax.FunctionCallExpr:
+		if hidesErrors(node) {
+			p.trials = p.trials[:len(p.trials)-1]
+		}
 	}
 	if p.quiet == 0 {
 		p.scope.budget.meter(node)
@@ -65,6 +66,25 @@ func (p *preparer) Exit(node hclsyntax.Node) hcl.Diagnostics {
 		p.words = p.words[:len(p.words)-1]
 	}
 	return nil
+}
+
+func (p *preparer) enterCall(call *hclsyntax.FunctionCallExpr) {
+	if _, ok := p.scope.root.Functions[call.Name]; !ok && len(p.trials) > 0 {
+		p.scope.hidden = append(p.scope.hidden, HiddenCall{call.Name, p.trials[len(p.trials)-1], call.NameRange})
+	}
+	if hidesErrors(call) {
+		p.trials = append(p.trials, call.Name)
+	}
+	for i, arg := range call.Args {
+		if isType(call, i) {
+			p.words = append(p.words, arg)
+		}
+	}
+}
+
+// hidesErrors reports whether an error in an argument of a call is none of the call.
+func hidesErrors(call *hclsyntax.FunctionCallExpr) bool {
+	return call.Name == "can" || call.Name == "try"
 }
 
 func (p *preparer) isWord(node hclsyntax.Node) bool {

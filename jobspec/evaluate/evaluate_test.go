@@ -1,6 +1,7 @@
 package evaluate_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -210,6 +211,38 @@ func TestAnyArguments(t *testing.T) {
 				if v, diags := value(t, scope, found["a"].Expr); v == cty.NilVal && !diags.HasErrors() {
 					t.Errorf("%s(%s): neither a value nor an error", name, call)
 				}
+			}
+		})
+	}
+}
+
+func TestHiddenCalls(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]string{
+		`a = can(regex("x", var.v))`:                   {"regex by can at 9"},
+		`a = try(upper("x"), one([1]), can(two("x")))`: {"one by try at 21", "two by can at 35"},
+		`a = [try(three(), "x"), can(upper(four()))]`:  {"three by try at 10", "four by can at 35"},
+		`{"a": "${can(regex(\"x\", var.v))}"}`:         {"regex by can at 14"},
+		`a = nope()`:                                   nil, // an error shows it
+		`a = can(upper("x"))`:                          nil,
+		`a = [can(1), nope()]`:                         nil,
+	} {
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			scope, found := attributes(t, text)
+			expr, diags := scope.Native(found["a"].Expr)
+			if diags.HasErrors() {
+				t.Fatal(diags)
+			}
+			for range 2 { // the second time, nothing is new
+				_, _ = scope.Value(expr, scope.Root())
+			}
+			var got []string
+			for _, call := range scope.HiddenCalls() {
+				got = append(got, fmt.Sprintf("%s by %s at %d", call.Name, call.By, call.Range.Start.Column))
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}

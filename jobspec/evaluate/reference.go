@@ -13,6 +13,14 @@ type Reference struct {
 	Range hcl.Range
 }
 
+// A HiddenCall is a call of a function that does not exist, within another call that
+// hides the error: can or try.
+type HiddenCall struct {
+	Name  string
+	By    string    // name of the other function
+	Range hcl.Range // of the name
+}
+
 // StepName returns the i-th step of a reference, as in var.name and var["name"], if
 // it has one that is a name.
 func StepName(traversal hcl.Traversal, i int) (string, bool) {

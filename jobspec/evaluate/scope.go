@@ -20,6 +20,7 @@ type Scope struct {
 	sources  map[string][]byte
 	prepared map[hclsyntax.Expression]struct{}
 	deferred []Reference
+	hidden   []HiddenCall
 	budget   *budget
 	escapes  escapes
 }
@@ -46,6 +47,10 @@ func (s *Scope) Root() *hcl.EvalContext { return s.root }
 
 // Deferred returns the references found so far that have no value yet.
 func (s *Scope) Deferred() []Reference { return s.deferred }
+
+// HiddenCalls returns the calls found so far of functions that do not exist, where
+// another call hides the error.
+func (s *Scope) HiddenCalls() []HiddenCall { return s.hidden }
 
 // InSource converts a range of HCL to one in the file: the two differ in JSON
 // strings with escapes.
