@@ -14,6 +14,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"taskrun/jobspec/diagnostic"
+	"taskrun/jobspec/evaluate"
 )
 
 // explainCall names the call that failed and marks its whole range.
@@ -68,18 +69,19 @@ func explainUnknownFunction(diag *hcl.Diagnostic, out *Diagnostic) {
 
 func noFunction(name string) string { return fmt.Sprintf("there is no function %q", name) }
 
-// suspectCalls warns about functions that do not exist where no error shows it, as in
+// hiddenCalls warns about functions that do not exist where no error shows it, as in
 // can(regex(…)), which is always false.
-func (p *parser) suspectCalls() {
-	calls := p.scope.HiddenCalls()
+func hiddenCalls(scope *evaluate.Scope) (diags hcl.Diagnostics) {
+	calls := scope.HiddenCalls()
 	if len(calls) == 0 {
-		return
+		return nil
 	}
-	known := slices.Collect(maps.Keys(p.scope.Root().Functions))
+	known := slices.Collect(maps.Keys(scope.Root().Functions))
 	for _, call := range calls {
 		remedy := cmp.Or(replacementFor(call.Name), diagnostic.DidYouMean(call.Name, known))
-		p.warn(call.Range, noFunction(call.Name), call.By+"() hides this error", remedy)
+		diags = append(diags, diagnostic.Warning(call.Range, noFunction(call.Name), call.By+"() hides this error", remedy))
 	}
+	return diags
 }
 
 // replacementFor returns what to write for a function of Terraform that job

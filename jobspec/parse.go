@@ -78,7 +78,7 @@ func (p *parser) parseHCL() {
 	if len(file.Jobs) == 0 && !p.diags.HasErrors() {
 		p.noJob()
 	}
-	p.suspectCalls()
+	p.report(hiddenCalls(p.scope)...)
 }
 
 // noJob points at the end of the file.

@@ -117,12 +117,25 @@ func (g *group) port(p api.Port, mode string, network jobspec.Path, claims *port
 	}
 	claims.labels[p.Label] = true
 	g.staticPort(p, at, claims)
-	if p.To < -1 || p.To > math.MaxUint16 {
+	inHost := mode == "" || mode == "host"
+	switch {
+	case p.To < -1 || p.To > math.MaxUint16:
 		g.wrong(at.Attr("to"), "port is out of range", fmt.Sprintf("to is %d", p.To), "write 1 to 65535, or -1 for the number it has on the host")
+	case inHost && p.To > 0 && p.To != p.Value && !g.mayMapPorts():
+		g.warn(at.Attr("to"), "nothing forwards this port",
+			fmt.Sprintf("tasks in the host network are told to use port %d, and services have another one", p.To), "remove to")
 	}
-	if p.IgnoreCollision && mode != "" && mode != "host" {
+	if p.IgnoreCollision && !inHost {
 		g.refuse(at.Attr("ignore_collision"), "ignore_collision is for the host network", fmt.Sprintf("the network's mode is %q", mode), "remove it")
 	}
+}
+
+// mayMapPorts reports whether a task's driver may map the ports of a host network,
+// as that of containers does.
+func (g *group) mayMapPorts() bool {
+	return len(g.tg.Tasks) == 0 || slices.ContainsFunc(g.tg.Tasks, func(t *api.Task) bool {
+		return t == nil || !slices.Contains([]string{"raw_exec", "exec", "exec2", "java", "mock_driver"}, t.Driver)
+	})
 }
 
 // taskNetwork checks the deprecated network of a task. Labels of different tasks

@@ -18,8 +18,27 @@ func TestNetworkRules(t *testing.T) {
 		return func(t *api.Task) { t.Resources = &api.Resources{Networks: []*api.NetworkResource{&n}} }
 	}
 	const deprecated = "hint job.group[0].task[0].resources.network[0]: a network in a task is deprecated"
+	withDrivers := func(group func(*api.TaskGroup), drivers ...string) func(*api.TaskGroup) {
+		return func(g *api.TaskGroup) {
+			group(g)
+			for i, driver := range drivers {
+				if i > 0 {
+					g.Tasks = append(g.Tasks, api.NewTask("more", driver))
+				}
+				g.Tasks[i].Driver = driver
+			}
+		}
+	}
+	to := dynamic(api.Port{Label: "a", To: 8080})
+	unmapped := []string{`warning job.group[0].network[0].port["a"].to: nothing forwards this port`}
 	checkFaults(t, []fault{
-		{name: "to the same number", group: network(dynamic(api.Port{Label: "a", To: -1}, api.Port{Label: "b", To: 65535}))},
+		{name: "to the same number", group: network(dynamic(api.Port{Label: "a", To: -1}))},
+		{name: "to in a bridge", group: network(api.NetworkResource{Mode: "bridge", DynamicPorts: []api.Port{{Label: "b", To: 65535}}})},
+		{name: "to in the host network", group: network(to), want: unmapped},
+		{name: "to in mode host", group: network(api.NetworkResource{Mode: "host", DynamicPorts: to.DynamicPorts}), want: unmapped},
+		{name: "to of processes", group: withDrivers(network(to), "exec", "java"), want: unmapped},
+		{name: "to of a container", group: withDrivers(network(to), "raw_exec", "docker")},
+		{name: "to the static port", group: network(static(api.Port{Label: "a", Value: 8080, To: 8080}))},
 		{
 			name: "label twice", group: network(api.NetworkResource{ReservedPorts: []api.Port{{Label: "p", Value: 1}}, DynamicPorts: []api.Port{{Label: "p"}}}),
 			want: []string{`error job.group[0].network[0].port["p"]: port "p" is defined twice`},
