@@ -13,8 +13,8 @@ import (
 const defaultKillTimeout = 5 * time.Second
 
 // Register adds to a canonicalized job the values that a Nomad server adds
-// during registration: datacenters, the payload of dispatched jobs, a
-// kill_timeout in place of zero, the names and tasks of services, the names of
+// during registration: datacenters, a priority and a kill_timeout in place of zero,
+// the payload of dispatched jobs, the names and tasks of services, the names of
 // their checks, and what stands for settings that are missing.
 //
 // See
@@ -25,6 +25,9 @@ func Register(job *api.Job) {
 	}
 	if job.NodePool == nil || *job.NodePool == "" {
 		job.NodePool = new(api.NodePoolDefault)
+	}
+	if job.Priority == nil || *job.Priority == 0 {
+		job.Priority = new(api.JobDefaultPriority)
 	}
 	setDefault(&job.DispatchIdempotencyToken, "")
 	if p := job.ParameterizedJob; p != nil {

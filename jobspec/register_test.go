@@ -14,7 +14,7 @@ func TestRegister(t *testing.T) {
 	check := api.ServiceCheck{Type: "tcp"}
 	named := api.ServiceCheck{Type: "tcp", Name: "mine"}
 	job := &api.Job{
-		ID: new("job"), Datacenters: []string{"dc7"}, ParameterizedJob: &api.ParameterizedJobConfig{},
+		ID: new("job"), Priority: new(0), Datacenters: []string{"dc7"}, ParameterizedJob: &api.ParameterizedJobConfig{},
 		TaskGroups: []*api.TaskGroup{{
 			Name:     new("grp"),
 			Services: []*api.Service{{Name: "${BASE}-${attr.x}", Checks: []api.ServiceCheck{check, named}}, {TaskName: "t"}},
@@ -46,8 +46,8 @@ func TestRegister(t *testing.T) {
 		n.DynamicPorts[0].HostNetwork != "default" || n.ReservedPorts[0].HostNetwork != "public" {
 		t.Errorf("defaults %+v, %+v", r, n)
 	}
-	if diff := cmp.Diff([]string{"dc7"}, job.Datacenters); diff != "" || *job.NodePool != "default" || job.ParameterizedJob.Payload != "optional" {
-		t.Errorf("datacenters %v, node pool %q, payload %q", job.Datacenters, *job.NodePool, job.ParameterizedJob.Payload)
+	if diff := cmp.Diff([]string{"dc7"}, job.Datacenters); diff != "" || *job.NodePool != "default" || *job.Priority != 50 || job.ParameterizedJob.Payload != "optional" {
+		t.Errorf("datacenters %v, node pool %q, priority %d, payload %q", job.Datacenters, *job.NodePool, *job.Priority, job.ParameterizedJob.Payload)
 	}
 }
 

@@ -132,6 +132,13 @@ func TestNamespaceOfRegistrations(t *testing.T) {
 		if _, _, err := f.client.Jobs().Register(job("a"), &api.WriteOptions{Namespace: namespace}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", namespace, err, want)
 		}
+		valid, _, err := f.client.Jobs().Validate(job("a"), &api.WriteOptions{Namespace: namespace})
+		if err != nil || len(valid.ValidationErrors) != 1 || want != "500 ("+valid.ValidationErrors[0]+")" {
+			t.Errorf("validated in %s: %+v, %v, want %s", namespace, valid, err, want)
+		}
+	}
+	if valid, _, err := f.client.Jobs().Validate(job("b"), nil); err != nil || valid.Error != "" {
+		t.Errorf("validated in b: %+v, %v", valid, err)
 	}
 	pool := job("a")
 	pool.NodePool = new("none")

@@ -19,8 +19,7 @@ const maxTexts = 100
 
 // accept checks the job of a request, refuses an invalid one, and returns
 // warnings. The given texts are for a job without an ID, or with an ID other
-// than the path's. As in Nomad, the namespace of the query, and then that of the
-// body, override the job's own.
+// than the path's.
 func (h *Handler) accept(r *rest.Request, order Order, job *api.Job, bodyNamespace, noID, otherID string) (warnings []string, err error) {
 	switch {
 	case job == nil:
@@ -30,13 +29,7 @@ func (h *Handler) accept(r *rest.Request, order Order, job *api.Job, bodyNamespa
 	case r.ID != "" && r.ID != *job.ID:
 		return nil, rest.Fail(http.StatusBadRequest, "%s", otherID)
 	}
-	asked := cmp.Or(r.Query.Get("namespace"), bodyNamespace)
-	switch {
-	case asked != "" && (h.run.Resident || asked != api.AllNamespacesNamespace):
-		job.Namespace = &asked
-	case job.Namespace != nil && *job.Namespace == "":
-		job.Namespace = nil // the default one
-	}
+	h.place(r, job, bodyNamespace)
 	warnings, errs := h.checkJob(order, job)
 	if len(errs) > 0 {
 		return nil, rest.Fail(http.StatusInternalServerError, "%s", listed("error", errs))
@@ -48,6 +41,18 @@ func (h *Handler) accept(r *rest.Request, order Order, job *api.Job, bodyNamespa
 		return nil, fmt.Errorf("cannot move job %q from namespace %q to %q: stop it and start it there", *job.ID, *now.Namespace, *job.Namespace)
 	}
 	return warnings, nil
+}
+
+// place sets the namespace of the job of a request. As in Nomad, that of the query,
+// and then that of the body, override the job's own.
+func (h *Handler) place(r *rest.Request, job *api.Job, bodyNamespace string) {
+	asked := cmp.Or(r.Query.Get("namespace"), bodyNamespace)
+	switch {
+	case asked != "" && (h.run.Resident || asked != api.AllNamespacesNamespace):
+		job.Namespace = &asked
+	case job.Namespace != nil && *job.Namespace == "":
+		job.Namespace = nil // the default one
+	}
 }
 
 // checkJob converts a job to the form that would run, and returns its warnings

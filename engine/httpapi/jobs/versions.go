@@ -107,8 +107,14 @@ func (h *Handler) Validate(r *rest.Request, order *api.JobValidateRequest) (any,
 		return nil, rest.Fail(http.StatusBadRequest, "Job must be specified")
 	}
 	answer := &api.JobValidateResponse{DriverConfigValidated: true}
+	h.place(r, order.Job, order.Namespace)
 	var warnings []string
 	warnings, answer.ValidationErrors = h.checkJob(OrderValidate, order.Job)
+	if h.run.Resident && len(answer.ValidationErrors) == 0 {
+		if err := h.admit(order.Job); err != nil {
+			answer.ValidationErrors = []string{err.Error()}
+		}
+	}
 	answer.Warnings, answer.Error = listed("warning", warnings), listed("error", answer.ValidationErrors)
 	return answer, nil
 }
