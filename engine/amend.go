@@ -39,9 +39,10 @@ func (h *history) amend(i int, c *store.Change, change func(*api.Job)) {
 	h.tellVersion(&job, c)
 }
 
-func (h *history) tag(i int, tag *api.JobVersionTag) {
+// revise amends a version and commits that. The caller must hold the lock.
+func (h *history) revise(i int, change func(*api.Job)) {
 	var c store.Change
-	h.amend(i, &c, func(job *api.Job) { job.VersionTag = tag })
+	h.amend(i, &c, change)
 	h.recorder.Commit(c)
 }
 

@@ -36,11 +36,30 @@ func (j JobHandle) Revert(to uint64, prior *uint64) (*update.Plan, error) {
 		case to == now:
 			return nil, fmt.Errorf("can't revert to current version")
 		case i < 0:
-			return nil, fmt.Errorf("job %q in namespace %q at version %d not found", j.key, *r.job.Namespace, to)
+			return nil, r.noVersion(to)
 		}
 		job := *kept[i]
 		return r.update(&job, registration{trigger: event.JobRegister, submission: r.submission(to)})
 	})
+}
+
+// SetStable says whether a version of the job is stable, that is, whether a failed
+// deployment may revert to it. A successful deployment makes its version stable, too.
+func (j JobHandle) SetStable(version uint64, stable bool) error {
+	return j.order(func(r *jobRun) error {
+		i := r.versions.index(version)
+		if i < 0 {
+			return r.noVersion(version)
+		}
+		r.revise(i, func(job *api.Job) { job.Stable = &stable })
+		return nil
+	})
+}
+
+// noVersion is Nomad's error for a version that the job does not have.
+func (h *history) noVersion(number uint64) error {
+	job := h.newest.Load()
+	return fmt.Errorf("job %q in namespace %q at version %d not found", *job.ID, *job.Namespace, number)
 }
 
 // Errors of Tag and Untag.
@@ -64,7 +83,8 @@ func (j JobHandle) Tag(number *uint64, name, description string) error {
 		if i < 0 {
 			return fmt.Errorf("version %d of job %q: %w", *number, j.key, ErrNoVersion)
 		}
-		r.tag(i, &api.JobVersionTag{Name: name, Description: description, TaggedTime: time.Now().UnixNano()})
+		tag := &api.JobVersionTag{Name: name, Description: description, TaggedTime: time.Now().UnixNano()}
+		r.revise(i, func(job *api.Job) { job.VersionTag = tag })
 		return nil
 	})
 }
@@ -77,7 +97,7 @@ func (j JobHandle) Untag(name string) error {
 		if i < 0 {
 			return fmt.Errorf("tag %q of job %q: %w", name, j.key, ErrNoVersion)
 		}
-		r.tag(i, nil)
+		r.revise(i, func(job *api.Job) { job.VersionTag = nil })
 		return nil
 	})
 }

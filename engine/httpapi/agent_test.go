@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
@@ -51,8 +52,13 @@ func TestSearchOfEveryKind(t *testing.T) {
 			t.Errorf("%s in %s (-want +got):\n%s", c.prefix, c.kind, diff)
 		}
 	}
-	if _, _, err := f.client.Search().PrefixSearch("a", "nonsense", nil); err == nil || !strings.Contains(err.Error(), "400") {
-		t.Errorf("an unknown context: %v", err)
+	for _, kind := range []contexts.Context{"", "nonsense", contexts.Groups, contexts.Quotas} { // Nomad finds groups in all contexts alone
+		if _, _, err := f.client.Search().PrefixSearch("a", kind, nil); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("got %q", kind)) {
+			t.Errorf("context %q: %v", kind, err)
+		}
+		if _, _, err := f.client.Search().FuzzySearch("ab", kind, nil); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("got %q", kind)) {
+			t.Errorf("context %q, fuzzy: %v", kind, err)
+		}
 	}
 	fuzzy, _, err := f.client.Search().FuzzySearch("erve", contexts.All, nil)
 	want := map[contexts.Context][]api.FuzzyMatch{

@@ -183,6 +183,39 @@ func TestDeploymentOrders(t *testing.T) {
 	}
 }
 
+// A failed deployment reverts to a version that is stable, which an order decides, too.
+func TestStability(t *testing.T) {
+	t.Parallel()
+	f := serve(t, deployable(1, "a", asIs))
+	f.running("t")
+	follow(f, "/v1/job/job/deployment", func(d *api.Deployment) bool { return d != nil && d.Status == "successful" })
+	isStable := func(want bool) {
+		t.Helper()
+		versions, _, _, err := f.client.Jobs().Versions("job", false, nil)
+		if err != nil || *versions[len(versions)-1].Stable != want {
+			t.Errorf("version 0: stable is not %t, %v", want, err)
+		}
+	}
+	isStable(true)
+	answer, meta, err := f.client.Jobs().Stable("job", 0, false, nil)
+	if err != nil || meta.LastIndex <= 1 || answer.JobModifyIndex != 0 {
+		t.Errorf("%+v, %+v, %v", answer, meta, err)
+	}
+	isStable(false)
+	by := f.register(deployable(1, "b", func(u *api.UpdateStrategy) { u.HealthCheck, u.AutoRevert = new("manual"), new(true) }))
+	if _, _, err := f.client.Deployments().Fail(by, nil); err != nil {
+		t.Error(err)
+	}
+	d := f.deployed(by, in("failed"))
+	if d.StatusDescription != "Deployment marked as failed - no stable job version to auto revert to" {
+		t.Error(d.StatusDescription)
+	}
+	if _, _, err := f.client.Jobs().Stable("job", 0, true, nil); err != nil {
+		t.Error(err)
+	}
+	isStable(true)
+}
+
 // An order that does not revert a deployment names no version, even if the
 // deployment is itself the reversion to an earlier one.
 func TestOrdersForAReversion(t *testing.T) {

@@ -85,6 +85,7 @@ func routes(run *render.Run, cfg *Config, requests *node.Requests) []route {
 		{"PUT", "/v1/job/*/periodic/force", rest.Write(job.Launch)},
 		{"PUT", "/v1/job/*/scale", rest.Order(job.Scale)},
 		{"PUT", "/v1/job/*/revert", rest.Order(job.Revert)},
+		{"PUT", "/v1/job/*/stable", rest.Order(job.SetStable)},
 		{"PUT", "/v1/job/*/plan", jobs.WithJob(job, job.Plan)},
 		{"PUT", "/v1/validate/job", jobs.WithJob(job, job.Validate)},
 		{"PUT", "/v1/job/*/dispatch", rest.Order(job.Dispatch)},

@@ -56,16 +56,16 @@ func TestFuzzySearch(t *testing.T) {
 		t.Errorf("it is not said of which kinds there are more: %v", found.Truncations)
 	}
 	for kind, name := range map[contexts.Context]string{contexts.Jobs: "web", contexts.Groups: "group"} {
-		if diff := cmp.Diff([]api.FuzzyMatch{{ID: name, Scope: []string{"default", "web"}}}, search(name, kind, "default").Matches[kind]); diff != "" {
+		if diff := cmp.Diff([]api.FuzzyMatch{{ID: name, Scope: []string{"default", "web"}}}, search(name, contexts.All, "default").Matches[kind]); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", kind, diff)
 		}
 	}
-	if found := search("found", contexts.Tasks, "default"); len(found.Matches) != 0 {
+	if found := search("found", contexts.All, "default"); len(found.Matches[contexts.Tasks]) != 0 {
 		t.Errorf("in another namespace: %v", found.Matches)
 	}
 	policy := get[[]*api.ScalingPolicyListStub](f, "/v1/scaling/policies")[0].ID
-	f.ask("PUT", "/v1/search/fuzzy", `{"Text":"f"}`, 400, "fuzzy search query must be at least 2 characters, got 1")
-	if found := search("fo", contexts.Tasks, "prod"); len(found.Matches[contexts.Tasks]) != 1 {
+	f.ask("PUT", "/v1/search/fuzzy", `{"Text":"f"}`, 500, "fuzzy search query must be at least 2 characters, got 1")
+	if found := search("fo", contexts.All, "prod"); len(found.Matches[contexts.Tasks]) != 1 {
 		t.Errorf("by two characters: %v", found.Matches)
 	}
 	if found := search(policy[:5], contexts.All, ""); len(found.Matches[contexts.ScalingPolicies]) != 1 {

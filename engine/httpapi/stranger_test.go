@@ -105,9 +105,9 @@ func TestTokenRemovesDeadlines(t *testing.T) {
 		send := func(text string) { go func() { _, _ = io.WriteString(conn, text) }() }
 		send("GET /v1/node/pools?index=1000&wait=60s HTTP/1.1\r\n" + hostLine + tokenLine + "\r\n")
 		check("a blocking query")
-		send("PUT /v1/search HTTP/1.1\r\n" + hostLine + tokenLine + "Content-Length: 2\r\n\r\n{")
+		send("PUT /v1/search HTTP/1.1\r\n" + hostLine + tokenLine + "Content-Length: 17\r\n\r\n{")
 		<-time.After(rest.BodyTime - time.Second)
-		send("}")
+		send(`"Context":"all"}`)
 		check("a slow body")
 
 		stream := bufio.NewReader(p.dial("GET /v1/event/stream HTTP/1.1\r\n" + hostLine + tokenLine + "\r\n"))

@@ -1,6 +1,7 @@
 package deployments
 
 import (
+	"errors"
 	"net/http"
 
 	"github.com/hashicorp/nomad/api"
@@ -17,43 +18,52 @@ type deploymentChanged struct {
 	RevertedJobVersion                            *uint64
 }
 
+// kind is what the orders are for, in messages.
+const kind = "Deployment"
+
 // Promote answers PUT /v1/deployment/promote/:id.
 func (h *Handler) Promote(r *rest.Request, order *api.DeploymentPromoteRequest) (any, error) {
+	if err := r.Names(kind, order.DeploymentID); err != nil {
+		return nil, err
+	}
 	if !order.All && len(order.Groups) == 0 {
 		return nil, rest.Fail(http.StatusBadRequest, "either all groups or some have to be promoted")
 	}
 	if order.All {
 		order.Groups = nil
 	}
-	return h.order(r, order.DeploymentID, func() error { return h.run.Engine.Deployment(r.ID).Promote(order.Groups) })
+	return h.order(r, func() error { return h.run.Engine.Deployment(r.ID).Promote(order.Groups) })
 }
 
 // Pause answers PUT /v1/deployment/pause/:id.
 func (h *Handler) Pause(r *rest.Request, order *api.DeploymentPauseRequest) (any, error) {
-	return h.order(r, order.DeploymentID, func() error { return h.run.Engine.Deployment(r.ID).Pause(order.Pause) })
+	if err := r.Names(kind, order.DeploymentID); err != nil {
+		return nil, err
+	}
+	return h.order(r, func() error { return h.run.Engine.Deployment(r.ID).Pause(order.Pause) })
 }
 
 // Fail answers PUT /v1/deployment/fail/:id. The request may have no
 // body.
 func (h *Handler) Fail(r *rest.Request) (any, error) {
-	return h.order(r, "", func() error { return h.run.Engine.Deployment(r.ID).Fail() })
+	return h.order(r, func() error { return h.run.Engine.Deployment(r.ID).Fail() })
 }
 
 // SetHealth answers PUT /v1/deployment/allocation-health/:id.
 func (h *Handler) SetHealth(r *rest.Request, order *api.DeploymentAllocHealthRequest) (any, error) {
-	if len(order.HealthyAllocationIDs)+len(order.UnhealthyAllocationIDs) == 0 {
-		return nil, rest.Fail(http.StatusBadRequest, "must specify at least one healthy/unhealthy allocation ID")
+	if err := r.Names(kind, order.DeploymentID); err != nil {
+		return nil, err
 	}
-	return h.order(r, order.DeploymentID, func() error {
+	if len(order.HealthyAllocationIDs)+len(order.UnhealthyAllocationIDs) == 0 {
+		return nil, errors.New("must specify at least one healthy/unhealthy allocation ID")
+	}
+	return h.order(r, func() error {
 		return h.run.Engine.Deployment(r.ID).SetHealth(order.HealthyAllocationIDs, order.UnhealthyAllocationIDs)
 	})
 }
 
 // order carries out an order for the deployment in the path.
-func (h *Handler) order(r *rest.Request, named string, do func() error) (any, error) {
-	if named != "" && named != r.ID {
-		return nil, rest.Fail(http.StatusBadRequest, "Deployment ID does not match")
-	}
+func (h *Handler) order(r *rest.Request, do func() error) (any, error) {
 	before, err := h.find(r)
 	if err != nil {
 		return nil, err

@@ -118,6 +118,9 @@ func (p *place) entries() ([]fs.DirEntry, error) {
 
 // Stat answers GET /v1/client/fs/stat/:id.
 func (h *Handler) Stat(r *rest.Request) (any, error) {
+	if r.Query.Get("path") == "" {
+		return nil, rest.Fail(http.StatusBadRequest, "must provide a file name")
+	}
 	p, err := h.find(r)
 	if err != nil {
 		return nil, err

@@ -40,6 +40,9 @@ func (h *Handler) Dispatch(r *rest.Request, order *api.JobDispatchRequest) (any,
 	if order.Priority < 0 || order.Priority > maxPriority {
 		return nil, rest.Fail(http.StatusBadRequest, "job priority must be between [1, %d]", maxPriority)
 	}
+	if order.JobID != "" && order.JobID != r.ID {
+		return nil, rest.Fail(http.StatusBadRequest, "Job ID does not match")
+	}
 	if err := h.checkDispatch(r, order.Meta); err != nil {
 		return nil, err
 	}

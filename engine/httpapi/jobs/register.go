@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine"
+	"taskrun/engine/fold"
 	"taskrun/engine/httpapi/rest"
 )
 
@@ -130,8 +131,8 @@ func conflict(given, actual uint64) error {
 // Revert answers PUT /v1/job/:id/revert: an earlier version becomes the
 // newest one.
 func (h *Handler) Revert(r *rest.Request, order *api.JobRevertRequest) (any, error) {
-	if order.JobID != "" && order.JobID != r.ID {
-		return nil, rest.Fail(http.StatusBadRequest, "Job ID does not match")
+	if err := r.Names("Job", order.JobID); err != nil {
+		return nil, err
 	}
 	if _, _, err := h.run.FindJob(r); err != nil {
 		return nil, rest.Fail(http.StatusNotFound, "job %q not found", r.ID)
@@ -142,4 +143,22 @@ func (h *Handler) Revert(r *rest.Request, order *api.JobRevertRequest) (any, err
 		return nil, err
 	}
 	return h.registered(r, h.version(key, plan.Version)), nil
+}
+
+// SetStable answers PUT /v1/job/:id/stable.
+func (h *Handler) SetStable(r *rest.Request, order *api.JobStabilityRequest) (any, error) {
+	if err := r.Names("Job", order.JobID); err != nil {
+		return nil, err
+	}
+	_, job, err := h.run.FindJob(r)
+	if err != nil { // with Nomad's status
+		return nil, fmt.Errorf("job %q in namespace %q at version %d not found", r.ID, r.Namespace(), order.JobVersion)
+	}
+	key := h.run.KeyOf(job)
+	if err := h.run.Engine.Handle(key).SetStable(order.JobVersion, order.Stable); err != nil {
+		return nil, err
+	}
+	index := h.run.Engine.State().Index(fold.Topic{Table: fold.Jobs, Key: key})
+	r.SetIndex(index)
+	return struct{ Index uint64 }{index}, nil
 }

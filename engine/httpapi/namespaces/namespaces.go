@@ -88,17 +88,22 @@ func check(n *api.Namespace) (wrong []string) {
 	return wrong
 }
 
+var errNone = errors.New("namespace not found")
+
 // Delete answers DELETE /v1/namespace/:name. A namespace that is in use stays.
 func (h *Handler) Delete(r *rest.Request) (uint64, error) {
 	if r.ID == api.DefaultNamespace {
 		return 0, errors.New("can not delete default namespace")
+	}
+	if h.find(r.ID) == nil {
+		return 0, errNone
 	}
 	if used := h.uses(r.ID); len(used) > 0 {
 		return 0, errors.New(rest.Several(used))
 	}
 	return h.run.Engine.Registry().Namespaces.Change(r.ID, func(was *api.Namespace) (*api.Namespace, error) {
 		if was == nil {
-			return nil, errors.New("namespace not found")
+			return nil, errNone
 		}
 		return nil, nil
 	})

@@ -93,6 +93,18 @@ func (r *Request) InNamespace(name string) bool {
 	}
 }
 
+// Names checks that the body of an order names the object of the path, as a Nomad
+// server demands. The kind is Job or Deployment.
+func (r *Request) Names(kind, id string) error {
+	switch id {
+	case r.ID:
+		return nil
+	case "":
+		return Fail(http.StatusBadRequest, "%sID must be specified", kind)
+	}
+	return Fail(http.StatusBadRequest, "%s ID does not match", kind)
+}
+
 // Decode reads a JSON body of bounded size in bounded time.
 func (r *Request) Decode(into any) error { return r.DecodeUpTo(maxBody, into) }
 

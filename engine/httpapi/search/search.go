@@ -2,7 +2,8 @@
 package search
 
 import (
-	"net/http"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/nomad/api"
@@ -65,9 +66,19 @@ func (h *Handler) searchable(r *rest.Request) []searched {
 		// These never exist here.
 		{kind: contexts.Plugins},
 		{kind: contexts.Volumes},
-		{kind: contexts.Quotas},
-		{kind: contexts.Recommendations},
 	}
+}
+
+// checkContext refuses a context that a Nomad server does not know.
+func checkContext(asked contexts.Context) error {
+	known := []contexts.Context{
+		contexts.Allocs, contexts.Jobs, contexts.Nodes, contexts.NodePools, contexts.Evals, contexts.Deployments, contexts.Plugins,
+		contexts.Volumes, contexts.ScalingPolicies, contexts.Variables, contexts.Namespaces, contexts.HostVolumes,
+	}
+	if asked == contexts.All || slices.Contains(known, asked) {
+		return nil
+	}
+	return fmt.Errorf("context must be one of %v or 'all' for all contexts; got %q", known, asked)
 }
 
 // visible returns the IDs of the objects in the namespaces that a request includes.
@@ -89,6 +100,9 @@ func names[T any](list []T, name func(T) string) (all []string) {
 
 // Search answers PUT /v1/search with the IDs that start with a prefix.
 func (h *Handler) Search(r *rest.Request, order *api.SearchRequest) (any, error) {
+	if err := checkContext(order.Context); err != nil {
+		return nil, err
+	}
 	r.SetMeta(fold.FirstIndex)
 	found := &api.SearchResponse{Matches: map[contexts.Context][]string{}, Truncations: map[contexts.Context]bool{}}
 	for _, of := range h.searchable(r) {
@@ -104,21 +118,21 @@ func (h *Handler) Search(r *rest.Request, order *api.SearchRequest) (any, error)
 		found.Truncations[of.kind] = len(matches) > maxMatches
 		found.Matches[of.kind] = matches[:min(len(matches), maxMatches)]
 	}
-	if len(found.Matches) == 0 {
-		return nil, rest.Fail(http.StatusBadRequest, "invalid context: %q", order.Context)
-	}
 	return found, nil
 }
 
 // wants reports whether a search includes a kind of objects.
 func wants(asked, kind contexts.Context) bool {
-	return asked == kind || asked == contexts.All || asked == ""
+	return asked == kind || asked == contexts.All
 }
 
 // Fuzzy answers PUT /v1/search/fuzzy with the names that contain a text.
 func (h *Handler) Fuzzy(r *rest.Request, order *api.FuzzySearchRequest) (any, error) {
 	if len(order.Text) < minFuzzy {
-		return nil, rest.Fail(http.StatusBadRequest, "fuzzy search query must be at least %d characters, got %d", minFuzzy, len(order.Text))
+		return nil, fmt.Errorf("fuzzy search query must be at least %d characters, got %d", minFuzzy, len(order.Text))
+	}
+	if err := checkContext(order.Context); err != nil {
+		return nil, err
 	}
 	r.SetMeta(fold.FirstIndex)
 	found := &api.FuzzySearchResponse{Matches: map[contexts.Context][]api.FuzzyMatch{}, Truncations: map[contexts.Context]bool{}}
