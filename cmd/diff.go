@@ -153,7 +153,7 @@ func (a *app) comparedRun(ctx context.Context, name, dataDir string) (*comparedR
 	if r.Live {
 		a.Warn(fmt.Errorf("run %s has not ended; what it has done so far is compared", r.Name()))
 	}
-	b := compare.NewBuilder(time.Time{})
+	b := compare.NewBuilder()
 	for e, err := range a.runs.EventsOf(r.Run) {
 		if err != nil {
 			return nil, unreadable(err)

@@ -77,7 +77,7 @@ func (p *Player) Play(number int, signals <-chan os.Signal, closed <-chan struct
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("cannot start run %d: %w", number, err)
 	}
-	r := &reading{Player: p, run: &Run{Number: number}, builder: compare.NewBuilder(time.Time{})}
+	r := &reading{Player: p, run: &Run{Number: number}, builder: compare.NewBuilder()}
 	read := make(chan struct{})
 	go func() {
 		defer close(read)

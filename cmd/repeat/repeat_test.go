@@ -73,7 +73,7 @@ func TestEmptyLinesAreBounded(t *testing.T) {
 func TestLongestLine(t *testing.T) {
 	t.Parallel()
 	var got []string
-	r := &reading{Player: &Player{Object: func(object []byte) { got = append(got, string(object)) }}, run: &Run{}, builder: compare.NewBuilder(time.Time{})}
+	r := &reading{Player: &Player{Object: func(object []byte) { got = append(got, string(object)) }}, run: &Run{}, builder: compare.NewBuilder()}
 	line := func(object string, size int) string { return strings.Repeat(" ", size-len(object)) + object + "\n" }
 	r.read(strings.NewReader(line(`{"type":"a"}`, maxLine) + line(`{"type":"b"}`, maxLine+1) + line(`{"type":"c"}`, 100)))
 	if diff := cmp.Diff([]string{`{"type":"a"}`, `{"type":"c"}`}, got); diff != "" {

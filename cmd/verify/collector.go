@@ -27,7 +27,6 @@ type Side struct {
 
 type collector struct {
 	Side
-	began   time.Time
 	builder *compare.Builder
 	reading sync.WaitGroup // of environments
 	stopped bool           // the job is being stopped

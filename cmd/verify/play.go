@@ -43,8 +43,7 @@ func Play(ctx context.Context, s Side, p verdict.Policy) (*Played, error) {
 	run := cluster.New([]cluster.Job{{Job: s.Job, Server: s.Server, EvalID: s.EvalID, Over: map[string]bool{}}})
 	run.Silent = true
 	decider := verdict.New(p, []*api.Job{s.Job})
-	c := &collector{Side: s, began: time.Now(), allocs: map[string]*seen{}}
-	c.builder = compare.NewBuilder(c.began)
+	c := &collector{Side: s, builder: compare.NewBuilder(), allocs: map[string]*seen{}}
 	loop := &source.Loop{
 		Source: run, Decider: &patient{Verdict: decider}, Timeout: p.Timeout, Say: func(string) {}, // the caller says why it ends
 		Seen: func(e event.Event) {

@@ -47,11 +47,14 @@ type building struct {
 	own      *strings.Replacer
 }
 
-// NewBuilder returns a builder for a run that began at a time; zero: at its first
-// event.
-func NewBuilder(began time.Time) *Builder {
-	return &Builder{began: began, allocs: map[string]*building{}, deployments: map[string]int{}, names: map[string][]*building{}}
+// NewBuilder returns a builder for a run that begins with its first event.
+func NewBuilder() *Builder {
+	return &Builder{allocs: map[string]*building{}, deployments: map[string]int{}, names: map[string][]*building{}}
 }
+
+// at returns the time of an event in the run. It is not negative, as an unknown one is:
+// of a run that is followed late, the first event told of need not be the earliest.
+func (b *Builder) at(e event.Event) time.Duration { return max(0, e.Time.Sub(b.began)) }
 
 // Add adds an event.
 func (b *Builder) Add(e event.Event) {
@@ -84,9 +87,9 @@ func (b *Builder) Add(e event.Event) {
 			a.Values[key] = body.Status
 		}
 	case event.TaskEvent:
-		b.task(e).happened(e.Time.Sub(b.began), body.TaskEvent)
+		b.task(e).happened(b.at(e), body.TaskEvent)
 	case event.TaskState:
-		b.task(e).changed(e.Time.Sub(b.began), body)
+		b.task(e).changed(b.at(e), body)
 	}
 }
 

@@ -72,7 +72,7 @@ func (s *story) simple(code string, sleep time.Duration) *story {
 }
 
 func (s *story) run() *compare.Run {
-	b := compare.NewBuilder(time.Time{})
+	b := compare.NewBuilder()
 	for _, e := range s.events {
 		b.Add(e)
 	}
@@ -368,7 +368,7 @@ func TestKeptEnvironments(t *testing.T) {
 		s := newStory(n)
 		a := s.alloc("web", "app", 0)
 		s.starts(a, "t", 0)
-		b := compare.NewBuilder(time.Time{})
+		b := compare.NewBuilder()
 		for _, e := range s.events {
 			b.Add(e)
 		}
@@ -406,14 +406,15 @@ func TestKeptEnvironments(t *testing.T) {
 	}
 }
 
-// A run takes from its begin, which may be known, to its latest event; jobs are named
-// only where there are several, and the state of a task says when it started and ended.
+// A run takes from its first to its latest event; jobs are named only where there are
+// several, and the state of a task says when it started and ended. What was before the
+// first event is not unknown.
 func TestRunOfABuilder(t *testing.T) {
 	t.Parallel()
 	s := newStory(1)
 	a := s.alloc("web", "app", 0)
 	s.starts(a, "t", 0).after(time.Second).starts(a, "t", 1).ends(a, "t", "3", 1).add(a, "t", event.TaskState{State: "dead", Restarts: 1})
-	b := compare.NewBuilder(s.events[0].Time.Add(-time.Minute))
+	b := compare.NewBuilder()
 	if r := b.Run(); r.Took >= 0 && len(r.Allocs) > 0 {
 		t.Errorf("a run without events: %+v", r)
 	}
@@ -422,25 +423,26 @@ func TestRunOfABuilder(t *testing.T) {
 	}
 	r := b.Run()
 	task := r.Allocs[0].Tasks["t"]
-	if want := time.Minute + time.Second + 60*time.Millisecond; r.Took != want || r.Allocs[0].Job != "web" {
+	if want := time.Second + 60*time.Millisecond; r.Took != want || r.Allocs[0].Job != "web" {
 		t.Errorf("took %v, want %v, of job %q", r.Took, want, r.Allocs[0].Job)
 	}
-	if got := []time.Duration{task.Received, task.Started, task.Ended}; !slices.Equal(got, []time.Duration{compare.Unknown, time.Minute + 10*time.Millisecond, time.Minute + time.Second + 50*time.Millisecond}) {
+	if got := []time.Duration{task.Received, task.Started, task.Ended}; !slices.Equal(got, []time.Duration{compare.Unknown, 10 * time.Millisecond, time.Second + 50*time.Millisecond}) {
 		t.Errorf("received, started and ended at %v", got)
 	}
 	if task.Values[compare.Key{Kind: compare.Failed}] != "true" || task.Values[compare.Key{Kind: compare.Restarts}] != "1" {
 		t.Errorf("values %v", task.Values)
 	}
-	if r := compare.NewBuilder(time.Time{}).Run(); r.Took != compare.Unknown {
+	if r := compare.NewBuilder().Run(); r.Took != compare.Unknown {
 		t.Errorf("a run that has not begun took %v", r.Took)
 	}
-	at := compare.NewBuilder(s.events[0].Time) // its first event is at 0
+	at := compare.NewBuilder()
 	at.Add(event.Event{Time: s.events[0].Time, Alloc: a, Task: "t", Body: event.TaskState{State: "running"}})
 	at.Add(event.Event{Time: s.events[1].Time, Alloc: a, Task: "t", Body: event.TaskState{State: "running"}})
 	at.Add(event.Event{Time: s.events[0].Time, Alloc: a, Task: "u", Body: event.TaskState{State: "dead"}})
 	at.Add(event.Event{Time: s.events[1].Time, Alloc: a, Task: "u", Body: event.TaskState{State: "dead"}})
-	if tasks := at.Run().Allocs[0].Tasks; tasks["t"].Started != 0 || tasks["u"].Ended != 0 {
-		t.Errorf("started at %v, ended at %v", tasks["t"].Started, tasks["u"].Ended)
+	at.Add(event.Event{Time: s.events[0].Time.Add(-time.Second), Alloc: a, Task: "early", Body: event.TaskState{State: "running"}})
+	if tasks := at.Run().Allocs[0].Tasks; tasks["t"].Started != 0 || tasks["u"].Ended != 0 || tasks["early"].Started != 0 {
+		t.Errorf("started at %v, ended at %v, started early at %v", tasks["t"].Started, tasks["u"].Ended, tasks["early"].Started)
 	}
 }
 
