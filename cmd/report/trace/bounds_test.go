@@ -98,6 +98,9 @@ func TestManyReplacements(t *testing.T) {
 		k.state(event.TaskState{State: "dead", Failed: true})
 		b.Add(event.Event{Time: k.at, Alloc: k.alloc, Body: event.AllocStatus{Status: api.AllocClientStatusFailed}})
 		k.at = k.at.Add(time.Second)
+		if n := i + 1; n <= mergeAbove && len(b.allocs) != n {
+			t.Fatalf("of %d allocations %d are kept", n, len(b.allocs))
+		}
 	}
 	trace := b.Trace(time.Time{})
 	if n := len(trace.Rows); n > mergeAbove || n < keepFirst+keepLast {
