@@ -188,9 +188,10 @@ func Killing(timeout time.Duration) *api.TaskEvent {
 		"kill_timeout", timeout.String())
 }
 
-// KillingBecause reports that the task is being stopped, and why.
+// KillingBecause reports that the task is being stopped, and why. As in Nomad the
+// message alone has the reason.
 func KillingBecause(reason string, timeout time.Duration) *api.TaskEvent {
-	return newEvent(api.TaskKilling, reason, "kill_timeout", timeout.String(), "kill_reason", reason)
+	return newEvent(api.TaskKilling, reason, "kill_timeout", timeout.String())
 }
 
 // Killed reports that the task was stopped; err is an error while stopping it.
