@@ -102,7 +102,7 @@ func TestRefusedOrders(t *testing.T) {
 	_, _, same := f.client.Jobs().Revert("job", 0, nil, nil, "", "")
 	_, _, never := f.client.Jobs().Revert("job", 7, nil, nil, "", "")
 	_, _, prior := f.client.Jobs().Revert("job", 0, new(uint64(3)), nil, "", "")
-	_, _, promote := f.client.Deployments().PromoteAll("nope", nil)
+	_, _, promote := f.client.Deployments().PromoteAll("00000000-0000-0000-0000-000000000000", nil)
 	job.Type = new("nonsense")
 	_, _, plan := f.client.Jobs().Plan(job, true, nil)
 	for _, c := range []struct {
@@ -118,7 +118,7 @@ func TestRefusedOrders(t *testing.T) {
 		{same, `500 (can't revert to current version)`},
 		{never, `500 (job "job" in namespace "default" at version 7 not found)`},
 		{prior, `500 (Current job has version 0; enforcing version 3)`},
-		{promote, `404 (deployment not found)`},
+		{promote, `500 (deployment not found)`},
 		{plan, "500 (1 error:"},
 	} {
 		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {

@@ -3,6 +3,7 @@
 package allocations
 
 import (
+	"errors"
 	"net/http"
 
 	"github.com/hashicorp/nomad/api"
@@ -111,7 +112,7 @@ func (h *Handler) Restart(r *rest.Request, order *api.AllocationRestartRequest) 
 	var err error
 	switch {
 	case order.TaskName != "" && order.AllTasks:
-		err = rest.Fail(http.StatusBadRequest, "cannot restart all tasks and task %q at once", order.TaskName)
+		err = errors.New("task name cannot be set when restarting all tasks")
 	case order.TaskName != "":
 		err = a.RestartTask(r.Context(), order.TaskName)
 	default:

@@ -3,6 +3,7 @@
 package deployments
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -51,17 +52,22 @@ func (h *Handler) Get(r *rest.Request) (any, error) {
 	if err := rest.CheckID("deployment lookup failed: ", r.ID); err != nil {
 		return nil, err
 	}
-	return h.find(r)
+	d, err := h.find(r)
+	if err != nil {
+		return nil, rest.Fail(http.StatusNotFound, "%v", err)
+	}
+	return d, nil
 }
 
-// find returns the deployment that a request names.
+// find returns the deployment that a request names. Its error has the status of Nomad's
+// orders.
 func (h *Handler) find(r *rest.Request) (*api.Deployment, error) {
 	for _, d := range h.run.Deployments(h.run.Tracker.JobOf(r.ID)) {
 		if d.ID == r.ID {
 			return d, nil
 		}
 	}
-	return nil, rest.Fail(http.StatusNotFound, "deployment not found")
+	return nil, errors.New("deployment not found")
 }
 
 // all returns the deployments in the namespaces of a request.

@@ -64,6 +64,9 @@ func (h *Handler) SetHealth(r *rest.Request, order *api.DeploymentAllocHealthReq
 
 // order carries out an order for the deployment in the path.
 func (h *Handler) order(r *rest.Request, do func() error) (any, error) {
+	if err := rest.CheckID("deployment lookup failed: ", r.ID); err != nil {
+		return nil, err
+	}
 	before, err := h.find(r)
 	if err != nil {
 		return nil, err

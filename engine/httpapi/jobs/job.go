@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 
@@ -38,7 +39,7 @@ type jobDispatched struct {
 // Dispatch answers PUT /v1/job/:id/dispatch.
 func (h *Handler) Dispatch(r *rest.Request, order *api.JobDispatchRequest) (any, error) {
 	if order.Priority < 0 || order.Priority > maxPriority {
-		return nil, rest.Fail(http.StatusBadRequest, "job priority must be between [1, %d]", maxPriority)
+		return nil, fmt.Errorf("dispatch job priority must be between [1, %d]", maxPriority)
 	}
 	if order.JobID != "" && order.JobID != r.ID {
 		return nil, rest.Fail(http.StatusBadRequest, "Job ID does not match")

@@ -135,7 +135,7 @@ func (h *Handler) Revert(r *rest.Request, order *api.JobRevertRequest) (any, err
 		return nil, err
 	}
 	if _, _, err := h.run.FindJob(r); err != nil {
-		return nil, rest.Fail(http.StatusNotFound, "job %q not found", r.ID)
+		return nil, fmt.Errorf("job %q not found", r.ID) // Nomad's status
 	}
 	key := h.run.Key(r)
 	plan, err := h.run.Engine.Handle(key).Revert(order.JobVersion, order.EnforcePriorVersion)
