@@ -159,6 +159,25 @@ func TestDurations(t *testing.T) {
 	}
 }
 
+// A span that is too short to see is left out where another one is drawn already.
+func TestPictureOfShortSpans(t *testing.T) {
+	t.Parallel()
+	tr := &trace.Trace{Begin: at(0), End: at(1000), Status: "complete", Rows: []*trace.Row{{Name: "web", Spans: []trace.Span{
+		{Kind: trace.Running, From: at(1), To: at(1.01), Count: 1},
+		{Kind: trace.Running, From: at(1.01), To: at(1.02), Count: 1},
+		{Kind: trace.Running, From: at(500), To: at(1000), Count: 1},
+	}}}}
+	var b bytes.Buffer
+	if err := SVG(&b, tr); err != nil {
+		t.Fatal(err)
+	}
+	_, path, _ := strings.Cut(b.String(), `class="running" d="`)
+	path, _, _ = strings.Cut(path, `"`)
+	if n := strings.Count(path, "M"); n != 2 {
+		t.Errorf("%d spans are drawn, want 2: %s", n, path)
+	}
+}
+
 // A run may seem to have been as long as a duration can be.
 func TestPictureOfTheLongestRun(t *testing.T) {
 	t.Parallel()
