@@ -20,10 +20,13 @@ var replays sync.RWMutex
 func replay(t *testing.T, play func() (got []recording.Alloc, differences []string, late bool)) {
 	t.Helper()
 	turn := replays.RLocker()
-	for tries := 3; ; tries-- {
+	inTurn := func() ([]recording.Alloc, []string, bool) {
 		turn.Lock()
-		got, differences, late := play()
-		turn.Unlock()
+		defer turn.Unlock() // also if the test ends in play
+		return play()
+	}
+	for tries := 3; ; tries-- {
+		got, differences, late := inTurn()
 		if len(differences) == 0 {
 			return
 		}
