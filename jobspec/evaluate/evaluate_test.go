@@ -31,6 +31,21 @@ func attributes(t *testing.T, text string) (*evaluate.Scope, hcl.Attributes) {
 	return scope, found
 }
 
+// evaluated returns the scope of a text whose attribute a was evaluated twice: the second
+// time, nothing is new.
+func evaluated(t *testing.T, text string) *evaluate.Scope {
+	t.Helper()
+	scope, found := attributes(t, text)
+	expr, diags := scope.Native(found["a"].Expr)
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	for range 2 {
+		_, _ = scope.Value(expr, scope.Root())
+	}
+	return scope
+}
+
 func value(t *testing.T, scope *evaluate.Scope, expr hcl.Expression) (cty.Value, hcl.Diagnostics) {
 	t.Helper()
 	native, diags := scope.Native(expr)
@@ -56,14 +71,7 @@ func TestReferencesStandForTheirText(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
-			scope, found := attributes(t, text)
-			expr, diags := scope.Native(found["a"].Expr)
-			if diags.HasErrors() {
-				t.Fatal(diags)
-			}
-			for range 2 { // the second time, nothing is new
-				_, _ = scope.Value(expr, scope.Root())
-			}
+			scope := evaluated(t, text)
 			var got []evaluate.Reference
 			for _, ref := range scope.Deferred() {
 				ref.Range = hcl.Range{}
@@ -229,14 +237,7 @@ func TestHiddenCalls(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
-			scope, found := attributes(t, text)
-			expr, diags := scope.Native(found["a"].Expr)
-			if diags.HasErrors() {
-				t.Fatal(diags)
-			}
-			for range 2 { // the second time, nothing is new
-				_, _ = scope.Value(expr, scope.Root())
-			}
+			scope := evaluated(t, text)
 			var got []string
 			for _, call := range scope.HiddenCalls() {
 				got = append(got, fmt.Sprintf("%s by %s at %d", call.Name, call.By, call.Range.Start.Column))
