@@ -3,6 +3,7 @@ package hoststats
 import (
 	"errors"
 	"io/fs"
+	"math"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -87,6 +88,10 @@ func TestThisMachine(t *testing.T) {
 	got, err := s.Sample(t.TempDir())
 	if err != nil || got.Memory.Total == 0 || got.Uptime == 0 || len(got.CPU) == 0 || got.AllocDirStats.Size == 0 || got.AllocDirStats.Mountpoint == "" {
 		t.Errorf("%+v, %v", got, err)
+	}
+	d := got.AllocDirStats
+	if used := d.UsedPercent / 100 * float64(d.Used+d.Available); math.Abs(used-float64(d.Used)) > 1 {
+		t.Errorf("%g %% of %+v are used", d.UsedPercent, d)
 	}
 	if _, err := s.Sample("/nowhere/at/all"); err == nil {
 		t.Error("a directory that is not there was measured")
