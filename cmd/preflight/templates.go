@@ -72,6 +72,9 @@ func brokenTemplate(f File, t *api.Task, fault template.ParseError, at jobspec.P
 		Summary: fmt.Sprintf("template %q of task %q cannot be parsed: %s", *t.Templates[fault.Template].DestPath, t.Name, fault.Text),
 		Path:    at,
 	}
+	if fault.Near != "" {
+		p.Remedy = fmt.Sprintf("did you mean %q?", fault.Near)
+	}
 	var ok bool
 	if p.Range, ok = lineOf(f, f.Positions.At(at), fault.Line); !ok && fault.Line > 1 {
 		p.Detail = fmt.Sprintf("in line %d of its text", fault.Line)

@@ -168,6 +168,7 @@ type ParseError struct {
 	Template int // index of the block
 	Line     int // in the text, from 1
 	Text     string
+	Near     string // the function that was probably meant, or ""
 }
 
 // ParseErrors parses the templates of a task whose text is in the job file.
@@ -178,7 +179,7 @@ func ParseErrors(task hooks.Task, env *taskenv.Env) (errs []ParseError) {
 		}
 		if !strings.Contains(*t.EmbeddedTmpl, *t.LeftDelim) { // its text is that of the file
 			if err := parseVariables(t); err != nil {
-				errs = append(errs, ParseError{i, err.Line, err.Err.Error()})
+				errs = append(errs, ParseError{Template: i, Line: err.Line, Text: err.Err.Error()})
 			}
 			continue
 		}
@@ -187,7 +188,7 @@ func ParseErrors(task hooks.Task, env *taskenv.Env) (errs []ParseError) {
 			continue // reported when the task starts
 		}
 		if line, text, ok := parseFault(newEmptySet(task, Config{}, env).parse(sp)); ok {
-			errs = append(errs, ParseError{i, line, text})
+			errs = append(errs, ParseError{i, line, text, meant(text)})
 		}
 	}
 	return errs

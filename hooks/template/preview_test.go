@@ -113,10 +113,32 @@ func TestParseErrors(t *testing.T) {
 		file("A=1", variables),
 		file("[[ if ]]", func(t *api.Template) { t.LeftDelim, t.RightDelim = new("[["), new("]]") }),
 		file("{{ nope }}"),
+		file("{{ `a` | toUper }}"),
+		file("{{ `a` | default `b` }}"),
 	)
-	want := []ParseError{{0, 2, "missing value for if"}, {1, 2, "missing ="}, {7, 1, "missing value for if"}, {8, 1, `function "nope" not defined`}}
+	want := []ParseError{
+		{0, 2, "missing value for if", ""}, {1, 2, "missing =", ""}, {7, 1, "missing value for if", ""},
+		{8, 1, `function "nope" not defined`, "node"}, {9, 1, `function "toUper" not defined`, "toUpper"},
+		{10, 1, `function "default" not defined`, "sprig_default"},
+	}
 	if diff := cmp.Diff(want, ParseErrors(task, env)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Functions that a hint can name exist.
+func TestFunctionNames(t *testing.T) {
+	t.Parallel()
+	var calls []*api.Template
+	for _, name := range functionNames() {
+		calls = append(calls, file("{{ "+name+" }}"))
+	}
+	task, env := aTask(calls...)
+	for _, fault := range ParseErrors(task, env) {
+		t.Errorf("%s: %s", functionNames()[fault.Template], fault.Text)
+	}
+	if n := len(functionNames()); n < 250 {
+		t.Errorf("there are only %d", n)
 	}
 }
 
