@@ -11,27 +11,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errIrregular is the error of a name that is not that of a regular file which
-// the engine may have made: of a link, a FIFO, a directory, a socket, a device,
-// or of a file that has a lease.
+// errIrregular says that a name is not that of a regular file which the engine may
+// have made, but of a link, a FIFO, a directory, a socket, a device, or a file with
+// a lease.
 var errIrregular = errors.New("not a regular file")
 
-// dir is the directory of an allocation's logs, in which tasks can create any
-// name. It is open, so that a task that replaces the directory replaces nothing
-// for us. No method follows a link or blocks on what a task has put there.
+// dir is the directory of an allocation's logs, where tasks can create any file. It
+// is open: a task that replaces the directory does not change which one is used. No
+// method follows links, or blocks on a file of a task.
 //
-// One race remains: a device that takes the place of a regular file between the
-// check of its name and the opening is opened, and closed again.
+// One race remains: if a task replaces a regular file with a device after its name
+// was checked, the device is opened and closed again.
 type dir struct{ file *os.File }
 
-// dirOf returns a descriptor of its own of a directory.
+// dirOf opens a directory once more.
 func dirOf(root *os.Root) (dir, error) {
 	f, err := root.Open(".")
 	return dir{f}, err
 }
 
-// openDir opens <allocation>/alloc/logs. A task may have replaced one of the
-// last two elements of the path by a link, which is an error.
+// openDir opens <allocation>/alloc/logs. It returns an error if a task has replaced
+// one of the last two directories with a link.
 func openDir(path string) (dir, error) {
 	shared, logs := filepath.Base(filepath.Dir(path)), filepath.Base(path)
 	top, err := os.Open(filepath.Dir(filepath.Dir(path)))
@@ -65,8 +65,8 @@ func (d dir) close() error {
 	return d.file.Close()
 }
 
-// at calls f with the descriptor of the directory, again when a signal has
-// interrupted it.
+// at calls f with the descriptor of the directory, and repeats that if a signal
+// interrupts it.
 func (d dir) at(op, name string, f func(fd int) error) error {
 	conn, err := d.file.SyscallConn()
 	if err != nil {
@@ -118,16 +118,16 @@ func (d dir) open(name string, flags int) (f *os.File, size int64, err error) {
 	return f, size, err
 }
 
-// isOwn reports whether a file is a regular one and, if it is to be written, the
-// engine may have made it: it belongs to its user, and has no other name, which
-// could be in any directory.
+// isOwn reports whether a file is a regular one that flags may open. A file to
+// write must belong to the user of the engine and have no second name, which could
+// be in any directory.
 func isOwn(st *unix.Stat_t, flags int) bool {
 	regular := st.Mode&unix.S_IFMT == unix.S_IFREG
 	return regular && (flags&unix.O_ACCMODE == unix.O_RDONLY || st.Nlink <= 1 && int(st.Uid) == os.Geteuid())
 }
 
-// create makes a file. Whatever a task has put in its place is removed, unless
-// it is a directory that is not empty.
+// create makes a file. It removes what a task has put in its place, except a
+// directory that is not empty.
 func (d dir) create(name string, flags int) (f *os.File, err error) {
 	f, _, err = d.open(name, flags|unix.O_CREAT|unix.O_EXCL)
 	if !errors.Is(err, fs.ErrExist) {
@@ -164,7 +164,7 @@ func (d dir) lstat(name string) (*unix.Stat_t, error) {
 
 // each calls f with the names in the directory.
 func (d dir) each(f func(name string)) error {
-	again, err := d.sub(".") // with a position of its own
+	again, err := d.sub(".") // it has its own position
 	if err != nil {
 		return err
 	}

@@ -9,9 +9,9 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// Drain returns when all that was written before the call is on disk and
-// announced. Call it when the task has ended: processes that it left behind
-// may go on writing and do not hold Drain up.
+// Drain returns once all output that was written before the call is on disk and
+// announced. Call it after the end of the task. Drain does not wait for processes
+// that the task has left behind.
 func (l *Log) Drain() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -26,14 +26,14 @@ func (l *Log) drain() {
 	}
 }
 
-// Close drains and then ends the capture and removes the FIFOs. A process that
-// still holds one blocks when it has filled it. Pieces that are retained stay
-// readable. Closing twice does nothing.
+// Close drains, ends the capture, and removes the FIFOs. A process that still
+// writes to one blocks once it is full. Retained pieces stay readable. A second
+// Close does nothing.
 func (l *Log) Close() error { return l.end(true) }
 
-// Leave ends the capture and leaves the FIFOs, and what is in them, to another
-// Log that resumes. A task blocks meanwhile when it has filled one. Leaving or
-// closing twice does nothing.
+// Leave ends the capture, but keeps the FIFOs and their contents for another Log
+// that resumes. Until then a task blocks once it has filled one. A second Leave or
+// Close does nothing.
 func (l *Log) Leave() error { return l.end(false) }
 
 func (l *Log) end(forGood bool) error {
@@ -58,8 +58,8 @@ func (l *Log) end(forGood bool) error {
 	return nil
 }
 
-// RemovePipes removes the FIFOs that the engine before this one has made for a
-// task that has ended.
+// RemovePipes removes the FIFOs that an earlier engine made for a task that has
+// ended.
 func RemovePipes(logs *os.Root, task string) error {
 	var errs []error
 	for _, id := range event.Streams {
@@ -70,8 +70,8 @@ func RemovePipes(logs *os.Root, task string) error {
 	return errors.Join(errs...)
 }
 
-// closeStream works without the lock, which a reader needs to end. Nobody else
-// uses the stream once the Log is closed.
+// closeStream does not take the lock, because a reader needs it to end. Once the
+// Log is closed, nothing else uses the stream.
 func (l *Log) closeStream(s *stream, forGood bool) error {
 	var err error
 	if s.fifo != nil {

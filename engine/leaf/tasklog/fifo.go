@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Files returns a descriptor for each of a process's outputs. They are open
-// for reading and writing: when the engine dies the task then blocks, instead
-// of being killed, until another engine reads on.
+// Files returns a file for each output of a process. They are open for reading and
+// writing: if the engine dies, the task blocks until another engine continues to
+// read, and is not killed by SIGPIPE.
 func (l *Log) Files() (stdout, stderr *os.File, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -51,8 +51,8 @@ func (l *Log) openWriter(s *stream) (*os.File, error) {
 	return l.openFIFO(s, unix.O_RDWR)
 }
 
-// makeFIFO makes a FIFO in place of what an earlier engine has left, or a task
-// has made.
+// makeFIFO makes a FIFO. It replaces what an earlier engine has left, or a task has
+// made.
 func (l *Log) makeFIFO(name string) error {
 	err := l.dir.mkfifo(name)
 	if !errors.Is(err, fs.ErrExist) {
@@ -64,8 +64,8 @@ func (l *Log) makeFIFO(name string) error {
 	return l.dir.mkfifo(name)
 }
 
-// Resume reads on from the FIFOs that an engine left when it died, for tasks
-// that still run. Where there is none it does nothing.
+// Resume continues to read the FIFOs that an engine left when it died, for tasks
+// that still run. Without FIFOs it does nothing.
 func (l *Log) Resume() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -86,7 +86,7 @@ func (l *Log) Resume() error {
 	return nil
 }
 
-// openFIFO opens the engine's end of a FIFO, which never blocks, or the task's,
+// openFIFO opens the engine's end of a FIFO, which never blocks, or the task's end,
 // which does.
 func (l *Log) openFIFO(s *stream, access int) (f *os.File, err error) {
 	if st, err := l.dir.lstat(s.fifoName); err != nil {
@@ -115,8 +115,8 @@ func isFIFO(st *unix.Stat_t) bool {
 	return st.Mode&unix.S_IFMT == unix.S_IFIFO && int(st.Uid) == os.Geteuid()
 }
 
-// checkFIFO refuses a FIFO that was replaced: the output of a task would be lost
-// there, or read by another program.
+// checkFIFO returns an error if the FIFO was replaced: output of the task would be
+// lost, or read by another program.
 func (s *stream) checkFIFO(fd int) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mkfifo makes a FIFO in the directory by making that the thread's own, since
-// package unix has no mkfifoat for macOS.
+// mkfifo makes a FIFO in the directory. Package unix has no mkfifoat for macOS, so
+// the thread changes to the directory.
 func (d dir) mkfifo(name string) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -21,5 +21,5 @@ func (d dir) mkfifo(name string) error {
 	})
 }
 
-// fionread asks how many bytes a FIFO holds (sys/filio.h).
+// fionread is the request for the number of bytes in a FIFO (sys/filio.h).
 const fionread = 0x4004667f

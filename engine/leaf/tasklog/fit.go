@@ -2,14 +2,15 @@ package tasklog
 
 import "bytes"
 
-// maxLine is the longest line, in bytes, that is kept in one file for sure.
+// maxLine is the length in bytes up to which a line is never split between two
+// files.
 const maxLine = 32 << 10
 
-// fit says how many bytes of p go into a file of that size; 0 says that the
-// next file comes first. A file never grows beyond limit, and a line of up to
-// maxLine is not cut: one whose end is not known yet starts only where that
-// much room is left. midLine tells that the file ends within a line. An empty
-// file takes at least a byte.
+// fit returns how many bytes of p to write to a file of a size; 0 means to rotate
+// first. A file never grows beyond limit, and a line of up to maxLine is not split:
+// a line whose end is not known yet begins only if the file has room for maxLine.
+// midLine means that the file ends within a line. An empty file takes at least one
+// byte.
 func fit(p []byte, size, limit int64, midLine bool) int {
 	room := limit - size
 	if room <= 0 {

@@ -1,10 +1,10 @@
-// Package tasklog captures the output of tasks, keeps it in rotating files
-// named as Nomad names them, and reads it back.
+// Package tasklog captures the output of tasks, keeps it in rotating files with the
+// names that Nomad gives them, and reads it back.
 //
-// A process writes to two FIFOs that the engine reads: there is no helper
-// process, and no reader of the output ever stops a task. What was read is
-// appended to a file and then announced as a piece of that file, so that
-// followers of the output read it from there.
+// A process writes to two FIFOs, which the engine reads. There is no helper
+// process, and a slow reader of the output never stops a task. The engine appends
+// the output to a file, and then announces it as a piece of that file. Followers of
+// the output read it from there.
 package tasklog
 
 import (
@@ -29,11 +29,11 @@ type Config struct {
 	// with the first output; no task may write there. Empty: nothing is recorded.
 	Times string
 
-	// Announce is called for each piece of output, in the order of reading
-	// over both streams. The source may be read during the call; who keeps it
-	// longer retains it. A source in memory may give up its oldest pieces, and
-	// then reads as event.ErrOverwritten. Announce must neither wait nor call the
-	// Log. May be nil.
+	// Announce is called for each piece of output, in the order in which the engine
+	// reads both streams. It may read the source during the call, and must retain it
+	// to read it later. A source in memory may drop its oldest pieces, which then
+	// read as event.ErrOverwritten. Announce must neither wait nor call the Log. May
+	// be nil.
 	Announce func(stream event.Stream, src event.Source, offset, length int64, at time.Time)
 
 	// Report is called with a *LossError when output can no longer be
@@ -62,17 +62,17 @@ type Log struct {
 	cfg Config
 	dir dir
 
-	// mu is held from the reading of a piece until it is announced: that is
-	// what puts the pieces of both streams into one order.
+	// mu is held from the reading of a piece until its announcement, which puts the
+	// pieces of both streams in one order.
 	mu      sync.Mutex
 	closed  bool
 	streams [2]*stream
 	memory  ring
 }
 
-// New opens the log of a task and goes on behind what an earlier Log of the
-// same task and directory has written. The first file of each stream exists from
-// now on, empty or not. The Log must be closed.
+// New opens the log of a task. It appends to the output of an earlier Log of the
+// same task and directory. The first file of each stream exists from then on, even
+// if it is empty. The caller must close the Log.
 func New(cfg Config) (*Log, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err

@@ -10,11 +10,11 @@ import (
 // ringSize bounds the memory of one Log, in bytes.
 const ringSize = 1 << 20
 
-// pieceCost is what a piece takes besides its bytes.
+// pieceCost is the size of a piece without its data, in bytes.
 const pieceCost = 128
 
-// ring holds pieces of output that are on no disk, for as long as they are
-// retained. Beyond ringSize the oldest are given up.
+// ring holds pieces of output that are not on disk, as long as they are retained.
+// Beyond ringSize it drops the oldest.
 type ring struct {
 	mu     sync.Mutex
 	held   int
@@ -66,7 +66,7 @@ func (e *piece) Retain() {
 	e.refs++
 }
 
-// Release gives the piece up.
+// Release undoes one Retain. The last one drops the piece.
 func (e *piece) Release() {
 	e.ring.mu.Lock()
 	defer e.ring.mu.Unlock()

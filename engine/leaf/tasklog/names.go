@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// MaxName is the longest name of a task, in bytes, whose files all have names
-// that file systems take, which is up to 255 bytes.
+// MaxName is the length in bytes of the longest task name whose files have valid
+// names. File systems allow 255 bytes.
 const MaxName = 240
 
-// maxIndex is the highest number of a file. Tasks may make files with higher
-// ones, which are none of a log.
+// maxIndex is the highest number of a file. A file with a higher number was made by
+// a task, and does not belong to a log.
 const maxIndex = 1 << 50
 
 // fileName is the name of a file of a stream; the prefix is <task>.<stream>.

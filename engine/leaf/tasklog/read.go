@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// startReading makes sure that a goroutine reads the stream's FIFO. It ends
-// when no process holds the FIFO's other end: a FIFO without writers would read as
-// its end over and over.
+// startReading makes sure that a goroutine reads the FIFO of a stream. The
+// goroutine ends once no process has the other end open, because a FIFO without
+// writers returns EOF again and again.
 func (l *Log) startReading(s *stream) {
 	if s.reading {
 		return
@@ -25,7 +25,8 @@ func (l *Log) startReading(s *stream) {
 	})
 }
 
-// readReady reads what is there and reports whether that was the end.
+// readReady reads all that the FIFO holds, and reports whether it has no writer any
+// more.
 func (l *Log) readReady(s *stream, fd int) (ended bool) {
 	for {
 		n, ended := l.readPiece(s, fd)
@@ -37,8 +38,8 @@ func (l *Log) readReady(s *stream, fd int) (ended bool) {
 	}
 }
 
-// readPiece reads, writes and announces one piece. The buffer is taken only
-// now that there may be something to read, so an idle task holds none.
+// readPiece reads, writes and announces one piece. It takes a buffer only when
+// there may be something to read, so that idle tasks hold none.
 func (l *Log) readPiece(s *stream, fd int) (n int, ended bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -69,7 +70,7 @@ func (l *Log) copy(s *stream, fd int, buf []byte) (n int, err error) {
 	return n, nil
 }
 
-// drainStream reads what the FIFO holds now, and no more than that.
+// drainStream reads only what the FIFO holds at the time of the call.
 func (l *Log) drainStream(s *stream) {
 	conn, err := s.fifo.SyscallConn()
 	if err != nil {
@@ -92,13 +93,12 @@ func (l *Log) drainStream(s *stream) {
 	})
 }
 
-// bufferSize is how much is read from a FIFO at once: what a FIFO holds.
+// bufferSize is the size of a buffer, which is the capacity of a FIFO.
 const bufferSize = 64 << 10
 
-// buffers holds every buffer there is. There are few on purpose: however many
-// tasks write at once, they bound the memory, and the threads that wait for
-// the disk. A goroutine takes one while it holds the lock of a Log, never the
-// other way round.
+// buffers are the buffers of all Logs. Their number bounds the memory, and the
+// threads that wait for the disk, however many tasks write at once. A goroutine
+// locks its Log first, and takes a buffer then.
 var buffers = newBuffers(8)
 
 func newBuffers(n int) chan []byte {

@@ -14,19 +14,19 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// Reader reads a stream's files one after the other, as one. At the end of
-// what there is Read returns io.EOF, and again bytes when more was written:
-// a follower reads on with every piece that is announced.
+// Reader reads the files of a stream as if they were one. At the end Read returns
+// io.EOF, and bytes again after more was written: a follower calls Read for each
+// announced piece.
 //
-// It holds the file that it reads, and those that Hold has opened. What is
-// rotated away before it is held is passed over, and Skipped counts it.
+// A Reader holds the file that it reads, and those that Hold has opened. It skips
+// output that is rotated away before that; Skipped counts it.
 type Reader struct {
 	dir     dir
 	prefix  string
 	file    *os.File // nil until there is one
 	index   int      // of file
-	offset  int64    // in file, of what is read next
-	at      int64    // the same, in bytes from the beginning of the stream
+	offset  int64    // of the next read, in file
+	at      int64    // the same, from the beginning of the stream
 	skipped int64
 
 	times  string  // the directory with times; empty: they are not read
@@ -34,8 +34,8 @@ type Reader struct {
 	time   time.Time
 
 	mu        sync.Mutex
-	held      []heldFile // those behind file, in order
-	heldBytes int64      // of all of them but the last, which may grow
+	held      []heldFile // the files after it, in order
+	heldBytes int64      // of all held files but the last, which may grow
 	last      int        // the number of the last one, or of file; -1 before the first
 }
 
@@ -43,19 +43,19 @@ type Reader struct {
 type heldFile struct {
 	file   *os.File
 	index  int
-	start  int64 // its place in the stream; -1: right behind the file before it
+	start  int64 // its offset in the stream; -1: it follows the file before it
 	stamps *stamps
 }
 
-// How much a reader holds at most, of what rotation would have removed.
+// How much a reader holds at most that rotation would remove.
 const (
 	maxHeldBytes = 1 << 30
 	maxHeldFiles = 256
 )
 
-// OpenReader opens a stream at an offset in bytes: from the beginning of its
-// oldest file with io.SeekStart, back from the end with io.SeekEnd. An offset
-// beyond either end is that end. There need not be any files yet.
+// OpenReader opens a stream at an offset in bytes: from the beginning of its oldest
+// file with io.SeekStart, back from the end with io.SeekEnd. An offset beyond
+// either end means that end. The files need not exist yet.
 func OpenReader(path, task string, stream event.Stream, offset int64, whence int) (*Reader, error) {
 	d, err := openDir(path)
 	if err != nil {
@@ -68,7 +68,7 @@ func OpenReader(path, task string, stream event.Stream, offset int64, whence int
 	return r, nil
 }
 
-// seekStream is for an offset from the beginning of the stream, of which files may
+// seekStream counts an offset from the beginning of the stream, of which files may
 // be gone.
 const seekStream = -1
 
@@ -96,7 +96,7 @@ func (r *Reader) seek(offset int64, whence int) error {
 	}
 	f, _, err := r.dir.open(fileName(r.prefix, files[i].index), os.O_RDONLY)
 	if isGone(err) {
-		return nil // rotated away meanwhile: Read begins with the oldest there is
+		return nil // rotated away meanwhile: Read begins with the oldest file
 	}
 	if err != nil {
 		return err
@@ -105,21 +105,21 @@ func (r *Reader) seek(offset int64, whence int) error {
 	return nil
 }
 
-// isGone reports whether there is no file: what else a task has put in its
-// place is none.
+// isGone reports whether an error says that a file is gone, or that a task has
+// replaced it with something else.
 func isGone(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, errIrregular) }
 
-// listedFile is a file that is there to be read.
+// listedFile is a file that can be read.
 type listedFile struct {
 	index int
 	size  int64
 }
 
-// maxLooks is how often a directory is looked at that changes meanwhile: a task
-// may change it without end.
+// maxLooks is how often a directory that changes is listed again: a task may change
+// it forever.
 const maxLooks = 100
 
-// list returns what is gone of the stream, and the files that are not.
+// list returns what was removed of the stream, and the files that are left.
 func (r *Reader) list() (gone removed, files []listedFile, err error) {
 	if gone, err = readMark(r.dir, r.prefix); err != nil {
 		return gone, nil, err
@@ -148,8 +148,8 @@ func (r *Reader) list() (gone removed, files []listedFile, err error) {
 	return gone, files, nil
 }
 
-// indexes returns the numbers of the files that are not gone. The directory, in which
-// each of many tasks has files, is read only if somebody has removed one of them.
+// indexes returns the numbers of the files that are left. It reads the directory,
+// where many tasks may have files, only if a file is missing in the sequence.
 func (r *Reader) indexes(gone removed) (row []int, err error) {
 	for i := gone.below; ; i++ {
 		if _, err := r.dir.lstat(fileName(r.prefix, i)); err != nil {
@@ -163,12 +163,12 @@ func (r *Reader) indexes(gone removed) (row []int, err error) {
 	return list(r.dir, r.prefix)
 }
 
-// Skipped is how many bytes were rotated away before they were read.
+// Skipped returns how many bytes were rotated away before they were read.
 func (r *Reader) Skipped() int64 { return r.skipped }
 
-// Hold opens the files that were not reached yet, for as long as they are less
-// than 1 GiB. A reader that may be slow calls it with every piece that is
-// announced; it may run at the same time as Read. Errors are those of a later Read.
+// Hold opens the files that Read has not reached yet, up to 1 GiB. A slow reader
+// calls it for each announced piece. It may run at the same time as Read, which
+// returns its errors later.
 func (r *Reader) Hold() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -176,7 +176,7 @@ func (r *Reader) Hold() {
 	}
 }
 
-// Close ends the reading. Nothing may be called any more.
+// Close closes all files. No method may be called after it.
 func (r *Reader) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -192,7 +192,7 @@ func (r *Reader) Close() error {
 	return errors.Join(err, r.dir.close())
 }
 
-// Read reads from one file at a time.
+// Read implements io.Reader. One call reads from one file only.
 func (r *Reader) Read(p []byte) (int, error) {
 	for {
 		n, err := r.readFile(p)
@@ -202,7 +202,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 		if err := r.findNext(); err != nil {
 			return 0, err
 		}
-		// What was written between the read above and the rotation comes first.
+		// First read what was written between the read above and the rotation.
 		if n, err := r.readFile(p); n > 0 || !errors.Is(err, io.EOF) {
 			return n, err
 		}
@@ -222,7 +222,7 @@ func (r *Reader) readFile(p []byte) (int, error) {
 	if n == 0 {
 		return 0, err
 	}
-	if r.stamps != nil { // again: what was read is there by now
+	if r.stamps != nil { // again: its stamp exists by now
 		var until int64
 		r.time, until = r.stamps.find(r.offset)
 		n = int(min(int64(n), until-r.offset))
@@ -236,14 +236,14 @@ func (r *Reader) readFile(p []byte) (int, error) {
 	return n, nil
 }
 
-// move goes on by n bytes in the file, or back.
+// move moves by n bytes in the file, forward or back.
 func (r *Reader) move(n int) {
 	r.offset += int64(n)
 	r.at += int64(n)
 }
 
-// findNext makes sure that the file behind the present one is held, and returns
-// io.EOF when there is none.
+// findNext makes sure that the file after the current one is held, and returns
+// io.EOF if there is none.
 func (r *Reader) findNext() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -253,7 +253,7 @@ func (r *Reader) findNext() error {
 	return r.holdNext()
 }
 
-// goOn takes the next file that is held.
+// goOn makes the next held file the current one.
 func (r *Reader) goOn() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -274,8 +274,8 @@ func (r *Reader) goOn() {
 	}
 }
 
-// holdNext opens the file behind the last one that is held, and returns io.EOF
-// when there is none. The lock is held.
+// holdNext opens the file after the last held one, and returns io.EOF if there is
+// none. The caller must hold the lock.
 func (r *Reader) holdNext() error {
 	next, err := r.openNext()
 	if err != nil {
@@ -292,7 +292,7 @@ func (r *Reader) holdNext() error {
 	return nil
 }
 
-// sizeOf returns the size of a file that does not grow any more.
+// sizeOf returns the size of a file that no longer grows.
 func sizeOf(f *os.File) int64 {
 	info, err := f.Stat()
 	if err != nil {
@@ -301,16 +301,16 @@ func sizeOf(f *os.File) int64 {
 	return info.Size()
 }
 
-// openNext opens the file behind the last one.
+// openNext opens the file after the last one.
 func (r *Reader) openNext() (heldFile, error) {
 	if r.last >= 0 {
 		f, _, err := r.dir.open(fileName(r.prefix, r.last+1), os.O_RDONLY)
 		if !isGone(err) {
 			return heldFile{file: f, index: r.last + 1, start: -1}, err
 		}
-		// The one behind it is gone, too, when the last file is, or when somebody has
-		// removed it; or it is passed over when something else is in its place. For that
-		// alone the directory is read, which may be large.
+		// There is no next file yet, or it is gone, too, or something else is in its
+		// place. Only in the last two cases is the directory read, which may be
+		// large.
 		if _, lastErr := r.dir.lstat(fileName(r.prefix, r.last)); lastErr == nil && errors.Is(err, fs.ErrNotExist) {
 			mark, err := readMark(r.dir, r.prefix)
 			if err != nil {
@@ -324,7 +324,7 @@ func (r *Reader) openNext() (heldFile, error) {
 	return r.openOldest()
 }
 
-// openOldest opens the first file there is behind the last one.
+// openOldest opens the oldest file that is left after the last one.
 func (r *Reader) openOldest() (heldFile, error) {
 	for range maxLooks {
 		gone, files, err := r.list()
@@ -351,8 +351,8 @@ func (r *Reader) openOldest() (heldFile, error) {
 	return heldFile{}, io.EOF
 }
 
-// Position returns the name of the file that was read last and the offset in
-// it behind what was read, in bytes; an empty name before the first file.
+// Position returns the name of the current file, and the offset in bytes of the
+// next read. The name is empty before the first file.
 func (r *Reader) Position() (file string, offset int64) {
 	if r.file == nil {
 		return "", 0

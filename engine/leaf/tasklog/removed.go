@@ -9,21 +9,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// removed is a mark beside the files of a stream that has had more than one. The
-// zero value is that of a stream from which none was removed.
+// removed tells which files of a stream were removed. It is kept in a file beside
+// them, called the mark, once the stream has had more than one file. The zero value
+// means none.
 type removed struct {
 	below int   // files with lower numbers are gone, or about to be
 	bytes int64 // what they held
 	last  int   // the number of the file that is written
 }
 
-// markSize is the length of a mark, in bytes: it is written over the one before
-// at once.
+// markSize is the length of a mark in bytes. All marks have the same length, so
+// that one write replaces the mark before.
 const markSize = 64
 
 func markName(prefix string) string { return "." + prefix + ".purged" }
 
-// readMark returns the mark of a stream. What is not a mark counts as none.
+// readMark returns the mark of a stream. It ignores a file that is not a mark.
 func readMark(d dir, prefix string) (m removed, err error) {
 	f, _, err := d.open(markName(prefix), unix.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errIrregular) {
@@ -44,7 +45,7 @@ func readMark(d dir, prefix string) (m removed, err error) {
 	return m, nil
 }
 
-// write leaves the mark.
+// write replaces the mark.
 func (m removed) write(d dir, prefix string) error {
 	f, _, err := d.open(markName(prefix), unix.O_WRONLY|unix.O_CREAT)
 	if errors.Is(err, errIrregular) {

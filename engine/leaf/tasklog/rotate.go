@@ -12,16 +12,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// files are the numbered files of one stream. The highest is the one written;
-// it is opened when there is something to write. Numbers grow and are never
-// used again.
+// files are the numbered files of one stream. Output is appended to the highest
+// one, which is opened by the first write. A number is never used twice.
 type files struct {
 	dir      dir
 	prefix   string // <task>.<stream>
 	maxFiles int
 	limit    int64
 
-	isNew   bool     // this is the first Log of the stream: there is the first file and no other
+	isNew   bool     // this is the first Log of the stream, which has only the first file
 	removed removed  // the files that were removed
 	index   int      // of current
 	current *logFile // nil before the first write
@@ -31,13 +30,12 @@ type files struct {
 	stamper stamper
 }
 
-// writing is how the file that is written is opened.
+// writing are the flags with which the current file is opened.
 const writing = unix.O_RDWR | unix.O_APPEND
 
-// makeFirst makes the first file when this stream never had one. That saves
-// looking through the directory later, which for a group of a thousand tasks
-// holds thousands of files. It is closed until there is something to write, when
-// any error shows.
+// makeFirst makes the first file if this stream never had one. The first write then
+// need not search the directory, which may have files of a thousand tasks. It
+// ignores errors, because the first write opens the file again and returns them.
 func (r *files) makeFirst() {
 	if _, err := r.dir.lstat(markName(r.prefix)); !errors.Is(err, fs.ErrNotExist) {
 		return
@@ -48,7 +46,7 @@ func (r *files) makeFirst() {
 	}
 }
 
-// openHighest opens the highest file there is, or makes the first.
+// openHighest opens the highest file, or makes the first one.
 func (r *files) openHighest() error {
 	index := 0
 	if !r.isNew {
@@ -69,8 +67,8 @@ func (r *files) openHighest() error {
 	return nil
 }
 
-// findHighest returns the number of the highest file that an earlier Log can have
-// made; 0 if there is none.
+// findHighest returns the number of the highest file that an earlier Log may have
+// made, or 0 if there is none.
 func (r *files) findHighest() (int, error) {
 	indexes, err := list(r.dir, r.prefix)
 	if err != nil {
@@ -89,9 +87,9 @@ func (r *files) findHighest() (int, error) {
 	return 0, nil
 }
 
-// put writes as much of p as belongs into one file. It returns that file,
-// and where in it how many bytes are, even when it returns an error. The bytes
-// were read from the task at a time.
+// put writes as much of p as fits in one file. It returns the file, the offset, and
+// the number of bytes written, even with an error. at is the time when the bytes
+// were read from the task.
 func (r *files) put(p []byte, at time.Time) (src *logFile, offset int64, n int, err error) {
 	if r.current == nil {
 		if err := r.openHighest(); err != nil {
@@ -110,8 +108,8 @@ func (r *files) put(p []byte, at time.Time) (src *logFile, offset int64, n int, 
 		return r.current, 0, 0, err
 	}
 	r.midLine = p[n-1] != '\n'
-	// Where the bytes are only the kernel knows: a user may have truncated
-	// the file to make room.
+	// Ask the kernel where the bytes are: a user may have truncated the file to make
+	// room.
 	end, seekErr := r.current.file.Seek(0, io.SeekCurrent)
 	if seekErr != nil {
 		end = r.size + int64(n)
@@ -140,11 +138,11 @@ func (r *files) stamp(at time.Time) {
 	s.last, s.step = next, stampStep<<(min(count, maxStamps)/slowStamps)
 }
 
-// maxObstacles is how many directories in the places of files are passed over.
+// maxObstacles is how many directories with names of files are skipped.
 const maxObstacles = 1000
 
-// rotate goes on to the next file. What a task has put in its place is removed
-// or, if it is a directory that is not empty, passed over.
+// rotate begins the next file. It removes what a task has put in its place, and
+// skips the number if that is a directory that is not empty.
 func (r *files) rotate() error {
 	for next := r.index + 1; ; next++ {
 		f, err := r.dir.create(fileName(r.prefix, next), writing)
@@ -176,8 +174,8 @@ func (r *files) use(f *os.File, index int, size int64) {
 	}
 }
 
-// purge removes the oldest files. A file that is retained can be read on.
-// The mark comes first, for the next Log and for readers that are late.
+// purge removes the oldest files. Retained files stay readable. The mark is written
+// first, for the next Log and for late readers.
 func (r *files) purge() {
 	below := r.index - r.maxFiles + 1
 	if below-r.removed.below > r.maxFiles {
@@ -189,12 +187,12 @@ func (r *files) purge() {
 	}
 }
 
-// purgeListed removes the files below a number that are far apart, since a task
-// has made some of them.
+// purgeListed removes the files below a number. It lists them first, because a task
+// has made some with numbers far apart.
 func (r *files) purgeListed(below int) {
 	indexes, err := list(r.dir, r.prefix)
 	if err != nil {
-		return // the next time will do
+		return // the next rotation repeats it
 	}
 	for _, index := range indexes {
 		if index >= r.removed.below && index < below {
@@ -207,7 +205,7 @@ func (r *files) purgeListed(below int) {
 func (r *files) removeOldest(index int) {
 	name := fileName(r.prefix, index)
 	r.removed.below = index + 1
-	if st, err := r.dir.lstat(name); err == nil && isOwn(st, unix.O_RDONLY) { // else it has been removed already
+	if st, err := r.dir.lstat(name); err == nil && isOwn(st, unix.O_RDONLY) { // otherwise it was removed already
 		r.removed.bytes += st.Size
 	}
 	_ = r.removed.write(r.dir, r.prefix) // on a full disk the next one will do
@@ -221,10 +219,10 @@ func (r *files) close() {
 	}
 }
 
-// cutMark is the bit in the mode of a file that ends within a line whose rest was
-// lost. It means nothing for files otherwise. The next writer ends the line first.
-// A full disk has room for no other mark, and the engine may be killed before
-// there is room again.
+// cutMark is a bit in the mode of a file that ends within a line whose rest was
+// lost. The next writer ends the line first. The bit has no other meaning for
+// files. A full disk has no room for another kind of mark, and the engine may be
+// killed before there is room again.
 const cutMark = fs.ModeSticky
 
 func isCut(f *os.File) bool {
@@ -232,8 +230,8 @@ func isCut(f *os.File) bool {
 	return err == nil && info.Mode()&cutMark != 0
 }
 
-// logFile is a file of output that is closed when it is no longer retained. It is
-// an event.Source.
+// logFile is a file of output. It is closed once it is no longer retained. It is an
+// event.Source.
 type logFile struct {
 	file *os.File
 	refs atomic.Int32
@@ -244,15 +242,15 @@ func (f *logFile) ReadAt(p []byte, off int64) (int, error) { return f.file.ReadA
 // Retain keeps the file open until it is released as often.
 func (f *logFile) Retain() { f.refs.Add(1) }
 
-// Release gives the file up.
+// Release undoes one Retain. The last one closes the file.
 func (f *logFile) Release() {
 	if f.refs.Add(-1) == 0 {
 		f.file.Close()
 	}
 }
 
-// markCut marks the file, or takes the mark away. An error is ignored: without
-// the mark the next engine only joins two lines.
+// markCut sets or clears the mark of the file. It ignores errors: without the mark,
+// the next engine joins two lines, which is all.
 func (r *files) markCut(cut bool) {
 	if r.current == nil || r.marked == cut {
 		return
@@ -267,15 +265,16 @@ func (r *files) markCut(cut bool) {
 	}
 }
 
-// endCutLine ends on disk the line whose rest was lost: what comes now does not
-// belong to it. That is not announced, for the rest was.
+// endCutLine ends the line whose rest was lost, so that new output does not
+// continue it. It does that on disk only, because the rest of the line was
+// announced.
 func (r *files) endCutLine(at time.Time) {
 	if r.current == nil && r.openHighest() != nil || !r.marked {
 		return
 	}
 	if r.midLine {
 		if _, _, _, err := r.put([]byte{'\n'}, at); err != nil {
-			return // what comes next will tell
+			return // the next write reports it
 		}
 	}
 	r.markCut(false)

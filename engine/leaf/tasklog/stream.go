@@ -9,8 +9,8 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// write puts p on disk and announces it. What the disk does not take is
-// announced from memory and counted. The lock is held.
+// write writes p to disk and announces it. If a write fails, it announces the rest
+// from memory and counts it. The caller must hold the lock.
 func (l *Log) write(s *stream, p []byte, at time.Time) {
 	if s.files != nil {
 		s.files.endCutLine(at)
@@ -41,8 +41,8 @@ func (l *Log) announce(s *stream, src event.Source, offset int64, n int, at time
 	}
 }
 
-// Writers returns a writer in memory for each output of a task that is no
-// process. A write returns when it is on disk and announced.
+// Writers returns a writer for each output of a task that is not a process. A write
+// returns once the output is on disk and announced.
 func (l *Log) Writers() (stdout, stderr io.WriteCloser, err error) {
 	return &writer{log: l, stream: l.streams[0]}, &writer{log: l, stream: l.streams[1]}, nil
 }
@@ -70,12 +70,12 @@ func (w *writer) Close() error {
 	return nil
 }
 
-// LossError reports that output of a task could not be written to disk. The
-// task goes on, and so does what is announced.
+// LossError reports that output of a task could not be written to disk. The task
+// continues, and its output is still announced.
 type LossError struct {
 	Task   string
 	Stream event.Stream
-	Bytes  int64 // 0 when the loss begins; when it is over, how much is missing
+	Bytes  int64 // 0 at the beginning of a loss; the number of missing bytes at its end
 	Err    error
 }
 
@@ -88,7 +88,7 @@ func (e *LossError) Error() string {
 
 func (e *LossError) Unwrap() error { return e.Err }
 
-// failed counts n lost bytes and reports the first of them.
+// failed counts n lost bytes, and reports the beginning of a loss.
 func (l *Log) failed(s *stream, err error, n int) {
 	begins := s.failure == nil
 	s.failure = err
@@ -98,7 +98,7 @@ func (l *Log) failed(s *stream, err error, n int) {
 	}
 }
 
-// recovered reports what was lost, if anything was.
+// recovered reports the end of a loss, if there was one.
 func (l *Log) recovered(s *stream) {
 	if s.failure == nil {
 		return

@@ -8,13 +8,13 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// openTail reads backwards in growing blocks, up to a limit in bytes.
+// openTail reads backwards in growing blocks, up to a maximum.
 const (
 	tailBlock = 64 << 10
 	maxTail   = 256 << 20
 )
 
-// openTail opens a stream at the last lines that are on disk, see Part.
+// openTail opens a stream at the last lines that are on disk; see Part.
 func openTail(path, task string, stream event.Stream, lines int) (*Reader, error) {
 	for size := int64(tailBlock); ; size *= 4 {
 		r, err := OpenReader(path, task, stream, size, io.SeekEnd)
@@ -86,9 +86,9 @@ func (r *Reader) skipLines(n int) error {
 	return nil
 }
 
-// SkipTo passes over everything there is but the last bytes, and counts it as skipped:
-// for a reader that shows only the latest part of a flood. It must not run at the same
-// time as Read.
+// SkipTo skips all that is on disk but the last bytes, and counts it as skipped. A
+// reader uses it to show only the latest part of much output. It must not run at
+// the same time as Read.
 func (r *Reader) SkipTo(last int64) {
 	r.Hold()
 	rest, behind := r.ahead()
@@ -109,8 +109,8 @@ func (r *Reader) skip(n int64) {
 	r.skipped += n
 }
 
-// ahead returns how many bytes there are to read in the file, and in those behind it
-// that are held.
+// ahead returns how many bytes are left to read in the current file, and in the
+// held files after it.
 func (r *Reader) ahead() (rest, behind int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
