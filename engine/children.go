@@ -21,7 +21,7 @@ func newChild(parent *api.Job, id string) *api.Job {
 }
 
 // launch starts a child in the directory of its parent's run, and stores that
-// together with what.
+// together with a change.
 func (c *children) launch(child *api.Job, what store.Change) error {
 	r := c.parent
 	r.mu.Lock()

@@ -11,7 +11,7 @@ import (
 	"taskrun/engine/store"
 )
 
-// Stopping returns a channel that is closed when nothing new starts any more.
+// Stopping returns a channel that is closed once nothing new starts.
 func (e *Engine) Stopping() <-chan struct{} { return e.settled.Done() }
 
 // Stop stops every job like `nomad job stop`: kill signals, grace periods,
@@ -54,10 +54,10 @@ func storeOrder(e *Engine, how string) {
 	}
 }
 
-// Leave leaves everything running for an engine that will continue the runs;
-// see Recover. It does not wait: Done is closed once nothing happens any more,
-// including the end of tasks that are being stopped. Close then does not clean
-// up after tasks.
+// Leave leaves everything running for an engine that will continue the runs; see
+// Recover. It does not wait: Done is closed once this engine does nothing more, and
+// tasks that were being stopped have ended. Close then does not clean up after
+// tasks.
 func (e *Engine) Leave() {
 	e.leave()
 	e.settle()

@@ -16,10 +16,9 @@ const (
 	collectEvery = 5 * time.Minute
 )
 
-// Collect forgets, like `nomad system gc`, jobs that are dead for good,
-// allocations that have ended and were replaced, and evaluations without
-// allocations. It also removes their files. A resident engine does that by itself
-// with what is old.
+// Collect forgets, like `nomad system gc`, jobs that are dead for good, allocations
+// that have ended and were replaced, and evaluations without allocations. It also
+// removes their files. A resident engine regularly collects what is old.
 func (e *Engine) Collect() {
 	done := make(chan struct{})
 	if e.runs.enter(func() { e.collect(time.Now(), time.Now()); close(done) }) {
@@ -41,9 +40,9 @@ func (e *Engine) collectOld() {
 	}
 }
 
-// collect forgets jobs that have not changed since a time, and allocations that
-// have not changed since another one, with the evaluations that are older than that
-// and have none, and those of jobs that are not known any more.
+// collect forgets jobs that have not changed since the time jobs. It forgets
+// allocations that have not changed since the time allocs, and evaluations that are
+// older and have no allocations, or whose job is no longer known.
 func (e *Engine) collect(jobs, allocs time.Time) {
 	for _, r := range e.runs.all() {
 		for _, r := range append(r.children.all(), r) {

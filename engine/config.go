@@ -57,8 +57,8 @@ type Config struct {
 	// StateDir is where the registry is kept; empty: in memory. The caller must
 	// lock it: only one engine may use a directory at a time.
 	StateDir string
-	// NoHistory: nothing is written of what happens in the runs. It has no effect if
-	// they are durable.
+	// NoHistory makes the engine write no events to disk. It has no effect if the
+	// engine is Durable.
 	NoHistory bool
 	// OnRun, if set, is called with the directory of each run before anything
 	// is written to it. It lets the keeper know what to clean up if this

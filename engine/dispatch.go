@@ -17,10 +17,10 @@ import (
 // maxPayload is the largest payload of a dispatch, in bytes, as in Nomad.
 const maxPayload = 16 << 10
 
-// validPrefix is what may be in the ID of a dispatched job.
+// validPrefix matches a valid prefix of the ID of a dispatched job.
 var validPrefix = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_.-]{0,64}$`) })
 
-// Dispatch is with what a parameterized job is to run.
+// Dispatch is an order to run a parameterized job.
 type Dispatch struct {
 	Payload  []byte
 	Meta     map[string]string
@@ -30,8 +30,7 @@ type Dispatch struct {
 	Token string
 }
 
-// dispatched returns the ID of the child that a token stands for; empty if
-// there is none.
+// dispatched returns the ID of the child that was dispatched with a token, or "".
 func (c *children) dispatched(token string) string {
 	if token == "" {
 		return ""

@@ -102,7 +102,7 @@ func (e *Engine) SubscribeTo(wanted func(event.Event) bool) *event.Subscription 
 // Say publishes a notice. If it is about a job, the job's history keeps it.
 func (e *Engine) Say(n event.Notice) {
 	r, err := e.runs.find(n.Job)
-	if err != nil { // nobody but those who follow the engine reads it
+	if err != nil { // only followers of the engine read it
 		n.Job = ""
 		e.bus.Publish(nil, "", n)
 		return
@@ -189,8 +189,8 @@ func (e *Engine) Placed() {
 	}
 }
 
-// Job returns the newest version of a job, which is read only. There is none of
-// a purged job.
+// Job returns the newest version of a job, which is read only. A purged job has
+// none.
 func (e *Engine) Job(id string) (*api.Job, bool) {
 	r, err := e.runs.find(id)
 	if err != nil || r.forgotten.Load() {

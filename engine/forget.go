@@ -12,7 +12,7 @@ import (
 	"taskrun/engine/store"
 )
 
-// collect forgets the job or what it does not need any more.
+// collect forgets the job, or what it no longer needs.
 func (r *jobRun) collect(job, allocs time.Time) {
 	r.lock()
 	defer r.mu.Unlock()

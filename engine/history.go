@@ -14,8 +14,8 @@ import (
 	"taskrun/engine/update"
 )
 
-// history is what is kept and told of a job besides its allocations: its versions,
-// with their sources, deployments and evaluations, and its scaling events.
+// history holds and publishes the versions of a job with their sources, its
+// deployments, evaluations, and scaling events.
 type history struct {
 	host     *host
 	key      string // of the job
@@ -161,7 +161,7 @@ type DeploymentGroup struct {
 	PlacedCanaries []string // IDs
 }
 
-// deploymentRecord is what is stored of a deployment.
+// deploymentRecord is the stored form of a deployment.
 type deploymentRecord struct {
 	ID    string    `json:"id"`
 	Began time.Time `json:"began"`

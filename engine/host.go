@@ -14,8 +14,8 @@ import (
 	"taskrun/jobspec/validate"
 )
 
-// host is what the jobs of an engine share: what they get of the machine, and where
-// they tell what happens.
+// host is shared by the jobs of an engine: the resources of the machine, and the
+// bus and the store for their events.
 type host struct {
 	cfg    Config
 	bus    event.Bus
@@ -71,7 +71,7 @@ const (
 // could not even stop its jobs and remove their directories, so jobs beyond its
 // limit are refused.
 type openFiles struct {
-	limit int // for jobs; the rest is for clients, and for what is open only shortly
+	limit int // for jobs; the rest is for clients and files that are open only briefly
 	used  atomic.Int64
 }
 

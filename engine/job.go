@@ -29,7 +29,7 @@ type jobRuns struct {
 	// opening holds the keys of jobs that are being registered for the first
 	// time. The channels are closed when that is over.
 	opening map[string]chan struct{}
-	purged  []*jobRun // not in list any more, but not over yet
+	purged  []*jobRun // no longer in list, but not over yet
 	over    bool      // nothing new may start
 }
 
@@ -98,7 +98,7 @@ type slot struct {
 	claimed   []int           // ports of the present allocation
 	kept      []*runner.Alloc // allocations that have ended, like the first ones of Placed
 	forgotten store.Change    // records to delete at the next placement
-	wake      chan struct{}   // signals a change of what is wanted; capacity 1
+	wake      chan struct{}   // signals that the wanted state has changed; capacity 1
 	onVerdict func(alloc string, v health.Verdict)
 
 	// Guarded by the job's mu.

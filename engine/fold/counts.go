@@ -1,7 +1,7 @@
 package fold
 
-// Counts are numbers of tasks by what they do now. Tasks whose allocation was
-// replaced do not count, nor do poststop tasks that wait for the end of the others.
+// Counts are numbers of tasks by their state. Tasks whose allocation was replaced
+// do not count, nor do poststop tasks that wait for the end of the others.
 type Counts struct {
 	Running  int
 	Starting int // pending: before their first start, or between two

@@ -22,8 +22,7 @@ type Run struct {
 	// order of appearance.
 	Deployments []*Deployment
 	Evaluations []*Evaluation
-	// Unfixed tells of errors in the files of the run, which follows them; empty: there
-	// are none.
+	// Unfixed describes errors in the files that the run follows, or is empty.
 	Unfixed event.Notice
 
 	specs map[string]*api.Job // by key

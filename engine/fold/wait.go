@@ -2,7 +2,7 @@ package fold
 
 import "github.com/hashicorp/nomad/api"
 
-// Wait is a task that has not run, and what it waits for.
+// Wait is a task that has not run, and the reason why it waits.
 type Wait struct {
 	Task  *Task
 	For   Awaited

@@ -55,7 +55,7 @@ func (p *Ports) Plan(g *api.TaskGroup, index, lane int) {
 	}
 }
 
-// portOwner is who has a dynamic port: a slot, or a task in it.
+// portOwner is the owner of a dynamic port: a slot, or a task in it.
 type portOwner struct {
 	group       *api.TaskGroup
 	index, lane int

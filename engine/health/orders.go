@@ -38,8 +38,8 @@ func (d *Deployment) Fail() error {
 	return nil
 }
 
-// CheckSetHealth returns an error if the deployment has ended, and its health
-// cannot be set any more.
+// CheckSetHealth returns an error if the deployment has ended, because its health
+// can no longer be set.
 func (d *Deployment) CheckSetHealth() error {
 	if !d.Active() {
 		return errNoSetHealth

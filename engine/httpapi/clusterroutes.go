@@ -18,7 +18,7 @@ import (
 // reader returns the handler of a query of objects in a table.
 type reader func(table fold.Table, get rest.Get) rest.Handler
 
-// clusterRoutes returns the routes of what a cluster has besides jobs.
+// clusterRoutes returns the routes for everything in a cluster besides jobs.
 func clusterRoutes(run *render.Run, cfg *Config, all, one reader) []route {
 	var (
 		space  = namespaces.New(run)

@@ -49,7 +49,7 @@ type Config struct {
 	// AllowHosts are names of this machine, besides localhost, that clients may use,
 	// such as host.docker.internal.
 	AllowHosts []string
-	// Linger is how long clients that follow output may go on reading when the
-	// server ends; less than a second counts as one second.
+	// Linger is how long clients that follow output may continue to read after the
+	// server ends; at least one second.
 	Linger time.Duration
 }

@@ -112,8 +112,8 @@ func callerOf(r *http.Request, keys *workload.Keyring, e *engine.Engine) (*calle
 	return &caller{claims: claims, group: a.Group, job: *a.Job.ID, key: a.Alloc.Job, engine: e}, nil
 }
 
-// callerRights decide what a task may read: what Nomad's default policy for
-// workloads allows, and its own job. Everything else is denied.
+// callerRights are the rights of a task: those of Nomad's default policy for
+// workloads, and to read its own job. Everything else is denied.
 var callerRights = map[string]func(*caller, *rest.Request) bool{
 	"/v1/services":  (*caller).inNamespace,
 	"/v1/service/*": (*caller).inNamespace,

@@ -1,6 +1,6 @@
-// Package port gives out ports of this machine: each to one at a time, among
-// the allocations of an engine and among all engines of a user, and only those
-// that nobody else listens on. Every port is one of the loopback address.
+// Package port assigns ports of the loopback address of this machine. A port has
+// one owner at a time, among the allocations of an engine and among all engines of
+// a user. Ports on which other programs listen are not assigned.
 package port
 
 import (
@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// Claims are the ports that an engine has given out.
+// Claims are the ports that an engine has assigned.
 type Claims struct {
 	dir     string
 	logical bool // they mean nothing to the machine
@@ -22,24 +22,24 @@ type Claims struct {
 
 type claim struct {
 	by   string
-	lock *os.File // nil when other engines cannot be told
+	lock *os.File // nil if other engines cannot see the claim
 }
 
-// NewClaims returns none. In dir, which is made when it is needed, engines of
-// this user tell each other of their ports; if it is empty or cannot be used
+// NewClaims returns an empty set of claims. In dir, which is created on demand, the
+// engines of this user see each other's ports. If dir is empty or cannot be used,
 // they do not.
 func NewClaims(dir string) *Claims { return &Claims{dir: dir, held: map[int]claim{}} }
 
-// NewLogical returns claims of ports that are never listened on: several may
-// have the same, as on several machines, and what the machine does with its
-// ports makes no difference.
+// NewLogical returns claims of ports on which no task listens. Like allocations on
+// several machines, several owners may have the same port, and other programs of
+// the machine make no difference.
 func NewLogical() *Claims { return &Claims{logical: true, held: map[int]claim{}} }
 
 // Obey sets the rules. Call it before the first claim.
 func (c *Claims) Obey(rules Rules) { c.rules = rules }
 
-// Static claims a port for somebody. The error is an *InUseError when it is not
-// free.
+// Static claims a port for an owner, by, which errors name. The error is an
+// *InUseError if the port is not free.
 func (c *Claims) Static(number int, by string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,8 +59,8 @@ func (c *Claims) Static(number int, by string) error {
 	return nil
 }
 
-// Dynamic claims a port of the dynamic range: the one that is wanted if it is
-// free, else one that spare, which may be nil, does not want to be spared.
+// Dynamic claims a port of the dynamic range: want if it is free, otherwise one for
+// which spare returns false. spare may be nil.
 func (c *Claims) Dynamic(by string, want int, spare func(number int) bool) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,22 +79,22 @@ func (c *Claims) Dynamic(by string, want int, spare func(number int) bool) (int,
 	return 0, fmt.Errorf("all ports from %d to %d are in use", first, last)
 }
 
-// Adopt claims a port that somebody has already, such as a task that outlived
-// its engine. It is not looked at.
+// Adopt claims a port that already has its owner, such as a task that outlived its
+// engine. It does not check whether the port is free.
 func (c *Claims) Adopt(number int, by string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.take(number, by)
 }
 
-// Release gives a port back.
+// Release ends the claim of a port.
 func (c *Claims) Release(number int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.release(number)
 }
 
-// takeFree claims a port that is not used in any way.
+// takeFree claims a port if nothing uses it.
 func (c *Claims) takeFree(number int, by string) bool {
 	if _, ok := c.held[number]; ok || c.rules.Reserves(number) || !c.logical && !untouched(number) {
 		return false

@@ -14,13 +14,13 @@ import (
 	"taskrun/engine/leaf/runtimedir"
 )
 
-// ErrInUse is what an *InUseError is.
+// ErrInUse matches every *InUseError, see Is.
 var ErrInUse = errors.New("port is in use")
 
-// InUseError tells who has a port.
+// InUseError says which process has a port.
 type InUseError struct {
 	Port int
-	By   string // "process 4711 (nginx)"; what is known
+	By   string // such as "process 4711 (nginx)"
 }
 
 func (e *InUseError) Error() string { return fmt.Sprintf("port %d is in use by %s", e.Port, e.By) }
@@ -28,10 +28,10 @@ func (e *InUseError) Error() string { return fmt.Sprintf("port %d is in use by %
 // Is makes errors.Is(err, ErrInUse) work.
 func (e *InUseError) Is(target error) bool { return target == ErrInUse }
 
-// lock makes the file, in a directory, by which other engines know that a port is
-// given out. The kernel gives the lock up when this process dies. It returns nil
-// when there is no place for such files that belongs to this user alone: then only
-// what is listened on is known.
+// lock makes and locks a file that shows other engines that a port is assigned. The
+// kernel releases the lock when this process dies. lock returns nil if no directory
+// for such files belongs to this user alone: then an engine only sees on which
+// ports others listen.
 func lock(path string, number int, by string) (*os.File, error) {
 	if path == "" {
 		return nil, nil
@@ -52,7 +52,7 @@ func lock(path string, number int, by string) (*os.File, error) {
 			_ = f.Close()
 			return nil, &InUseError{Port: number, By: "another run of taskrun" + strings.TrimSuffix(": "+string(holder), ": ")}
 		}
-		if !isIn(dir, f, name) { // its holder removed it meanwhile
+		if !isIn(dir, f, name) { // its owner has removed it meanwhile
 			_ = f.Close()
 			continue
 		}
@@ -62,7 +62,7 @@ func lock(path string, number int, by string) (*os.File, error) {
 	}
 }
 
-// openDir opens the directory of locks, which is made when it is missing.
+// openDir opens the directory of locks. It creates a missing one.
 func openDir(path string) (*os.File, error) {
 	const flags = os.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW
 	dir, err := os.OpenFile(path, flags, 0)
@@ -80,7 +80,7 @@ func openDir(path string) (*os.File, error) {
 	return dir, nil
 }
 
-// openIn opens a lock in a directory, or makes it.
+// openIn opens or creates a lock in a directory.
 func openIn(dir *os.File, name string) (*os.File, error) {
 	const flags = unix.O_RDWR | unix.O_CREAT | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC
 	fd, err := unix.Openat(int(dir.Fd()), name, flags, 0o600)
@@ -94,7 +94,7 @@ func openIn(dir *os.File, name string) (*os.File, error) {
 	return f, nil
 }
 
-// isIn reports whether the file is the one that has the name now.
+// isIn reports whether the name still refers to the file.
 func isIn(dir, f *os.File, name string) bool {
 	var mine, there unix.Stat_t
 	if unix.Fstat(int(f.Fd()), &mine) != nil || unix.Fstatat(int(dir.Fd()), name, &there, unix.AT_SYMLINK_NOFOLLOW) != nil {
@@ -103,8 +103,8 @@ func isIn(dir, f *os.File, name string) bool {
 	return mine.Dev == there.Dev && mine.Ino == there.Ino
 }
 
-// unlock removes the file while it is still locked, so that it is nobody
-// else's.
+// unlock removes the file while it is still locked: after that, another engine
+// could have locked it.
 func unlock(f *os.File) {
 	if f == nil {
 		return

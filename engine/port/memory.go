@@ -10,18 +10,18 @@ import (
 	"sync"
 )
 
-// Memory is which port each slot of a job got last, in a file: a line a port,
-// of which the last counts. It is a convenience: what cannot be read is
-// forgotten.
+// Memory records the latest port of each slot of a job in a file, one port a line.
+// The last line of a slot counts. Lines that cannot be read are ignored, because a
+// port that changes does no harm.
 type Memory struct {
 	mu    sync.Mutex
 	path  string
 	ports map[string]int // by slot
 	slots map[int]string
-	file  *os.File // opened by the first Keep that has something new
+	file  *os.File // opened by the first Keep of a new port
 }
 
-// Recall reads a file, which need not exist. The memory must be closed.
+// Recall reads a file, which need not exist. The caller must close the memory.
 func Recall(path string) *Memory {
 	m := &Memory{path: path, ports: map[string]int{}, slots: map[int]string{}}
 	text, _ := os.ReadFile(path)
@@ -47,7 +47,7 @@ func (m *Memory) set(slot string, port int) {
 	m.ports[slot], m.slots[port] = port, slot
 }
 
-// rewrite leaves out the lines that do not count any more.
+// rewrite removes the lines that no longer count.
 func (m *Memory) rewrite() error {
 	var text strings.Builder
 	for _, slot := range slices.Sorted(maps.Keys(m.ports)) {
@@ -62,7 +62,7 @@ func (m *Memory) rewrite() error {
 
 func line(slot string, port int) string { return fmt.Sprintf("%d %q\n", port, slot) }
 
-// Of returns the port that a slot had, 0 if it had none.
+// Of returns the latest port of a slot, or 0 if it had none.
 func (m *Memory) Of(slot string) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -77,7 +77,7 @@ func (m *Memory) Has(port int) bool {
 	return ok
 }
 
-// Keep remembers the port of a slot.
+// Keep records the port of a slot.
 func (m *Memory) Keep(slot string, port int) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// socket is a listening one, as the kernel lists it.
+// socket is a listening socket in a table of the kernel.
 type socket struct{ inode, uid string }
 
-// someone is what an error names when nothing better is known.
+// someone names an unknown owner in errors.
 const someone = "some process"
 
 // stateListen is TCP_LISTEN in the fourth column of /proc/net/tcp.
@@ -28,7 +28,7 @@ func findListening(table string, number int) (socket, bool) {
 	return socket{}, false
 }
 
-// ofUser names the owner of a process that cannot be looked at.
+// ofUser describes a process of another user, which cannot be inspected.
 func ofUser(uid string) string {
 	name := "uid " + uid
 	if u, err := user.LookupId(uid); err == nil {

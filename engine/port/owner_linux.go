@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// owner names the process that listens on a port. It looks at every process of
+// owner describes the process that listens on a port. It inspects every process of
 // the machine.
 func owner(number int) string {
 	s, ok := find(number)
@@ -15,7 +15,7 @@ func owner(number int) string {
 		return someone
 	}
 	want := "socket:[" + s.inode + "]"
-	links, _ := filepath.Glob("/proc/[0-9]*/fd/*") // those of other users are left out
+	links, _ := filepath.Glob("/proc/[0-9]*/fd/*") // without those of other users
 	for _, link := range links {
 		if target, err := os.Readlink(link); err != nil || target != want {
 			continue
@@ -30,7 +30,7 @@ func owner(number int) string {
 	return ofUser(s.uid)
 }
 
-// listening reports whether anybody listens on a port.
+// listening reports whether any process listens on a port.
 func listening(number int) bool {
 	_, ok := find(number)
 	return ok

@@ -2,8 +2,8 @@
 
 package port
 
-// owner finds no owner: there is no table of sockets that a program can read.
+// owner finds no owner: programs cannot read a table of sockets.
 func owner(int) string { return someone }
 
-// listening is not known.
+// listening returns false, because it cannot be known.
 func listening(int) bool { return false }

@@ -7,11 +7,11 @@ import (
 	"syscall"
 )
 
-// Address is that of every port: what runs here is for this machine.
+// Address is the address of every port: tasks serve this machine only.
 const Address = "127.0.0.1"
 
-// taken reports whether somebody listens on a port. One that this user may not
-// listen on is looked up.
+// taken reports whether a process listens on a port. If this user may not listen on
+// the port, it looks in the table of sockets.
 func taken(number int) bool {
 	l, err := net.Listen("tcp4", net.JoinHostPort(Address, strconv.Itoa(number)))
 	if err == nil {
@@ -21,8 +21,8 @@ func taken(number int) bool {
 	return errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, syscall.EACCES) && listening(number)
 }
 
-// untouched reports whether a port can be listened on, on any address, and no
-// datagram socket has it either.
+// untouched reports whether a program could listen on a port at every address, and
+// no datagram socket has it.
 func untouched(number int) bool {
 	text := strconv.Itoa(number)
 	for _, address := range []string{net.JoinHostPort(Address, text), ":" + text} {

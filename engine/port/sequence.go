@@ -2,8 +2,8 @@ package port
 
 import "sync"
 
-// Sequence gives out ports that are never listened on: those of the dynamic range
-// one after another. What the machine or other jobs do makes no difference.
+// Sequence assigns the ports of the dynamic range one after another, for tasks that
+// do not listen on them. Other programs and jobs make no difference.
 type Sequence struct {
 	mu    sync.Mutex
 	next  int // counts from the first dynamic port
@@ -13,7 +13,7 @@ type Sequence struct {
 
 const dynamicCount = LastDynamic - FirstDynamic + 1
 
-// sequenceLen is how far the beginnings of two sequences lie apart; most jobs
+// sequenceLen is the distance between the first ports of two sequences. Most jobs
 // have fewer ports.
 const sequenceLen = 1000
 
@@ -22,9 +22,9 @@ func NewSequence(n int) *Sequence {
 	return &Sequence{next: n * sequenceLen, given: map[string]int{}, taken: map[int]bool{}}
 }
 
-// Of returns the port of an owner, which keeps it. A new owner gets the port that
-// it wants, unless that is 0 or given already, or else the next one that spare
-// does not want to be spared.
+// Of returns the port of an owner, which keeps it. A new owner gets want, unless
+// that is 0 or already assigned; otherwise the next port for which spare returns
+// false.
 func (s *Sequence) Of(owner string, want int, spare func(number int) bool) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -33,7 +33,7 @@ func (s *Sequence) Of(owner string, want int, spare func(number int) bool) int {
 	}
 	number := want
 	if want == 0 || s.taken[want] {
-		for range dynamicCount { // after which some are given twice
+		for range dynamicCount { // after that, ports are assigned twice
 			number = FirstDynamic + s.next%dynamicCount
 			s.next++
 			if !s.taken[number] && !spare(number) {

@@ -84,8 +84,8 @@ func (h *Handler) Checks(r *rest.Request) (any, error) {
 	return checks, nil
 }
 
-// checkStatus is the status of a check as a server writes it: without the task of a
-// group's check, and the code of what is no HTTP.
+// checkStatus is the status of a check as a server writes it: without a task for a
+// check of a group, and without a code for a check that is not HTTP.
 type checkStatus struct {
 	ID         string
 	Check      string

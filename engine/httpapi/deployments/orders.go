@@ -18,7 +18,7 @@ type deploymentChanged struct {
 	RevertedJobVersion                            *uint64
 }
 
-// kind is what the orders are for, in messages.
+// kind names deployments in messages.
 const kind = "Deployment"
 
 // Promote answers PUT /v1/deployment/promote/:id.

@@ -18,11 +18,11 @@ import (
 // frameSize limits the bytes of output in a frame.
 const frameSize = 64 << 10
 
-// Logs answers GET /v1/client/fs/logs/:id with frames, or with the plain
-// output. A stream that follows a task goes on after the task's end, and ends
-// with the server: without a final frame, because clients would mistake it for
-// a stream that continues. If rotation was faster than the client, a frame says
-// how much is left out.
+// Logs answers GET /v1/client/fs/logs/:id with frames, or with the plain output. A
+// stream that follows a task continues after the end of the task. It ends with the
+// server, without a final frame, because clients would take that for a stream that
+// continues. If rotation was faster than the client, a frame says how many bytes
+// are missing.
 func (h *Handler) Logs(r *rest.Request) error {
 	q, err := h.logsQuery(r)
 	if err != nil {

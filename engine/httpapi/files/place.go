@@ -13,9 +13,8 @@ import (
 
 var errEscapes = rest.Fail(http.StatusBadRequest, "Path escapes the alloc directory")
 
-// place is a file or directory of an allocation, found in an open parent
-// directory. A task that replaces a directory on the way to it has no effect
-// any more.
+// place is a file or directory of an allocation, in an open parent directory. A
+// task that later replaces a directory on the way to it has no effect.
 type place struct {
 	parent *os.Root
 	base   string      // in parent

@@ -40,7 +40,7 @@ func (h *Handler) list(r *rest.Request, keep func(*api.Job) bool) (any, error) {
 	return stubs, nil
 }
 
-// stub is a job in a list, with what the API's type lacks.
+// stub is a job in a list, with fields that the API's type lacks.
 type stub struct {
 	*api.JobListStub
 

@@ -22,7 +22,8 @@ type jobPlanned struct {
 	Index              uint64
 }
 
-// Plan answers PUT /v1/job/:id/plan: what a version of a job would change.
+// Plan answers PUT /v1/job/:id/plan with the changes that a version of a job would
+// cause.
 func (h *Handler) Plan(r *rest.Request, order *api.JobPlanRequest) (any, error) {
 	warnings, err := h.accept(r, OrderPlan, order.Job, order.Namespace, "Job must have a valid ID", "Job ID does not match")
 	if err != nil {

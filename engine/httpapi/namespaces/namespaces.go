@@ -67,8 +67,8 @@ func (h *Handler) Put(r *rest.Request) (uint64, error) {
 	return h.run.Engine.Registry().Namespaces.Put(n.Name, &n)
 }
 
-// check returns what is wrong with a namespace. What only Nomad Enterprise can
-// do is refused as there.
+// check returns the errors of a namespace. Features of Nomad Enterprise are
+// refused, as Nomad does without a license.
 func check(n *api.Namespace) (wrong []string) {
 	if !rest.IsName(n.Name, maxName, "-") {
 		wrong = append(wrong, fmt.Sprintf("invalid name %q. Must match regex ^[a-zA-Z0-9-]{1,128}$", n.Name))

@@ -116,7 +116,7 @@ func (h *Handler) OwnToken(*rest.Request) (any, error) {
 	return api.ACLToken{AccessorID: "acls-disabled", Name: "ACLs disabled token", Type: "client"}, nil
 }
 
-// License answers GET /v1/operator/license: there is none.
+// License answers GET /v1/operator/license with 204: there is no license.
 func (h *Handler) License(r *rest.Request) error {
 	r.Answer.WriteHeader(http.StatusNoContent)
 	return nil

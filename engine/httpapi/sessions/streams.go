@@ -97,7 +97,7 @@ type input struct {
 	mu     sync.Mutex
 	change sync.Cond
 	unread []byte
-	err    error // what Read returns after the unread bytes
+	err    error // the error of Read after the unread bytes
 }
 
 func (in *input) write(p []byte) {

@@ -70,8 +70,8 @@ func (h *Handler) place(v, was *api.HostVolume) error {
 	return nil
 }
 
-// Register answers PUT /v1/volume/host/register: the folder exists already, and
-// belongs to somebody else.
+// Register answers PUT /v1/volume/host/register: the folder of the volume exists
+// already, and belongs to the user.
 func (h *Handler) Register(r *rest.Request) error {
 	return h.change(r, func(v, was *api.HostVolume) error {
 		switch {
