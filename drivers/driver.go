@@ -132,7 +132,7 @@ type Fingerprint struct {
 	Health            HealthState
 	HealthDescription string // "Healthy" or "disabled" as in Nomad, or the problem
 	Disabled          bool   // by the config file
-	Notice            string // what users of a healthy driver should know; empty: nothing
+	Notice            string // a hint for users of a healthy driver; may be empty
 	// Attributes is empty if the driver is undetected. Otherwise it contains at
 	// least "driver.<name>": "1".
 	Attributes map[string]string

@@ -29,9 +29,9 @@ type ExecOptions struct {
 // firstSizeTime is how long a client with a terminal may take to send its size.
 const firstSizeTime = 50 * time.Millisecond
 
-// FirstSize waits a moment for the first size of the terminal: a command that asks
-// for the size at once should get the right one. Without Resize, or if there is
-// none in time, the result is nil.
+// FirstSize waits a moment for the first size of the terminal, so that a command
+// that reads the size at once gets the right one. It returns nil without Resize, or
+// if no size comes in time.
 func (o *ExecOptions) FirstSize(ctx context.Context) *api.TerminalSize {
 	if o.Resize == nil {
 		return nil

@@ -98,9 +98,9 @@ type Outsider interface {
 type Machine struct {
 	// Address is an IP address, or a name that only these tasks know.
 	Address string
-	// Here says that Address is one of this machine: the driver forwards ports
-	// from there as well, and what listens at the loopback address only has to
-	// be forwarded. Otherwise the engine does that.
+	// Here says that Address is an address of this machine: the driver forwards
+	// ports from there as well, and the engine need not. Only programs that listen
+	// at the loopback address alone still need that.
 	Here bool
 }
 

@@ -19,8 +19,8 @@ type Alloc struct {
 	Group    *api.TaskGroup
 	AllocDir string        // the allocation directory
 	Dir      *allocdir.Dir // the same, for access to its files
-	// Sticky is the link to the data of an ephemeral_disk that is kept, see
-	// engine/leaf/datadir; empty if there is none.
+	// Sticky is the link to the data of a sticky ephemeral_disk, see
+	// engine/leaf/datadir, or empty.
 	Sticky string
 
 	// Network is the driver that creates the group's network, if any of its

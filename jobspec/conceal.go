@@ -104,8 +104,8 @@ func (c *concealment) strictly(text string) string {
 	return c.numbers(c.replace(c.quoted(text), 1), strings.Contains)
 }
 
-// numbers hides the numbers that values have, or are, according to match. The 3
-// of "s3" is none.
+// numbers hides the numbers in a text that match one of the values. The 3 in "s3" is
+// not a number.
 func (c *concealment) numbers(text string, match func(value, number string) bool) string {
 	var b strings.Builder
 	for inWord := false; text != ""; {

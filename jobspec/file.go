@@ -53,9 +53,9 @@ func (f *File) note(path string) {
 	}
 }
 
-// Redacted returns the job as JSON for others to read: without values of its
-// environment and what else may be secret, and without values from outside of the job
-// file that are long enough to be recognized.
+// Redacted returns the job as JSON that others may read. It hides the values of the
+// environment and of other settings that may be secret, and values from outside of
+// the job file that are long enough to be recognized.
 func (f *File) Redacted() ([]byte, error) {
 	return redact.Job(f.Job, func(text string) string { return f.given.replace(f.conceal.replace(text, minSecret), minSecret) })
 }

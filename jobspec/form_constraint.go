@@ -13,8 +13,8 @@ import (
 	"taskrun/jobspec/diagnostic"
 )
 
-// condition is what constraints and affinities have in common. As in Nomad each
-// attribute may be null. Some have the name of an operator: they are shorthands.
+// condition holds the attributes that constraints and affinities share. As in
+// Nomad, each may be null. Attributes with the name of an operator are shorthands.
 type condition struct {
 	Attribute      *string `hcl:"attribute,optional"`
 	Operator       *string `hcl:"operator,optional"`

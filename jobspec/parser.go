@@ -51,8 +51,7 @@ type Options struct {
 type VariableValue struct {
 	Value cty.Value
 	At    Range
-	// Placeholder is the name of a value that is still to be filled in; empty: it is
-	// none.
+	// Placeholder is the name of a value that is still to be filled in, or empty.
 	Placeholder string
 }
 

@@ -12,13 +12,12 @@ import (
 // defaultKillTimeout replaces a kill_timeout that is missing or zero.
 const defaultKillTimeout = 5 * time.Second
 
-// Register adds to a canonicalized job the values that a Nomad server adds
-// during registration: datacenters, a priority and a kill_timeout in place of zero,
-// the payload of dispatched jobs, the names and tasks of services, the names of
-// their checks, and what stands for settings that are missing.
+// Register adds to a canonicalized job the values that a Nomad server adds during
+// registration: datacenters, a priority and a kill_timeout in place of zero, the
+// payload of dispatched jobs, the names and tasks of services, the names of their
+// checks, and defaults for missing settings.
 //
-// See
-// https://developer.hashicorp.com/nomad/docs/job-specification/service#name.
+// See https://developer.hashicorp.com/nomad/docs/job-specification/service#name.
 func Register(job *api.Job) {
 	if len(job.Datacenters) == 0 {
 		job.Datacenters = []string{"*"}

@@ -89,7 +89,7 @@ func (p *parser) constantText(expr hcl.Expression, what string) (text string, ok
 	return value.AsString(), true
 }
 
-// constant evaluates an expression without references and calls. What names it in
+// constant evaluates an expression without references and calls. what names it in
 // errors.
 func (p *parser) constant(expr hcl.Expression, what string) (value cty.Value, ok bool) {
 	value, diags := p.scope.Strict(expr, nil)

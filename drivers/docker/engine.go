@@ -83,8 +83,8 @@ func (e *engine) adopt(run string) {
 	}
 }
 
-// ref is what another program needs to find the containers of a run. It does
-// not depend on the environment.
+// ref identifies the containers of a run for another program. It does not depend on
+// the environment.
 type ref struct {
 	Run    string          `json:"run"`
 	Engine daemon.Endpoint `json:"engine"`

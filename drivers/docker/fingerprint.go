@@ -17,8 +17,8 @@ import (
 // fingerprintPeriod is how often the driver looks at the engine, as in Nomad.
 const fingerprintPeriod = 30 * time.Second
 
-// pingTime is how long the engine may take to answer at all. What it is takes Podman
-// longer to say, on a busy machine; see daemon.ReplyTime.
+// pingTime is how long the engine may take to answer a ping. On a busy machine
+// Podman takes longer to describe itself; see daemon.ReplyTime.
 const pingTime = 10 * time.Second
 
 // Fingerprint checks the engine now and periodically.

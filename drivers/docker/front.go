@@ -13,8 +13,8 @@ import (
 	"taskrun/drivers/docker/settings"
 )
 
-// Front is what a driver of Nomad has of its own if its tasks are containers.
-// The rest is that of Driver.
+// Front is the part of a Nomad driver for containers that is its own. Driver does
+// the rest.
 type Front struct {
 	Name   string // of the driver
 	Engine string // that it is for, in messages

@@ -82,10 +82,10 @@ type logLine struct {
 	text string // without its end
 }
 
-// since returns where to continue, for a request to the engine: a time ("" is the
-// beginning), and how many lines since then were read. Lines with timestamps around
-// the time of the last read are compared with what was read. They are counted, for
-// the timestamps that Podman shows are whole seconds.
+// since returns where a request to the engine continues: a time ("" is the
+// beginning), and the number of lines after it that were read already. It compares
+// lines with timestamps around the last read with the output that was read, and
+// counts them, because the timestamps that Podman shows are whole seconds.
 func (t *task) since(ctx context.Context) (from string, read int) {
 	last, tail := t.output.read()
 	if last.IsZero() {

@@ -18,7 +18,7 @@ func (d *Driver) TaskStats(ctx context.Context, id string, interval time.Duratio
 	return d.tasks.Sample(ctx, id, interval, func(t *task) *drivers.TaskResourceUsage { return t.usage(ctx) })
 }
 
-// sample asks for one measurement; nil if there is none.
+// sample requests one measurement, and returns nil if the engine has none.
 func (t *task) sample(ctx context.Context) *container.StatsResponse {
 	ctx, cancel := context.WithTimeout(ctx, daemon.ReplyTime)
 	defer cancel()

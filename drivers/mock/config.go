@@ -30,7 +30,7 @@ type config struct {
 	Exec                  *command      `cty:"exec_command"`    // what commands in the task do; nil: there are none
 }
 
-// command is what a task does, or a command in it.
+// command describes the behavior of a task, or of a command in it.
 type command struct {
 	RunFor      time.Duration `cty:"run_for"` // 0: it ends once its output is written
 	ExitCode    int           `cty:"exit_code"`

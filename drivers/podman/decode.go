@@ -47,9 +47,8 @@ func settingsOf(o *settings.Options, dnsServers []string, cfg *drivers.TaskConfi
 	return c, nil
 }
 
-// adapt changes settings that only Podman has to what a Docker engine does
-// instead, and takes from a container the capabilities that Podman would not
-// give it.
+// adapt replaces settings that only Podman has with those of a Docker engine, and
+// drops the capabilities that Podman would not give to a container.
 func adapt(c *settings.Config) {
 	if mode, _, _ := strings.Cut(c.NetworkMode, ":"); mode == "slirp4netns" || mode == "pasta" {
 		c.NetworkMode = ""

@@ -82,7 +82,7 @@ func userName(uid int) string {
 	return id
 }
 
-// accepts reports whether somebody listens at a socket, and lets us in.
+// accepts reports whether a socket accepts a connection of this user.
 func accepts(path string) bool {
 	conn, err := net.DialTimeout("unix", path, dialTime)
 	if err != nil {

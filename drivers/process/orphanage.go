@@ -38,8 +38,8 @@ func orphans(wanted func(ended bool) bool) (list []Orphan) {
 	return list
 }
 
-// Tag returns the tag in the orphan's environment, or "" if it has none (any
-// more). The answer is not sure until the orphan has executed its program.
+// Tag returns the tag in the orphan's environment, or "" if it has none, or has
+// removed it. The answer is not sure until the orphan has executed its program.
 func (o Orphan) Tag() (tag string, sure bool) {
 	if o.Ended {
 		return "", true

@@ -25,8 +25,8 @@ type proc struct {
 	ended   bool // or about to end, but not reaped
 }
 
-// parentIn returns the parent of the process in a table. A process that began
-// after its child is none: it has got the PID while the table was read.
+// parentIn returns the parent of the process in a table. A process that began after
+// its child is not the parent: it got the PID while the table was read.
 func (p proc) parentIn(all map[int]proc) (parent proc, ok bool) {
 	parent, ok = all[p.ppid]
 	return parent, ok && parent.Start <= p.Start

@@ -118,9 +118,9 @@ func (r *Remains) processes() []proc {
 	return found
 }
 
-// lookAtSessions finds the sessions of the run in its first look. Later, it
-// forgets those whose number another process has as its PID: the system reuses
-// the number only once nobody is in the session.
+// lookAtSessions finds the sessions of the run in its first look. Later, it forgets
+// a session whose number is the PID of another process: the system reuses the
+// number only after the last process has left the session.
 func (r *Remains) lookAtSessions(all map[int]proc) {
 	if r.sessions == nil {
 		r.sessions = make(map[int]ID, len(r.Leaders))

@@ -10,10 +10,10 @@ import (
 	"taskrun/drivers"
 )
 
-// Lag is what is added to the durations of a script, some nanoseconds or
-// microseconds. Different lags give an order to what would otherwise happen at
-// the same moment, and with a lag a task that is started again and again does not
-// do so forever at one moment.
+// Lag is a delay of nanoseconds or microseconds that is added to the durations of a
+// script. Different lags put events in order that would otherwise happen at the
+// same moment. A lag also lets time pass for a task that ends at once and is
+// restarted again and again.
 type Lag struct {
 	Start time.Duration // to each start
 	Run   time.Duration // to run_for and plugin_exit_after

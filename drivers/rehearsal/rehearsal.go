@@ -16,7 +16,7 @@ import (
 	"taskrun/drivers/mock"
 )
 
-// Role is what the driver has from the driver whose place it takes.
+// Role describes the driver that is replaced.
 type Role struct {
 	Name   string
 	Schema hcldec.Spec // of the config block

@@ -10,13 +10,12 @@ import (
 // Forever is the run_for of a task that runs until it is stopped.
 const Forever time.Duration = math.MaxInt64
 
-// Script is what a task does after a start.
+// Script describes the behavior of a task after a start.
 type Script struct {
 	// Options is an object of options of mock_driver. With cty.NilVal the task
 	// plays its own config block, which must be one of mock_driver.
 	Options cty.Value
-	// Lag is added to each start and to the durations after which something
-	// happens by itself.
+	// Lag is added to each start, and to the durations of the options in delayed.
 	Lag Lag
 }
 
@@ -37,7 +36,7 @@ func (s Script) RunsOn() bool {
 	return err == nil && d == Forever
 }
 
-// delayed are the options that say when something happens by itself.
+// delayed are the options that are durations until an event.
 var delayed = []string{"run_for", "start_block_for", "plugin_exit_after"}
 
 // late returns the options with the lag; own is the config block of the task.
@@ -61,8 +60,8 @@ func (s Script) late(own cty.Value) cty.Value {
 	return cty.ObjectVal(all)
 }
 
-// later returns the value of an option with the lag. A plugin_exit_after of 0
-// means never, and what lasts forever lasts no longer.
+// later returns the value of an option with the lag. A plugin_exit_after of 0 means
+// never. A value that means forever is not changed.
 func (s Script) later(name string, v cty.Value) cty.Value {
 	var d time.Duration
 	if text := v.AsString(); text != "" {

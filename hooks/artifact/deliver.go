@@ -186,7 +186,7 @@ func (m mover) move(from dir, name string, to dir, toName string) error {
 	return from.copyTo(name, to, toName)
 }
 
-// moveDir moves a directory to a place where there is none.
+// moveDir moves a directory. The destination must not exist.
 func (m mover) moveDir(from dir, name string, to dir, toName string) error {
 	moving, err := from.sub(name)
 	if err != nil {

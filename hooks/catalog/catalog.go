@@ -34,10 +34,9 @@ import (
 type Options struct {
 	DataDir string // the engine's data directory
 	// HostVolume returns the stub of a host volume, a folder, by the volume's
-	// source. nil: there are none.
+	// source. It is nil without such stubs.
 	HostVolume func(source string) (path string, readOnly, ok bool)
-	// Stubs are the stubs of Nomad variables, Consul and Vault. nil: there are
-	// none.
+	// Stubs are the stubs of Nomad variables, Consul and Vault, or nil.
 	Stubs template.Stubs
 	// Services is where services are registered. nil: in a new catalog.
 	Services *service.Catalog

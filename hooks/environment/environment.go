@@ -30,7 +30,7 @@ type Entry struct {
 	Env   []string `json:"env"` // sorted NAME=value
 }
 
-// Limits of what is kept.
+// Limits of an environment that is kept.
 const (
 	maxValue   = 4 << 10 // of a variable
 	maxEntries = 10      // of a task whose environment changes with each start
@@ -57,8 +57,8 @@ func (h *hook) Name() string { return "environment" }
 
 var seed = maphash.MakeSeed()
 
-// Poststart keeps the environment, if it is another one than at the start before.
-// An error is none of the task: the run is not worse for it.
+// Poststart keeps the environment if it differs from the previous start. An error
+// does not fail the task.
 func (h *hook) Poststart(_ context.Context, req *hooks.PoststartRequest) error {
 	if h.entries == maxEntries || req.Env == nil {
 		return nil

@@ -7,15 +7,15 @@ import (
 	"taskrun/jobspec/redact"
 )
 
-// Redact returns the variables of a task as sorted NAME=value, and the names of those
-// whose values it has hidden.
+// Redact returns the variables of a task as sorted NAME=value, and the names of
+// those whose values it has hidden.
 //
-// Kept is what Public has returned for a start of the task, and decides; variables that
-// it does not have are those of the task's image. If it is nil, little is known of
-// where the values come from: only those are shown that come from Nomad, are known
-// variables of the host, or are in the task's env block as they are. Values of
-// variables whose names suggest a secret are always hidden, and so are tokens and the
-// credentials of URLs.
+// kept is the result of Public for a start of the task, and decides; variables that
+// are not in it come from the image of the task. If kept is nil, the origin of most
+// values is unknown. Redact then only shows values that come from Nomad, belong to
+// known variables of the host, or are literally in the env block of the task. It
+// always hides tokens, the credentials of URLs, and values of variables whose names
+// suggest a secret.
 func Redact(variables map[string]string, kept []string, block map[string]string) (list, hidden []string) {
 	public := map[string]bool{}
 	for _, variable := range kept {

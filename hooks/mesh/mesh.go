@@ -21,7 +21,7 @@ import (
 	"taskrun/engine/leaf/service"
 )
 
-// Config is what the hook needs to know about services.
+// Config configures the hook.
 type Config struct {
 	// Catalog is where sidecars are registered.
 	Catalog *service.Catalog

@@ -12,8 +12,8 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// SidecarSuffix is what Consul appends to the name and the ID of a service for
-// those of its sidecar.
+// SidecarSuffix is the suffix that Consul appends to the name and the ID of a
+// service for its sidecar.
 const SidecarSuffix = "-sidecar-proxy"
 
 // localhost is where a sidecar listens and where its service does, by default.
@@ -22,7 +22,7 @@ const localhost = "127.0.0.1"
 // anywhere is all addresses of a network.
 const anywhere = "0.0.0.0"
 
-// plan is what the connect blocks of a group ask for.
+// plan holds the requirements of the connect blocks of a group.
 type plan struct {
 	upstreams []upstream
 	sidecars  []sidecar
@@ -45,7 +45,7 @@ type upstream struct {
 	at          endpoint
 }
 
-// sidecar is what leads to a service of the group.
+// sidecar is the proxy in front of a service of the group.
 type sidecar struct {
 	of    string // the service
 	id    string

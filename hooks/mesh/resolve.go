@@ -56,9 +56,9 @@ func (r *resolver) try(ctx context.Context) (net.Conn, error) {
 	return nil, fmt.Errorf("service %q cannot be reached: %w", r.target.service, errors.Join(failures...))
 }
 
-// dialerOf returns the way to an instance: directly to what its sidecar leads
-// to, if that is one of this engine; otherwise to its sidecar, which knows the
-// way; or to itself if it has none.
+// dialerOf returns a function that connects to an instance. If its sidecar belongs
+// to this engine, it connects directly to the destination of the sidecar; otherwise
+// to the sidecar or, without one, to the instance itself.
 func (m *Mesh) dialerOf(i, proxy *service.Instance) forward.Dial {
 	if i.AllocID != "" {
 		if dial := m.sidecar(sidecarKey{i.AllocID, i.ServiceName}); dial != nil {

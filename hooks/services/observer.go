@@ -94,8 +94,8 @@ func (o *observer) observe(ctx context.Context) {
 	}
 }
 
-// take takes in what a probe found. Checks of Consul may want several alike in
-// a row before they change their mind, or warn before they fail.
+// take adds the result of a probe. Checks of Consul may need several equal results
+// in a row before they change their status, or warn before they fail.
 func (o *observer) take(r check.Result) {
 	if r.Status != o.seen {
 		o.seen, o.streak = r.Status, 0
@@ -124,8 +124,9 @@ func (o *observer) unhealthy() bool {
 	return o.last.Status == check.Failure
 }
 
-// restart restarts the task of the check, or all of the group's. It may be
-// under way already, or the task may have ended by itself.
+// restart restarts the task of the check or, for a check of the group, all tasks.
+// It ignores an error: a restart may be in progress already, or the task may just
+// have ended.
 func (o *observer) restart(ctx context.Context) {
 	_ = o.site.info.Restart(ctx, o.key.task, fmt.Sprintf("healthcheck: check %q unhealthy", o.check.Name))
 }

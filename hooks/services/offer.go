@@ -15,8 +15,8 @@ import (
 	"taskrun/jobspec/validate"
 )
 
-// offer is what a group or a task offers now: its services are registered, and
-// perhaps checked. A nil offer is none. Its owner serializes the calls.
+// offer holds the registered services of a group or a task, and their checks. A nil
+// offer is empty. Its owner serializes the calls.
 type offer struct {
 	site      *site
 	ids       []string
@@ -83,8 +83,8 @@ func (s *site) check(task string, of *api.Service, c *api.ServiceCheck, where se
 	return made, nil
 }
 
-// initial is what a check says before its first probe; Consul lets the job
-// choose.
+// initial returns the status of a check before its first probe. With Consul the job
+// chooses it.
 func initial(c *check.Check) check.Result {
 	r := check.Result{Status: check.Pending, Output: check.Waiting}
 	switch c.InitialStatus {
@@ -142,8 +142,8 @@ func (o *offer) withdraw() {
 	}
 }
 
-// forget drops what the checks of a withdrawn offer said: they are not those of
-// the job any more.
+// forget removes the statuses of the checks of a withdrawn offer, which no longer
+// belong to the job.
 func (o *offer) forget() {
 	if o == nil {
 		return

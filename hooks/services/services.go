@@ -63,7 +63,7 @@ type alloc struct {
 	mu     sync.Mutex
 	group  *api.TaskGroup // its newest version
 	own    *offer         // of the group; nil while it is not registered
-	ending bool           // nothing is to be registered any more
+	ending bool           // register nothing from now on
 }
 
 // Name implements hooks.AllocHook.
@@ -117,7 +117,7 @@ func (a *alloc) Postrun(ctx context.Context) error {
 	return nil
 }
 
-// Shutdown ends the checks of an allocation that goes on without this engine.
+// Shutdown ends the checks of an allocation that continues without this engine.
 func (a *alloc) Shutdown() { a.Prekill(context.Background()) }
 
 // Update registers the services of a new version of the job. Those that are the

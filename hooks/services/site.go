@@ -26,19 +26,19 @@ type execFunc = func(ctx context.Context, cmd []string) (*drivers.ExecTaskResult
 // an allocation, a time after the allocation began.
 type Answer func(alloc *event.Alloc, since time.Duration, c *check.Check) check.Result
 
-// Config is what the hooks of one engine need to know.
+// Config configures the hooks of one engine.
 type Config struct {
 	Catalog *service.Catalog // where services are registered
 	// Unprobed makes checks pass without a probe, for services of tasks that do not run.
 	Unprobed bool
-	// Answer, if set, returns the result of each probe instead of carrying it out. When
-	// there are probes, and what follows from them, stays as it is.
+	// Answer, if set, returns the result of each probe in place of the probe. The
+	// times of the probes, and their consequences, stay the same.
 	Answer Answer
 }
 
-// site is what the services of an allocation and of its tasks share: where they are
-// registered and reached, what their checks say, and the tasks in which those of
-// scripts run.
+// site is shared by the services of an allocation and of its tasks: the catalog,
+// their addresses, the statuses of their checks, and the tasks in which script
+// checks run.
 type site struct {
 	cfg   Config
 	info  hooks.Alloc
@@ -89,8 +89,8 @@ func (s *site) probe(ctx context.Context, c *check.Check) check.Result {
 	return c.Probe(ctx)
 }
 
-// found takes in what a check says, and reports whether that was published: its
-// output alone may differ each time.
+// found records the status of a check, and reports whether it published it. It does
+// not publish a change of the output alone, which may differ each time.
 func (s *site) found(key checkKey, c *check.Check, r check.Result) (published bool) {
 	now := time.Now()
 	before := s.cfg.Catalog.SetCheck(s.info.Alloc.ID, api.AllocCheckStatus{

@@ -49,7 +49,7 @@ func (t *tally) expect(g *api.TaskGroup) {
 	t.tellIfNot(all)
 }
 
-// count takes in what a check says.
+// count records the status of a check.
 func (t *tally) count(key checkKey, c *check.Check, r check.Result) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

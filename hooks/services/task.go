@@ -80,7 +80,7 @@ func (t *task) Stop(context.Context) error {
 	return nil
 }
 
-// Shutdown ends the checks of a task that goes on without this engine.
+// Shutdown ends the checks of a task that continues without this engine.
 func (t *task) Shutdown() { t.withdraw() }
 
 // Update registers the services of a new version of the job. Those that are the

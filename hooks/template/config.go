@@ -7,7 +7,7 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// Config is what templates can read outside of their task.
+// Config configures the sources that templates can read outside of their task.
 type Config struct {
 	Stubs    Stubs
 	Services Services // nil: there are none

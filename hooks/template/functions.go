@@ -8,7 +8,7 @@ import (
 	"taskrun/jobspec/diagnostic"
 )
 
-// sprigPrefix is what consul-template puts before the names of sprig.
+// sprigPrefix is the prefix that consul-template gives to the functions of sprig.
 const sprigPrefix = "sprig_"
 
 // own are the functions of consul-template and of text/template, without plugin

@@ -122,9 +122,9 @@ func (m *manager) renderAll(ctx context.Context) bool {
 	}
 }
 
-// settle lets, in a run with a seed, what happens at this moment happen: which of two
-// tasks comes first, one that registers a service or one that asks for it, is up to
-// the scheduler, and must make no difference.
+// settle waits, in a run with a seed, until everything that happens at this moment
+// has happened. The scheduler decides whether a task registers a service before or
+// after another task queries it, and that must make no difference.
 func (m *manager) settle(ctx context.Context) {
 	if m.seeded {
 		wait(ctx, time.Microsecond)

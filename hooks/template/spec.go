@@ -136,7 +136,7 @@ func newSpec(t *api.Template, task hooks.Task, env *taskenv.Env, unsourced bool)
 	return s, nil
 }
 
-// owner returns a uid or gid of a job file; a negative number is none.
+// owner returns a uid or gid of a job file. A negative number means none.
 func owner(id *int) int {
 	if id == nil || *id < 0 {
 		return -1

@@ -82,7 +82,7 @@ func (p *preparer) enterCall(call *hclsyntax.FunctionCallExpr) {
 	}
 }
 
-// hidesErrors reports whether an error in an argument of a call is none of the call.
+// hidesErrors reports whether a call succeeds despite an error in an argument.
 func hidesErrors(call *hclsyntax.FunctionCallExpr) bool {
 	return call.Name == "can" || call.Name == "try"
 }

@@ -20,9 +20,9 @@ var secretFields = []string{
 // values may be secrets.
 var secretOptions = []string{"auth", "credential", "key", "password", "secret", "token"}
 
-// Job returns a job as JSON, without values of its environment and of what else
-// may be secret, and without the credentials of URLs. The function hide removes
-// what the caller knows to be secret from any other value.
+// Job returns a job as JSON, without the values of its environment and of other
+// settings that may be secret, and without the credentials of URLs. hide removes
+// secrets that the caller knows from all other values.
 func Job(j *api.Job, hide func(string) string) ([]byte, error) {
 	text, err := json.Marshal(j)
 	if err != nil {

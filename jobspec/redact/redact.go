@@ -55,7 +55,7 @@ func extent(s string) int {
 	return len(s)
 }
 
-// hide hides the credentials in what follows a scheme.
+// hide hides the credentials in the part of a URL after the scheme.
 func hide(scheme, s string) string {
 	host, path := s, ""
 	if i := strings.IndexByte(s, '/'); i >= 0 {

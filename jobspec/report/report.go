@@ -1,4 +1,4 @@
-// Package report writes diagnostics of a job file as text: what is wrong, the place,
+// Package report writes diagnostics of a job file as text: the summary, the place,
 // the line of the source with the place underlined, the detail, and the remedy.
 package report
 

@@ -13,7 +13,7 @@ import (
 	"taskrun/jobspec/artifact"
 )
 
-// Changes is what Apply has done with a job.
+// Changes are the changes that Apply has made to a job.
 type Changes struct {
 	Groups, Tasks map[int]bool // indexes of the blocks that matched
 	// Diagnostics has a notice for each change to a group, and an error for each
@@ -21,9 +21,9 @@ type Changes struct {
 	Diagnostics jobspec.Diagnostics
 }
 
-// Apply changes a job according to the blocks for its artifacts, groups and
-// tasks. What a block for a task changes wins over the block for its group.
-// Later diagnostics of a changed part refer to the block that changed it.
+// Apply changes a job according to the blocks for its artifacts, groups and tasks.
+// A block for a task takes precedence over the block for its group. Later
+// diagnostics of a changed part refer to the block that changed it.
 func (s *Set) Apply(job *api.Job, at jobspec.Positions) Changes {
 	c := Changes{Groups: map[int]bool{}, Tasks: map[int]bool{}}
 	for i, g := range job.TaskGroups {

@@ -57,7 +57,7 @@ func NeedOf(kind, label string) Need {
 	return Need{kind, label}
 }
 
-// Fits reports whether the block is what is asked for by a label. A list asks for
+// Fits reports whether the block satisfies a request for a label. A list requests
 // all blocks whose labels start with it.
 func (n Need) Fits(label string, list bool) bool {
 	switch n.Kind {
@@ -93,7 +93,7 @@ func VariableLabel(path, namespace string) string {
 	return path + "@" + namespace
 }
 
-// Request is what a template requests, as its execution shows it.
+// Request is a request of a template, found by its execution.
 type Request struct {
 	Need
 

@@ -186,7 +186,7 @@ type Watch struct {
 	At     jobspec.Range
 }
 
-// Change is what a task does when its files have changed.
+// Change is the reaction of a task to changed files.
 type Change string
 
 // The changes, named as the change_mode of templates.

@@ -29,7 +29,8 @@ func (e *Env) List() []string {
 	return list
 }
 
-// Map returns the variables. The map belongs to the snapshot: nobody may change it.
+// Map returns the variables. The map belongs to the snapshot and must not be
+// changed.
 func (e *Env) Map() map[string]string { return e.vars }
 
 // Lookup returns the value of the reference ${name}.

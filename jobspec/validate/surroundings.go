@@ -22,7 +22,7 @@ const (
 	evaluated               // as an expression; an unknown name fails the task
 )
 
-// surroundings is what references in a part of a job may refer to.
+// surroundings are the names that references in a part of a job may use.
 type surroundings struct {
 	*task            // empty for a group or a job
 	of    []resident // whose environments are used

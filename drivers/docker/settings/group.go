@@ -69,7 +69,7 @@ func NetworkName(req *drivers.NetworkRequest) string {
 	return fmt.Sprintf("%s%s-%x", NetworkPrefix, plain(req.Name), sum[:4])
 }
 
-// NetworkPrefix is what the names of networks of runs begin with.
+// NetworkPrefix begins the names of the networks of runs.
 const NetworkPrefix = "taskrun-"
 
 // RunDir returns the directory of a run: its allocations are two levels below.

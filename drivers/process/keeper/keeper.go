@@ -96,7 +96,8 @@ func keepForeground(clean Cleaner) {
 	ctx, cancel := context.WithTimeout(context.Background(), cleanTime)
 	defer cancel()
 	if _, err := c.cleanUp(ctx, clean); err != nil {
-		// Nobody else would learn it: a keeper has no output. Parse ignores the line.
+		// A keeper has no output, so it reports the failure here. Parse ignores the
+		// line.
 		_, _ = file.WriteAt(fmt.Appendf(nil, "failure %q\n", err), c.end)
 		return
 	}

@@ -47,7 +47,7 @@ type over struct {
 	Clean bool // nothing is left of the run
 }
 
-// next says how a detached run goes on once the program has ended.
+// next says how a detached run continues after the end of the program.
 type next struct {
 	Path string // of the program; empty: that of the keeper
 	Wait bool   // do nothing until Wake

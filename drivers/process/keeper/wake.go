@@ -25,9 +25,9 @@ const maxCall = 8 << 20
 // the file at path, which may be a later version by then.
 func (w *Watch) Continue(path string) error { return w.follow(next{Path: path}) }
 
-// Await lets the keeper of a detached run wait after the end of this program, until
-// Wake: its processes go on meanwhile. Calls is an empty file for Wake. It returns
-// the keeper.
+// Await makes the keeper of a detached run wait after the end of this program,
+// until Wake. The processes of the run continue meanwhile. calls is an empty file
+// for Wake. Await returns the keeper.
 func (w *Watch) Await(calls *os.File) (keeper process.ID, err error) {
 	if w.link == nil {
 		return keeper, errors.New("only a detached run goes on without its program")

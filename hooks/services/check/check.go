@@ -59,7 +59,7 @@ func (c *Check) Mode() string {
 	return Healthiness
 }
 
-// Result is what one probe found.
+// Result is the result of one probe.
 type Result struct {
 	Status string // Success or Failure
 	Code   int    // of an HTTP answer

@@ -58,7 +58,7 @@ func (c *Check) http(ctx context.Context) (Result, error) {
 		return Result{}, err
 	}
 	defer resp.Body.Close()
-	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxOutput)) // what came is shown
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxOutput)) // show what was received
 	switch {
 	case resp.StatusCode == http.StatusOK:
 		return Result{Status: Success, Code: resp.StatusCode, Output: "nomad: http ok"}, nil

@@ -31,9 +31,9 @@ func NewRestart(c *api.ServiceCheck, now time.Time) (Restart, bool) {
 	return Restart{patience: c.Interval * time.Duration(r.Limit-1), graceEnd: now.Add(grace)}, true
 }
 
-// Step takes in what the check says now. It returns the watch to go on with,
-// whether to restart, and when to look again if nothing else happens; zero:
-// not before the check says something else.
+// Step adds the current status of the check. It returns the next watch, whether to
+// restart, and when to call Step again if the status does not change; zero means
+// never.
 func (r Restart) Step(unhealthy bool, now time.Time) (next Restart, fire bool, again time.Time) {
 	switch {
 	case !unhealthy:

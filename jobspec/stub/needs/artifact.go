@@ -50,8 +50,8 @@ func (k *needs) artifacts(t *api.Task, at jobspec.Path) {
 	}
 }
 
-// isUnknown reports whether a value is empty, or refers to what neither the job
-// file nor another stub provides.
+// isUnknown reports whether a value is empty, or has a reference that neither the
+// job file nor another stub defines.
 func isUnknown(t *api.Task, value string) bool {
 	for name := range taskenv.References(value) {
 		kind, _, _ := strings.Cut(name, ".")

@@ -31,7 +31,7 @@ type edit struct {
 	with     string
 }
 
-// extension is what several needs add to one block.
+// extension holds the additions of several needs to one block.
 type extension struct {
 	block *hclsyntax.Block
 	lines []string
@@ -65,7 +65,7 @@ func (m *merger) insert(b *hclsyntax.Block, lines []string) {
 	m.insertAt(b.OpenBraceRange.End.Byte, b.CloseBraceRange.Start.Byte, lines)
 }
 
-// insertAt adds lines at the end of what is between two braces.
+// insertAt adds lines at the end of the text between two braces, which is from:to.
 func (m *merger) insertAt(from, to int, lines []string) {
 	inner := m.text[from:to]
 	before := m.text[:from]

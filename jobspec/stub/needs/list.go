@@ -14,7 +14,7 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// Job is a job file, and what is known of it, whose stubs are to be listed.
+// Job is a job file whose stubs are listed.
 type Job struct {
 	// File was parsed with jobspec.Options.Outline, and its job is canonical.
 	File *jobspec.File

@@ -16,10 +16,10 @@ import (
 	"taskrun/jobspec/syntax"
 )
 
-// Merge adds to the text of a stubs file everything that a job file needs from a
-// cluster and the text does not have, to be filled in. What it has stays as it
-// is. Merge returns the new text and a line for each addition; name is that of
-// the stubs file. The services of the job itself are omitted.
+// Merge adds to the text of a stubs file a block for everything that a job file
+// needs from a cluster and the text lacks. The user fills in the values. Merge
+// keeps existing blocks, and adds none for services of the job itself. It returns
+// the new text and a line for each addition. name is the name of the stubs file.
 func Merge(text []byte, name string, job Job) (merged []byte, added []string, diagnostics jobspec.Diagnostics) {
 	m := &merger{text: text, needs: needsOf(&job)}
 	body, diags := syntax.Parse(text, name)

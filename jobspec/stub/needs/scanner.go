@@ -62,8 +62,7 @@ func (s *scanner) isLine(n *parse.ActionNode) bool {
 	return len(n.Pipe.Decl) == 0 && n.Line <= len(s.lines) && strings.TrimSpace(s.lines[n.Line-1]) == ""
 }
 
-// part is the result of a call, or what fields select from it. The zero value is
-// anything else.
+// part is the result of a call, or a field of it. The zero value is anything else.
 type part struct {
 	*Call
 
