@@ -27,7 +27,7 @@ func detachAgent(ctx context.Context, a *app, flags *pflag.FlagSet, dataDir stri
 	}
 	sockets, err := a.runs.MakeSockets()
 	if err != nil {
-		return err // nobody could use the agent
+		return err // clients could not use the agent
 	}
 	d := keeper.Detached{Args: append([]string{"agent"}, flagWords(flags, "detach")...), Env: a.Environ, Dir: dir, RecordDir: sockets}
 	waiting, err := resident.WaitingKeeper(dataDir)

@@ -15,7 +15,7 @@ import (
 )
 
 // agentSettings reads the configuration files of an agent, and sets the options of
-// drivers. It reports mistakes and, with tell, what has no effect.
+// drivers. It reports errors and, with tell, settings that have no effect.
 func (a *app) agentSettings(configs []string, tell bool) (settings.Settings, error) {
 	var files []settings.File
 	for _, path := range configs {

@@ -92,8 +92,8 @@ func runAgentStatus(ctx context.Context, a *app, opts agentStatusOptions) error 
 // continueTasks is the usual hint about the tasks of an agent that has died.
 const continueTasks = "continue them with: taskrun agent --detach"
 
-// needAgent returns the agent of the data directory that a flag names, or an error if
-// there is none. The hint says what to do if there are only its tasks.
+// needAgent returns the agent of the data directory that a flag names, or an error
+// without one. hint is the remedy if only the tasks of an agent are left.
 func (a *app) needAgent(ctx context.Context, flag, hint string) (dataDir string, found *client.Engine, err error) {
 	if dataDir, err = a.runs.DataDir(flag); err != nil {
 		return "", nil, err

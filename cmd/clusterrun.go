@@ -97,7 +97,7 @@ func (r *clusterRun) outOfReach(err error) error {
 	return (&exit.Error{Code: verdict.Internal, Err: err}).WithHint("%s", hint)
 }
 
-// farewell tells a user who leaves that the jobs go on.
+// farewell tells a user who leaves that the jobs continue.
 func (r *clusterRun) farewell(mode ui.Mode) {
 	if mode == ui.JSON {
 		_ = ui.WriteDiagnostic(r.a.Streams.Out, time.Now(), ui.Diagnostic{Severity: "warning", Summary: r.goesOn()}) // there is nowhere else to report it

@@ -175,7 +175,7 @@ func (a *app) comparedRun(ctx context.Context, name, dataDir string) (*comparedR
 	return &comparedRun{answer.Side{Name: r.Name(), Told: outcome(r.Run, run)}, run}, nil
 }
 
-// outcome adds how a run ended to what is compared, and describes it for people.
+// outcome adds the outcome of a run to the comparison, and describes it for people.
 func outcome(r *record.Run, run *compare.Run) string {
 	run.Values[compare.Key{Kind: compare.Outcome, Name: "status"}] = r.Status()
 	s := r.Summary

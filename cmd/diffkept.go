@@ -17,13 +17,13 @@ import (
 	kept "taskrun/hooks/environment"
 )
 
-// Limits of what is read of a run in order to compare it.
+// Limits of the files of a run that a comparison reads.
 const (
 	maxEnvironments = 256 << 20
 	maxTemplate     = 1 << 20
 )
 
-// addEnvironments adds the environments of the tasks of a run to what is compared, if
+// addEnvironments adds the environments of the tasks of a run to the comparison, if
 // they were kept.
 func addEnvironments(r *record.Run, b *compare.Builder) error {
 	f, err := r.File(kept.File)

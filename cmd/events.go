@@ -179,8 +179,8 @@ func showKept(ctx context.Context, a *app, r *record.Run, opts eventsOptions) er
 	return show(events)
 }
 
-// showRun shows the events of a run that began at a given time and may still go
-// on.
+// showRun shows the events of a run that began at a given time and may still
+// continue.
 func showRun(ctx context.Context, a *app, s source.Source, jobs []*api.Job, begin time.Time, opts eventsOptions) error {
 	if !opts.follow {
 		past, err := s.Past(ctx)

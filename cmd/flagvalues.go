@@ -10,7 +10,7 @@ import (
 // decide.
 type auto string
 
-// or returns the user's choice or, if there is none, otherwise.
+// or returns the user's choice or, without one, otherwise.
 func (a auto) or(otherwise bool) bool {
 	if v, err := strconv.ParseBool(string(a)); err == nil {
 		return v
@@ -33,7 +33,7 @@ func (a *auto) Set(s string) error {
 // Type names the value in help texts.
 func (a *auto) Type() string { return "bool" }
 
-// escapeChar is the value of --escape; 0 is none.
+// escapeChar is the value of --escape; 0 means none.
 type escapeChar byte
 
 // String, Set and Type make it the value of a flag.

@@ -36,7 +36,7 @@ func follow(ctx context.Context, loop *source.Loop) error {
 	}
 }
 
-// goesOn tells a user whose signal ended ctx that the run goes on.
+// goesOn tells a user whose signal ended ctx that the run continues.
 func (a *app) goesOn(ctx context.Context, d *source.Directory) {
 	if exit.BySignal(ctx) != nil {
 		a.Say("the run continues; stop it with: taskrun stop %s", event.JobName(d.IDs[0]))

@@ -95,7 +95,7 @@ func (l *logsSession) run(ctx context.Context, servers []*client.Server, all []*
 	return exit.Stopped(ctx, err)
 }
 
-// of returns the tasks whose output is to be shown.
+// of returns the tasks whose output is shown.
 func (l *logsSession) of(tasks []*client.Task) []*client.Task {
 	return slices.DeleteFunc(l.selected.Of(tasks), func(t *client.Task) bool {
 		old := t.Server.Address != "" && t.Outlived() && !l.opts.all && !l.selected.ByID(t)
@@ -143,8 +143,8 @@ func (l *logsSession) show(ctx context.Context, tasks []*client.Task) error {
 	return nil
 }
 
-// follow shows what there is and what comes, also of tasks that start later,
-// until no run is left.
+// follow shows past and future output, also of tasks that start later, until no run
+// is left.
 func (l *logsSession) follow(ctx context.Context, servers []*client.Server) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -34,7 +34,7 @@ func rolloutOf(ctx context.Context, s *client.Server, job *api.Job, plan *api.Jo
 	updates := plan.Annotations.DesiredTGUpdates
 	steps := update.Steps(&next, places, func(group string, version uint64) update.Kind {
 		u := updates[group]
-		// What is replaced after something is created is not counted: the difference says it.
+		// Replacements after a creation are not counted: only the diff shows them.
 		if u != nil && (u.DestructiveUpdate+u.Canary > 0 || replacesTasks(plan.Diff, group)) && (u.InPlaceUpdate == 0 || version < newest) {
 			return update.Destructive
 		}

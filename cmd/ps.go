@@ -221,7 +221,7 @@ func timeOrNil(t time.Time) *time.Time {
 	return &t
 }
 
-// current removes jobs that run nothing any more, of the servers that remember those for
+// current removes jobs of which nothing runs, from servers that remember them for
 // hours: clusters and agents.
 func current(tasks []*client.Task, jobs []client.Job) ([]*client.Task, []client.Job) {
 	remembers := func(s *client.Server) bool { return s.Socket == "" || s.Namespace() == api.AllNamespacesNamespace }

@@ -72,7 +72,7 @@ Exit codes:
 	bindAgain(flags, &watches)
 	flags.BoolVar(&opts.download, "download", false, "download artifacts, in real time")
 	flags.Uint64Var(&opts.seed, "seed", 1, "`number` from which all random numbers derive")
-	// What is the default now.
+	// This is the default now.
 	flags.BoolVar(&opts.virtual, "virtual", false, "use a clock that jumps: the default")
 	hide(flags, "virtual", "offline")
 	bindOutput(cmd, &opts.mode, "plain, json or quiet")

@@ -83,8 +83,8 @@ func upRepeatedly(ctx context.Context, a *app, args []string, opts upOptions) er
 	if err != nil {
 		return err
 	}
-	// What the environment and the config file say holds for each run as well, unless a
-	// flag says otherwise.
+	// The environment and the config file apply to each run as well, unless a flag
+	// overrides them.
 	words := slices.Concat([]string{"up", "--output=json", "--repeat=0", "--until-fail=false", "--report=none", "--junit="},
 		flagWords(opts.flags, ownFlags...), []string{"--"}, args)
 	s := &series{app: a, opts: opts, style: a.Streams.ErrStyle(a.Color)}

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// Begin is what the clock shows when a function is called.
+// Begin is the time of the clock when a function is called.
 var Begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // Limits are the bounds of one function.
@@ -29,7 +29,7 @@ type Limits struct {
 }
 
 const (
-	beat  = time.Minute     // virtual time between two looks at what happens outside
+	beat  = time.Minute     // virtual time between two looks at the real clock and ctx
 	grace = 2 * time.Second // real time in which a function must end after its context
 )
 
@@ -40,14 +40,13 @@ var (
 	spoiled error
 )
 
-// Run calls f in a new bubble and returns its error. Only one bubble exists at a time.
+// Run calls f in a new bubble and returns its error. Only one bubble exists at a
+// time. The context of f ends when its virtual time is up (LimitError), and soon
+// after ctx: the bubble checks ctx once per virtual minute. f must return then,
+// after every goroutine that it has started has ended (LeftoverError).
 //
-// The context of f ends when its virtual time is up (LimitError), and soon after ctx:
-// the bubble looks at ctx once per virtual minute. f must end then, and with it every
-// goroutine that it has started (LeftoverError).
-//
-// After a StalledError, and if f goes on although its context has ended, f still runs:
-// the process must end, and further calls of Run fail.
+// After a StalledError, or if f does not return after the end of its context, f is
+// still running: the process must end, and further calls of Run fail.
 func Run(ctx context.Context, limits Limits, f func(context.Context) error) error {
 	mu.Lock()
 	defer mu.Unlock()
@@ -69,7 +68,7 @@ type bubble struct {
 	limit   time.Duration
 	f       func(context.Context) error
 	id      atomic.Int64 // the runtime's number of it
-	clock   atomic.Int64 // what it showed at the last beat, in Unix nanoseconds
+	clock   atomic.Int64 // the virtual time of the last beat, in Unix nanoseconds
 	ended   chan error
 }
 
@@ -126,8 +125,8 @@ func (b *bubble) beat(cancel context.CancelCauseFunc, over <-chan struct{}) {
 	}
 }
 
-// watch waits for the end of the function. It gives up when the clock stands still,
-// and when the function goes on although its context has ended.
+// watch waits for the end of the function. It gives up if the clock stands still,
+// or if the function does not return after the end of its context.
 func (b *bubble) watch(patience time.Duration) (ended bool, err error) {
 	dog := watchdog{}
 	look := time.NewTicker(patience / looks)

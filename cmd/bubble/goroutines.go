@@ -27,8 +27,8 @@ func (g Goroutine) Busy() bool {
 	return slices.Contains([]string{"running", "runnable", "syscall", "preempted", "copystack"}, g.State)
 }
 
-// At returns the innermost function of this module on its stack, or of any other one
-// where there is none.
+// At returns the innermost function of this module on the stack of the goroutine
+// or, without one, the innermost function.
 func (g Goroutine) At() string {
 	first := ""
 	for line := range strings.Lines(g.Stack) {

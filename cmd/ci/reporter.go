@@ -259,8 +259,8 @@ func (r *Reporter) place(job, group, task string) jobspec.Range {
 	return jobspec.Range{}
 }
 
-// Tested reports runs of tests: their suites, and what was found in their files. It
-// returns the error or else that of a report.
+// Tested reports runs of tests: their suites, and the diagnostics of their files.
+// It returns err or, if that is nil, the error of a report.
 func (r *Reporter) Tested(title string, files []jobfile.File, diagnostics, failures jobspec.Diagnostics, suites []report.Suite, err error) error {
 	r.files = files
 	found := slices.Concat(diagnostics, failures)

@@ -15,7 +15,7 @@ import (
 // ErrNoTool says that a task lacks a program with which it copies files.
 var ErrNoTool = errors.New("the task has no sh or no tar")
 
-// Place is what is at a path in a task.
+// Place is the kind of file at a path in a task.
 type Place string
 
 // The places.
@@ -65,7 +65,7 @@ func onlyChanged(said string) bool {
 	return said != ""
 }
 
-// lastBytes keeps the end of what is written to it.
+// lastBytes keeps the last bytes that are written to it.
 type lastBytes struct{ bytes.Buffer }
 
 func (t *lastBytes) Write(p []byte) (int, error) {

@@ -8,7 +8,7 @@ import (
 // UnknownError says that a target matches nothing.
 type UnknownError struct {
 	Target string
-	Near   string // what was probably meant; may be empty
+	Near   string // the name that was probably meant; may be empty
 }
 
 func (e *UnknownError) Error() string { return fmt.Sprintf("no task matches %q", e.Target) }

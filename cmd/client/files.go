@@ -164,8 +164,8 @@ func (i fileInfo) ModTime() time.Time { return i.AllocFileInfo.ModTime }
 func (i fileInfo) IsDir() bool        { return i.Mode().IsDir() }
 func (i fileInfo) Sys() any           { return nil }
 
-// Mode returns the mode that fs.FileMode.String has printed. What it does not understand is
-// irregular: no file or directory.
+// Mode parses the text of fs.FileMode.String. An unknown text is irregular: neither
+// file nor directory.
 func (i fileInfo) Mode() (mode fs.FileMode) {
 	const kinds, rights = "dalTLDpSugct?", "rwxrwxrwx"
 	kind, right := "", ""

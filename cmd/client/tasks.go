@@ -178,10 +178,10 @@ func (t *Task) lastEnd() time.Time {
 // Started reports whether the task has started, and so has output.
 func (t *Task) Started() bool { return t.Name != "" && !t.State.StartedAt.IsZero() }
 
-// Ended reports whether no task of the allocation will write any more.
+// Ended reports whether the tasks of the allocation write no more output.
 func (t *Task) Ended() bool { return Ended(t.Alloc) }
 
-// Ended reports whether nothing of an allocation runs any more.
+// Ended reports whether no task of an allocation runs, or will run.
 func Ended(a *api.AllocationListStub) bool {
 	return (&api.Allocation{ClientStatus: a.ClientStatus}).ClientTerminalStatus()
 }

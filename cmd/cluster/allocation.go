@@ -72,7 +72,7 @@ func (a *allocation) events(s *api.AllocationListStub, retry time.Duration) (all
 	return all
 }
 
-// reported is what was published of the services and checks of an allocation.
+// reported holds the published state of the services and checks of an allocation.
 type reported struct {
 	services map[string]event.Service // by ID
 	checks   map[string]event.Check   // by ID

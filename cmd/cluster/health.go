@@ -12,10 +12,10 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// Inspect publishes what has changed about the services and checks of allocations,
-// and reports whether they have any. No blocking query waits for the results of
-// checks, and nothing but a screen shows them, so that Follow does not ask for them.
-// Inspect must not be called concurrently. What cannot be had is not published.
+// Inspect publishes changes of the services and checks of allocations, and reports
+// whether they have any. Follow does not query them, because no blocking query
+// waits for the results of checks, and only a screen shows them. Inspect must not
+// be called concurrently. It ignores errors of requests.
 func (r *Run) Inspect(ctx context.Context, s *client.Server, allocs []*event.Alloc) (some bool) {
 	jobs := map[string][]*api.ServiceRegistration{}
 	for _, a := range allocs {

@@ -119,8 +119,8 @@ func offset(d *hcl.Diagnostic) int {
 var names = []string{"config.hcl", "config.toml", "config.yaml", "config.yml", "config.json"}
 
 // Find returns the user's config file: config.hcl, config.toml, config.yaml or
-// config.json in $XDG_CONFIG_HOME/taskrun, or "" if there is none. Two of them
-// are an error, because one would be ignored.
+// config.json in $XDG_CONFIG_HOME/taskrun, or "" without one. Two of them are an
+// error, because one would be ignored.
 func Find(env func(string) string) (string, error) {
 	dir := env("XDG_CONFIG_HOME")
 	if !filepath.IsAbs(dir) { // the XDG specification says to ignore relative paths

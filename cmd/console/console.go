@@ -15,7 +15,7 @@ import (
 	"taskrun/cmd/ui/answer"
 )
 
-// Console is what all commands have of the place where they are called.
+// Console is the environment in which commands are called.
 type Console struct {
 	Streams *ui.Streams
 	Environ []string // "K=V"

@@ -66,7 +66,7 @@ func TakeOver(watch *keeper.Watch, path string) (*Background, error) {
 	return b, b.input.decode(b.file)
 }
 
-// Input returns what is to be run.
+// Input returns the input of the run.
 func (b *Background) Input() *Input { return &b.input }
 
 // Go runs the jobs until they have ended and returns the exit code as an error.
@@ -186,7 +186,7 @@ func (b *Background) resume(jobs []*api.Job) error {
 			b.display.Say(fmt.Sprintf("killed %d processes that no longer belonged to a task", n))
 		}
 	}()
-	if b.failure != nil { // a run that is not recovered ends at once: what it left behind is told before that
+	if b.failure != nil { // a run that is not recovered ends at once: say first what it left behind
 		select {
 		case <-settled:
 		case <-time.After(foundTime):

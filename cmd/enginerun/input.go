@@ -30,8 +30,8 @@ type Input struct {
 	Dirs  map[string]string // run directories, by job
 }
 
-// Watched is what an engine needs to read the job files again. The flags that it
-// has itself are not part of it.
+// Watched is the input that an engine needs to read the job files again, besides
+// its own flags.
 type Watched struct {
 	Names, Vars, VarFiles []string
 	SecretVars            bool

@@ -37,7 +37,7 @@ import (
 	"taskrun/jobspec/visible"
 )
 
-// Options say what a run is to be. What they ask for has passed the preflight.
+// Options configure a run. They have passed the preflight.
 type Options struct {
 	Console  *console.Console
 	Runs     *lookup.Finder
@@ -88,7 +88,7 @@ func New(o Options) (r *Run, stop func()) {
 	o.Node.DataDir, o.Node.MemoryOversubscription = o.DataDir, o.MemoryMax
 	variables, services := &variable.Store{}, &service.Catalog{}
 	set := jobfile.Stubs(o.Files)
-	if r.virtual { // in which nobody changes the file
+	if r.virtual { // a virtual run does not follow the file
 		still := *set
 		still.File, set = "", &still
 	}

@@ -47,7 +47,7 @@ type Run struct {
 	warnings int    // about its jobs
 	reports  *ci.Reporter
 	result   view.Result                       // how it ended
-	serve    func()                            // lets clients in; nil: there are none
+	serve    func()                            // lets clients connect; nil without an API
 	shared   bool                              // the watch belongs to the caller
 	follow   Follower                          // may be nil
 	specs    func() (map[string][]byte, error) // the jobs without their secrets, by ID
@@ -57,7 +57,7 @@ type Run struct {
 	start    func(jobs []*api.Job) error // instead of submitAndServe
 	decided  func()                      // called before anything is done
 	dirs     map[string]string           // of its earlier engines, by job
-	failure  error                       // why an earlier engine's work could not go on
+	failure  error                       // why the work of an earlier engine could not be continued
 }
 
 // Follower follows the files of a run until ctx has ended or the engine stops.
@@ -129,7 +129,7 @@ func (r *Run) Run(ctx context.Context, jobs []*api.Job) (int, error) {
 	if err := r.closeWatch(failure == nil); err != nil {
 		r.verdict.Broke(err)
 	}
-	if loop.Shown(ctx) { // nothing runs any more: only a reader of stdout may have taken time
+	if loop.Shown(ctx) { // everything has ended: only a reader of stdout may have taken time
 		r.lookAtStdout()
 		r.reports.CloseSection()
 		r.display.End(ResultOf(r.verdict))
@@ -193,7 +193,7 @@ func (r *Run) closeWatch(clean bool) error {
 	return r.watch.Close(clean)
 }
 
-// Socket returns the path of the run's API; empty: there is none.
+// Socket returns the path of the socket of the run's API, or "" without one.
 func (r *Run) Socket() string { return r.socket }
 
 // Stop stops or kills the run, as a client has ordered.

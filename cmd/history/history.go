@@ -1,5 +1,5 @@
-// Package history reads the events of a run as they are kept: one JSON object a
-// line, numbered from 1. What is damaged is left out and reported.
+// Package history reads the stored events of a run: one JSON object a line,
+// numbered from 1. It skips and reports damaged lines.
 package history
 
 import (
@@ -49,8 +49,8 @@ func New(from io.Reader) *Reader {
 	return &Reader{from: bufio.NewReaderSize(from, 64<<10), allocs: map[string]*event.Alloc{}, unknown: map[string]int{}}
 }
 
-// Next returns the next event, with its number in the history, or io.EOF at the end of what there is. Later
-// calls return events that have been added since.
+// Next returns the next event, with its number in the history, or io.EOF at the
+// end. Later calls return events that were added since.
 func (r *Reader) Next() (event.Event, error) {
 	for {
 		if err := r.readLine(); err != nil {

@@ -16,15 +16,15 @@ import (
 // closeTime limits how long clients may take to notice the end of the engine.
 const closeTime = time.Second
 
-// LingerTime is how long a run in the background goes on serving clients that
+// LingerTime is how long a run in the background continues to serve clients that
 // read its output. taskrun's own clients read the files.
 const LingerTime = 30 * time.Second
 
-// Serve serves the engine as Nomad's HTTP API at a socket that only this
-// user can reach, and at a port if there is one. It accepts clients only after
-// begin, because earlier ones would see a run without jobs; the sockets of
-// tasks are served from the start. Without a socket the run goes on, and the
-// warning says why. The caller must call end once the engine is closed.
+// Serve serves the engine as Nomad's HTTP API at a socket that only this user can
+// reach, and at a port if port is not nil. It accepts clients only after begin,
+// because earlier ones would see a run without jobs; it serves the sockets of tasks
+// from the start. The run continues without a socket if that fails, and the warning
+// says why. The caller must call end once the engine is closed.
 func Serve(runs *lookup.Finder, e *engine.Engine, name string, port net.Listener, cfg httpapi.Config) (server *httpapi.Server, socket, warning string, begin, end func()) {
 	var listener net.Listener
 	dir, err := runs.Sockets()
@@ -52,7 +52,7 @@ func Serve(runs *lookup.Finder, e *engine.Engine, name string, port net.Listener
 		})
 	}
 	return server, socket, warning, begin, func() {
-		once.Do(func() {}) // begin has no effect any more
+		once.Do(func() {}) // begin has no effect from now on
 		ctx, cancel := context.WithTimeout(context.Background(), closeTime+cfg.Linger)
 		defer cancel()
 		_ = server.Shutdown(ctx) // cuts off clients that are still connected

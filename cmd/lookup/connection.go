@@ -269,7 +269,7 @@ func JobNames(keys []string) (names []string) {
 	return names
 }
 
-// FindJob returns the one job with a name or, if there is none, with this ID.
+// FindJob returns the one job with a name or, if no job has it, with this ID.
 func FindJob(jobs []client.Job, name string) (*client.Job, error) {
 	wanted := func(j *client.Job) bool { return j.Name() == name }
 	if !slices.ContainsFunc(jobs, func(j client.Job) bool { return wanted(&j) }) {

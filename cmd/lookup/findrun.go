@@ -60,8 +60,8 @@ func (f *Finder) FindRun(ctx context.Context, job, dataDir string) (*source.Dire
 	return found[0], nil
 }
 
-// FindLaunched returns the run in which another job has launched the one with a name,
-// and its key; "" if there is none.
+// FindLaunched returns the run in which another job has launched the one with a
+// name, and the key of that, or "" if no run has it.
 func (f *Finder) FindLaunched(ctx context.Context, name, dataDir string) (*source.Directory, string) {
 	if !strings.Contains(name, "/") {
 		return nil, ""
@@ -158,9 +158,9 @@ func (f *Finder) EndedTasks(ctx context.Context, dataDir, job string, targets []
 	return all, selected, runs, nil
 }
 
-// TaskAtRest returns the one task that a target matches and that is not running, in a
-// run that is live or in the latest one, with labels and the error that says so. If
-// there is none, the error says why.
+// TaskAtRest returns the one task that a target matches and that is not running, in
+// a live run or in the latest one, with labels and the error that says so. If no
+// task matches, the error says why.
 func (f *Finder) TaskAtRest(ctx context.Context, all []*client.Task, target string, c Connection, why error) (*client.Task, map[*client.Task]string, error) {
 	found, err := client.Find(all, target)
 	if err != nil && c.Cluster.Address == "" {

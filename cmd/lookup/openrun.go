@@ -169,7 +169,7 @@ func (r *Opened) KnownJob(ctx context.Context) (*api.Job, error) {
 	return r.Spec()
 }
 
-// EventsOf returns the past events of a run, and warns of what is damaged.
+// EventsOf returns the past events of a run, and warns of damage.
 func (f *Finder) EventsOf(r *record.Run) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		for e, err := range r.Events() {
@@ -181,7 +181,7 @@ func (f *Finder) EventsOf(r *record.Run) iter.Seq2[event.Event, error] {
 	}
 }
 
-// WarnOf warns of what was damaged in the events of a run that were read last.
+// WarnOf warns of damage in the events of a run that were read last.
 func (f *Finder) WarnOf(r *record.Run) {
 	for _, w := range r.Warnings() {
 		f.Warn(fmt.Errorf("run %s: %s", r.Name(), w))

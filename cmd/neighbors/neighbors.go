@@ -88,7 +88,7 @@ func (n *Neighbors) Instances() []*service.Instance {
 
 // Close stops following them.
 func (n *Neighbors) Close() {
-	n.begin.Do(func() {}) // following cannot start any more
+	n.begin.Do(func() {}) // following cannot start from now on
 	n.end()
 	n.running.Wait()
 }

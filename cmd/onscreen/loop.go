@@ -167,7 +167,7 @@ func (s *Session) Show(ctx context.Context, from source.Source, options screen.O
 	return err
 }
 
-// uiGarbage is how much garbage a full screen keeps, in percent of what is live.
+// uiGarbage is how much garbage a full screen keeps, in percent of the live memory.
 const uiGarbage = 50
 
 // over shows that the run has ended, or is out of reach.

@@ -8,15 +8,15 @@ import (
 // read, and they are measured: the cursor passes many.
 const settleTime = 60 * time.Millisecond
 
-// The visible tasks are measured often while the user is there or something changes,
-// and ever more rarely while nothing happens: to measure the 50 tasks of a large screen
-// every minute would be most of what a screen costs on which nothing changes.
+// The visible tasks are measured often while the user is active or something
+// changes, and less and less often while nothing happens. Otherwise most of the
+// cost of an idle screen would be to measure its 50 tasks.
 const (
 	measureOften  = 2 * time.Second
 	measureRarely = 5 * time.Minute
 	measureSlower = 4 // times the pause before
 
-	// A cluster tells nobody that a check fails.
+	// A cluster does not report failing checks.
 	measureChecks = 15 * time.Second
 )
 

@@ -64,7 +64,7 @@ func (s *Session) follow(ctx context.Context, targets []screen.Target) {
 		switch body := e.Body.(type) {
 		case event.Output:
 			piece := make([]byte, body.Length)
-			n, _ := body.Source.ReadAt(piece, body.Offset) // what is there
+			n, _ := body.Source.ReadAt(piece, body.Offset) // as much as there is
 			s.feed.add(ctx, fed{screen.Target{Alloc: e.Alloc.ID, Task: e.Task}, body.Stream, e.Time, piece[:n], 0})
 		case event.Gap:
 			s.feed.add(ctx, fed{screen.Target{Alloc: e.Alloc.ID, Task: e.Task}, body.Stream, e.Time, nil, body.Bytes})

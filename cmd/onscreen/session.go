@@ -42,7 +42,7 @@ type Session struct {
 	model   *screen.Model
 	term    *fullscreen.Terminal
 	calls   chan func()
-	ended   chan struct{}  // closed when nothing is called any more
+	ended   chan struct{}  // closed after the last call
 	closing sync.WaitGroup // goroutines that end with the session
 
 	feed    feed
@@ -93,7 +93,7 @@ type OwnRun struct {
 	stopping bool
 	Alone    bool     // the user has left it in the background
 	Code     int      // of the first signal; 0: none
-	Cause    string   // who has stopped the run first
+	Cause    string   // the first cause that stopped the run
 	Remote   *Leaving // decides about jobs in a cluster, with caught and stopping; nil: the run is here
 }
 

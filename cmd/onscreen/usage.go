@@ -43,8 +43,8 @@ func (s *Session) startMeasuring(ctx context.Context) {
 	})
 }
 
-// ask asks for the usage of tasks, and for the ports of allocations. What cannot be had
-// is not shown.
+// ask requests the usage of tasks, and the ports of allocations. It ignores errors
+// of requests.
 func (s *Session) ask(ctx context.Context, tasks, placed []*client.Task) (map[screen.Target]screen.Usage, map[string][]screen.Port) {
 	ctx, cancel := context.WithTimeout(ctx, measureLimit)
 	defer cancel()

@@ -1,6 +1,5 @@
-// Package outcome says how a run ended: why, what failed first, and what a user
-// can do about it. The closing table, the summary and all reports say the same,
-// in the same words. It is pure.
+// Package outcome explains how a run ended: the cause, the first failure, and the
+// remedy. The closing table, the summary and all reports use its words. It is pure.
 package outcome
 
 import (
@@ -29,7 +28,7 @@ type Result struct {
 // or nothing if they are not known.
 type Output func(allocID, task string) []string
 
-// Failure is what a user wants to know first about a failure.
+// Failure describes a failure in the way a user needs it first.
 type Failure struct {
 	Alloc      string `json:"alloc,omitempty"` // <job>.<group>[<index>]
 	AllocID    string `json:"alloc_id,omitempty"`

@@ -13,8 +13,8 @@ import (
 	"taskrun/jobspec/validate"
 )
 
-// rules applies the rules of Nomad. What is unusual about a value of the stubs
-// file says nothing about the job file.
+// rules applies the rules of Nomad. It omits warnings about values of the stubs
+// file, which say nothing about the job file.
 func rules(c *Case, f File) jobspec.Diagnostics {
 	return slices.DeleteFunc(validate.Job(f.Job, f.Positions), func(d jobspec.Diagnostic) bool {
 		at := f.Positions.At(d.Path)

@@ -113,7 +113,7 @@ func checks() []check {
 		{"options of the config file", notices &^ ofAPI, unheeded},
 		{"downloads", jobs, perTask(artifacts)},
 
-		// What a cluster would have.
+		// Things that a cluster would provide.
 		{"syntax of templates", jobs | Outline, perTask(templates)},
 		{"constraints", runs | Update, withStubs(perJob(constraints))},
 		{"unknown constraints", Rehearse, withStubs(perJob(unknownConstraints))},

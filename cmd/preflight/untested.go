@@ -15,8 +15,9 @@ import (
 	"taskrun/jobspec/artifact"
 )
 
-// Untested returns what a rehearsal does not test, as notices in the order of the
-// files: what its tasks would run, and what they need of a machine.
+// Untested returns notices, in the order of the files, about everything that a
+// rehearsal does not test: the commands of the tasks, and what they need from a
+// machine.
 func (c *Case) Untested() jobspec.Diagnostics {
 	found := perTask(untested)(c)
 	found = append(found, perJob(gaps)(c)...)

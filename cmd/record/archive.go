@@ -51,7 +51,7 @@ type manifest struct {
 	ID       string    `json:"id"`
 	Live     bool      `json:"live,omitempty"` // it had not ended yet
 	Exported time.Time `json:"exported"`
-	NoOutput bool      `json:"no_output,omitempty"` // what tasks printed was left out
+	NoOutput bool      `json:"no_output,omitempty"` // the archive has no output of tasks
 }
 
 // NoOutputError reports that the output of tasks was left out of a file.

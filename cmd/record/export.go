@@ -33,7 +33,7 @@ type Export struct {
 	Output, Environment bool
 }
 
-// Contents is what was exported.
+// Contents are the contents of an export.
 type Contents struct {
 	Events      int
 	Job         bool
@@ -94,8 +94,8 @@ func (e *exporter) write() error {
 	return err
 }
 
-// summary removes secrets from what a summary says, and the output of tasks if that is
-// left out.
+// summary removes secrets from a summary, and the output of tasks if the export has
+// none.
 func (e *exporter) summary(s view.Summary) view.Summary {
 	s.Cause, s.Reason = e.clean(s.Cause), e.clean(s.Reason)
 	if s.FirstFailure == nil {
@@ -169,8 +169,8 @@ func (e *exporter) events() error {
 	return nil
 }
 
-// scrub removes secrets from what an event says, and the output of tasks if that is
-// left out.
+// scrub removes secrets from an event, and the output of tasks if the export has
+// none.
 func (e *exporter) scrub(ev event.Event) event.Event {
 	switch b := ev.Body.(type) {
 	case event.TaskEvent:
@@ -239,7 +239,7 @@ func (e *exporter) outputs() error {
 }
 
 func (e *exporter) output(t *client.Task, stream event.Stream) error {
-	from, err := t.Open(context.Background(), client.Log{Stream: stream, Tail: -1}) // of what is kept nothing is waited for
+	from, err := t.Open(context.Background(), client.Log{Stream: stream, Tail: -1}) // stored output is there already
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -19,7 +19,7 @@ import (
 type exported struct {
 	file   io.Closer     // nil: there is no output
 	text   *bufio.Reader // of it
-	offset int64         // of what is read next
+	offset int64         // of the next read
 	times  times
 	at     time.Time
 }
@@ -98,7 +98,7 @@ func (e *exported) scan(since time.Time) (lines int, begin int64, err error) {
 	return lines, begin, nil
 }
 
-// skip leaves out a number of lines, and what comes before an offset.
+// skip skips a number of lines, and everything before an offset.
 func (e *exported) skip(lines int, begin int64) error {
 	for lines > 0 {
 		piece, err := e.text.ReadSlice('\n')
@@ -149,12 +149,12 @@ func (e *exported) Close() error {
 	return e.file.Close()
 }
 
-// times are the times of an output: lines with an offset, and the Unix nanoseconds
-// of what follows there.
+// times are the times of an output: lines with an offset, and the time of the
+// output from there on in Unix nanoseconds.
 type times struct {
 	file  io.Closer
 	lines *bufio.Reader // nil: there are no more
-	now   time.Time     // of what was read last
+	now   time.Time     // of the latest read
 	next  int64         // offset of the next one
 	then  time.Time     // the next one
 	known bool          // it is

@@ -10,9 +10,10 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// List returns the runs in a data directory, or those of one job, given its
-// name or its key: by job, the newest first. What is known of a run that cannot be read is listed as well; the
-// error is about jobs whose runs cannot be listed, beside those that can.
+// List returns the runs in a data directory, or those of one job, given its name or
+// its key. They are sorted by job, the newest first. A run that cannot be read is
+// listed, too, as far as it is known. The error is about jobs whose runs cannot be
+// listed; the runs of the others are returned with it.
 func List(dataDir, job string, live []*source.Directory) (runs []*Run, err error) {
 	jobs, err := datadir.Jobs(dataDir)
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// Run is what is kept of a run of a job: in a directory, also while it runs, or in
-// a file that was exported.
+// Run is the record of a run of a job: in a directory, also while it runs, or in an
+// exported file.
 type Run struct {
 	Job     string        // its key
 	ID      string        // unique among the runs of the job

@@ -34,8 +34,8 @@ func (r *Rehearsal) Observe(e event.Event) (failure string) {
 	return ""
 }
 
-// Complete reports whether every task has done its part, all its services are
-// registered, and some tasks would go on.
+// Complete reports whether every task has done its part, all services are
+// registered, and some tasks would continue.
 func (r *Rehearsal) Complete(final []*fold.Alloc) bool {
 	goesOn := false
 	for _, a := range final {

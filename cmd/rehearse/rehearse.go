@@ -30,7 +30,7 @@ type Rehearsal struct {
 	scripts map[role]rehearsal.Script
 	acts    map[act]bool
 	offered map[string]int // services that were registered, by allocation
-	expect  map[string]int // and those that are to be, by job and group
+	expect  map[string]int // and the expected ones, by job and group
 }
 
 // role is a task of a job, act one of an allocation.
@@ -135,7 +135,7 @@ func (r *Rehearsal) castGroup(f jobfile.File, g *api.TaskGroup) {
 	}
 }
 
-// substitute removes what only a certain machine has: users, who may not exist
+// substitute removes settings that depend on a machine: users, who may not exist
 // here or may not own files.
 func substitute(g *api.TaskGroup) {
 	for _, t := range g.Tasks {

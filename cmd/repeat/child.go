@@ -19,10 +19,10 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// Limits of what is kept of a run.
+// Limits of the record of a run.
 const (
 	maxTail  = 256 << 10 // the last output of its tasks, in bytes with the names of the tasks
-	maxError = 8 << 10   // what it wrote to stderr
+	maxError = 8 << 10   // its stderr
 	maxLine  = 16 << 20  // a longer object is skipped
 )
 
@@ -115,7 +115,7 @@ func exitCode(s *os.ProcessState) int {
 	return s.ExitCode()
 }
 
-// tail keeps the end of what is written.
+// tail keeps the last bytes that are written to it.
 type tail struct{ kept []byte }
 
 func (t *tail) Write(p []byte) (int, error) {

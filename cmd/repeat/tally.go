@@ -27,8 +27,8 @@ type Tally struct {
 	Spreads  compare.Spreads // of the runs that passed
 	Runs     int             // that have ended, without one that was stopped
 	Failures int
-	// Failed is the first run that failed, and Passed one that passed, the last one
-	// before it or the first one after it; nil: there is none.
+	// Failed is the first run that failed, or nil. Passed is a run that passed, the
+	// last one before it or the first one after it, or nil.
 	Failed, Passed *Run
 }
 

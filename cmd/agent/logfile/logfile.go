@@ -59,7 +59,7 @@ func (f *File) Write(lines []byte) (int, error) {
 }
 
 // rotate gives the files the next numbers and begins a new one. If a file cannot be
-// renamed, the log goes on in the present one.
+// renamed, the log continues in the current one.
 func (f *File) rotate() error {
 	for n := f.old; n > 0; n-- {
 		from := f.path

@@ -70,7 +70,7 @@ type Agent struct {
 	closers []func()
 }
 
-// Options say what an agent is to be.
+// Options configure an agent.
 type Options struct {
 	Settings  settings.Settings
 	DataDir   string
@@ -104,7 +104,7 @@ func New(c *console.Console, runs *lookup.Finder, all map[string]drivers.Driver,
 		r.pid = os.Getppid() // the keeper's, which stays
 	}
 	if r.sockets, err = runs.Sockets(); err != nil {
-		return nil, err // nobody could use the agent
+		return nil, err // clients could not use the agent
 	}
 	if r.dir, err = datadir.OpenAgent(opts.DataDir, lock); err != nil {
 		return nil, err

@@ -1,5 +1,5 @@
-// Package resident is the agent: an engine that takes any number of jobs until it is
-// stopped, what it keeps in its directory, and where clients find it.
+// Package resident is the agent: an engine that takes any number of jobs until it
+// is stopped, its data directory, and its addresses.
 package resident
 
 import (
@@ -176,7 +176,7 @@ func (r *Agent) busyFor(now time.Time) time.Duration {
 	return r.opts.Idle - now.Sub(time.Unix(0, r.asked.Load()))
 }
 
-// end closes the engine once nothing happens any more.
+// end closes the engine after everything has stopped.
 func (r *Agent) end(ctx context.Context, leaving bool) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), source.SweepTime)
 	defer cancel()

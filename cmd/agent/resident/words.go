@@ -48,8 +48,8 @@ func (w *Words) url() string {
 	return "http://" + w.Address
 }
 
-// Write says where clients find the agent, and what to export for Nomad's tools.
-// The token itself is shown on a terminal only.
+// Write shows the addresses of the agent, and the variables to export for Nomad's
+// tools. It shows the token itself only on a terminal.
 func (w *Words) Write() {
 	addr := cmp.Or(w.url(), "unix://"+w.socket)
 	export := "export NOMAD_ADDR=" + addr

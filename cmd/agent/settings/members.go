@@ -10,9 +10,8 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// member is a name in a file, with its value: an expression, or what is in a
-// block. The label of a block counts as the name of a member in it, as it does in
-// JSON.
+// member is a name in a file, with its value: an expression, or the content of a
+// block. The label of a block counts as the name of a member in it, as in JSON.
 type member struct {
 	name   string
 	at     hcl.Range

@@ -19,7 +19,8 @@ type File struct {
 	Text []byte
 }
 
-// Settings are what an agent obeys. A zero value is a setting that no file has.
+// Settings are the settings that an agent uses. A zero value means that no file has
+// the setting.
 type Settings struct {
 	Name, Datacenter, Region string
 	DataDir                  string

@@ -50,8 +50,8 @@ var table = map[string]setter{
 	"telemetry.disable_hostname":           isSo,
 }
 
-// unheededBelow has the other keys of a Nomad agent, by block. What is in them
-// is not read.
+// unheededBelow has the other keys of a Nomad agent, by block. Their values are not
+// read.
 var unheededBelow = map[string][]string{
 	"": {
 		"acl", "advertise", "audit", "autopilot", "consul", "disable_anonymous_signature", "disable_update_check", "enable_debug",
