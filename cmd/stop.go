@@ -167,7 +167,7 @@ func runStop(ctx context.Context, a *app, job string, opts stopOptions) error {
 	if d.Self.Agent {
 		return agentJobEnded(ctx, d, jobs[0])
 	}
-	if ended, err := d.Ended(); err != nil || !ended { // other jobs go on
+	if ended, err := d.Ended(); err != nil || !ended { // other jobs continue
 		return err
 	}
 	summary, err := record.Read(d.Self.Runs[jobs[0]])
@@ -275,7 +275,7 @@ func stopCluster(ctx context.Context, a *app, id, key string, opts stopOptions) 
 	if err := t.server.Deregister(ctx, id, how); err != nil {
 		return exit.Stopped(ctx, err)
 	}
-	if opts.detach || j.Launches() { // its launched jobs go on
+	if opts.detach || j.Launches() { // its launched jobs continue
 		return opts.done(a, key)
 	}
 	v := verdict.New(verdict.Policy{Outlives: true}, nil)

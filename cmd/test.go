@@ -192,8 +192,8 @@ func completeTestRuns(_ *cobra.Command, args []string, prefix string) (names []s
 	return startingWith(names, prefix), cobra.ShellCompDirectiveNoFileComp
 }
 
-// testReporter returns the reporter of taskrun test. What --output github
-// annotates is annotated once.
+// testReporter returns the reporter of taskrun test. With --output github it adds
+// no second annotation.
 func testReporter(a *app, opts testOptions) (*ci.Reporter, error) {
 	if opts.format == console.FormatGitHub && opts.report.To == "" {
 		opts.report.To = "none"

@@ -71,7 +71,7 @@ func writeNew(path string, text []byte) error {
 	}
 	_, err = f.Write(text)
 	if err = errors.Join(err, f.Close()); err != nil {
-		_ = os.Remove(path) // half of a file is none
+		_ = os.Remove(path) // leave no half-written file
 	}
 	return err
 }

@@ -115,7 +115,7 @@ func (w *testWorker) play(ctx context.Context, o worker.Order) (result worker.Re
 	began := time.Now()
 	defer func() {
 		result.Took = time.Since(began)
-		result.Last = result.Last || o.Real // drivers that were shut down start nothing any more
+		result.Last = result.Last || o.Real // drivers that were shut down start nothing
 	}()
 	if w.player == nil || w.player.Dir != o.Dir {
 		w.player = w.app.player(jobfile.Options{Vars: o.Vars, VarFiles: o.VarFiles, SecretVars: o.SecretVars}, o.Dir)

@@ -18,7 +18,7 @@ const (
 	mostFrame = time.Second
 )
 
-// traceScreen shows a run that goes on as a picture.
+// traceScreen shows a live run as a picture.
 type traceScreen struct {
 	source.Notices
 	builder *trace.Builder

@@ -17,7 +17,7 @@ type parts struct {
 	found  []Part
 	calls  []call
 	bound  []map[string]struct{}   // names of the enclosing for expressions
-	inner  map[hclsyntax.Node]bool // sources of parts, and what is not evaluated
+	inner  map[hclsyntax.Node]bool // sources of parts, and parts that are not evaluated
 	texts  map[string]bool         // of what was found
 }
 
@@ -128,8 +128,8 @@ func (p *parts) referred(expr *hclsyntax.ScopeTraversalExpr) {
 	p.calls = append(p.calls, c)
 }
 
-// assert reads an assertion. What it says is looked at before it is evaluated,
-// which changes the expressions.
+// assert reads an assertion. It inspects the expressions first, because their
+// evaluation changes them.
 func (r *reader) assert(f *assertForm) *Assert {
 	a := &Assert{Message: f.Message, Range: f.Block.At("condition")}
 	if f.Condition == nil { // which was reported
@@ -153,7 +153,7 @@ func (r *reader) assert(f *assertForm) *Assert {
 func (r *reader) constant(a *Assert) {
 	v, diags := a.Condition.Value(nil)
 	if diags.HasErrors() || len(a.Condition.Variables()) > 0 {
-		return // Check says so, with what there is
+		return // Check reports it, with the known names
 	}
 	if v.IsNull() || v.Type() != cty.Bool {
 		r.diags = append(r.diags, NotBool(a.Range, v))

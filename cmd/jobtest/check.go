@@ -16,10 +16,10 @@ import (
 	"taskrun/jobspec/evaluate"
 )
 
-// Check checks everything that the test file says of its job, before anything
-// runs: the targets of blocks, names in conditions, and the attributes of
-// what they look at. The jobs are canonical, and those of update orders are among
-// them: a name counts if one of them has it.
+// Check checks all references of the test file to its job before anything runs: the
+// targets of blocks, and the names and attributes in conditions. The jobs are
+// canonical, and include those of update orders: a name is valid if one of them has
+// it.
 func (f *File) Check(jobs ...*api.Job) jobspec.Diagnostics {
 	var all hcl.Diagnostics
 	for _, run := range f.Runs {
@@ -103,8 +103,8 @@ func (c *checker) order(o *Order) {
 	}
 }
 
-// assert checks an assertion: first its names, then the types of what it does with
-// them, for which it is evaluated with values that are not known.
+// assert checks an assertion: first its names, then its types. For the types it
+// evaluates the assertion with unknown values.
 func (c *checker) assert(a *Assert) {
 	wrong := false
 	for _, call := range a.calls {

@@ -34,7 +34,7 @@ func explainMember(diag *hcl.Diagnostic) {
 	diag.Summary = fmt.Sprintf("there is no attribute %q here", name)
 	diag.Detail = "there is " + strings.Join(known, ", ")
 	diagnostic.SetRemedy(diag, diagnostic.DidYouMean(name, known))
-	diag.Expression = nil // what is left to explain of it is said
+	diag.Expression = nil // the rest is explained already
 }
 
 func explainName(diag *hcl.Diagnostic) {

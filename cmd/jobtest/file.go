@@ -24,7 +24,7 @@ type File struct {
 	jobAt jobspec.Range // where the job file is named
 }
 
-// dir is what paths in the file are relative to.
+// dir is the directory to which paths in the file are relative.
 func (f *File) dir() string { return filepath.Dir(f.Path) }
 
 // Mode is where a run takes place.
@@ -36,7 +36,7 @@ const (
 	Real    Mode = "real"    // real drivers, real time
 )
 
-// Run is one run of the job, and what is asserted about it.
+// Run is one run of the job, with its assertions.
 type Run struct {
 	Name      string
 	Mode      Mode
@@ -56,8 +56,8 @@ type Run struct {
 	file *File
 }
 
-// Until is what ends a run that does not end by itself. Neither an event nor a
-// time ends it before its last order was carried out.
+// Until is the condition that ends a run that does not end by itself. A run never
+// ends that way before its last order was carried out.
 type Until struct {
 	// Event is "ended", "running" or "healthy"; empty: After counts. By default
 	// it is "ended".
@@ -92,16 +92,16 @@ type Task struct {
 	label hcl.Range
 }
 
-// Check is what a mocked check says from some time on. A name may have several.
+// Check is the result of a mocked check from some time on. A name may have several.
 type Check struct {
 	Name   string        `hcl:",label"`          // of a service or of a check
 	Status string        `hcl:"status"`          // success or failure
-	Output string        `hcl:"output,optional"` // what it answers
+	Output string        `hcl:"output,optional"` // its output
 	After  time.Duration `hcl:"after,optional"`  // since its allocation began
 	decode.Placed
 }
 
-// Verb is what is ordered.
+// Verb is the kind of an order.
 type Verb string
 
 // The verbs.
@@ -119,8 +119,8 @@ const (
 type Order struct {
 	At   time.Duration
 	Verb Verb
-	// Target is what is stopped, restarted or sent a signal; empty, or the ID of
-	// the job: the whole job. Of scale it is the group.
+	// Target is stopped, restarted or sent a signal. If it is empty or the ID of the
+	// job, it means the whole job. For scale it is the group.
 	Target  string
 	Signal  string
 	File    string // of update: path of the job file

@@ -7,7 +7,7 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// Outcome is how a run went: what assertions read.
+// Outcome is the outcome of a run, which assertions read.
 type Outcome struct {
 	Seed     uint64
 	Began    time.Time     // when the job was submitted, on the clock of the run
@@ -36,7 +36,7 @@ type Outcome struct {
 // TaskKey names a task of an allocation.
 type TaskKey struct{ Alloc, Task string } // ID of the allocation
 
-// TaskOutcome is what the events do not tell of a task.
+// TaskOutcome is the part of a task's outcome that is not in its events.
 type TaskOutcome struct {
 	Env            map[string]string // of the latest start
 	Stdout, Stderr []byte            // of all starts; at most the last MiB of each

@@ -31,7 +31,7 @@ func (r *reader) twice(at hcl.Range, what string, first hcl.Range) {
 	r.refuse(at, what, fmt.Sprintf("the first is on line %d", first.Start.Line), "remove or rename one of them")
 }
 
-// unknown refuses a word that is none of those that are known.
+// unknown reports a word that is not one of the known ones.
 func (r *reader) unknown(at hcl.Range, what, word string, known []string) {
 	r.refuse(at, fmt.Sprintf("unknown %s %q", what, word), "it may be "+strings.Join(known, ", "), diagnostic.DidYouMean(word, known))
 }

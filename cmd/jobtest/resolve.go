@@ -79,8 +79,8 @@ func (n *Names) within(p Place, text string) *NameError {
 	return nil
 }
 
-// A Target is what a name means: tasks or allocations. Without an index it means those of
-// the whole group, without a group those of all.
+// A Target is the meaning of a name: tasks or allocations. Without an index it
+// means those of the whole group, without a group those of all groups.
 type Target struct {
 	Place
 
@@ -101,7 +101,7 @@ func (n *Names) Parse(text string) (Target, *NameError) {
 	return n.parse(text)
 }
 
-// parse reads a name. A single word is a task or, if there is none of that name, a
+// parse reads a name. A single word is a task or, if no task has that name, a
 // group.
 func (n *Names) parse(text string) (t Target, err *NameError) {
 	head, task, both := strings.Cut(text, "/")

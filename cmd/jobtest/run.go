@@ -112,7 +112,7 @@ func (r *reader) variables(blocks []*bodyForm) map[string]jobspec.VariableValue 
 	return values
 }
 
-// scripts reads what mocks do, and what their checks say.
+// scripts reads the scripts of mocked tasks, and the results of mocked checks.
 func (r *reader) scripts(run *Run, f *runForm) {
 	first := map[string]hcl.Range{}
 	for _, t := range f.Tasks {
@@ -147,7 +147,7 @@ func (r *reader) scripts(run *Run, f *runForm) {
 	}
 }
 
-// statuses are the words for what a check says.
+// statuses are the words for the status of a check.
 var statuses = map[string]string{
 	"success": "success", "passing": "success",
 	"failure": "failure", "failing": "failure", "critical": "failure",

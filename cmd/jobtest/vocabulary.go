@@ -16,8 +16,8 @@ import (
 	functions "taskrun/jobspec/function"
 )
 
-// The types of what conditions can look at. All times are seconds since the
-// beginning of the run, and null for what has not happened.
+// The types of the objects in conditions. All times are seconds since the beginning
+// of the run, or null if it has not happened.
 var (
 	RunType = cty.Object(map[string]cty.Type{
 		"name": cty.String, "mode": cty.String, "seed": cty.Number,
@@ -220,8 +220,8 @@ func Seconds(d time.Duration) cty.Value {
 	return cty.MustParseNumberVal(fmt.Sprintf("%s%d.%09d", sign, whole.Abs(), rest.Abs()))
 }
 
-// EventTypes are the types of events that conditions can ask for: those of tasks, in
-// Nomad's words, and what happens to allocations and jobs.
+// EventTypes are the types of events that conditions can use: those of tasks, in
+// Nomad's words, and those of allocations and jobs.
 var EventTypes = []string{
 	api.TaskReceived, api.TaskSetup, api.TaskSetupFailure, api.TaskDownloadingArtifacts, api.TaskArtifactDownloadFailed,
 	api.TaskFailedValidation, api.TaskDriverFailure, api.TaskDriverMessage, api.TaskStarted, api.TaskTerminated,

@@ -98,8 +98,8 @@ func (d *Directory) Key(name string) string {
 	return ""
 }
 
-// Keys returns the keys of the jobs of the run that a user can mean: the one with this
-// name or, if there is none, those with this ID.
+// Keys returns the keys of the jobs of the run that a user can mean: the one with
+// this name or, if no job has it, those with this ID.
 func (d *Directory) Keys(name string) (keys []string) {
 	for _, key := range d.IDs {
 		switch {

@@ -9,7 +9,7 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// Began returns the time of the first event, or now if there is none yet.
+// Began returns the time of the first event, or the current time before that.
 func (d *Directory) Began() (time.Time, error) {
 	err := d.load()
 	if err != nil || len(d.past) == 0 {

@@ -1,6 +1,6 @@
 // Package tarball copies files and directories into tar streams and out of them. A
-// stream that somebody else has made can change nothing outside of the directory into
-// which it is unpacked.
+// hostile stream cannot change anything outside of the directory into which it is
+// unpacked.
 package tarball
 
 import (
@@ -15,16 +15,16 @@ import (
 	"syscall"
 )
 
-// Sum is what was copied.
+// Sum counts the copied files.
 type Sum struct {
 	Files   int // regular ones
 	Bytes   int64
-	Skipped []string // what is no file, directory or symbolic link: the first maxSkipped
+	Skipped []string // neither files, directories nor symbolic links: the first maxSkipped
 	More    int      // how much else was skipped
 	Links   []string // symbolic links that the source cannot read, which are left out, too
 }
 
-// maxSkipped limits what a stream can make us remember that somebody else has made.
+// maxSkipped limits the memory that a hostile stream can use.
 const maxSkipped = 20
 
 func (s *Sum) skip(name string) {

@@ -12,10 +12,9 @@ import (
 	"taskrun/jobspec/diagnostic"
 )
 
-// Save writes a text to a file in one step, whether the file is there or not. A
-// file that is there is replaced as Write does it, and what is not a regular file,
-// such as a pipe, is written to. If stdout or stderr leads there, the text follows
-// what they have written.
+// Save writes a text to a new or an existing file in one step. It replaces an
+// existing file like Write, and writes to a file that is not regular, such as a
+// pipe. If stdout or stderr leads to the file, the text follows their output.
 func Save(name string, text []byte) error {
 	info, err := os.Stat(name)
 	switch {
@@ -134,8 +133,9 @@ func output(info fs.FileInfo) *os.File {
 	return nil
 }
 
-// Append appends a text to a regular file, which is made if there is none, unless
-// it would become larger than a limit. fit returns the text for the room there is.
+// Append appends a text to a regular file, which it creates on demand, unless the
+// file would become larger than limit. fit returns the text for the room that is
+// left.
 func Append(name string, limit int64, fit func(room int) string) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NONBLOCK, 0o600)
 	if err != nil {

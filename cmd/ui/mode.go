@@ -37,7 +37,7 @@ const (
 	TimeNone    TimeFormat = "none"
 )
 
-// Prefix is what precedes a line of a task's output, the value of --prefix.
+// Prefix selects the prefix of a line of a task's output, the value of --prefix.
 type Prefix string
 
 // Values of --prefix.

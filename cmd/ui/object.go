@@ -30,7 +30,7 @@ type Run struct {
 	Job     string `json:"job"`
 	Version string `json:"version"`
 	PID     int    `json:"pid"`               // 0: it is in a cluster, or in virtual time
-	Socket  string `json:"socket"`            // empty: there is none
+	Socket  string `json:"socket"`            // empty without a socket
 	DataDir string `json:"data_dir"`          // empty in virtual time
 	Address string `json:"address,omitempty"` // of the cluster
 	RunDir  string `json:"run_dir,omitempty"` // of a run in the background

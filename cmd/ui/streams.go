@@ -109,8 +109,8 @@ func (s *Streams) UTF8() bool {
 	return true
 }
 
-// TableWidth returns the columns of the terminal behind stdout, or 0 if there
-// is none, because text in a file or a pipe is not cut.
+// TableWidth returns the columns of the terminal behind stdout, or 0 without a
+// terminal, because text in a file or a pipe is not cut.
 func (s *Streams) TableWidth() int {
 	if s.OutTerm {
 		return s.Width()

@@ -48,7 +48,7 @@ func NewStyle(on bool) *Style {
 // Plain leaves words in the color of the stream.
 func (s *Style) Plain(text string) string { return visible.Text(text) }
 
-// Good colors success, and what is running.
+// Good colors success and running tasks.
 func (s *Style) Good(text string) string { return s.good.Sprint(visible.Text(text)) }
 
 // Bad colors a failure.

@@ -20,8 +20,9 @@ func (s *Streams) Foreground() bool {
 	return err == nil && group == unix.Getpgrp()
 }
 
-// Alone reports whether stderr is a terminal with a cursor that can be moved, to which
-// nobody else writes: a program that reads stdout from a pipe may do that.
+// Alone reports whether stderr is a terminal with a cursor that can be moved, and
+// no other program writes to it. A program that reads stdout from a pipe may do
+// that.
 func (s *Streams) Alone() bool {
 	if !s.ErrTerm || !s.Cursor() {
 		return false

@@ -20,7 +20,7 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// Policy is what the user wants to happen at the end of a run.
+// Policy are the user's wishes for the end of a run.
 type Policy struct {
 	Until    time.Duration // > 0: stop with success once every task has run this long
 	Healthy  bool          // stop with success once every deployment is successful
@@ -47,7 +47,7 @@ type Stage interface {
 	Complete(final []*fold.Alloc) bool
 }
 
-// Action is what to do with the run.
+// Action is an action on the run.
 type Action int
 
 // The actions, the mildest first.
@@ -267,15 +267,16 @@ func (v *Verdict) Closed(err error) Decision {
 		c = Cause{Text: "the terminal was closed", Code: Hangup}
 	}
 	stop := v.stop(c)
-	if v.Outlives { // it goes on without a reader
+	if v.Outlives { // it continues without a reader
 		return v.leave(v.Cause.Code)
 	}
 	return stop
 }
 
-// Broke handles that taskrun itself has failed, after the end of the run, and reports
-// whether that decides the exit code: a failure of the run takes precedence. That an
-// allocation did not complete is none: taskrun may have lost it.
+// Broke handles a failure of taskrun itself after the end of the run, and reports
+// whether it decides the exit code. A failure of the run takes precedence. An
+// allocation that did not complete is not such a failure, because taskrun may have
+// lost it.
 func (v *Verdict) Broke(err error) (counts bool) {
 	if v.Cause.Code != OK || !v.Cause.Own && v.failed() {
 		return false

@@ -24,7 +24,7 @@ import (
 // StartTime limits the time until an agent accepts jobs.
 const StartTime = time.Minute
 
-// endTime limits the time until an agent ends by itself.
+// endTime limits the graceful end of an agent, and the steps of the cleanup after it.
 const endTime = 20 * time.Second
 
 // Agent is a Nomad agent in dev mode: a server and a client in one process, which
@@ -129,7 +129,7 @@ func (a *Agent) ready(ctx context.Context, wait time.Duration) error {
 // Done returns a channel that is closed when the agent has ended.
 func (a *Agent) Done() <-chan struct{} { return a.process.Done() }
 
-// Ended returns the error of an agent that has ended although nobody stopped it.
+// Ended returns the error of an agent that has ended although it was not stopped.
 func (a *Agent) Ended() error {
 	return &AgentError{What: "the agent of Nomad has ended", Log: a.lastLines()}
 }
@@ -171,7 +171,7 @@ func (a *Agent) Stop(ctx context.Context) error {
 	return err
 }
 
-// Limits of what is shown of the log.
+// Limits of the part of the log that is shown.
 const (
 	lastBytes = 4 << 10
 	lastLines = 10

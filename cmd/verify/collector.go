@@ -19,8 +19,8 @@ type Side struct {
 	Job    *api.Job
 	EvalID string // of the registration; empty: the job was submitted otherwise
 	Hide   Hider
-	// Alone is true if there is one node, which runs nothing else: it will not have
-	// room later for what it has none for now.
+	// Alone is true if there is one node, which runs nothing else: if an allocation
+	// does not fit now, it will not fit later.
 	Alone bool
 	Say   func(text string) // shows a notice
 }
@@ -49,7 +49,7 @@ type seen struct {
 // maxFile limits what is compared of a file; of larger ones, the size is compared.
 const maxFile = 64 << 10
 
-// answerTime limits the time of requests for what is not essential.
+// answerTime limits the time of requests whose answers are not essential.
 const answerTime = 10 * time.Second
 
 var streams = []string{"stdout", "stderr"}
@@ -63,7 +63,7 @@ func (c *collector) info(ctx context.Context, alloc string) (*api.Allocation, er
 	return info, err
 }
 
-// ownWords returns a replacer of what is an allocation's own.
+// ownWords returns a replacer of words that belong to one allocation.
 func ownWords(alloc *api.Allocation) *strings.Replacer {
 	var ports []int
 	if r := alloc.AllocatedResources; r != nil {

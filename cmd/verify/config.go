@@ -10,8 +10,8 @@ import (
 	"taskrun/jobspec/stub"
 )
 
-// Node is what an agent provides besides Nomad's defaults, so that a job can be
-// placed there.
+// Node is the part of an agent's configuration that a job needs for its placement,
+// besides Nomad's defaults.
 type Node struct {
 	Datacenter, Region, Class, Pool string // empty: Nomad's default
 	Meta                            map[string]string
@@ -22,7 +22,7 @@ type Node struct {
 type ports struct{ http, rpc, serf int }
 
 // config returns the configuration of an agent that keeps everything in a
-// directory, and talks to nobody else.
+// directory, and has no peers.
 func config(dir string, p ports, n Node) string {
 	var b strings.Builder
 	set := func(indent, key, value string) {

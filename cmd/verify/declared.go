@@ -14,8 +14,8 @@ type intended struct {
 	name string // a regular expression for the whole name; empty: any
 	// nomad and taskrun are regular expressions for the whole values; empty: any.
 	nomad, taskrun string
-	// all is true if the allocation cannot go on as on the other side, so that all its
-	// differences have the same reason.
+	// all is true if the allocation cannot continue as on the other side, so that
+	// all its differences have the same reason.
 	all bool
 	why string // as in "taskrun help differences"
 }

@@ -39,7 +39,7 @@ func (c *collector) environment(ctx context.Context, alloc, task string) map[com
 	return nil
 }
 
-// limited keeps the beginning of what is written.
+// limited keeps the first bytes that are written to it.
 type limited struct{ bytes.Buffer }
 
 func (l *limited) Write(p []byte) (int, error) {

@@ -19,8 +19,7 @@ const hidden = "(hidden)"
 // ones are parts of ordinary words.
 const shortest = 4
 
-// Hider hides secrets in what is compared. Both sides of a comparison need the same
-// one.
+// Hider hides secrets in the values of a comparison. Both sides need the same one.
 type Hider struct {
 	// Text returns a text without secrets.
 	Text func(text string) string

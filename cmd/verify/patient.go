@@ -58,7 +58,7 @@ func (p *patient) release() verdict.Decision {
 	return p.stop
 }
 
-// settled reports whether nothing follows from a failure any more: the other tasks of
+// settled reports whether a failure has no further consequences: the other tasks of
 // the allocation have ended, and so has the deployment.
 func (p *patient) settled() bool {
 	for _, d := range p.Run.Deployments {

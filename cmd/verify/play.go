@@ -1,5 +1,5 @@
 // Package verify runs a job on a Nomad agent and on taskrun, in the same way and
-// through the same API, and collects what is to be compared.
+// through the same API, and collects the results for a comparison.
 package verify
 
 import (
@@ -26,7 +26,7 @@ type UnplacedError struct{ Lines []string }
 
 func (e *UnplacedError) Error() string { return strings.Join(e.Lines, "\n") }
 
-// Played is what happened to a job.
+// Played is the result of a job.
 type Played struct {
 	Run *compare.Run
 	// Cause is why the job was stopped, or empty.
@@ -35,8 +35,8 @@ type Played struct {
 	Unread []string
 }
 
-// Play follows a job until it has ended by the rules of a policy, and collects what
-// is compared. If ctx ends, the job goes on.
+// Play follows a job until it has ended by the rules of a policy, and collects the
+// results. If ctx ends, the job continues.
 func Play(ctx context.Context, s Side, p verdict.Policy) (*Played, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -71,7 +71,7 @@ func (b *Builds) Build(ctx context.Context, dir string, command []string) (outpu
 		_ = p.Kill()
 	}
 	<-p.Gone()
-	_ = read.SetReadDeadline(time.Now().Add(endTime)) // nobody should have the other end by now
+	_ = read.SetReadDeadline(time.Now().Add(endTime)) // the other end should be closed by now
 	reading.Wait()
 	if err := ctx.Err(); err != nil {
 		return "", err

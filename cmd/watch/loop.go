@@ -67,8 +67,8 @@ func (w *wanted) get() (units []Unit, since time.Time) {
 }
 
 // Set replaces the units. Those with a known key keep their state, and their work
-// goes on. Files that changed after since count as changed. It may be called during
-// Run, also from a unit's Do.
+// continues. Files that changed after since count as changed. Set may be called
+// during Run, also from a unit's Do.
 func (l *Loop) Set(units []Unit, since time.Time) { l.wanted.set(units, since) }
 
 // running is a unit in the loop.

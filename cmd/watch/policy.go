@@ -38,7 +38,7 @@ type Policy struct {
 	told  bool      // the verdict was Endless since then
 }
 
-// Verdict is what a change calls for.
+// Verdict is the decision about a change.
 type Verdict int
 
 // The verdicts.

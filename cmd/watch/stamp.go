@@ -34,9 +34,9 @@ func stampOf(path string) stamp {
 // maxLinks limits the symbolic links on the way to a file, as the system does.
 const maxLinks = 40
 
-// around returns the directories in which a change may change which file a path
-// leads to: those of the file and of the symbolic links on the way to it. Of what
-// does not exist, it is the nearest directory above.
+// around returns the directories in which a change may redirect a path to another
+// file: those of the file and of the symbolic links on the way to it. For a missing
+// file it is the nearest directory above.
 func around(path string) (dirs []string) {
 	at, rest := "/", strings.Split(strings.Trim(filepath.Clean(path), "/"), "/")
 	for links := 0; len(rest) > 0; {

@@ -78,7 +78,7 @@ func (t *Tree) ignores(path string) bool {
 }
 
 // walk calls f with each directory of the tree at or below a path, and each of its
-// files there, until f returns false. What cannot be read is left out.
+// files there, until f returns false. It skips unreadable directories.
 func (t *Tree) walk(from string, f func(path string, entry fs.DirEntry) bool) {
 	_ = filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
 		switch {

@@ -117,8 +117,11 @@ func TestParseErrors(t *testing.T) {
 		file("{{ `a` | default `b` }}"),
 	)
 	want := []ParseError{
-		{0, 2, "missing value for if", ""}, {1, 2, "missing =", ""}, {7, 1, "missing value for if", ""},
-		{8, 1, `function "nope" not defined`, "node"}, {9, 1, `function "toUper" not defined`, "toUpper"},
+		{0, 2, "missing value for if", ""},
+		{1, 2, "missing =", ""},
+		{7, 1, "missing value for if", ""},
+		{8, 1, `function "nope" not defined`, "node"},
+		{9, 1, `function "toUper" not defined`, "toUpper"},
 		{10, 1, `function "default" not defined`, "sprig_default"},
 	}
 	if diff := cmp.Diff(want, ParseErrors(task, env)); diff != "" {

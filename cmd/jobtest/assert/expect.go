@@ -54,8 +54,8 @@ func (v *view) means(name string, a *fold.Alloc) bool {
 	return slices.ContainsFunc(a.Tasks, func(of *fold.Task) bool { return of.Name == t.Task && of.Failed })
 }
 
-// unexpected returns failures for what has gone wrong in a run about which the test
-// says nothing, but which is not to fail.
+// unexpected returns failures for tasks, allocations and checks that failed
+// although the test does not expect it.
 func (v *view) unexpected() (all []Failure) {
 	for _, a := range v.o.State.Final() {
 		if a.Status != api.AllocClientStatusFailed || v.isExpected(a) {

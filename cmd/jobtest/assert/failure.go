@@ -11,12 +11,12 @@ import (
 // condition, if it has one.
 type Failure struct {
 	jobspec.Diagnostic
-	Condition string   // in the words of the file; empty if it is none that has failed
+	Condition string   // as in the file; empty if no condition has failed
 	Values    []Value  // of the parts of the condition
 	Targets   []string // GROUP[INDEX]/TASK and GROUP[INDEX] that the condition looked at
 }
 
-// Value is what a part of a condition was.
+// Value is the value of a part of a condition.
 type Value struct{ Text, Value string }
 
 func (f *Failure) add(text, value string) {

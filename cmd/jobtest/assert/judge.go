@@ -65,7 +65,7 @@ func (v *view) judge(a *jobtest.Assert) *Failure {
 	return &f
 }
 
-// message returns the error_message; "" if there is none, or it has an error.
+// message returns the error_message, or "" if it is missing or has an error.
 func (v *view) message(a *jobtest.Assert) string {
 	if a.Message == nil {
 		return ""

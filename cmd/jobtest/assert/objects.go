@@ -166,8 +166,8 @@ func (s *story) eventObject(e event.Event, line timeline.Event) cty.Value {
 	})
 }
 
-// details are what an event says besides its message, by the names that it has in
-// the JSON of events.
+// details are the details of an event besides its message, by their names in the
+// JSON of events.
 func details(body event.Body) map[string]string {
 	switch b := body.(type) {
 	case event.TaskEvent:

@@ -16,7 +16,7 @@ import (
 
 const (
 	maxShown    = 400                    // characters of a value
-	maxBytes    = maxShown * utf8.UTFMax // what is longer has more characters than are shown
+	maxBytes    = maxShown * utf8.UTFMax // a longer text has more characters than are shown
 	maxText     = 120                    // of a string in it
 	maxElements = 8                      // of a list in it
 	maxMessage  = 2000                   // of an error_message
@@ -24,7 +24,7 @@ const (
 	hidden      = "(hidden)"
 )
 
-// mask takes the secrets out of what is shown.
+// mask removes the secrets from a text.
 type mask func(string) string
 
 // minSecret is how long a secret is, in bytes, that is hidden wherever it is.

@@ -17,7 +17,7 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// view is what conditions see of an outcome.
+// view is an outcome as conditions see it.
 type view struct {
 	o      *story
 	run    *jobtest.Run
@@ -125,7 +125,8 @@ func (v *view) seen(p jobtest.Place) (*fold.Alloc, error) {
 	return v.o.find(p)
 }
 
-// wrong makes an error of what may be none.
+// wrong converts err. Without it, a nil *NameError would be an error that is not
+// nil.
 func wrong(err *jobtest.NameError) error {
 	if err == nil {
 		return nil

@@ -8,9 +8,9 @@ import (
 	"taskrun/hooks/services/check"
 )
 
-// answer returns the answers to the probes of a virtual run. What the test says of a
-// check counts before what it says of its service; of several blocks with one label
-// the latest that has come into force counts. Without any the check passes.
+// answer returns the answers to the probes of a virtual run. A block for a check
+// takes precedence over one for its service. Of several blocks with one label, the
+// latest whose time has come counts. Without a block the check passes.
 func answer(blocks []*jobtest.Check) func(*event.Alloc, time.Duration, *check.Check) check.Result {
 	return func(_ *event.Alloc, since time.Duration, c *check.Check) check.Result {
 		for _, name := range []string{c.Name, c.Service} {

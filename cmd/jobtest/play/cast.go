@@ -31,7 +31,7 @@ type cast struct {
 	starts map[string]int // of tasks, by the names of allocation and task
 }
 
-// role is a task block, and what it is for.
+// role is a task block with its target.
 type role struct {
 	jobtest.Target
 	*jobtest.Task
@@ -88,9 +88,9 @@ func (c *cast) script(cfg *drivers.TaskConfig) rehearsal.Script {
 	return script
 }
 
-// untold is what a task does about which the test says nothing: mock_driver has its
-// config, main tasks of services and sidecars run until they are stopped, and the
-// others end at once.
+// untold returns the script of a task without a block in the test: mock_driver has
+// its config, main tasks of services and sidecars run until they are stopped, and
+// the others end at once.
 func (c *cast) untold(cfg *drivers.TaskConfig) rehearsal.Script {
 	t := c.task(cfg)
 	switch {

@@ -37,7 +37,7 @@ func filesOf(allocs []engine.Alloc) *files {
 	return f
 }
 
-// secretsOf reads the secrets of an allocation. What cannot be read is left out.
+// secretsOf reads the secrets of an allocation. It skips files that cannot be read.
 func secretsOf(a engine.Alloc) map[string][]byte {
 	found := map[string][]byte{}
 	dir := allocdir.At(a.Dir)

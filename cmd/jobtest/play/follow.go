@@ -34,7 +34,7 @@ func (r *round) begin() error {
 	return r.engine.Submit(r.job.Job)
 }
 
-// follow returns when the run has come to what it waits for, or ends.
+// follow returns once the run has reached its goal, or ends.
 func (r *round) follow(ctx context.Context) error {
 	over, done := context.WithCancel(ctx)
 	defer done()
@@ -110,8 +110,8 @@ func (r *round) next(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// goal is whether the run has come to what it waits for, which counts when all
-// orders were carried out.
+// goal returns whether the run has reached its goal. That counts once all orders
+// were carried out.
 func (r *round) goal(now time.Time) goal {
 	until := r.job.Run.Until
 	switch {
@@ -156,8 +156,8 @@ func (r *round) play(ctx context.Context, seed uint64, grace time.Duration, exec
 	return o, errors.Join(err, r.end(ctx, grace))
 }
 
-// end stops the job, kills it if that takes too long, and returns when nothing runs
-// any more.
+// end stops the job, kills it if that takes too long, and returns once everything
+// has ended.
 func (r *round) end(ctx context.Context, grace time.Duration) error {
 	r.engine.Stop()
 	patience := time.NewTimer(grace)

@@ -12,8 +12,8 @@ import (
 	"taskrun/engine"
 )
 
-// give carries out an order, as far as that is done at once. What takes longer, the
-// restart of tasks, goes on beside the run.
+// give carries out an order. A restart of tasks takes longer, and continues in the
+// background.
 func (r *round) give(ctx context.Context, o *jobtest.Order) error {
 	id := *r.job.Job.ID
 	switch o.Verb {

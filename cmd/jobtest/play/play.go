@@ -6,8 +6,8 @@
 //	                                    ↑ orders, at their time     │ until
 //	                                    └───────────────────────────┘
 //
-// The outcome is that of the moment when the run has come to what its until says.
-// The job is stopped after that, and what happens then is not part of the outcome.
+// The outcome is the state at the moment when the run satisfies its until. The job
+// is stopped after that, and later events are not part of the outcome.
 package play
 
 import (

@@ -17,7 +17,7 @@ const (
 	MaxEvents = 1_000_000
 )
 
-// Options are what all runs have in common.
+// Options are the options of all runs.
 type Options struct {
 	Drivers func() map[string]drivers.Driver // new ones, by name; virtual runs have mocks of them
 	Environ []string                         // "K=V"
@@ -26,8 +26,9 @@ type Options struct {
 	// They win over those of the test file.
 	Vars, VarFiles []string
 	SecretVars     bool // messages hide the values of Vars
-	// Records is the directory in which later commands look for what is left of
-	// real runs; see the keeper. Real runs make it. Empty: nothing is found there.
+	// Records is the directory in which later commands look for remains of real
+	// runs; see package keeper. Real runs create it. If it is empty, later commands
+	// find nothing.
 	Records string
 	// OnRead, if set, is called with each job file, which may have errors.
 	OnRead func(jobfile.File)
@@ -38,8 +39,8 @@ type Options struct {
 	PortDir string
 }
 
-// Player carries out runs, one after another: those in real time with drivers of their
-// own, since a driver that was shut down starts nothing any more.
+// Player carries out runs one after another. Each run in real time has its own
+// drivers, because a driver that was shut down starts nothing.
 type Player struct {
 	Options
 	known map[string]drivers.Driver // that run nothing

@@ -25,8 +25,8 @@ import (
 )
 
 const (
-	// graceTime is how long the tasks of a real run may take to end when it has come to
-	// what it waits for.
+	// graceTime is how long the tasks of a real run may take to end once the run has
+	// reached its goal.
 	graceTime = time.Minute
 	// execTime is how long a command in a task may take, unless the test says so.
 	execTime = 30 * time.Second

@@ -21,7 +21,7 @@ import (
 // resolution is that of the times in an outcome. It hides the lags of tasks.
 const resolution = time.Millisecond
 
-// round is one run while it goes on.
+// round is a run in progress.
 type round struct {
 	job       *Prepared
 	engine    *engine.Engine
@@ -111,7 +111,7 @@ func (r *round) ended() bool {
 	}
 }
 
-// fail notes why the run cannot go on.
+// fail records why the run cannot continue.
 func (r *round) fail(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -121,7 +121,7 @@ func (r *round) fail(err error) {
 	r.wake()
 }
 
-// failure returns why the run cannot go on.
+// failure returns why the run cannot continue, or nil.
 func (r *round) failure() error {
 	if r.count.Load() > r.maxEvents {
 		r.unfinished = fmt.Sprintf("it had more than %d events within %v", r.maxEvents, time.Since(r.began).Round(resolution))

@@ -7,7 +7,7 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// tail keeps the end of what is written to it.
+// tail keeps the last bytes that are written to it.
 type tail struct {
 	mu   sync.Mutex
 	kept []byte
@@ -31,11 +31,11 @@ func (t *tail) text() []byte {
 	return t.kept[max(0, len(t.kept)-maxOutput):]
 }
 
-// output is the end of what a task has written.
+// output is the end of a task's output.
 type output [2]tail // by stream
 
-// add adds a piece, which can be read until the next event. What was overwritten is
-// lost.
+// add adds a piece, which can be read until the next event. It skips pieces that
+// were overwritten.
 func (o *output) add(piece event.Output) {
 	skip := max(0, piece.Length-maxOutput)
 	text := io.NewSectionReader(piece.Source, piece.Offset+skip, piece.Length-skip)

@@ -18,7 +18,7 @@ import (
 // healthy, as with taskrun up --detach --wait.
 const healthyTime = 10 * time.Second
 
-// goal is whether a run has come to what it waits for.
+// goal says whether a run has reached its goal.
 type goal struct {
 	reached bool
 	failed  bool      // it never will

@@ -18,8 +18,8 @@ import (
 	"taskrun/jobspec"
 )
 
-// stopTime is how long tasks of a virtual run may take to end when the run has come
-// to what it waits for.
+// stopTime is how long tasks of a virtual run may take to end once the run has
+// reached its goal.
 const stopTime = 24 * time.Hour
 
 // playVirtual carries out a run in virtual time.

@@ -75,7 +75,8 @@ type taskWitness struct {
 // Name implements [hooks.TaskHook].
 func (w *taskWitness) Name() string { return "jobtest" }
 
-// Prestart notes the environment of the task, but for what its driver adds.
+// Prestart records the environment of the task, without the variables that its
+// driver adds.
 func (w *taskWitness) Prestart(_ context.Context, req *hooks.PrestartRequest, _ *hooks.PrestartResponse) error {
 	w.note(req.Env, false)
 	return nil

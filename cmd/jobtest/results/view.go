@@ -26,7 +26,7 @@ type Planned struct {
 	Run  *jobtest.Run
 }
 
-// Name is what --filter looks at.
+// Name is the name that --filter matches.
 func (p Planned) Name() string { return p.File.Path + "/" + p.Run.Name }
 
 // source returns the text that diagnostics of the run point into.
@@ -133,8 +133,8 @@ func (v *View) writePlain(out *strings.Builder, i int) {
 // shownEvents is how many events explain a failure.
 const shownEvents = 10
 
-// lastEvents returns the last events of what failures are about, and a title. A diff
-// shows more than they do.
+// lastEvents returns the last events of the targets of failures, and a title. It
+// returns none if all failures have a diff, which shows more.
 func lastEvents(r *worker.Result) (title string, last []timeline.Event) {
 	var targets []string
 	explained := true
@@ -253,7 +253,7 @@ func (v *View) Failures() (all jobspec.Diagnostics) {
 	return all
 }
 
-// testObject is what an object of type "test" says.
+// testObject is the JSON object of type "test".
 type testObject struct {
 	File      string        `json:"file"`
 	Line      int           `json:"line"`
@@ -274,7 +274,7 @@ type testFailure struct {
 	Stack  string      `json:"stack,omitempty"`
 }
 
-// testEvent is what an object of type "test_event" says besides its file and run.
+// testEvent is the JSON object of type "test_event", without its file and run.
 type testEvent struct {
 	AtMS    int64  `json:"at_ms"` // since the beginning of the run, on its clock
 	Target  string `json:"target,omitempty"`
@@ -282,7 +282,7 @@ type testEvent struct {
 	Message string `json:"message,omitempty"`
 }
 
-// testSummary is what the last object says.
+// testSummary is the last JSON object.
 type testSummary struct {
 	Passed   int   `json:"passed"`
 	Failed   int   `json:"failed"`

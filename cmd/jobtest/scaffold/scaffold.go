@@ -1,5 +1,5 @@
-// Package scaffold writes the first test file of a job: what the job does today, in
-// runs that pass as they are. It is pure.
+// Package scaffold writes the first test file of a job. Its runs assert the present
+// behavior of the job, so that they pass. It is pure.
 package scaffold
 
 import (

@@ -135,7 +135,7 @@ func named(g *api.TaskGroup, name string) bool {
 	return n == 1 && name != "" && !strings.Contains(name, "${")
 }
 
-// Job is what a test file is written for.
+// Job is the job for which a test file is written.
 type Job struct {
 	*api.Job // canonical
 

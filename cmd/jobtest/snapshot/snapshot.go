@@ -1,8 +1,9 @@
-// Package snapshot stores the events of job tests beside their files, and tells
-// how those of a run differ from what is stored.
+// Package snapshot stores the events of job tests beside their files, and compares
+// those of a run with the stored ones.
 //
-// The snapshot "crash" of web.nomadtest.hcl is web.nomadtest.snapshots/crash.txt:
-// a line that says where it comes from, one with the seed, and one for each event.
+// The snapshot "crash" of web.nomadtest.hcl is web.nomadtest.snapshots/crash.txt.
+// It has a line that says where it comes from, one with the seed, and one for each
+// event.
 package snapshot
 
 import (
@@ -58,7 +59,7 @@ func Compare(file, name string, got []byte) (unified string, err error) {
 		return "", nil
 	}
 	text := string(diff.Diff(path, want, "this run", got))
-	_, text, _ = strings.Cut(text, "\n") // the name of a command that nobody ran
+	_, text, _ = strings.Cut(text, "\n") // the name of a command that was not run
 	return text, nil
 }
 
@@ -80,7 +81,7 @@ func Update(file, name string, got []byte) (changed bool, err error) {
 // Stale returns the paths of the snapshots of a test file that none of the names
 // is the name of.
 func Stale(file string, names []string) (paths []string) {
-	entries, _ := os.ReadDir(dir(file)) // without the folder there are none
+	entries, _ := os.ReadDir(dir(file)) // without the folder there are no snapshots
 	for _, e := range entries {
 		name, ok := strings.CutSuffix(e.Name(), ext)
 		if ok && e.Type().IsRegular() && !slices.Contains(names, name) {

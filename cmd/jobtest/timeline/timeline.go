@@ -1,5 +1,5 @@
-// Package timeline tells the events of a job test in lines that are the same on
-// every machine: when, of what, and what happened.
+// Package timeline describes the events of a job test in lines that are the same on
+// every machine: the time, the object, and the event.
 package timeline
 
 import (
@@ -13,7 +13,7 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// Event is what happened at some time of a run.
+// Event is an event at some time of a run.
 type Event struct {
 	At      time.Duration `json:"at"`                // since the beginning of the run
 	Target  string        `json:"target,omitempty"`  // GROUP[INDEX]/TASK or GROUP[INDEX]; empty: the job as a whole

@@ -102,8 +102,8 @@ func (p *Pool) limit(i int) {
 	p.barrier = min(p.barrier, i)
 }
 
-// play plays an order in a worker, and starts it if there is none. It is not ok if
-// there is no result because ctx has ended or no worker starts.
+// play plays an order in a worker, which it starts on demand. ok is false if ctx
+// has ended, or no worker starts.
 func (p *Pool) play(ctx context.Context, w **process, o Order) (r Result, ok bool) {
 	if *w == nil {
 		started, err := start(p.New())

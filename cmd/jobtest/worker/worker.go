@@ -23,7 +23,7 @@ type Order struct {
 	Run  string `json:"run"`
 	Seed uint64 `json:"seed"`
 	Real bool   `json:"real"` // real drivers: one such run at a time
-	Dir  string `json:"dir"`  // for what the run needs on disk
+	Dir  string `json:"dir"`  // for the files of the run
 	// Events are part of the result although the run passes.
 	Events bool `json:"events"`
 	// Vars and VarFiles are the values of --var and --var-file. They may hold secrets,
@@ -50,11 +50,11 @@ type Result struct {
 type Failure struct {
 	jobspec.Diagnostic
 	Targets []string `json:",omitempty"` // tasks and allocations whose events explain it
-	Stack   string   `json:",omitempty"` // of what has crashed
+	Stack   string   `json:",omitempty"` // of the crash
 	Diff    string   `json:",omitempty"` // between a snapshot and the run
 }
 
-// Output is what a task wrote.
+// Output is the output of a task.
 type Output struct {
 	Target         string `json:"target"`
 	Stdout, Stderr string

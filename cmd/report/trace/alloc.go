@@ -64,8 +64,8 @@ func (a *alloc) add(r *row) {
 	a.byTask[r.task] = r
 }
 
-// main returns the first main task of an allocation, or else the task that has run for
-// the longest time; nil if there is none.
+// main returns the first main task of an allocation, otherwise the task that has
+// run for the longest time, or nil.
 func (a *alloc) main() (main *row) {
 	for _, r := range a.rows {
 		if r.stage == Main {
@@ -78,8 +78,8 @@ func (a *alloc) main() (main *row) {
 	return main
 }
 
-// failed returns the row at which an allocation failed, or else the one that ended
-// last; nil if there is none.
+// failed returns the row at which an allocation failed, otherwise the one that
+// ended last, or nil.
 func (a *alloc) failed() (last *row) {
 	for _, r := range a.rows {
 		if f := a.state.Failure; f != nil && f.Task.Name == r.task {
@@ -120,7 +120,7 @@ func (r *row) ran() time.Duration {
 	return r.last.Sub(r.started)
 }
 
-// open returns the span that goes on, or nil.
+// open returns the span that has not ended, or nil.
 func (r *row) open() *span {
 	if n := len(r.spans); n > 0 && r.spans[n-1].Open {
 		return &r.spans[n-1]

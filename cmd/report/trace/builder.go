@@ -14,7 +14,7 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// Limits of what is kept. Beyond them, the middle is merged.
+// Limits of a trace. Beyond them, its middle is merged.
 const (
 	maxRows    = 5000 // further tasks are left out
 	maxAllocs  = 5000 // further allocations are left out
@@ -198,8 +198,8 @@ func (b *Builder) absorb(into, a *alloc) {
 	b.run.Forget(event.Event{Alloc: a.Alloc, Body: event.Forgotten{}})
 }
 
-// Trace returns the trace of the events so far. It does not change when more are
-// added. A run that goes on is traced up to now; now is zero for one that has ended.
+// Trace returns the trace of the events so far. Later events do not change it. The
+// trace of a live run ends at now; now is zero for a run that has ended.
 func (b *Builder) Trace(now time.Time) *Trace {
 	t := &Trace{
 		Jobs: slices.Sorted(maps.Keys(b.ids)), Begin: b.begin, End: b.end, Live: !now.IsZero(),

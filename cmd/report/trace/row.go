@@ -105,8 +105,8 @@ func (r *row) waits() string {
 	return strings.Join(parts, ", ")
 }
 
-// released returns the row whose end or start let the task begin at a moment, and what
-// it was; nil if it waited for nothing.
+// released returns the row whose end or start let the task begin at a moment, and
+// which of them it was. It returns nil if the task waited for nothing.
 func (r *row) released(at time.Time) (by *row, what string, when time.Time) {
 	ends, starts := r.stage.awaits()
 	for _, o := range r.alloc.rows {

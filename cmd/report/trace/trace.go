@@ -1,6 +1,6 @@
-// Package trace computes what happened in a run as spans of time: what each task
-// waited for, how long its setup took, when it ran, and which of that decided how long
-// the run took. It is pure: events in, a trace out.
+// Package trace computes the spans of time in a run: the waits, the setup and the
+// attempts of each task, and the critical path, which decided how long the run
+// took. It is pure: events in, a trace out.
 package trace
 
 import (
@@ -10,11 +10,11 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// Trace is what happened in a run, in spans of time.
+// Trace describes a run in spans of time.
 type Trace struct {
 	Jobs       []string  // IDs, sorted
 	Begin, End time.Time // the first event; the last one or, while Live, now
-	Live       bool      // the run goes on
+	Live       bool      // the run has not ended
 	// Status is running, complete, failed, stopped, or lost for a run that was killed.
 	Status string
 	Rows   []*Row // in reading order: job, group, index, replacements, lifecycle
@@ -79,14 +79,14 @@ const (
 	Poststop  Stage = "poststop"
 )
 
-// Span is what a task does for some time.
+// Span is a part of the life of a task.
 type Span struct {
 	Kind     Kind
 	From, To time.Time
-	Open     bool   // it goes on: To is the end of the trace
-	For      string // what the task waits for; empty if that is not known
-	// After is the row whose start or end ended the wait, or led to the order to stop; nil
-	// if there is none.
+	Open     bool   // it has not ended: To is the end of the trace
+	For      string // the reason why the task waits; empty if unknown
+	// After is the row whose start or end ended the wait, or led to the order to
+	// stop, or nil.
 	After *Row
 	// Count is the number of attempts that are merged into the span; 1 is the usual.
 	Count int
@@ -95,7 +95,7 @@ type Span struct {
 // Took returns the length of the span.
 func (s Span) Took() time.Duration { return s.To.Sub(s.From) }
 
-// Kind is what a task does.
+// Kind is the kind of a span.
 type Kind uint8
 
 // The kinds of spans.
@@ -126,7 +126,8 @@ type Mark struct {
 	Detail string // a message; may be empty, long, and of hostile origin
 	Weight fold.Weight
 	Good   bool // a check passes, or an allocation is healthy
-	// Routine is true for what the life of every task has, which its spans show.
+	// Routine is true for an event in the life of every task, which its spans show
+	// already.
 	Routine bool
 }
 

@@ -44,7 +44,7 @@ func write[T any](t To, kind string, items []T, quiet func(T) string, plain func
 	return out.Flush()
 }
 
-// paintOf returns the color of what was added, removed or changed.
+// paintOf returns the color of an addition, a removal or a change.
 func paintOf(style *ui.Style, sign string) func(string) string {
 	switch sign {
 	case "+":

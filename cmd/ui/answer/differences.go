@@ -51,7 +51,7 @@ type difference struct {
 	AMS        *int64  `json:"a_ms,omitempty"` // when it happened, since the start of the run
 	BMS        *int64  `json:"b_ms,omitempty"`
 	Path       string  `json:"path"`
-	Why        string  `json:"why,omitempty"` // the documented reason; empty: there is none
+	Why        string  `json:"why,omitempty"` // the documented reason; may be empty
 }
 
 type comparison struct {

@@ -44,7 +44,7 @@ func WriteDispatched(to To, job, child string) error {
 	})
 }
 
-// Copied is what was copied to or from a task.
+// Copied is the result of a copy to or from a task.
 type Copied struct {
 	ui.Origin
 	From  string `json:"from"`

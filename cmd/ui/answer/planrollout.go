@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// RolloutStep is what a rollout does at once with allocations of a group, by
+// RolloutStep is a step of a rollout: its changes of allocations of a group, by
 // index.
 type RolloutStep struct {
 	Group string `json:"group"`
-	// After is what the step waits for: healthy allocations of the previous
-	// step, or the promotion of canaries. Empty: nothing.
+	// After is the condition of the step: healthy allocations of the previous step,
+	// or the promotion of canaries. It may be empty.
 	After   string `json:"after,omitempty"`
 	Create  []int  `json:"create,omitempty"`
 	Canary  []int  `json:"canary,omitempty"`

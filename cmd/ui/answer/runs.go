@@ -22,7 +22,7 @@ type Run struct {
 	DurationMS *int64     `json:"duration_ms"`
 	Reason     string     `json:"reason"` // the first one why it failed or was stopped
 	Dir        string     `json:"run_dir"`
-	Note       string     `json:"note,omitempty"` // what is wrong with its files
+	Note       string     `json:"note,omitempty"` // errors of its files
 }
 
 // WriteRuns writes runs as a table, as objects of type "kept_run", or only their

@@ -34,7 +34,8 @@ func keyOf(e *tcell.EventKey) screen.Key {
 // wheelLines is how many lines one step of the wheel scrolls.
 const wheelLines = 3
 
-// mouseOf returns what the mouse did, or nil for what has no effect.
+// mouseOf returns a click or a turn of the wheel, or nil for an event without
+// effect.
 func mouseOf(e *tcell.EventMouse) *screen.Mouse {
 	x, y := e.Position()
 	m := &screen.Mouse{X: x, Y: y}

@@ -21,7 +21,7 @@ import (
 	"taskrun/cmd/ui/screen"
 )
 
-// Input is a key, what the mouse did, a new size, or the end of all input.
+// Input is a key, an event of the mouse, a new size, or the end of all input.
 type Input struct {
 	Key    screen.Key // empty: none
 	Pasted bool       // the key is a character that was pasted

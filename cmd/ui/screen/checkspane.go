@@ -60,7 +60,7 @@ func servicesOf(a *fold.Alloc, label string) (lines []Line) {
 			lines = append(lines, checksOf(a, s.Name)...)
 		}
 	}
-	for _, c := range a.Checks { // of a service that is not registered yet, or any more
+	for _, c := range a.Checks { // of a service that is not registered yet, or no longer
 		if !shown[c.Service] {
 			shown[c.Service] = true
 			lines = append(lines, Line{Text(" "+c.Service, Strong), Text("  not registered", Quiet)})

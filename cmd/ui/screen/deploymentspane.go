@@ -86,7 +86,8 @@ func (p *deploymentsPane) key(k Key) bool {
 	return true
 }
 
-// open returns the latest deployment if it goes on, or says that none does.
+// open returns the latest deployment if it is active; otherwise it says that none
+// is.
 func (p *deploymentsPane) open() *fold.Deployment {
 	all := p.deployments()
 	if len(all) > 0 {

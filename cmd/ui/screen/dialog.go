@@ -8,8 +8,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// dialog is what the screen and the user say to each other: a message until the next key,
-// a question, and orders.
+// dialog is the exchange between screen and user: a message until the next key, a
+// question, and orders.
 type dialog struct {
 	text     string // the latest message
 	bad      bool   // it is an error
@@ -76,7 +76,7 @@ type Choice struct {
 type prompt struct {
 	text    string
 	typed   string
-	kept    bool // typed is what the user has typed, or wants to change
+	kept    bool // typed is text that the user has typed, or wants to change
 	choices []Choice
 	answer  func(answer string) // of a choice: its key
 	typing  func(typed string)  // called after each key; may be nil
@@ -107,8 +107,8 @@ func (p *prompt) edit(k Key) {
 	}
 }
 
-// line returns the question as it is shown. Without room, choices are in fewer words or
-// none; of what is still too long, the end is shown.
+// line returns the visible question. If there is not enough room, choices have
+// fewer words or none, and then only the end of the question is shown.
 func (p *prompt) line(width int) Line {
 	var l Line
 	for _, words := range []int{-1, 1, 0} {
@@ -126,8 +126,8 @@ func (p *prompt) line(width int) Line {
 	return l
 }
 
-// whole returns the question with the first words of what each choice does; negative:
-// all.
+// whole returns the question with the first words of the description of each
+// choice; negative means all.
 func (p *prompt) whole(words int) Line {
 	if p.choices == nil {
 		cursor := Style{Reverse: true}

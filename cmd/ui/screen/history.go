@@ -9,7 +9,7 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// history is what has happened in the run.
+// history holds the past of the run.
 type history struct {
 	run   *fold.Run
 	trace *trace.Builder

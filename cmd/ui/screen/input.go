@@ -4,7 +4,7 @@ package screen
 // "enter", "esc", "tab", "ctrl+l".
 type Key string
 
-// Mouse is what was done with the mouse.
+// Mouse is an event of the mouse.
 type Mouse struct {
 	X, Y  int
 	Click bool // the left button was pressed
@@ -33,7 +33,7 @@ func moves(k Key, page int) (lines int, ok bool) {
 	return 0, false
 }
 
-// binding is what keys do.
+// binding binds keys to an action.
 type binding struct {
 	keys string // as the help calls them
 	does string // in one or two words, for the bottom line; empty: it is not there

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Usage is what a task uses.
+// Usage is the resource usage of a task.
 type Usage struct {
 	CPU    float64 // percent of a core
 	Memory uint64  // bytes
@@ -14,7 +14,7 @@ type Usage struct {
 // Port is a port of an allocation.
 type Port struct{ Label, Address string }
 
-// measures are what is shown of tasks besides their events.
+// measures are the measured values of tasks, which are not in their events.
 type measures struct {
 	usage map[Target]Usage
 	ports map[string][]Port // by ID of the allocation

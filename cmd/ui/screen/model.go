@@ -18,7 +18,7 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// Options are what a Model needs.
+// Options configure a Model.
 type Options struct {
 	Jobs  []*api.Job
 	Past  []event.Event
@@ -29,7 +29,7 @@ type Options struct {
 	Leave []Choice
 }
 
-// Model is what the screen shows. It is not safe for concurrent use.
+// Model is the state of the screen. It is not safe for concurrent use.
 type Model struct {
 	opts     Options
 	history  history

@@ -11,7 +11,7 @@ type Target struct {
 	Task  string
 }
 
-// Verb is what an order does.
+// Verb is the kind of an order.
 type Verb int
 
 // The verbs of orders.

@@ -12,8 +12,8 @@ import (
 	"taskrun/jobspec/visible"
 )
 
-// What is kept of the output that is shown, in lines and bytes. The rest is in the
-// files of the run, which "taskrun logs" shows.
+// Limits of the output in memory, in lines and bytes. All of it is in the files of
+// the run, which "taskrun logs" shows.
 const (
 	maxLines = 10_000
 	maxBytes = 4 << 20

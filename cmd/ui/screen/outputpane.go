@@ -24,7 +24,7 @@ type outputPane struct {
 	word   string
 	only   string // only lines with this word are shown
 	view   outputView
-	seen   []string // what is visible
+	seen   []string // the visible lines
 }
 
 // outputView is the latest picture of the pane. A line that is wrapped has several rows.

@@ -1,9 +1,8 @@
 package screen
 
-// pane shows one aspect of the run, next to the tree. Its lines are computed whenever
-// something has changed, so a pane keeps only how it is looked at: what is scrolled,
-// sorted, searched. To add a pane, write it in a file of its own and add it to
-// New.
+// pane shows one aspect of the run, next to the tree. Its lines are computed after
+// each change, so that it only stores the view of the user: how it is scrolled,
+// sorted, searched. To add a pane, write it in its own file and add it to New.
 type pane struct {
 	title    string    // for its tab: one word
 	bindings []binding // its keys, for the bottom line and the help

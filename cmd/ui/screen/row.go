@@ -10,7 +10,7 @@ import (
 	"taskrun/engine/fold"
 )
 
-// level is what a row of the tree stands for.
+// level is the kind of object in a row of the tree.
 type level int
 
 const (

@@ -107,8 +107,8 @@ func (t *tree) mark(r *row) {
 // maxShown limits the tasks whose output is shown.
 const maxShown = 20
 
-// selected returns the tasks whose output is shown: the marked ones or, if there are none,
-// those of the row with the cursor.
+// selected returns the tasks whose output is shown: the marked ones or, without
+// marks, those of the row with the cursor.
 func (t *tree) selected() []Target {
 	if len(t.marked) > 0 {
 		return t.markedTasks()

@@ -8,7 +8,7 @@ import (
 // lines returns the visible rows of the tree, below their titles.
 func (t *tree) lines(m *measures, width, height int) []Line {
 	if height == 0 {
-		t.height = 0 // and what was visible is so again
+		t.height = 0 // and show the same rows again
 		return nil
 	}
 	rows := t.shown()

@@ -227,7 +227,7 @@ func (m *Model) bottom() Line {
 	return l
 }
 
-// helpLines returns a part of the help: the keys and what they do.
+// helpLines returns a part of the help: the keys and their actions.
 func (m *Model) helpLines(height int) []Line {
 	lines := []Line{nil}
 	add := func(title string, bindings []binding) {

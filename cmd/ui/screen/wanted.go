@@ -9,7 +9,7 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// Shown returns the tasks whose output is shown: the marked ones or, if there are none,
+// Shown returns the tasks whose output is shown: the marked ones or, without marks,
 // those of the row with the cursor.
 func (m *Model) Shown() []Target { return m.tree.selected() }
 

@@ -97,7 +97,7 @@ func (u *User) Sees(pattern string) (before string) {
 	}
 }
 
-// Types types a text and waits for what the terminal shows then.
+// Types types a text and waits until the terminal shows a pattern.
 func (u *User) Types(text, pattern string) (before string) {
 	u.t.Helper()
 	_, err := u.ptmx.WriteString(text)

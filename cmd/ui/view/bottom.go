@@ -28,7 +28,7 @@ type bottom struct {
 	shared  bool // output of tasks goes to a terminal, perhaps to the same one
 	streams *ui.Streams
 	turn    chan struct{} // of capacity 1: taken while something is written
-	line    string        // what is shown, "" for nothing; guarded by turn
+	line    string        // the visible line, or ""; guarded by turn
 	hidden  atomic.Bool
 	lit     bool // the display has shown a line, and not erased it
 }
@@ -77,8 +77,8 @@ func (b *bottom) hide() {
 
 func (b *bottom) reveal() { b.hidden.Store(false) }
 
-// alone calls write, which erases the line if there is one. It does not wait long for
-// output that nobody reads.
+// alone calls write, which erases the visible line. It does not wait long for
+// output that no program reads.
 func (b *bottom) alone(write func(shown bool)) {
 	shown := false
 	select {

@@ -62,8 +62,8 @@ func (d downloads) latest() (at time.Time) {
 	return at
 }
 
-// line formats the downloads as a line of less than the given columns. It
-// returns "" if there are none, or not enough room.
+// line formats the downloads as a line of less than the given columns. It returns
+// "" without downloads, or if there is not enough room.
 func (d downloads) line(label func(download) string, columns int) string {
 	if len(d) == 0 || columns < minLine {
 		return ""

@@ -19,7 +19,7 @@ type Options struct {
 	Time     ui.TimeFormat
 	Jobs     []*api.Job      // canonical
 	Warnings []ui.Diagnostic // about the jobs
-	Untested []ui.Diagnostic // what a rehearsal has not tested, for its end
+	Untested []ui.Diagnostic // everything that a rehearsal has not tested, for its end
 	Begin    time.Time       // start of the run
 	Version  string
 	DataDir  string
@@ -33,8 +33,8 @@ type Options struct {
 	// Shows reports whether the user wants to see a task or, without a task, an
 	// allocation; nil: everything. Failures are shown in any case.
 	Shows func(alloc *event.Alloc, task string) bool
-	// Past is what has happened before, and is not shown any more; Said tells
-	// of it, if it is not empty.
+	// Past are the events before the view, which it does not show. Said announces
+	// that, unless it is empty.
 	Past []event.Event
 	Said string
 }
@@ -56,7 +56,7 @@ func (o *Options) dataDir() string {
 // Result is how a run ended.
 type Result = outcome.Result
 
-// common is what the views of a run have in common.
+// common is the common part of the views of a run.
 type common struct {
 	Options
 	streams  *ui.Streams

@@ -10,9 +10,9 @@ import (
 // screenBuffer is the size of the output buffer, in bytes.
 const screenBuffer = 256 << 10
 
-// screen has the two buffered streams of a view, and keeps the order of what is
-// written to both, in case they lead to the same place. Errors of stdout are
-// kept until flush; errors of stderr are ignored.
+// screen buffers the two streams of a view, and keeps the order of writes to both,
+// because they may lead to the same place. It returns errors of stdout from flush,
+// and ignores those of stderr.
 type screen struct {
 	bufOut, bufErr *bufio.Writer // the same one if both streams are one terminal
 	bottom

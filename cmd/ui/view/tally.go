@@ -26,7 +26,7 @@ type tally struct {
 	order    []*count // of this second
 }
 
-// kind is what is counted together.
+// kind is a kind of lines that are counted together.
 type kind struct {
 	step string
 	noun string // task or allocation
@@ -78,8 +78,8 @@ func (t *tally) take(at time.Time, k kind) (own bool) {
 	return own
 }
 
-// end ends the current second and returns its counts. Of steps that go on in the next
-// second, none has a line of its own.
+// end ends the current second and returns its counts. Steps that continue in the
+// next second have no lines of their own.
 func (t *tally) end() (counts []*count) {
 	next := make(map[kind]*count)
 	for _, c := range t.order {

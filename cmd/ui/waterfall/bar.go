@@ -25,8 +25,8 @@ func (p *picture) draw(r *trace.Row) string {
 	return p.text(bar, r.Spans)
 }
 
-// spans returns, for each column, what took most of its time. Attempts that took
-// less than all else still show.
+// spans returns, for each column, the glyph of the span that took most of its time. A
+// column always shows an attempt that lies within it.
 func (p *picture) spans(spans []trace.Span) []glyph {
 	bar := make([]glyph, p.bar)
 	most := make([]time.Duration, p.bar)

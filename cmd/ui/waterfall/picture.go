@@ -21,7 +21,8 @@ type Options struct {
 	Style  *ui.Style
 	ASCII  bool           // the terminal has no other characters
 	Zone   *time.Location // of the time of the beginning
-	// Last limits the bars to what happened last; 0 means that they show everything.
+	// Last limits the bars to the last part of the run; 0 means that they show all
+	// of it.
 	Last time.Duration
 }
 

@@ -1,6 +1,6 @@
-// Package waterfall draws the trace of a run for a terminal: a row per task with bars
-// for what it does, marks for what happens, and the critical path. It is pure: a trace
-// in, lines out.
+// Package waterfall draws the trace of a run for a terminal: a row per task with
+// bars for its spans, marks for its events, and the critical path. It is pure: a
+// trace in, lines out.
 package waterfall
 
 import (
@@ -85,8 +85,9 @@ func (p *picture) row(r *trace.Row) string {
 	return p.line(r.Name, p.Style.Plain, c.bar, c.took, c.result, paint)
 }
 
-// choose returns the rows that a person wants to see if there is room for a number of
-// them: what goes on, then what ended last. It also returns how many are left out.
+// choose returns the most interesting rows if there is room for a number of them:
+// first those that have not ended, then those that ended last. It also returns how
+// many it omits.
 func (p *picture) choose(room int) (rows []*trace.Row, hidden int) {
 	shown := map[*trace.Row]bool{}
 	for _, ended := range []bool{false, true} {
