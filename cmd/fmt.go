@@ -76,7 +76,7 @@ type formatter struct {
 	changes     bool           // a text is not in the canonical style
 	faulty      []jobfile.File // texts with diagnostics
 	diagnostics jobspec.Diagnostics
-	err         error // what prevented reading or writing
+	err         error // the error of reading or writing
 }
 
 func (f *formatter) stdin() {

@@ -133,7 +133,7 @@ func (r *jobRun) isPatient() bool {
 	return waits
 }
 
-// finish ends the job itself. Its children may go on.
+// finish ends the job itself. Its children may continue.
 func (r *jobRun) finish() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -57,17 +57,15 @@ func Interrupted(dataDir string) (dirs []string, err error) {
 	return dirs, nil
 }
 
-// Recover continues the runs of an engine that died or was told to Leave: their
-// jobs, allocations and tasks go on. It reads Dir and Lock of each run, and
-// owns the locks from then on.
+// Recover continues the runs of an engine that died or was told to Leave, with
+// their jobs, allocations and tasks. It reads Dir and Lock of each run, and owns
+// the locks from then on.
 //
-// Subscribers first receive the remembered past, with its original numbers (the
-// latest event of each kind for each allocation and task), and then new events.
-//
-// Call it once, instead of Submit. The error names the runs that cannot be
-// recovered; the engine runs the others. A resident engine finds its runs in the
-// data directory; it publishes what is lost, and an error means that it has not
-// begun.
+// Subscribers first receive the stored past, with its original numbers (the latest
+// event of each kind for each allocation and task), and then new events. Call it
+// once, instead of Submit. The error names the runs that cannot be recovered; the
+// engine runs the others. A resident engine finds its runs in the data directory.
+// It publishes notices about lost data, and an error means that it has not begun.
 func (e *Engine) Recover(runs ...Run) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

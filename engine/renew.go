@@ -19,11 +19,11 @@ const renewed = "Files of the task have changed"
 // takes longer finds the files as they are by then.
 const startTime = time.Second
 
-// Renew makes a task run with what its files contain now: a running one restarts,
-// and one that waits for its restart starts at once. If the task has ended, its
-// allocation starts again, without the tasks that a user has stopped, or, if that has
-// ended, is replaced. Renew returns once the
-// old process has ended.
+// Renew makes a task run with the current content of its files. A running task
+// restarts, and one that waits for its restart starts at once. If the task has
+// ended, its allocation starts again, without the tasks that a user has stopped; if
+// the allocation has ended, it is replaced. Renew returns once the old process has
+// ended.
 func (e *Engine) Renew(ctx context.Context, alloc, task string) error {
 	a := e.allocs.find(alloc)
 	if a == nil {

@@ -48,8 +48,8 @@ func (l *jobRuns) find(key string) (*jobRun, error) {
 	return nil, fmt.Errorf("job not found: %q", key)
 }
 
-// claim returns the run of a job. If there is none, the caller may add one; it
-// must call unclaim afterwards. Others wait until then.
+// claim returns the run of a job. If the result is nil, the caller may add a run,
+// and must call unclaim afterwards. Others wait until then.
 func (l *jobRuns) claim(key string) *jobRun {
 	for {
 		l.mu.Lock()

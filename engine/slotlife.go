@@ -14,7 +14,8 @@ import (
 	"taskrun/engine/store"
 )
 
-// begin has the slot live, and look what is wanted. The lock is held.
+// begin begins the life of the slot, or wakes it to check what is wanted. The
+// caller must hold the lock.
 func (s *slot) begin() {
 	if s.living {
 		s.nudge()
@@ -70,8 +71,8 @@ func (s *slot) live(placed func()) {
 	}
 }
 
-// mayPlace reports whether an allocation is to be placed. If not the slot lives
-// no more.
+// mayPlace reports whether to place an allocation. If not, the life of the slot has
+// ended.
 func (s *slot) mayPlace() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,8 +83,8 @@ func (s *slot) mayPlace() bool {
 	return true
 }
 
-// isOut reports whether the slot gets no allocation any more. The caller must hold
-// the lock.
+// isOut reports whether the slot gets no more allocations. The caller must hold the
+// lock.
 func (s *slot) isOut() bool { return s.Gone || s.isEnding() }
 
 // retire ends the slot's life. The lock is held.
@@ -97,8 +98,7 @@ func (s *slot) retire() {
 // that runs.
 const keptAllocs = 5
 
-// place returns a new allocation of the version that is wanted, or nil if none is
-// wanted any more.
+// place returns a new allocation of the wanted version, or nil if none is wanted.
 func (s *slot) place() *runner.Alloc {
 	s.mu.Lock()
 	if s.isOut() {
@@ -158,8 +158,8 @@ func attend(s *slot, alloc *runner.Alloc) (end func()) {
 	}
 }
 
-// another waits until another allocation is to take the place of one that has
-// ended, if ever. If not the slot lives no more.
+// another waits until the allocation that has ended should be replaced. It returns
+// false if it never is, and the life of the slot has ended.
 func (s *slot) another(result runner.Result) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -201,8 +201,8 @@ func (s *slot) another(result runner.Result) bool {
 }
 
 // resume waits until it is time to replace an allocation that was given up with its
-// deployment, now that the job has changed. It reports whether to replace it; if not
-// the slot lives no more.
+// deployment, after the job has changed. It reports whether to replace it; if not,
+// the life of the slot has ended.
 func resume(s *slot) bool {
 	now := s.ended.State()
 	result := runner.Result{Status: now.Status, Failed: now.LastEvent()}

@@ -18,11 +18,11 @@ type Deregistration struct {
 	EvalPriority    int  // of the evaluation; 0 means that of the job
 }
 
-// Stop stops the job like `nomad job stop`: kill signals, grace periods,
-// poststop tasks. A periodic or parameterized job launches nothing more; the
-// jobs that it has launched go on. A purged job is forgotten once it has ended.
-// Stop does not wait, and reports whether there was anything to stop. A
-// resident engine has Deregister instead.
+// Stop stops the job like `nomad job stop`: kill signals, grace periods, poststop
+// tasks. A periodic or parameterized job launches nothing more; the jobs that it
+// has launched continue. A purged job is forgotten once it has ended. Stop does not
+// wait, and reports whether there was anything to stop. A resident engine has
+// Deregister instead.
 func (j JobHandle) Stop(order Deregistration) (bool, error) {
 	r, err := j.engine.runs.find(j.key)
 	if err != nil {
@@ -61,8 +61,8 @@ func (j JobHandle) Ending() (stopped, ended bool) {
 	return r.stopped || isStopped(r.newest.Load()) || r.stopping.Err() != nil && !r.ended, r.ended
 }
 
-// Replaces reports whether another allocation is to take the place of one of the job
-// that has ended, unless it was said not to be replaced. An order for the job has
+// Replaces reports whether an allocation of the job that has ended will be
+// replaced, unless an event has said that it will not. An order for the job has
 // taken effect when Replaces returns.
 func (j JobHandle) Replaces(id string) bool {
 	return j.hasSlot(func(s *slot) bool { return s.living && len(s.Placed) > 0 && s.last().ID == id })

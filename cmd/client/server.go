@@ -42,7 +42,7 @@ type Server struct {
 	Patient bool
 
 	namespace string
-	kept      bool // it stands for what is kept of a run
+	kept      bool // it stands for the record of a run
 }
 
 // Local returns the engine that listens at a unix socket.

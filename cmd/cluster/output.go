@@ -50,7 +50,7 @@ type output struct {
 	at     client.Position
 
 	cancel    context.CancelFunc // nil: not followed
-	left      chan struct{}      // closed when it is not followed any more
+	left      chan struct{}      // closed when the output is no longer followed
 	failures  int                // in a row
 	complaint string             // the last one
 }

@@ -26,8 +26,8 @@ func all(d jobspec.Diagnostic, separator string) string {
 	return strings.Join(slices.DeleteFunc([]string{d.Summary, d.Detail, d.Remedy}, func(s string) bool { return s == "" }), separator)
 }
 
-// Annotation returns a workflow command that points at what failed first, or ""
-// if the run succeeded or the user stopped it.
+// Annotation returns a workflow command that points at the first failure, or "" if
+// the run succeeded or the user stopped it.
 func (r *Run) Annotation(relative func(string) string) string {
 	switch f := r.First; {
 	case r.Result.ExitCode == 0, r.Result.User && f == nil:

@@ -19,7 +19,7 @@ type Run struct {
 	First   *Failure // the first failure; nil: nothing failed
 }
 
-// Facts are what a report knows besides the state of the run.
+// Facts are the inputs of a report besides the state of the run.
 type Facts struct {
 	Command string // such as "taskrun up"
 	Version string
@@ -30,7 +30,8 @@ type Facts struct {
 	// Diagnostics are those of the job files.
 	Diagnostics jobspec.Diagnostics
 	// Place returns the place of a task's block in the job files, or of the job's
-	// block if the task is empty. It returns a zero range if there is none.
+	// block if the task is empty. It returns a zero range if the files have no such
+	// block.
 	Place func(job, group, task string) jobspec.Range
 }
 

@@ -101,7 +101,7 @@ func (q *queue) write() {
 }
 
 func (q *queue) put(p piece) {
-	if p.to.err != nil { // nobody else sets it
+	if p.to.err != nil { // only this goroutine sets it
 		return
 	}
 	if _, err := p.to.to.Write(p.text); err != nil {

@@ -185,9 +185,8 @@ func (a *Alloc) cancel(i int) {
 	}
 }
 
-// release makes the end of dead tasks final: no order can start them any more.
-// An allocation that ends by itself gets the same preparation as one that is
-// killed.
+// release makes the end of dead tasks final: no order can start them again. An
+// allocation that ends by itself gets the same preparation as one that is killed.
 func (a *Alloc) release() {
 	a.released = true
 	if a.kill == nil {
@@ -232,7 +231,7 @@ func (a *Alloc) joinKill() {
 	}
 }
 
-// killOverdue is beginKill after max_run_duration: nothing may go on, so
+// killOverdue is beginKill after max_run_duration: nothing may continue, so
 // poststop tasks are killed, too, and first.
 func (a *Alloc) killOverdue() {
 	if a.overdue {

@@ -7,7 +7,7 @@ type Cause uint8
 
 // The causes.
 const (
-	// NoCause: the tasks may go on.
+	// NoCause means that the tasks continue.
 	NoCause Cause = iota
 	// SiblingFailed: a task has failed for good.
 	SiblingFailed

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Node is what users have changed of a node.
+// Node holds the changes that users have made to a node.
 type Node struct {
 	Ineligible bool `json:",omitempty"`
 	// Meta is the dynamic metadata; nil values hide those of the configuration.

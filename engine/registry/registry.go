@@ -144,7 +144,7 @@ func (r *Registry) Close() error {
 	defer r.orders.Unlock()
 	var c store.Change
 	c.Put(store.KeyOf(floorKey), r.bus.Last())
-	_ = r.ledger.Store(c) // otherwise the index goes on above the reserved ones
+	_ = r.ledger.Store(c) // otherwise the index continues above the reserved ones
 	return r.ledger.Close()
 }
 

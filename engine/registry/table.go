@@ -83,11 +83,11 @@ func (t *Table[T]) Delete(key string) (uint64, error) {
 	return t.Change(key, func(*T) (*T, error) { return nil, nil })
 }
 
-// Change replaces an object, which is nil if there is none, by the result of
-// change, which is nil to delete it. Nothing happens if change returns the same
-// object or an error. Changes of a registry are made one after the other; change
-// must not make another one. Change returns the index of the change, or that of
-// the object if nothing has changed.
+// Change replaces an object with the result of change. was is nil for a new object,
+// and a result of nil deletes it. Nothing happens if change returns the same object
+// or an error. A registry makes its changes one after the other; change must not
+// make another one. Change returns the index of the change, or that of the object
+// if nothing has changed.
 func (t *Table[T]) Change(key string, change func(was *T) (now *T, err error)) (uint64, error) {
 	r := t.registry
 	r.orders.Lock()

@@ -165,7 +165,7 @@ func (l taskList) named(name string) *task {
 	return nil
 }
 
-// looked records that drivers look for no task any more.
+// looked records that drivers have ended their search for tasks.
 func (l taskList) looked() {
 	for _, t := range l {
 		t.looked()
@@ -322,10 +322,10 @@ func (t *task) granted() drivers.Resources {
 
 func (t *task) isKilled() bool { return t.killed.Err() != nil }
 
-// isLeft reports whether the engine leaves the task running, which it does not
-// if the task was killed before. Only the task's goroutine may call it. Once true, it stays
-// true: nothing watches the task any more, and a later kill is up to the next
-// engine.
+// isLeft reports whether the engine leaves the task running, which it does not if
+// the task was killed before. Only the task's goroutine may call it. Once true, it
+// stays true: this engine no longer watches the task, and the next engine carries
+// out a later kill.
 func (t *taskRun) isLeft() bool {
 	t.left = t.left || t.alloc.leaving.Err() != nil && !t.isKilled()
 	return t.left

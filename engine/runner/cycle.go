@@ -119,9 +119,8 @@ func (t *taskRun) conclude() bool {
 	return t.decide(t.progress.End, killErr, nil)
 }
 
-// decide applies the restart policy and waits for the delay. It reports
-// whether the task is to be started again. Why, unless it is nil, is the event
-// that led here.
+// decide applies the restart policy and waits for the delay. It reports whether to
+// start the task again. why is the event that led here, or nil.
 func (t *taskRun) decide(end restart.End, killErr error, why *api.TaskEvent) bool {
 	now := time.Now()
 	tracker, d := t.progress.Tracker.Decide(t.policy, end, now, t.alloc.cfg.Chance.Float("restart", t.alloc.cfg.Alloc.ID, t.name))

@@ -14,7 +14,7 @@ import (
 // tell are applied at once; its other orders are carried out at the end of the
 // turn.
 func (a *Alloc) happens(in lifecycle.Input) {
-	if a.failure != nil { // the allocation does not go on
+	if a.failure != nil { // the allocation does not continue
 		return
 	}
 	for _, e := range a.machine.Next(in) {

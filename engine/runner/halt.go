@@ -10,8 +10,8 @@ import (
 )
 
 // StopTask stops a task, and keeps it from starting again until StartTask. It
-// returns once the task has ended. A stopped task is pending: its allocation goes
-// on, and its health is not judged.
+// returns once the task has ended. A stopped task is pending: its allocation
+// continues, and the health of the task does not count.
 func (a *Alloc) StopTask(ctx context.Context, name string) error {
 	t := a.tasks.named(name)
 	if t == nil {

@@ -61,7 +61,7 @@ func (h *taskHook) call(killed context.Context, phase func() error) error {
 	return err
 }
 
-// gifts is what a hook has given its task, in the stored form.
+// gifts is the stored form of the things that a hook has given to its task.
 type gifts struct {
 	Done    bool              `json:"done,omitempty"`
 	State   map[string]string `json:"state,omitempty"`

@@ -4,8 +4,8 @@ package runner
 // their allocation.
 type inbox struct {
 	reports chan func()
-	over    chan struct{}   // closed when nothing reads the inbox any more
-	durable bool            // what a report changes is stored
+	over    chan struct{}   // closed after the last read of the inbox
+	durable bool            // changes of a report are stored
 	asked   []chan struct{} // closed at the end of the turn
 }
 

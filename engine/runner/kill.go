@@ -21,7 +21,7 @@ type runEnd struct {
 	halted  bool                // it was told to stop until it is told to start
 	answer  *restartRequest     // which told so; to be answered when that is known
 	restart bool                // it was told to restart, which is no failure
-	left    bool                // it goes on without this engine
+	left    bool                // it continues without this engine
 }
 
 // wait waits for the end of the task's run. An order can end it early.

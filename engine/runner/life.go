@@ -7,8 +7,8 @@ import (
 )
 
 // live takes the task through its life. It returns when the task will never run
-// again, or is left running. What it does besides waiting is in functions of their own:
-// a thousand goroutines that wait here need half the stack.
+// again, or is left running. Only the waiting is in live itself, and other
+// functions do the rest: that halves the stacks of a thousand waiting goroutines.
 func (t *taskRun) live() {
 	for again := t.resume(); ; {
 		for again {
@@ -43,8 +43,8 @@ func (t *taskRun) rest() {
 	}
 }
 
-// again starts the task again with its whole allocation. It reports whether it is to
-// be started.
+// again starts the task again with its whole allocation. It reports whether to
+// start it.
 func (t *taskRun) again(reason string) bool {
 	again := t.decide(restart.End{Requested: true}, nil, event.RestartSignaled(reason))
 	t.alloc.inbox.post(t.alloc.revivals.remove)

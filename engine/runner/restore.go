@@ -91,7 +91,7 @@ func (t *taskRun) reattach() bool {
 	switch {
 	case err != nil:
 		return t.lost(err)
-	case failure != nil: // it cannot go on without its hooks
+	case failure != nil: // it cannot continue without its hooks
 		_ = t.driver.DestroyTask(t.id, true)
 		return t.decide(restart.End{StartError: true, Recoverable: failure.recoverable}, nil, failure.event)
 	}

@@ -38,7 +38,7 @@ type journal struct {
 	unwritten string
 	keeps     bool        // an earlier state is better than none, see giveUp
 	halt      func() bool // for tests, see Recorder.HaltWhen
-	halted    bool        // nothing is written any more
+	halted    bool        // nothing is written from now on
 }
 
 // HasState reports whether a run's directory holds the state of a run that can

@@ -31,10 +31,9 @@ type Ledger struct {
 // NewLedger returns a ledger that stores nothing, and only publishes.
 func NewLedger(bus *event.Bus) *Ledger { return &Ledger{bus: bus, state: newState()} }
 
-// OpenLedger returns the ledger that is kept in a directory, which it makes if
-// there is none. Only one ledger may use a directory at a time. A damaged file is
-// set aside, and Lost tells what that costs. A file of another version is an
-// error, and stays as it is.
+// OpenLedger opens the ledger in a directory, which it creates on demand. Only one
+// ledger may use a directory at a time. It sets a damaged file aside; Lost returns
+// what is lost by that. A file of another version is an error, and stays as it is.
 func OpenLedger(bus *event.Bus, dir string) (*Ledger, error) {
 	l := &Ledger{bus: bus, state: newState(), recordFile: recordFile{path: filepath.Join(dir, stateFile)}}
 	if err := l.open(dir); err != nil {
@@ -155,7 +154,7 @@ func (l *Ledger) Get(key Key, into any) (ok bool, err error) {
 }
 
 // HaltWhen makes the ledger call f before and after every write. Once f returns
-// true nothing is written any more, as if the program had been killed.
+// true, the ledger writes nothing more, as if the program had been killed.
 func (l *Ledger) HaltWhen(f func() bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -171,10 +170,10 @@ func (l *Ledger) Close() error {
 	return l.shut()
 }
 
-// salvage returns the state in the text of a ledger's file, the length of the
-// part of it that can be continued, and what is lost. A last line without an end is
-// not lost, as in readState: nobody was told that it is stored. A file of another
-// version is an error.
+// salvage returns the state in the text of a ledger's file, the length of the part
+// to which changes can be appended, and descriptions of what is lost. As in
+// readState, a last line without an end is not lost, because its change was never
+// reported as stored. A file of another version is an error.
 func salvage(text []byte) (s *state, length int, lost []string, err error) {
 	s = newState()
 	var h header

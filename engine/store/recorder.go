@@ -203,8 +203,8 @@ func (r *Recorder) use(f func(*journal) error) error {
 	return f(r.journal)
 }
 
-// HaltWhen makes the recorder call f before and after every write. Once f
-// returns true nothing is written any more, as if the program had been killed.
+// HaltWhen makes the recorder call f before and after every write. Once f returns
+// true, the recorder writes nothing more, as if the program had been killed.
 func (r *Recorder) HaltWhen(f func() bool) {
 	if r.journal != nil {
 		r.mu.Lock()
@@ -213,7 +213,7 @@ func (r *Recorder) HaltWhen(f func() bool) {
 	}
 }
 
-// Halted reports whether nothing is written any more; see HaltWhen.
+// Halted reports whether the recorder has stopped writing; see HaltWhen.
 func (r *Recorder) Halted() bool {
 	if r.journal == nil {
 		return false

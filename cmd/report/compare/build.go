@@ -19,7 +19,7 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// Limits of what is kept of a run, however long it is.
+// Limits of the part of a run that is kept for a comparison.
 const (
 	headEvents  = 200 // first events of a task
 	tailEvents  = 50  // latest ones
@@ -281,7 +281,7 @@ func (b *Builder) Allocs() iter.Seq2[string, string] {
 	}
 }
 
-// Knows records that something is known of a kind, if only that there is none.
+// Knows records that a kind is known, even if the run has none of it.
 func (b *Builder) Knows(k Kind) { b.knows = append(b.knows, k) }
 
 // Arrange records the lifecycle of the tasks of jobs, which decides the order in

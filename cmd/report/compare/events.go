@@ -63,7 +63,8 @@ func ofAnySide(events []Event) []Event {
 	return events
 }
 
-// equal reports whether events are the same but for what differs from run to run.
+// equal reports whether events are the same, except for details that differ from
+// run to run.
 func (e Event) equal(f Event) bool {
 	return e.Type == f.Type && e.Message == f.Message && alike(e.Delay, f.Delay) &&
 		(e.Details == nil || f.Details == nil || maps.Equal(e.Details, f.Details))

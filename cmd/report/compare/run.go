@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Run is what is compared of a run.
+// Run is the comparable part of a run.
 type Run struct {
 	Values      map[Key]string // of the run as a whole
 	Deployments []Deployment   // in the order of their starts
@@ -24,7 +24,7 @@ type Deployment struct {
 	Job, Status string
 }
 
-// Alloc is what is compared of an allocation.
+// Alloc is the comparable part of an allocation.
 type Alloc struct {
 	Job    string // ID of the job or, if another job launched it, of that one
 	Group  string // with the child job's part of its name
@@ -33,7 +33,7 @@ type Alloc struct {
 	Tasks  map[string]*Task
 }
 
-// Task is what is compared of a task.
+// Task is the comparable part of a task.
 type Task struct {
 	Values map[Key]string
 	Events []Event
@@ -71,7 +71,7 @@ type Kind string
 const (
 	Outcome     Kind = "outcome"     // how the run ended: status and exit_code
 	Deployments Kind = "deployment"  // by number
-	Command     Kind = "command"     // what a request or command answered, by number and line
+	Command     Kind = "command"     // the answer of a request or command, by number and line
 	Existence   Kind = "existence"   // of an allocation or a task
 	Status      Kind = "status"      // of an allocation
 	Health      Kind = "health"      // of an allocation
@@ -89,7 +89,7 @@ const (
 	Variable    Kind = "variable" // in the environment of a task, by name
 	Template    Kind = "template" // by destination
 	Output      Kind = "output"   // stdout or stderr
-	Server      Kind = "server"   // what only a server says, such as a desired status
+	Server      Kind = "server"   // known to a server only, such as a desired status
 )
 
 // Where is a run as a whole, an allocation of it, or a task of that.
@@ -123,7 +123,7 @@ type Difference struct {
 	A, B *string // nil: it has none
 	// AtA and AtB are when it happened, since the start of the run, or Unknown.
 	AtA, AtB time.Duration
-	Why      string // the documented reason for it; empty: there is none
+	Why      string // the documented reason for it; may be empty
 }
 
 // Path identifies what differs, such as "allocs/app[0]#0/tasks/server/exit_code".

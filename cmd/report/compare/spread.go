@@ -28,7 +28,7 @@ func (s Spread) Median() time.Duration {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// Limits of what Spreads keep, however many runs there are.
+// Limits of Spreads, however many runs there are.
 const (
 	maxTimes  = 10_000 // of a task; later ones replace the earliest
 	maxPlaces = 10_000

@@ -145,7 +145,7 @@ func leftOut(t *trace.Trace) string {
 	return prose.Count(t.Omitted, "event") + " of this long run were left out, or counted with others."
 }
 
-// Output is what a task has written, or the end of it.
+// Output is the output of a task, or the end of it.
 type Output struct {
 	AllocID, Task string
 	Lines         []Line // in the order of time

@@ -1,7 +1,7 @@
-// Package page writes the trace of a run as a page for a browser, and as a
-// picture: a trace in, bytes out.
+// Package page writes the trace of a run as a page for a browser, and as a picture:
+// a trace in, bytes out.
 //
-// The page is one file that loads nothing. What comes from a job, its tasks and
+// The page is one file that loads nothing. Everything from a job, its tasks and
 // their output is data, which the script of the page inserts as text.
 package page
 

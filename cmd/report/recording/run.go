@@ -14,8 +14,8 @@ import (
 	"taskrun/cmd/report/compare"
 )
 
-// allocID is what a recording may have in place of the ID of an allocation, and in
-// place of its directory.
+// allocID is the placeholder in a recording for the ID of an allocation, and for
+// its directory.
 var allocID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bALLOC\b`) })
 
 // Run returns what is compared of the recording with the run of a job.

@@ -25,9 +25,9 @@ type parent struct {
 	unwanted map[process.ID]bool          // to bury when they end
 
 	instance int
-	engine   process.ID // the engine; zero if there is none
+	engine   process.ID // the engine, or zero
 	line     *line
-	messages chan message // from the engine; nil if there is none
+	messages chan message // from the engine; nil without one
 	began    time.Time
 	deaths   int
 	stood    bool

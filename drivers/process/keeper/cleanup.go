@@ -61,7 +61,7 @@ func (c *contents) cleanUp(ctx context.Context, clean Cleaner) (killed []process
 	return killed, errors.Join(errs...)
 }
 
-// closeTime is how long a dying program may go on listening.
+// closeTime is how long a dying program may continue to listen.
 const closeTime = time.Second
 
 // removeSocket removes a socket without a listener. It removes nothing else,

@@ -84,7 +84,7 @@ func keepForeground(clean Cleaner) {
 	}
 	for b := make([]byte, 1); ; {
 		if _, err := unix.Read(pipeFD, b); err != unix.EINTR {
-			break // the pipe has no writer any more
+			break // the last writer has closed the pipe
 		}
 	}
 	debug.SetGCPercent(100)

@@ -83,7 +83,7 @@ func createLocked(path string) (*os.File, error) {
 		if runtimedir.CheckFile(f) == nil {
 			return f, nil
 		}
-		_ = f.Close() // it has no name any more
+		_ = f.Close() // its name is removed already
 	}
 }
 

@@ -142,9 +142,9 @@ func (w *Watch) Socket(path string) { w.put("socket %q", path) }
 // after the run.
 func (w *Watch) Scratch(dir string) { w.put("scratch %q", dir) }
 
-// Lasting records that a driver has tasks that are not processes, and the
-// reference to find them; see drivers.Lasting. Such tasks need the keeper, too. It
-// waits for the record: without it, nobody would find them.
+// Lasting records that a driver has tasks that are not processes, and the reference
+// to find them; see drivers.Lasting. Such tasks need the keeper, too. Lasting waits
+// until the record is written: without it, they could not be found.
 func (w *Watch) Lasting(driver, ref string) {
 	<-w.opened
 	w.put("lasting %q %q", driver, ref)
@@ -154,9 +154,10 @@ func (w *Watch) Lasting(driver, ref string) {
 }
 
 // Intend implements process.Journal. The first process starts the keeper. In a
-// detached run, a second process is forked only after the first one is
-// recorded, so that at most one is unrecorded. It waits for the record, which a busy
-// disk delays: if this program is killed before, nobody would find the process.
+// detached run, a second process is forked only after the first one is recorded, so
+// that at most one is unrecorded. Intend waits until the record is written, which
+// takes time on a busy disk: if this program were killed before, the process could
+// not be found.
 func (w *Watch) Intend(tag string) process.Entry {
 	<-w.opened
 	if w.link != nil {

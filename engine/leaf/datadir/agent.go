@@ -44,7 +44,7 @@ func (e *AgentError) Error() string {
 // Is implements errors.Is for ErrAgent.
 func (e *AgentError) Is(target error) bool { return target == ErrAgent }
 
-// agentFormat is the version of what an agent writes to its data directory.
+// agentFormat is the version of the files in an agent's data directory.
 const agentFormat = 1
 
 // OpenAgent creates or opens the directory of an agent. The lock, if not nil, was
@@ -147,8 +147,8 @@ func (a *Agent) checkFormat() error {
 	return nil // an unreadable number may be the rest of a write that was cut off
 }
 
-// Lock is the descriptor of the lock. A process that inherits it keeps other
-// agents out while there is none, and passes it to the next one.
+// Lock is the file of the lock. A process that inherits it keeps other agents out
+// while no agent runs, and passes it to the next one.
 func (a *Agent) Lock() *os.File { return a.lock }
 
 // Leave closes the directory and leaves the lock to a keeper that has inherited

@@ -139,5 +139,5 @@ func Used(dataDir string) (used int64) {
 // removing is the prefix of the name of a run that is being removed.
 const removing = ".removing-"
 
-// removeRun removes a run. One that is removed halfway is no run any more.
+// removeRun removes a run. A half-removed run no longer counts as one.
 func removeRun(runs *safedir.Remover, id string) error { return runs.RemoveAs(removing+id, id) }

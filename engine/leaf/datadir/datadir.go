@@ -109,7 +109,7 @@ func subdirs(dir string) ([]string, error) {
 	return names, nil
 }
 
-// isHidden reports whether a name is none that a user has given.
+// isHidden reports whether a name was not given by a user.
 func isHidden(name string) bool { return strings.HasPrefix(name, ".") }
 
 // safeDataDir returns the absolute path of a data directory, which may be missing. It

@@ -35,7 +35,7 @@ type Bus struct {
 	closed   bool
 }
 
-// ErrClosed is the error of a change for which there is no bus any more.
+// ErrClosed is the error of a change after the bus was closed.
 var ErrClosed = errors.New("the engine has ended")
 
 // Publish publishes an event that happened now, and returns its number.

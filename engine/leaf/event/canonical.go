@@ -7,14 +7,13 @@ import (
 	"time"
 )
 
-// Canonical returns events in an order that does not depend on which goroutine
-// was first, and numbers them from 1. Events of different times are in the order
-// of time, those of one moment in that of jobs, groups, indexes and tasks: first
-// what the job does, then of each allocation how it begins, what its tasks,
-// services and checks do, and what comes of it. What has a history of its own,
-// such as a task or a check, keeps the order of that. Of the statuses that an
-// allocation has in one moment after its first one only the last counts: the
-// others depend on which of its tasks was first.
+// Canonical returns events in an order that does not depend on which goroutine was
+// first, and numbers them from 1. It sorts events by time, and those of one moment
+// by job, group, index and task: first the events of the job, then, for each
+// allocation, its beginning, the events of its tasks, services and checks, and the
+// consequences. The events of one task or one check keep their order. If an
+// allocation has several statuses in one moment after its first one, only the last
+// is kept: the others depend on which of its tasks was first.
 func Canonical(events []Event) []Event {
 	var c Canon
 	sorted := c.Sort(slices.Clone(events))
@@ -88,7 +87,7 @@ func (c *Canon) meet(events []Event) {
 // have a history.
 type rank struct {
 	job   string
-	late  bool // it follows from what the allocations of the job do
+	late  bool // it is a consequence of events of the job's allocations
 	alloc *listed
 	part  part
 	task  string
@@ -98,12 +97,12 @@ type rank struct {
 
 type part uint8
 
-// The parts of what happens to an allocation.
+// The parts of the events of an allocation in one moment.
 const (
 	beginning part = iota // it was placed
 	inside                // its tasks, services and checks
 	outcome               // its health, then its status
-	aftermath             // what the job makes of it
+	aftermath             // consequences for the job
 )
 
 type kind uint8
@@ -136,7 +135,7 @@ func compareFlags(a, b bool) int {
 	return 1
 }
 
-// compare compares allocations; nil is none, which comes first.
+// compare compares allocations; nil means none and comes first.
 func (a *listed) compare(b *listed) int {
 	if a == nil || b == nil {
 		return compareFlags(a != nil, b != nil)

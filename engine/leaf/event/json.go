@@ -142,7 +142,7 @@ func Parse(line []byte) (Event, error) {
 func ParseLine(line []byte) (Event, error) {
 	// Those of tasks are the most frequent: they are read in one go.
 	var all struct {
-		Seq json.RawMessage // a wrong number is none
+		Seq json.RawMessage // a wrong number counts as missing
 		object
 		taskEventObject
 		taskStateObject

@@ -21,7 +21,7 @@ func (p *Pieces) Publish(bus *Bus, at time.Time, alloc *Alloc, task string, stre
 	select {
 	case p.places <- struct{}{}:
 	case <-stopped:
-		return // there is no reader any more
+		return // the reader is gone
 	}
 	piece := &piece{text: text, places: p.places}
 	bus.PublishAt(at, alloc, task, Output{Stream: stream, Source: piece, Length: int64(len(text))})

@@ -98,8 +98,8 @@ func (f *Forward) carry(from net.Conn) {
 	both.Wait()
 }
 
-// half copies one direction until its end, which it passes on: the other
-// direction may go on. A broken connection breaks the other one, too. Between
+// half copies one direction until its end, and closes it for writing: the other
+// direction may continue. A broken connection breaks the other one, too. Between
 // TCP connections the kernel moves the data.
 func half(to, from net.Conn) {
 	if _, err := io.Copy(to, from); err != nil {

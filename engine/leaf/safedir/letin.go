@@ -10,9 +10,10 @@ import (
 	"taskrun/engine/leaf/runtimedir"
 )
 
-// LetIn gives a user permissions on a directory in addition to its mode, which is mode,
-// but for the sticky bit that mode may add. What the user may do already stays. The error
-// is errors.ErrUnsupported if the file system has no ACLs.
+// LetIn gives a user permissions on a directory in addition to its mode, and keeps
+// permissions that the user already has. mode is the mode of the directory, to
+// which it may add the sticky bit. The error is errors.ErrUnsupported if the file
+// system has no ACLs.
 func LetIn(root *os.Root, name string, mode fs.FileMode, uid int, perm Perm) error {
 	f, err := root.Open(name)
 	if err != nil {

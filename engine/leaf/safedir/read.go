@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// OpenFile opens a regular file below a directory in which others may have put
-// anything. It waits for nothing and has no effect on what is no file.
+// OpenFile opens a regular file below a directory that others can write to. It does
+// not block, and has no effect on anything but regular files.
 func OpenFile(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	irregular := &fs.PathError{Op: "read", Path: name, Err: errors.New("not a regular file")}
 	// A device would take notice of being opened.

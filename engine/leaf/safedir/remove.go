@@ -74,8 +74,8 @@ func (r *Remover) Remove(name string) error {
 	return nil
 }
 
-// checkMounts refuses to remove name if a file system is mounted there: its content
-// is somebody else's.
+// checkMounts returns an error if a file system is mounted at or below name, because
+// its content belongs to others.
 func (r *Remover) checkMounts(name string) error {
 	for _, mount := range r.mounts {
 		if mount == name || strings.HasPrefix(mount, name+"/") {

@@ -1,4 +1,4 @@
-// Package scratch makes directories for what does not outlive a program.
+// Package scratch makes directories for files that do not outlive a program.
 package scratch
 
 import (

@@ -164,8 +164,8 @@ func createKey(file string) error {
 	return os.Link(temp.Name(), file)
 }
 
-// seededBits is the size of a seeded key, which is secret to nobody: the least
-// that package rsa takes.
+// seededBits is the size of a seeded key: the smallest that package rsa allows,
+// because a seeded key is not secret.
 const seededBits = 1024
 
 // NewSeeded returns a keyring in memory whose key and tokens derive from the seed

@@ -11,10 +11,9 @@ func init() {
 	}
 }
 
-// wait ignores signals, closes all other inherited descriptors, and returns
-// when the pipe has no writer any more. The keeper repeats the steps that fail
-// here. execve(2) has closed the descriptors that the parent program opened
-// itself.
+// wait ignores signals, closes all other inherited descriptors, and returns once
+// the last writer has closed the pipe. The keeper repeats the steps that fail here.
+// execve(2) has closed the descriptors that the parent program opened itself.
 func wait() {
 	for _, sig := range []syscall.Signal{
 		syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM,

@@ -1,4 +1,4 @@
-// Package dirtest helps tests of what is done in directories.
+// Package dirtest has helpers for tests that use directories.
 package dirtest
 
 import (
