@@ -464,9 +464,13 @@ func TestRun(t *testing.T) {
 		defer close(ended)
 		s.Run(t.Context(), events)
 	}()
+	s.measure.pause = time.Hour
 	s.call()
 	if s.model.Alloc(second.ID) != nil {
 		t.Error("a batch is too large")
+	}
+	if s.measure.pause != measureOften {
+		t.Errorf("tasks that do something are measured every %v", s.measure.pause)
 	}
 	s.call()
 	if s.model.Alloc(second.ID) == nil {

@@ -434,6 +434,11 @@ func TestErrorsInFiles(t *testing.T) {
 				t.Errorf("%v, after %s: %q, want %q", size, keys, got, want)
 			}
 		}
+		for _, line := range s.news() {
+			if want := line[0].Text[0] != ' '; (line[0].Style == Bad) != want {
+				t.Errorf("%v: %q is red: %v", size, line, !want)
+			}
+		}
 		if again := New(Options{Jobs: s.opts.Jobs, Past: []event.Event{{Body: event.Notice{Text: text, Unfixed: "2 errors"}}}}); len(again.news()) != 3 {
 			t.Error("a screen that opens later does not show the errors")
 		}
