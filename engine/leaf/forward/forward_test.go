@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"net"
+	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -100,6 +102,27 @@ func TestNobodyAccepts(t *testing.T) {
 	_ = conn.SetDeadline(time.Now().Add(patience))
 	if n, err := conn.Read(make([]byte, 1)); n > 0 || err == nil {
 		t.Errorf("read %d bytes, %v", n, err)
+	}
+}
+
+// Stop returns after everything that uses the dial function.
+func TestStopWaits(t *testing.T) {
+	t.Parallel()
+	dialing := make(chan struct{})
+	var ended atomic.Bool
+	f := forward.Start(listener(t), func(ctx context.Context) (net.Conn, error) {
+		close(dialing)
+		<-ctx.Done()
+		for range 1000 {
+			runtime.Gosched()
+		}
+		ended.Store(true)
+		return nil, ctx.Err()
+	})
+	dial(t, f.Addr())
+	<-dialing
+	if f.Stop(); !ended.Load() {
+		t.Error("it has not waited")
 	}
 }
 
