@@ -24,18 +24,26 @@ func (c connection) Write(p []byte) (int, error) {
 	return c.ResponseRecorder.Write(p)
 }
 
-// A line that a client does not get is an error, so that the stream ends.
+// A line that a client does not get returns an error, so that the stream ends.
 func TestLinesForAClientThatIsGone(t *testing.T) {
 	t.Parallel()
 	gone := errors.New("gone")
-	for name, c := range map[string]connection{"none": {}, "deadline": {deadline: gone}, "write": {write: gone}} {
-		c.ResponseRecorder = httptest.NewRecorder()
-		lines := lineWriter{json.NewEncoder(c), http.NewResponseController(c)}
-		if err := lines.write(struct{}{}); (err != nil) != (name != "none") {
-			t.Errorf("%s: %v", name, err)
+	for _, tt := range []struct {
+		c    connection
+		err  error
+		text string
+	}{
+		{connection{}, nil, "{}\n"},
+		{connection{deadline: gone}, gone, ""},
+		{connection{write: gone}, gone, ""},
+	} {
+		tt.c.ResponseRecorder = httptest.NewRecorder()
+		lines := lineWriter{json.NewEncoder(tt.c), http.NewResponseController(tt.c)}
+		if err := lines.write(struct{}{}); !errors.Is(err, tt.err) {
+			t.Errorf("%+v: %v", tt.c, err)
 		}
-		if got := c.Body.String(); name == "none" && got != "{}\n" || name != "none" && got != "" || c.Flushed != (name == "none") {
-			t.Errorf("%s: %q, flushed %v", name, got, c.Flushed)
+		if got := tt.c.Body.String(); got != tt.text || tt.c.Flushed != (tt.err == nil) {
+			t.Errorf("%+v: %q, flushed: %t", tt.c, got, tt.c.Flushed)
 		}
 	}
 }
