@@ -243,6 +243,10 @@ func TestSize(t *testing.T) {
 	if got := function.Size(cty.ListVal(slices.Repeat([]cty.Value{a}, 1000)), 37); got != 1+3*(16+2) {
 		t.Errorf("the count ends with %d", got)
 	}
+	object := cty.ObjectVal(map[string]cty.Value{"w": a, "x": a, "y": a, "z": a})
+	if got := function.Size(object, 39); got != 1+3*(16+2+1) {
+		t.Errorf("the count of an object ends with %d", got)
+	}
 }
 
 func TestSizeEndsEarly(t *testing.T) {
