@@ -42,6 +42,7 @@ func TestText(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"nothing to hide: user@host, a?b=c":                                           "nothing to hide: user@host, a?b=c",
+		"the host http://example.com of user@host, and http://other":                  "the host http://example.com of user@host, and http://other",
 		`Get "https://u:SECRET@h/x?t=SECRET": dial tcp: refused`:                      `Get "https://xxxxx@h/x?t=xxxxx": dial tcp: refused`,
 		"fatal: Authentication failed for 'https://SECRET@h/r.git/'":                  "fatal: Authentication failed for 'https://xxxxx@h/r.git/'",
 		"fatal: could not read from 'https://h/r?t=SECRET': no":                       "fatal: could not read from 'https://h/r?t=xxxxx': no",
