@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"slices"
@@ -40,6 +41,23 @@ func serveServices(t *testing.T) (f *fixture, alloc string) {
 		follow(f, "/v1/service/"+name, func(list []*api.ServiceRegistration) bool { return list[0].CreateIndex > 1 })
 	}
 	return f, alloc
+}
+
+// The event of a service has the namespace of its job, also in a run that ends with its
+// jobs, where the keys of jobs have none.
+func TestEventsOfServicesInNamespaces(t *testing.T) {
+	t.Parallel()
+	f, _ := serveServices(t)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	events, err := f.client.EventStream().Stream(ctx, map[api.Topic][]string{api.TopicService: {"*"}}, 0, &api.QueryOptions{Namespace: "prod"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.next(ctx, events, func(e api.Event) bool {
+		s, err := e.Service()
+		return err == nil && s.JobID == "paid" && s.Namespace == "prod"
+	})
 }
 
 // Services are listed by namespace and name, each with the tags of all its

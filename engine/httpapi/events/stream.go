@@ -180,6 +180,9 @@ func (h *Handler) payload(ctx context.Context, o feed.Occurrence) (namespace str
 	case api.TopicService:
 		registered := *o.Object.(*api.ServiceRegistration)
 		registered.NodeID, registered.Datacenter = h.run.Machine.ID, h.run.Machine.Datacenter
+		if a, ok := h.run.Engine.Alloc(registered.AllocID); ok {
+			registered.Namespace = *a.Job.Namespace // the keys of a run that ends with its jobs have none
+		}
 		return registered.Namespace, map[string]any{"Service": &registered}
 	case feed.TopicVariable:
 		v := o.Object.(feed.Variable)
