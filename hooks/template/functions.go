@@ -11,9 +11,9 @@ import (
 // sprigPrefix is the prefix that consul-template gives to the functions of sprig.
 const sprigPrefix = "sprig_"
 
-// own are the functions of consul-template and of text/template, without plugin
-// and writeToFile, which Nomad does not allow.
-const own = `add and base64Decode base64Encode base64URLDecode base64URLEncode
+// plainNames are the functions of consul-template and of text/template, without
+// plugin and writeToFile, which Nomad does not allow.
+const plainNames = `add and base64Decode base64Encode base64URLDecode base64URLEncode
 	byKey byMeta byPort byTag call caLeaf caRoots connect contains containsAll
 	containsAny containsNone containsNotAll datacenters divide env envOrDefault eq
 	executeTemplate explode explodeMap exportedServices file ge gt hmacSHA256Hex
@@ -30,7 +30,7 @@ const own = `add and base64Decode base64Encode base64URLDecode base64URLEncode
 
 // functionNames returns the functions that templates can call.
 var functionNames = sync.OnceValue(func() []string {
-	names := strings.Fields(own)
+	names := strings.Fields(plainNames)
 	for name := range sprigs() {
 		names = append(names, sprigPrefix+name)
 	}
@@ -40,10 +40,10 @@ var functionNames = sync.OnceValue(func() []string {
 // meant returns the function that was probably meant in a parse error about one
 // that does not exist, or "".
 func meant(text string) string {
-	name, _ := strings.CutPrefix(text, `function "`)
-	name, unknown := strings.CutSuffix(name, `" not defined`)
+	name, isFunction := strings.CutPrefix(text, `function "`)
+	name, isUnknown := strings.CutSuffix(name, `" not defined`)
 	switch {
-	case !unknown:
+	case !isFunction || !isUnknown:
 		return ""
 	case slices.Contains(functionNames(), sprigPrefix+name):
 		return sprigPrefix + name
