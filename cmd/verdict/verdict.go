@@ -20,7 +20,7 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// Policy are the user's wishes for the end of a run.
+// Policy holds the user's wishes for the end of a run.
 type Policy struct {
 	Until    time.Duration // > 0: stop with success once every task has run this long
 	Healthy  bool          // stop with success once every deployment is successful
