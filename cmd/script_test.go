@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -44,9 +45,15 @@ func TestMain(m *testing.M) {
 var cleanups []func()
 
 // httpd ADDRESS FILE is a server for tasks: it responds with 200 while the file
-// exists, and otherwise with 503.
+// exists, and otherwise with 503. It prints a line as soon as it can be reached.
 func httpd() {
-	err := http.ListenAndServe(os.Args[1], http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	l, err := net.Listen("tcp", os.Args[1])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Println("listening on", l.Addr())
+	err = http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if _, err := os.Stat(os.Args[2]); err != nil {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			_, _ = io.WriteString(w, "the file is gone")
