@@ -74,8 +74,8 @@ func TestSummaryOfAClusterOnABrokenStdout(t *testing.T) {
 	}
 }
 
-// The state of an earlier version's deployment, which would never change, is no part of
-// what a registration begins with.
+// A registration does not begin with the state of an earlier version's deployment,
+// which would never change.
 func TestReplacedDeployment(t *testing.T) {
 	t.Parallel()
 	j := &api.Job{ID: new("web"), Version: new(uint64(2))}

@@ -23,7 +23,7 @@ import (
 // fileServer has files like a node of a cluster.
 type fileServer struct {
 	lists map[string][]*api.AllocFileInfo // by directory
-	texts map[string]string               // what is read, whatever the size in the list
+	texts map[string]string               // the content, whatever the size in the list
 	asked []string
 }
 
@@ -111,7 +111,7 @@ func TestFilesOfACluster(t *testing.T) {
 	}
 }
 
-// What a cluster sends wrongly is an error, and never content.
+// An invalid answer of a cluster is an error, and never becomes content.
 func TestWrongFilesOfACluster(t *testing.T) {
 	t.Parallel()
 	file := func(size int64, text string) *fileServer {

@@ -48,8 +48,8 @@ func TestTopicExamples(t *testing.T) {
 	}
 }
 
-// examples returns the blocks of a topic that a user can run as they stand:
-// commands behind "$ " and what they print.
+// examples returns the blocks of a topic that a user can run unchanged: commands
+// after "$ ", and their output.
 func examples(t help.Topic) (blocks []string) {
 	var block *strings.Builder
 	for line := range strings.Lines(t.Markdown) {

@@ -9,8 +9,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// picture is what a terminal shows after the sequences that full screens use: the
-// cursor is placed, the screen or the rest of a line is cleared. Colors do not count.
+// picture is the content of a terminal. It interprets the sequences that full
+// screens use: placing the cursor, clearing the screen or the rest of a line.
+// Colors do not count.
 type picture struct {
 	lines [][]rune
 	x, y  int

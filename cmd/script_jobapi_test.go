@@ -13,9 +13,9 @@ import (
 	"taskrun/engine/leaf/runtimedir"
 )
 
-// jobapi ORDER WHAT sends an order to the only run of the script, like Nomad's
-// tools, and prints the response. WHAT is a job in JSON, the ID of a job, the path
-// of a variable or a new namespace.
+// jobapi ORDER OBJECT sends an order to the only run of the script, like Nomad's
+// tools, and prints the response. OBJECT is a job in JSON, the ID of a job, the
+// path of a variable or a new namespace.
 func jobapi() {
 	answer, err := order(os.Args[1], os.Args[2])
 	if err != nil {

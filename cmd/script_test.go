@@ -88,7 +88,7 @@ func (t leakTest) Run() int {
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
 		_ = f.Value.Set(atOnce) // a number
 	}
-	debug.SetGCPercent(400) // what is tested in this process makes whole trees of commands
+	debug.SetGCPercent(400) // tests in this process make whole trees of commands
 	code := t.m.Run()
 	for _, f := range cleanups {
 		f()

@@ -123,7 +123,7 @@ func (t *terminal) read() {
 	}
 }
 
-// take takes in what the terminal has shown.
+// take reads the output of the terminal.
 func (t *terminal) take(text string) {
 	t.unseen += text
 	t.picture.write(text)

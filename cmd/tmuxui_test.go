@@ -44,7 +44,7 @@ job "web" {
 }
 `
 
-// measured matches a row of the tree with what a task uses.
+// measured matches a row of the tree with the resource usage of a task.
 const measured = ` +running .*%.*iB`
 
 // newTmuxUI shows a run in the background on the full screen.

@@ -54,8 +54,8 @@ func TestVerifyOnNomad(t *testing.T) {
 	}
 }
 
-// A service with a deployment is stopped once that is successful, unless somebody has
-// to promote or to judge it; others after a while.
+// A service with a deployment is stopped once that is successful, unless it needs a
+// promotion or health set by hand; others are stopped after a while.
 func TestWhenAJobIsStopped(t *testing.T) {
 	t.Parallel()
 	const group = "group \"g\" {\n task \"t\" {\n driver = \"mock_driver\"\n }\n}"

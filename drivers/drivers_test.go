@@ -13,7 +13,7 @@ import (
 	"taskrun/drivers"
 )
 
-// Signals have Nomad's names; of what is nearly one, the error has the right one.
+// Signals have Nomad's names; the error for a similar name suggests the right one.
 func TestParseSignal(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

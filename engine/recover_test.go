@@ -270,7 +270,7 @@ func TestLeaveAndRecover(t *testing.T) {
 		if found, err := engine.Interrupted(dataDir); err != nil || len(found) != 1 || found[0] != dir {
 			t.Fatalf("interrupted: %v, %v", found, err)
 		}
-		<-time.After(time.Minute) // the task goes on
+		<-time.After(time.Minute) // the task continues
 
 		e := durable(world, dataDir)
 		sub := e.Subscribe(false)
@@ -316,8 +316,8 @@ func TestLeaveAndRecover(t *testing.T) {
 	})
 }
 
-// A stopped periodic job launches nothing more under a later engine; a job that
-// it has launched goes on.
+// A stopped periodic job launches nothing under a later engine; a job that it has
+// launched continues.
 func TestRecoveryOfAStoppedJob(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -469,7 +469,7 @@ func TestUnrecoverableRuns(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "cannot recover the run in \""+bad) || !strings.Contains(err.Error(), "set aside as \""+state) {
 			t.Errorf("error %v", err)
 		}
-		<-e.Done() // the good one goes on until its end
+		<-e.Done() // the good one runs to its end
 		if allocs := e.Allocs(); len(allocs) != 1 || allocs[0].Status != "complete" || world.started("t") != 2 {
 			t.Errorf("%+v", allocs)
 		}

@@ -42,7 +42,7 @@ func TestChecksOfTheKindOfAJob(t *testing.T) {
 	}
 }
 
-// What a parameterized job says about payloads and meta keys holds for a dispatch,
+// A dispatch obeys the rules of its parameterized job for payloads and meta keys,
 // to the byte.
 func TestChecksOfADispatch(t *testing.T) {
 	t.Parallel()
@@ -107,7 +107,7 @@ func TestChecksOfAScaling(t *testing.T) {
 	}
 }
 
-// Orders to what the engine does not know are errors.
+// Orders for unknown jobs and allocations are errors.
 func TestOrdersToTheUnknown(t *testing.T) {
 	t.Parallel()
 	e := New(Config{})

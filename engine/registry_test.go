@@ -26,8 +26,8 @@ func kept(t *testing.T, dir string) *engine.Engine {
 	return e
 }
 
-// What clients have written is there under a later engine, and its indexes are
-// above all earlier ones, also if nothing was closed.
+// A later engine has everything that clients have written, and its indexes are
+// above all earlier ones, even if nothing was closed.
 func TestRegistryOutlivesItsEngine(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -54,8 +54,7 @@ func TestRegistryOutlivesItsEngine(t *testing.T) {
 	})
 }
 
-// An engine reports what it has lost, and does not begin with what it cannot
-// read.
+// An engine reports losses, and does not start with a registry that it cannot read.
 func TestUnreadableRegistry(t *testing.T) {
 	t.Parallel()
 	write := func(version int, rest string) (dir string) {

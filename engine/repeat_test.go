@@ -29,7 +29,7 @@ import (
 
 // played is a run with a seed.
 type played struct {
-	lines   []string // events in canonical order, and what each start of a task gets
+	lines   []string // events in canonical order, and the input of each start of a task
 	ids     []string // of allocations
 	delays  []time.Duration
 	folded  []string // state after the events, in canonical order
@@ -145,9 +145,9 @@ func describeFold(run *fold.Run) (lines []string) {
 	return lines
 }
 
-// Runs with one seed are one story: the same events with the same IDs at the
-// same times, the same ports. What other order the events could have had makes
-// no difference to the state of the run.
+// Runs with the same seed are equal: the same events with the same IDs at the same
+// times, and the same ports. Events whose order is not determined lead to the same
+// state in any order.
 func TestARunWithASeedRepeats(t *testing.T) {
 	t.Parallel()
 	for name, s := range repeated() {

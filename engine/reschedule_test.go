@@ -74,7 +74,7 @@ func TestStopForgetsReplacements(t *testing.T) {
 	}
 }
 
-// Nothing replaces an allocation of a deployment that has failed, by itself or by
+// Nothing replaces an allocation of a failed deployment, neither its policy nor an
 // order. One that waited to be replaced is given up.
 func TestFailedDeployment(t *testing.T) {
 	t.Parallel()
@@ -119,9 +119,9 @@ func TestFailedDeployment(t *testing.T) {
 	}
 }
 
-// What was given up with its deployment alone is replaced, as its policy says, once the
-// job has changed: at once if it is time, otherwise later. What the policy gave up is
-// not.
+// An allocation that was given up only because of its deployment is replaced, as
+// its policy says, once the job has changed: immediately if its delay is over,
+// otherwise later. One that the policy gave up is not.
 func TestChangeAfterAFailedDeployment(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -39,7 +39,7 @@ func (m *machine) running() (names []string) {
 	return names
 }
 
-// modelJob is what a job must be like.
+// modelJob is the expected state of a job.
 type modelJob struct {
 	kind    string // service, batch or parameterized
 	version uint64
@@ -109,7 +109,7 @@ func (m *model) revive() {
 	m.deaths++
 	m.fuse.Store(-1)
 	m.engine.Leave()
-	m.engine.Kill() // it reaches no task any more, and should not try again for minutes
+	m.engine.Kill() // it can no longer reach any task, and should not retry for minutes
 	<-m.engine.Done()
 	synctest.Wait()
 	m.old = append(m.old, m.engine)
@@ -239,7 +239,7 @@ func (m *model) step() {
 		}
 	case what == 10:
 		m.order("", "collect", func() error { m.engine.Collect(); return nil })
-		for key, j := range m.jobs { // what can be collected may be gone
+		for key, j := range m.jobs { // collectable jobs may be gone
 			if j.stopped || j.kind == "batch" {
 				m.unsure[key] = true
 			}

@@ -31,7 +31,7 @@ func TestMemoryOfALiveJob(t *testing.T) { //nolint:paralleltest // it measures t
 	if err := e.Recover(); err != nil {
 		t.Fatal(err)
 	}
-	registerMany(t, e, 0, n) // what is made once
+	registerMany(t, e, 0, n) // memory that is allocated once
 	await(t, sub, n)
 	before := heap()
 	registerMany(t, e, n, 2*n)

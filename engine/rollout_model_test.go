@@ -43,8 +43,8 @@ func TestAnyOrder(t *testing.T) {
 	}
 }
 
-// orderAbout returns how many allocations it has checked, unless the job ended
-// by itself before.
+// orderAbout returns how many allocations it has checked, unless the job ended on
+// its own before.
 func orderAbout(t *testing.T, random *rand.Rand) (checked int, ok bool) {
 	world, dataDir := newMachine(), t.TempDir()
 	e := newMortal(world, dataDir)
@@ -175,8 +175,7 @@ func newMortal(world *machine, dataDir string) *mortal {
 	return m
 }
 
-// over reports whether the job has ended by itself because all of it has
-// failed.
+// over reports whether the job has ended because all of it has failed.
 func over(e *engine.Engine) bool {
 	select {
 	case <-e.Done():

@@ -400,7 +400,7 @@ func TestStaticPortsOfVersions(t *testing.T) {
 			{altered(of("a", three, 0), func(j *api.Job, _ *api.UpdateStrategy) { j.TaskGroups[0].Count = new(2) }), fmt.Sprint(three, " is in use by")},
 			{of("b", one, 0), fmt.Sprint(one, " is in use by")},
 			{of("a", three, 0), ""},
-			{of("b", one, 0), ""}, // no slot uses it any more
+			{of("b", one, 0), ""}, // no slot uses it now
 		} {
 			<-time.After(time.Minute)
 			_, planned := e.Plan(c.job)

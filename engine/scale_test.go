@@ -65,8 +65,8 @@ func TestScalingEvents(t *testing.T) {
 	})
 }
 
-// A job that has ended in a run whose others go on is said to have ended: it is not
-// being stopped, and only an agent starts it again.
+// In a run whose other jobs continue, the error says that a job has ended: it is
+// not being stopped, and only an agent starts it again.
 func TestScaleOfAJobThatHasEnded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -44,7 +44,7 @@ func TestAPIJSON(t *testing.T) {
 		name, text string
 		opts       jobspec.Options
 		want       string // part of the error; empty: a job called x
-		at         string // what the error points to
+		at         string // the place of the error
 	}{
 		{name: "in an object", text: `{"Job":{"ID":"x"}}`},
 		{name: "bare", text: `{"ID":"x","TaskGroups":[]}`},

@@ -11,8 +11,8 @@ import (
 	"taskrun/jobspec"
 )
 
-// accepted are errors in Nomad that are none here, because the format of a file
-// is detected without a flag.
+// accepted lists errors of Nomad that do not exist here, because the format of a
+// file is detected without a flag.
 var accepted = map[string]string{
 	"082-api-json-without-flag": "the API's JSON needs no flag",
 	"083-json-after-newline":    "JSON may begin with white space",

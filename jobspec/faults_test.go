@@ -41,7 +41,8 @@ func TestScalingOfATask(t *testing.T) {
 	}
 }
 
-// An unknown name has a remedy: one that is near, or the few that there are.
+// The remedy for an unknown name is a similar one, or the list of names if it is
+// short.
 func TestUnknownNames(t *testing.T) {
 	t.Parallel()
 	values := func(name string, value cty.Value) jobspec.Options {

@@ -7,8 +7,8 @@ import (
 	"taskrun/jobspec"
 )
 
-// What others get to see of a job has no values of its environment, none from
-// outside of the job file, and no credentials.
+// A redacted job has no values of its environment, none from outside the job file,
+// and no credentials.
 func TestRedacted(t *testing.T) {
 	t.Parallel()
 	const text = `

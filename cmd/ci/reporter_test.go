@@ -344,7 +344,7 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// Reports of tests have what was found in their files, and what failed.
+// Reports of tests have the diagnostics of their files, and the failures.
 func TestTested(t *testing.T) {
 	t.Parallel()
 	w, err := begin(t, Options{JUnit: "DIR/junit.xml", To: "github"}, map[string]string{"GITHUB_STEP_SUMMARY": "DIR/summary.md"})

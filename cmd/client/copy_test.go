@@ -117,8 +117,8 @@ func TestCopyFails(t *testing.T) {
 	}
 }
 
-// What is read of one task can be written to others: beside what is there, in its place,
-// or merged with it.
+// Files of one task can be copied to others: beside existing files, in their place,
+// or merged with them.
 func TestCopy(t *testing.T) {
 	t.Parallel()
 	from, to := &machine{}, &machine{}

@@ -20,7 +20,8 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// A file that stops to arrive is given up. The time in which nobody reads does not count.
+// A file that stops arriving is given up. Time in which the caller does not read
+// does not count.
 func TestSilentFile(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -83,7 +83,7 @@ func TestNamesForCompletion(t *testing.T) {
 	}
 }
 
-// Of what a command says, the last 2 KiB are kept, in whatever pieces it comes.
+// The last 2 KiB of a command's messages are kept, in whatever pieces they arrive.
 func TestLastBytes(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("0123456789abcdef", 256)

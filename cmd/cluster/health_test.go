@@ -12,7 +12,7 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// What has changed about services and checks is published when somebody asks.
+// Changes of services and checks are published on request.
 func TestInspect(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -196,7 +196,7 @@ func playRun(t *testing.T, streams *ui.Streams, dataDir string, job *api.Job, p 
 	return code
 }
 
-// What a later engine would need, and cannot have, keeps a run from going on.
+// A run does not begin if something is missing that a later engine would need.
 func TestARunThatCouldNotGoOnDoesNotBegin(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -206,7 +206,7 @@ func TestARunThatCouldNotGoOnDoesNotBegin(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		filepath.Join(dir, "gone"): `cannot run job "j" in the background: stat `,
-		log:                        "cannot keep what is to be run: ", // there is no file for it
+		log:                        "cannot store the jobs to run: ", // there is no file for it
 	} {
 		jobs := []*api.Job{mockJob(t, "service", `run_for = "1h"`)}
 		streams, _, _ := ui.Test()

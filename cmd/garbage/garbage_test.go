@@ -12,7 +12,7 @@ func TestTidier(t *testing.T) { //nolint:paralleltest // it measures the memory 
 	tidy := &Tidier{}
 	tidy.timer = time.AfterFunc(time.Hour, func() {})
 	defer tidy.Stop()
-	tidy.release() // what other tests have left
+	tidy.release() // leftovers of other tests
 	const size = 32 << 20
 	garbage := make([]byte, size)
 	for i := range garbage {

@@ -209,7 +209,8 @@ func TestStubs(t *testing.T) {
 	}
 }
 
-// What others may read of jobs has no values of the call, which may be secrets.
+// The parts of jobs that others may read have no values of the call, which may be
+// secrets.
 func TestRedacted(t *testing.T) {
 	t.Parallel()
 	in := write(t, map[string]string{"a": named("a"), "b": named("b"), "broken": "job {"})

@@ -11,8 +11,8 @@ import (
 	"taskrun/cmd/jobtest"
 )
 
-// Whatever a test file holds, Read returns runs or an error, each diagnostic can be
-// shown, and what was read can be checked against a job.
+// Whatever a test file contains, Read returns runs or an error, each diagnostic can
+// be shown, and the runs can be checked against a job.
 func FuzzRead(f *testing.F) {
 	for _, name := range []string{"read", "check"} {
 		archive, err := txtar.ParseFile(filepath.Join("testdata", name+".txtar"))

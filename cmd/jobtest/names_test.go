@@ -9,8 +9,8 @@ import (
 	"taskrun/jobspec"
 )
 
-// TestNames looks names up in a job of three groups. What is wrong with a name says
-// what there is.
+// TestNames looks names up in a job with three groups. The error for a wrong name
+// lists the valid ones.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	file, diagnostics := jobspec.Parse(jobspec.Source{Name: "web.nomad.hcl", Text: []byte(`

@@ -591,7 +591,7 @@ func TestOpenRunFile(t *testing.T) {
 	}
 }
 
-// What is damaged in the events of a run is reported after the last one that is wanted.
+// Damage in the events of a run is reported after the last requested event.
 func TestEventsOf(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)

@@ -77,7 +77,7 @@ func (r *run) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	}
 }
 
-// end ends the run, and what waits for it.
+// end ends the run, and everything that waits for it.
 func (r *run) end() {
 	if !r.over() {
 		close(r.ended)

@@ -43,7 +43,8 @@ func TestMeasuringRests(t *testing.T) {
 	})
 }
 
-// What becomes visible during a measurement is measured right after it, otherwise soon.
+// Tasks that become visible during a measurement are measured right after it,
+// others soon.
 func TestMeasuringOfOtherTasks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -163,7 +163,7 @@ func TestStopAJob(t *testing.T) {
 	}
 }
 
-// What came of an order is shown.
+// The result of an order is shown.
 func TestWhatCameOfAnOrder(t *testing.T) {
 	t.Parallel()
 	s, _ := inCluster(t)
@@ -608,7 +608,7 @@ func TestFollowShown(t *testing.T) {
 	s.closing.Wait()
 }
 
-// endless is output that does not end by itself.
+// endless is output that never ends.
 type endless struct{ bus event.Bus }
 
 func (o *endless) Subscribe(output bool) *event.Subscription { return o.bus.Subscribe(output) }
@@ -618,7 +618,7 @@ func (o *endless) Follow(ctx context.Context) error {
 	return nil
 }
 
-// What the user does reaches the model.
+// Keys and mouse events reach the model.
 func TestInput(t *testing.T) {
 	t.Parallel()
 	s := newSession()

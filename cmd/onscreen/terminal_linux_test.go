@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// living is a run that goes on until it is stopped.
+// living is a run that continues until it is stopped.
 type living struct {
 	bus  event.Bus
 	stop chan bool
@@ -84,7 +84,7 @@ func show(role string) int {
 	return s.Own.Code
 }
 
-// open opens the screen in a role, and waits for what it shows first.
+// open opens the screen in a role, and waits for its first content.
 func open(t *testing.T, role string) *terminaltest.User {
 	t.Helper()
 	u := terminaltest.Start(t, role)

@@ -128,7 +128,7 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// What a task waited for differs for one that has run before.
+// The reason why a task waited is different if it has run before.
 func TestWaited(t *testing.T) {
 	t.Parallel()
 	w := fold.Wait{Task: &fold.Task{}, For: fold.PrestartEnd, Tasks: []string{"a"}}

@@ -21,7 +21,8 @@ func TestKindOfAnArtifact(t *testing.T) {
 	}
 }
 
-// A rehearsal names what its tasks would run, and what else it leaves untested.
+// A rehearsal names the commands of its tasks, and everything else that it does not
+// test.
 func TestUntested(t *testing.T) {
 	t.Parallel()
 	const source = "artifact {\n  source = \"https://example.com/x\"\n}\n"
@@ -73,8 +74,8 @@ func TestUntested(t *testing.T) {
 	}
 }
 
-// What is not filled in is reported with the reason why a job needs it, once, and
-// only then.
+// A placeholder that is not filled in is reported once, with the reason why a job
+// needs it, and only if one does.
 func TestUnfilledStubs(t *testing.T) {
 	t.Parallel()
 	const (

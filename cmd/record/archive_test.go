@@ -535,7 +535,7 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// FuzzArchive reads all of what may come from anyone.
+// FuzzArchive reads files from strangers completely.
 func FuzzArchive(f *testing.F) {
 	var file bytes.Buffer
 	z := zip.NewWriter(&file)

@@ -132,7 +132,7 @@ func TestLargestExport(t *testing.T) {
 	}
 }
 
-// Entries are refused by what they claim, at exact limits.
+// Entries are refused because of the size that they claim, at exact limits.
 func TestEntries(t *testing.T) {
 	t.Parallel()
 	entry := func(name string, flags uint16, size, compressed uint64) *zip.File {

@@ -19,8 +19,8 @@ func placed(state event.TaskState) *fold.Alloc {
 	}
 }
 
-// A rehearsal is complete when each task has done its part, one of them would go
-// on, and all services are registered.
+// A rehearsal is complete when each task has done its part, one of them would
+// continue, and all services are registered.
 func TestComplete(t *testing.T) {
 	t.Parallel()
 	dead, failed := event.TaskState{State: "dead"}, event.TaskState{State: "dead", Failed: true}

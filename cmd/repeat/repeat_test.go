@@ -81,7 +81,7 @@ func TestLongestLine(t *testing.T) {
 	}
 }
 
-// What is kept may be as large as the limit, to the byte.
+// Kept output may be as large as the limit, to the byte.
 func TestExactLimits(t *testing.T) {
 	t.Parallel()
 	r := &reading{Player: &Player{}, run: &Run{}}

@@ -365,8 +365,8 @@ func TestSections(t *testing.T) {
 	}
 }
 
-// obeyed is what GitHub's runner takes for a command. It reads lines that end with
-// either line end, and drops the blanks before.
+// obeyed matches what GitHub's runner takes for a command. The runner accepts both
+// line ends, and ignores leading blanks.
 var obeyed = regexp.MustCompile(`(?i)(?:^|[\r\n])[\s\p{Z}\x{85}]*::[a-z]|##\[[a-z]`)
 
 func TestGuard(t *testing.T) {
@@ -403,7 +403,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// What cannot be written is an error, with and without a command in it.
+// Output that cannot be written is an error, with and without a command in it.
 func TestGuardOfAClosedFile(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"plain", "::error::x"} {

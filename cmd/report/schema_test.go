@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// An element of the schema that Jenkins checks JUnit reports with, and what the
-// schema of Ant requires beyond that. Attributes with a star are required.
+// An element of the schema with which Jenkins checks JUnit reports, with the
+// additional requirements of Ant's schema. Attributes with a star are required.
 type schemaElement struct {
 	attributes string
 	children   string // in this order

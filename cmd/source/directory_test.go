@@ -278,7 +278,7 @@ func TestDirectoryIsFollowed(t *testing.T) {
 	}
 }
 
-// Past events are not published any more, and of output only what follows.
+// Past events are not published again, and only new output is.
 func TestPastOfADirectory(t *testing.T) {
 	t.Parallel()
 	e := newFakeEngine(t)
@@ -355,7 +355,7 @@ func TestOutputsThatNoEngineHasListed(t *testing.T) {
 	}
 }
 
-// The end of a run needs no history, and a job may end while others go on.
+// The end of a run needs no history, and a job may end while others continue.
 func TestEndOfADirectory(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -563,7 +563,7 @@ func TestOnlyOutputsThatGrewAreRead(t *testing.T) {
 	reads("still not", "still not\n")
 }
 
-// With Newest, only the newest part of what has grown is read, except at first.
+// With Newest, only the newest part of new output is read, except at first.
 func TestNewestOutputOfADirectory(t *testing.T) {
 	t.Parallel()
 	e := newFakeEngine(t)

@@ -370,8 +370,8 @@ type blind struct{ tarball.Root }
 
 func (blind) Readlink(string) (string, error) { return "", errors.ErrUnsupported }
 
-// What cannot be copied is left out of a directory, and is an error where it is all that
-// was asked for.
+// A file that cannot be copied is left out of a directory, and is an error if only
+// that file was requested.
 func TestWhatCannotBePacked(t *testing.T) {
 	t.Parallel()
 	from := blind{tarball.Root{Root: source(t)}}
@@ -388,7 +388,7 @@ func TestWhatCannotBePacked(t *testing.T) {
 	}
 }
 
-// What is no directory has no names.
+// A file has no directory entries.
 func TestReadDirOfAFile(t *testing.T) {
 	t.Parallel()
 	root := tarball.Root{Root: source(t)}

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// What Save writes to as it is needs no folder in which a file can be made: a pipe, and
-// stdout and stderr, even where their files are gone. A file that is replaced does.
+// A pipe, stdout and stderr, to which Save writes directly, need no folder in which
+// a file can be made, even if their files are gone. A file that is replaced does.
 func TestCheckWithoutAFolder(t *testing.T) {
 	t.Parallel()
 	const key = "TEXTFILE_CHECK_OUTPUT"

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestWriteKeepsTheOwner lets root edit a file of another user, who can still
+// TestWriteKeepsTheOwner lets root edit a file of another user. That user can still
 // write to it afterwards.
 func TestWriteKeepsTheOwner(t *testing.T) {
 	t.Parallel()

@@ -32,7 +32,7 @@ func TestBehindKeepsTheOrderOfBothStreams(t *testing.T) {
 	g := &gate{open: make(chan struct{})}
 	behind, written := (&Streams{Out: g, Err: g}).Behind()
 	text := []byte("a")
-	for range 3 { // while nobody reads
+	for range 3 { // without a reader
 		for _, w := range []io.Writer{behind.Out, behind.Err} {
 			if n, err := w.Write(text); n != 1 || err != nil {
 				t.Fatal(n, err)
@@ -69,7 +69,7 @@ func TestBehindReportsAnEarlierError(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-b.tried
-	_, _ = io.WriteString(behind.Err, "b") // what comes behind the broken piece
+	_, _ = io.WriteString(behind.Err, "b") // after the broken piece
 	written(t.Context())
 	if _, err := io.WriteString(behind.Out, "c"); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("error %v", err)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A line at the bottom of a terminal needs a cursor, and nobody else who writes there.
+// A line at the bottom of a terminal needs a cursor, and no other writer.
 func TestAlone(t *testing.T) {
 	t.Parallel()
 	_, tty := open(t)

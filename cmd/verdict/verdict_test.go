@@ -354,7 +354,7 @@ func TestTimeoutNamesUnfinishedTasks(t *testing.T) {
 	}
 }
 
-// A user is told what an order does, and what a second one would do.
+// A message says what a signal does, and what a second one would do.
 func TestOrders(t *testing.T) {
 	t.Parallel()
 	for want, order := range map[Decision]func(*Verdict) Decision{

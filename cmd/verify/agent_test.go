@@ -97,8 +97,8 @@ func TestExplainWhileTheAgentRuns(t *testing.T) {
 	})
 }
 
-// An agent that does not start is an error with what it has written at last, and
-// nothing of it is left.
+// An agent that does not start is an error with its last lines, and nothing of it
+// is left.
 func TestAgentDoesNotStart(t *testing.T) {
 	t.Parallel()
 	const ended, late = "the agent of Nomad has ended; ", "the agent of Nomad was not ready within 50ms; "

@@ -200,7 +200,7 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// What is kept of an output has a limit, and the writer is not told.
+// The kept part of an output is limited, and the writer does not notice.
 func TestLimited(t *testing.T) {
 	t.Parallel()
 	var l limited
@@ -241,8 +241,8 @@ func TestWhoseEnvironmentIsRead(t *testing.T) {
 	}
 }
 
-// What is left is added in the end, but not of allocations that were placed while
-// the job was being stopped.
+// Missing events are added at the end, but not those of allocations that were
+// placed while the job was being stopped.
 func TestFinish(t *testing.T) {
 	t.Parallel()
 	c := agent{
@@ -307,7 +307,7 @@ func TestUnplaced(t *testing.T) {
 	}
 }
 
-// A job is purged when nothing of it runs any more, which takes as long as its tasks
+// A job is purged once nothing of it is running, which takes as long as its tasks
 // may take.
 func TestPurge(t *testing.T) {
 	t.Parallel()

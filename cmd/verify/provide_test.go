@@ -14,8 +14,8 @@ import (
 	"taskrun/jobspec/stub"
 )
 
-// The namespaces of the job and of the variables are created before the
-// variables, and what an agent refuses is an error.
+// The namespaces of the job and of the variables are created before the variables,
+// and a refusal by the agent is an error.
 func TestProvide(t *testing.T) {
 	t.Parallel()
 	stubs, diagnostics := stub.Parse("taskrun.hcl", []byte(`

@@ -12,8 +12,8 @@ import (
 	"taskrun/jobspec/stub"
 )
 
-// An agent keeps to its directory and to the loopback interface, and what comes from
-// files cannot end a string of its configuration.
+// An agent only uses its directory and the loopback interface, and no text from
+// files can end a string of its configuration.
 func TestConfig(t *testing.T) {
 	t.Parallel()
 	got := config("/tmp/x", ports{1, 2, 3}, Node{

@@ -13,7 +13,7 @@ import (
 	"taskrun/jobspec/stub"
 )
 
-func TestBuild(t *testing.T) { // not parallel: processes of a program are found by what they have in common
+func TestBuild(t *testing.T) { // not parallel: processes of a program are found by their common mark
 	b := NewBuilds(os.Environ())
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "make.sh"), []byte("#!/bin/sh\necho made in $(pwd)\n"), 0o755); err != nil {

@@ -20,7 +20,7 @@ type fake struct{ changes chan Change }
 func (*fake) Watch([]Unit, time.Time)  {}
 func (f *fake) Changes() <-chan Change { return f.changes }
 
-// diary is what happened when.
+// diary records what happened when.
 type diary struct {
 	mu    sync.Mutex
 	began time.Time
@@ -91,7 +91,8 @@ func TestLoop(t *testing.T) {
 	}
 }
 
-// A unit that is replaced by an equal one goes on; one that is gone is interrupted.
+// A unit that is replaced by an equal one continues; one that is gone is
+// interrupted.
 func TestUnitsChange(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -116,7 +117,7 @@ func TestUnitsChange(t *testing.T) {
 		<-time.After(time.Second)
 		l.Set([]Unit{unit("b"), unit("c")}, d.began)
 		<-time.After(time.Second)
-		source.changes <- Change{"a", "f"} // it is not a unit any more
+		source.changes <- Change{"a", "f"} // it is no longer a unit
 		source.changes <- Change{"c", "f"}
 		<-time.After(time.Second)
 		cancel()

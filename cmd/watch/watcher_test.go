@@ -88,7 +88,7 @@ func (s *scene) sees(what string) {
 	s.quiet()
 }
 
-// quiet takes changes until there are none.
+// quiet takes changes until none are left.
 func (s *scene) quiet() {
 	for {
 		select {

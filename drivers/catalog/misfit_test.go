@@ -9,8 +9,8 @@ import (
 	"taskrun/jobspec"
 )
 
-// The first part of a value that does not fit is found; what a driver decodes by itself
-// always fits.
+// The first part of a value that does not fit is found; options that a driver
+// decodes itself always fit.
 func TestFindMisfit(t *testing.T) {
 	t.Parallel()
 	object := cty.Object(map[string]cty.Type{"a": cty.Number})

@@ -60,7 +60,7 @@ func TestSharedNetwork(t *testing.T) {
 	}
 }
 
-// A network that somebody else has made is neither used nor removed.
+// A network that taskrun has not made is neither used nor removed.
 func TestForeignNetwork(t *testing.T) {
 	t.Parallel()
 	e := newFakeEngine(t)

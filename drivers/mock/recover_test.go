@@ -41,7 +41,7 @@ func TestRecover(t *testing.T) {
 	})
 }
 
-// The plugin exits every second, and the task goes on for as long as it should.
+// The plugin exits every second, and the task runs for as long as it should.
 func TestRecoverAfterPluginExit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 	"taskrun/drivers/mock"
 )
 
-// What a task does when it is left alone.
+// A task that gets no orders follows its script.
 func TestScript(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

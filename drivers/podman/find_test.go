@@ -9,7 +9,7 @@ import (
 )
 
 // The engine is that of the option, of CONTAINER_HOST, or a Podman that accepts
-// connections. The socket of another user, or what is no socket, is refused.
+// connections. A socket of another user is refused, and so is another file.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "pm") //nolint:usetesting // its path must be short for sockets

@@ -12,15 +12,15 @@ import (
 	"taskrun/drivers/docker"
 )
 
-// shared are the methods of the docker driver that read a config block or options,
-// and may do so for this driver: what they read has the same name and meaning.
+// shared lists methods of the docker driver that read a config block or options
+// which have the same name and meaning for this driver.
 var shared = []string{
 	"Outside", // network_mode and ports
 }
 
-// The docker driver's optional interfaces are also this driver's. But what reads a
-// config block or options reads those of another plugin here, so each such method
-// needs one of its own, or a place in shared.
+// This driver inherits the docker driver's optional interfaces. But here the config
+// block and the options are those of another plugin, so each method that reads them
+// must be overridden or listed in shared.
 func TestInheritedMethods(t *testing.T) {
 	t.Parallel()
 	words := []reflect.Type{reflect.TypeFor[map[string]any](), reflect.TypeFor[cty.Value](), reflect.TypeFor[hcldec.Spec]()}

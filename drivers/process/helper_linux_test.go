@@ -240,7 +240,7 @@ func TestOrphans(t *testing.T) { // not parallel: the reaper of runs would bury 
 		if find(Orphans(), pid) != nil {
 			t.Error("it is not buried")
 		}
-		_ = cmd.Process.Release() // nobody can wait for it any more
+		_ = cmd.Process.Release() // no one can wait for it now
 	}
 	if status, at := EndedUnseen(errShutdown); status.ExitCode != -1 || !errors.Is(status.Err, errShutdown) || at.IsZero() {
 		t.Errorf("unseen it ended as %+v", status)

@@ -71,7 +71,8 @@ func TestProcessesThatCannotBeKilled(t *testing.T) {
 	}
 }
 
-// A session whose number is the PID of another process by now is none of the run.
+// A session whose number is now the PID of another process does not belong to the
+// run.
 func TestReusedSession(t *testing.T) { // not parallel, see TestRemains
 	id := sleeping(t)
 	for _, tt := range []struct {

@@ -26,8 +26,8 @@ func leave(commands string) string {
 		echo >&4; exec sleep 1000" &) | read line`, commands)
 }
 
-// Shutdown finds processes that have left their session, cleared their
-// environment and lost their parent, and recognizes when there are none.
+// Shutdown finds processes that have left their session, cleared their environment
+// and lost their parent, and recognizes when none are left.
 func TestShutdown(t *testing.T) {
 	t.Parallel()
 	stray := ": ends\n" + leave("")

@@ -129,8 +129,7 @@ func (f *fixture) pid() int {
 	return pid
 }
 
-// How a task ends, by itself or stopped; the codes are those that Nomad
-// reports.
+// How a task ends, on its own or stopped; the codes are those that Nomad reports.
 func TestResult(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -113,7 +113,7 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// Nothing is measured any more when the reader goes, or has gone.
+// Measuring ends when the reader leaves, and does not begin if it has left.
 func TestSampleEndsWithItsReader(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

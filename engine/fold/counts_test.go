@@ -9,7 +9,7 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// A task counts for what it does now; those of replaced allocations do not count.
+// A task counts by its current state; tasks of replaced allocations do not count.
 func TestCounts(t *testing.T) {
 	t.Parallel()
 	r := New([]*api.Job{job(task("a", "", false), task("b", "", false), task("last", "poststop", false))})

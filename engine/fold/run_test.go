@@ -8,7 +8,7 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// A canary that failed does not count if the allocation next to it goes on, nor
+// A canary that failed does not count if the allocation next to it continues, nor
 // does one that was stopped for a canary.
 func TestFinalOfCanaries(t *testing.T) {
 	t.Parallel()

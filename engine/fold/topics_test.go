@@ -64,8 +64,8 @@ func TestTopicsOfEvents(t *testing.T) {
 	}
 }
 
-// The indexes of what is gone are dropped: a query about it has the index of the
-// latest forgotten object, and waits for nothing.
+// The indexes of forgotten objects are dropped: a query about one of them gets the
+// index of the latest, and does not wait.
 func TestIndexOfForgottenObjects(t *testing.T) {
 	t.Parallel()
 	a := &event.Alloc{Job: "j", ID: "a"}
@@ -130,7 +130,7 @@ func TestRise(t *testing.T) {
 	}
 }
 
-// What is forgotten is in no list, and what remains does not lead to it.
+// Forgotten objects are in no list, and no other object refers to them.
 func TestForget(t *testing.T) {
 	t.Parallel()
 	alloc := func(id string) *event.Alloc { return &event.Alloc{Job: "j", Group: "g", Name: "j.g[0]", ID: id} }

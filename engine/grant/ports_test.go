@@ -91,7 +91,7 @@ func (f *fixture) noted(want ...string) {
 	f.notices = nil
 }
 
-// unused returns ports that nobody listens on.
+// unused returns ports on which nothing listens.
 func unused(t *testing.T, n int) (numbers []int) {
 	t.Helper()
 	claims := port.NewClaims("")

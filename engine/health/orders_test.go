@@ -280,7 +280,8 @@ func TestActive(t *testing.T) {
 	}
 }
 
-// A deployment has the groups that take part, with what their update blocks say.
+// A deployment has the groups that take part, with the values of their update
+// blocks.
 func TestNewDeployment(t *testing.T) {
 	t.Parallel()
 	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

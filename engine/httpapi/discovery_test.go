@@ -139,7 +139,7 @@ func TestEventsInNamespaces(t *testing.T) {
 	}
 	seen := map[api.Topic]bool{}
 	for ordered, purged := false, false; !purged; {
-		if len(seen) >= 3 && !ordered { // not before: what a purged job had may be forgotten at any time
+		if len(seen) >= 3 && !ordered { // not before: objects of a purged job may be forgotten at any time
 			ordered = true
 			if _, err := f.engine.Handle(event.JobKey("prod", "web")).Deregister(engine.Deregistration{Purge: true}); err != nil {
 				t.Fatal(err)

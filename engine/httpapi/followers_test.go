@@ -133,7 +133,7 @@ func TestFollowersKnowTheEnd(t *testing.T) {
 		o.given = nil
 		for range 1 + o.chance.IntN(6) {
 			o.give()
-			<-time.After(time.Duration(o.chance.IntN(8)) * time.Millisecond) // what has begun may end in between
+			<-time.After(time.Duration(o.chance.IntN(8)) * time.Millisecond) // requests in progress may end in between
 		}
 		for deadline := time.Now().Add(patience); ; <-time.After(20 * time.Millisecond) {
 			var behind []string

@@ -28,7 +28,7 @@ func serveUnderFire(t *testing.T) *fixture {
 	return f
 }
 
-// undisturbed checks that the run goes on, and that a task can start.
+// undisturbed checks that the run continues, and that a task can start.
 func (f *fixture) undisturbed() {
 	f.Helper()
 	if _, _, err := f.engine.Handle("parent").Dispatch(engine.Dispatch{}); err != nil {

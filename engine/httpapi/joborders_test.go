@@ -219,7 +219,7 @@ func TestStableVersions(t *testing.T) {
 	}
 }
 
-// A failed allocation that was replaced does not count any more.
+// A failed allocation that was replaced no longer counts.
 func TestReplacedAllocations(t *testing.T) {
 	t.Parallel()
 	job := newJob("job", "batch", newTask("main", "run_for", "1h"))
@@ -263,7 +263,7 @@ func TestReplacedAllocations(t *testing.T) {
 			t.Errorf("placed are %s, want %s", got, want)
 		}
 	}
-	placed("1 0") // what has ended does not count
+	placed("1 0") // ended allocations do not count
 	if _, _, err := f.client.Jobs().Deregister("job", false, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -274,7 +274,7 @@ func TestReplacedAllocations(t *testing.T) {
 	follow(f, "/v1/job/job/scale", func(s api.JobScaleStatusResponse) bool { return s.TaskGroups["g"].Placed == 0 })
 }
 
-// Orders for a job have the index and the evaluation of what they did.
+// The answer to an order for a job has the index and the evaluation of the change.
 func TestIndexesOfOrders(t *testing.T) {
 	t.Parallel()
 	f := serveResident(t)
@@ -359,7 +359,7 @@ func TestDispatchThatIsRefused(t *testing.T) {
 	}
 }
 
-// The limits are what is still accepted.
+// The largest accepted values are exactly the limits.
 func TestLargestJobs(t *testing.T) {
 	t.Parallel()
 	f := serve(t)

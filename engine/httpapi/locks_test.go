@@ -94,8 +94,8 @@ func TestLockLeaser(t *testing.T) {
 	}
 }
 
-// The ID of a lock is neither in events nor in what tasks see: it is the right to
-// change the variable.
+// The ID of a lock is the right to change the variable: neither events nor tasks
+// see it.
 func TestLockIDsAreSecret(t *testing.T) {
 	t.Parallel()
 	f, variables := serveVariables(t)

@@ -23,7 +23,7 @@ func TestBlockingQueryIsAnsweredByTheChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	// An event published just after the state was read is a change, too: repeat
-	// until there is none.
+	// until nothing changes.
 	for changed := true; changed; {
 		last := meta.LastIndex
 		_, meta, err = f.client.Allocations().Info(id, &api.QueryOptions{WaitIndex: last, WaitTime: 20 * time.Millisecond})

@@ -9,8 +9,8 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// Registrations of a job race stops and purges of it. Each order succeeds, and
-// the last registration is what there is.
+// Registrations of a job race stops and purges of it. Each order succeeds, and the
+// job is that of the last registration.
 func TestRegistrationsRaceStopsAndPurges(t *testing.T) {
 	t.Parallel()
 	f := serveResident(t)
@@ -62,7 +62,7 @@ func TestRegistrationsRaceStopsAndPurges(t *testing.T) {
 	}
 }
 
-// What is too large is refused, and leaves nothing behind.
+// A job that is too large is refused, and leaves nothing behind.
 func TestLargeRegistrations(t *testing.T) {
 	t.Parallel()
 	f := serveResident(t)

@@ -30,7 +30,7 @@ func TestRedirects(t *testing.T) {
 			t.Errorf("%s: %d, want %d", path, got.StatusCode, want)
 		}
 	}
-	// The client sends the body again. This job is none of the path.
+	// The client sends the body again. The job of the body is not that of the path.
 	if _, _, err := f.client.Jobs().Scale("", "g", new(1), "", false, nil, nil); err == nil || !strings.Contains(err.Error(), "400 (Job must be specified)") {
 		t.Errorf("no ID: %v", err)
 	}

@@ -213,7 +213,7 @@ func TestPIDOfASocket(t *testing.T) {
 	}
 }
 
-// What is no engine's, and cannot be removed, is an error.
+// A file of no engine that cannot be removed is an error.
 func TestListenReportsObstacles(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -20,7 +20,7 @@ func (f *fixture) ended(id string) {
 	})
 }
 
-// One job is stopped, the other one goes on.
+// One job is stopped, the other one continues.
 func TestStopJob(t *testing.T) {
 	t.Parallel()
 	f := serve(t, newJob("a", "service", newTask("t-a", "run_for", "1h")), newJob("b", "service", newTask("t-b", "run_for", "1h")))
@@ -41,7 +41,7 @@ func TestStopJob(t *testing.T) {
 	if err != nil || len(jobs) != 2 || !jobs[0].Stop || jobs[1].Stop || jobs[1].Status != "running" {
 		t.Errorf("jobs %+v, %v", jobs, err)
 	}
-	// There is nothing to stop any more; with purge the job is forgotten.
+	// There is nothing left to stop; with purge the job is forgotten.
 	if evaluation, _, err := f.client.Jobs().Deregister("a", true, nil); err != nil || evaluation != "" {
 		t.Errorf("stopped again: %q, %v", evaluation, err)
 	}

@@ -164,8 +164,8 @@ func compareHeader(t *testing.T, name, want, got string) {
 	}
 }
 
-// compare checks that got contains everything in want; a null there is not
-// compared.
+// compare checks that got contains everything in want, except for values that are
+// null there.
 func compare(t *testing.T, path string, want, got any) {
 	t.Helper()
 	switch want := want.(type) {

@@ -11,8 +11,8 @@ import (
 	"taskrun/engine/port"
 )
 
-// What somebody else has put where the locks of ports are is neither followed
-// nor read nor removed, and keeps nobody from a port.
+// Another user's files in the directory of the port locks are neither followed nor
+// read nor removed, and block no port.
 func TestAForeignDirectoryOfLocks(t *testing.T) {
 	t.Parallel()
 	number := unused(t)
@@ -52,7 +52,7 @@ func TestAForeignDirectoryOfLocks(t *testing.T) {
 	}
 }
 
-// So it is with what has the name of a port.
+// The same holds for files with the name of a port.
 func TestForeignLocks(t *testing.T) {
 	t.Parallel()
 	number := unused(t)

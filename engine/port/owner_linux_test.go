@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// The process that listens on a port is named, and of a port that nobody listens on
-// nothing is known.
+// The process that listens on a port is named; a port on which nothing listens has
+// no owner.
 func TestOwner(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

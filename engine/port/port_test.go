@@ -23,7 +23,7 @@ func listen(t *testing.T) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// unused is a port that nobody listens on.
+// unused returns a port on which nothing listens.
 func unused(t *testing.T) int {
 	t.Helper()
 	number, err := port.NewClaims("").Dynamic("test", 0, nil)

@@ -20,7 +20,7 @@ func TestReserves(t *testing.T) {
 	}
 }
 
-// A reserved port is neither chosen nor given to who asks for it.
+// A reserved port is neither chosen nor granted on request.
 func TestRulesOfClaims(t *testing.T) {
 	t.Parallel()
 	number := unused(t)

@@ -13,8 +13,8 @@ import (
 	"taskrun/engine/registry"
 )
 
-// What users have changed of a node hides or replaces its metadata, and decides
-// whether it takes allocations, also under a later registry.
+// Changes by users hide or replace metadata of a node and decide whether it takes
+// allocations, also under a later registry.
 func TestNode(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -102,8 +102,8 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// A registry in memory begins with what exists in Nomad from the start. Adding
-// such an object is no change, and replaces nothing.
+// A registry in memory begins with Nomad's built-in objects. Adding such an object
+// changes nothing.
 func TestBuiltIn(t *testing.T) {
 	t.Parallel()
 	bus := &event.Bus{}

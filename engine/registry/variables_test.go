@@ -97,7 +97,7 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// What is said about damage names the variable, and not its items.
+// A report of damage names the variable, but not its items.
 func TestDamagedVariable(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -85,7 +85,7 @@ func TestOrdersWaitUntilTheTaskIsFound(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		give func(context.Context, *runner.Alloc) error
-		told string // of what the task reports then
+		told string // of the task's report
 	}{
 		"signal": {func(ctx context.Context, a *runner.Alloc) error { return a.Signal(ctx, "t", "SIGHUP") }, api.TaskSignaling},
 		"restart of the task": {func(ctx context.Context, a *runner.Alloc) error {

@@ -23,8 +23,8 @@ import (
 	"taskrun/hooks"
 )
 
-// What a hook has given its task is still there under the next engine. Only the first
-// call there is for a task that runs already, and only that one outlasts its kill.
+// A task keeps what a hook has given it under the next engine. Only the first call of
+// a hook is for a task that already runs, and only that call outlives the kill.
 func TestHooksOfARecoveredTask(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -94,8 +94,8 @@ func (d *forgetful) DestroyTask(id string, force bool) error {
 	return d.Driver.DestroyTask(id, force)
 }
 
-// A task that is not found starts again, which is no restart. One that is found
-// cannot go on if a hook fails, which is a failed start.
+// A task that is not found starts again, which is not a restart. One that is found
+// cannot continue if a hook fails, which is a failed start.
 func TestTasksThatCannotGoOn(t *testing.T) {
 	t.Parallel()
 	const began = "Task started by client"
@@ -151,8 +151,8 @@ func TestTasksThatCannotGoOn(t *testing.T) {
 	}
 }
 
-// The delay of a restart goes on under the next engine, for the rest of its time.
-// Somebody who is in a hurry ends it; there is nothing else to hurry.
+// The delay of a restart continues under the next engine, for the rest of its time.
+// Hurry ends it, and has no other effect.
 func TestDelayGoesOnUnderTheNextEngine(t *testing.T) {
 	t.Parallel()
 	for _, hurry := range []bool{false, true} {
@@ -224,8 +224,8 @@ func TestDeadTaskUnderTheNextEngine(t *testing.T) {
 	})
 }
 
-// An engine dies while it stops an allocation. What had ended with it is not ended again
-// by the next engine.
+// An engine dies while it stops an allocation. The next engine does not end tasks
+// again that had ended before.
 func TestEndedTaskEndsOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -271,8 +271,8 @@ func TestEndedTaskEndsOnce(t *testing.T) {
 	})
 }
 
-// The watch on an allocation's health goes on under the next engine as if nothing had
-// happened, a verdict is passed on again, and another deployment begins again.
+// The next engine continues to watch the health of an allocation, passes a verdict
+// on again, and starts over for another deployment.
 func TestHealthUnderTheNextEngine(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -327,7 +327,8 @@ func TestHealthUnderTheNextEngine(t *testing.T) {
 	}
 }
 
-// A restored allocation without its directory cannot go on: its tasks are killed.
+// A restored allocation without its directory cannot continue: its tasks are
+// killed.
 func TestAllocationWithoutItsDirectory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -394,7 +395,7 @@ func TestRegistrationsAreNotRepeated(t *testing.T) {
 	})
 }
 
-// unwilling is a driver whose starts fail at once, or when the task is not wanted any more.
+// unwilling is a driver whose starts fail immediately, or once the task is stopped.
 type unwilling struct {
 	*mock.Driver
 	err  error
@@ -471,8 +472,9 @@ func TestDriverProgress(t *testing.T) {
 	}
 }
 
-// The status of an allocation names its evaluation and what it replaces, and says
-// whether it is replaced itself, which only a failed one is.
+// The status of an allocation names its evaluation and the allocation that it
+// replaces, and says whether it is replaced itself, which only happens to a failed
+// one.
 func TestStatusOfAReplacement(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

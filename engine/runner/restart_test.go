@@ -118,9 +118,9 @@ func newHolding(t *testing.T) *holding {
 	return h
 }
 
-// No task stops before the last one has reported its restart. Meanwhile a
-// waiting task accepts no other order to restart. If the last task, or the
-// order, will not come, the others go on.
+// No task stops before the last one has reported its restart. Meanwhile a waiting
+// task accepts no other order to restart. If the last task or the order never
+// comes, the others continue.
 func TestRestartOfAllHolds(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")

@@ -118,7 +118,7 @@ func TestDeathBeforeTasksHearOfARestart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.driver = mock.New() // here the task goes on as it did when the engine died
+		s.driver = mock.New() // the task continues as it did when the engine died
 		s.config.Recorder, s.config.Drivers["mock_driver"] = second, s.driver
 		s.alloc = runner.Restore(s.config)
 		result = s.run(t.Context())

@@ -138,8 +138,8 @@ func stateOnAFullDisk(t *testing.T, limit func(*testing.T, int)) {
 	wantHistory(t, dir, 5)
 }
 
-// A change that is only tried leaves no trace if there is no room for it, and what
-// a resting recorder has stored stays.
+// A change that does not fit on the disk leaves no trace, and records that were
+// stored before stay.
 func tryOnAFullDisk(t *testing.T, limit func(*testing.T, int)) {
 	var bus event.Bus
 	dir := t.TempDir()

@@ -94,7 +94,7 @@ func TestHistoryOnAFullDisk(t *testing.T) {
 	}
 }
 
-// A history that goes on is numbered on, also behind half a line.
+// A continued history continues its numbers, also after half a line.
 func TestHistoryIsNumberedOn(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -44,7 +44,8 @@ func kept(t *testing.T, l *Ledger) (list []string) {
 	return list
 }
 
-// What cannot be stored has not happened: nobody is told, and it is not there.
+// A change that cannot be stored has not happened: it is neither announced nor
+// visible.
 func TestLedgerRefusesWhatItCannotStore(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

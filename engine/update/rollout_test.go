@@ -47,7 +47,7 @@ func (w *world) register(change func(*api.Job)) {
 	w.step()
 }
 
-// step carries out orders until there are none.
+// step carries out orders until none are left.
 func (w *world) step() {
 	w.t.Helper()
 	for range 100 {
@@ -324,8 +324,8 @@ func TestChangeOfFailedAllocations(t *testing.T) {
 	}
 }
 
-// What an allocation that has ended means for a newer version depends on the type of
-// the job.
+// The effect of an ended allocation on a newer version depends on the type of the
+// job.
 func TestEndedAllocations(t *testing.T) {
 	t.Parallel()
 	for jobType, want := range map[string]struct{ inPlace, destructive string }{

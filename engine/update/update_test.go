@@ -261,8 +261,8 @@ func TestOrderIsNoChange(t *testing.T) {
 	}
 }
 
-// What a registration adds by itself changes nothing in a job that an earlier
-// taskrun has stored without.
+// Defaults that a registration adds are no change to a job that an earlier taskrun
+// has stored without them.
 func TestDefaultsAreNoChange(t *testing.T) {
 	t.Parallel()
 	after := clone(t, newJob())

@@ -10,8 +10,8 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// The task of a native service finds Consul at the address that it sees. What it
-// has itself remains.
+// The task of a native service gets Consul's address as it sees it. Its own
+// variables are kept.
 func TestNative(t *testing.T) {
 	t.Parallel()
 	service := func(task string, native bool) []*api.Service {

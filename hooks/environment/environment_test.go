@@ -123,7 +123,8 @@ func TestEnvironmentIsKeptOnceUnlessItChanges(t *testing.T) {
 	}
 }
 
-// A link or FIFO in place of the file gets nothing, and the task goes on.
+// Nothing is written to a link or FIFO in place of the file, and the task
+// continues.
 func TestNothingIsWrittenElsewhere(t *testing.T) {
 	t.Parallel()
 	start, file := newHook(t)

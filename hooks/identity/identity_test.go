@@ -167,7 +167,8 @@ func TestRenewal(t *testing.T) {
 	})
 }
 
-// A task that cannot be signaled is killed, because it would go on with an old token.
+// A task that cannot be signaled is killed, because it would continue with an old
+// token.
 func TestSignalThatFails(t *testing.T) {
 	t.Parallel()
 	for signal, want := range map[string]string{"SIGHUP": "no such process", "SIGNOPE": `"SIGNOPE"`} {

@@ -199,8 +199,8 @@ func TestUnopenableLog(t *testing.T) {
 	}
 }
 
-// A directory of logs that cannot be opened is an error, and one that was never made is
-// none.
+// A directory of logs that cannot be opened is an error; one that was never made is
+// not.
 func TestStopWithoutLogs(t *testing.T) {
 	t.Parallel()
 	c := capture(t, newDir(t))

@@ -127,7 +127,7 @@ func needs(destination string, port int) *api.Service {
 	}}}
 }
 
-// free returns a port that nobody uses.
+// free returns an unused port.
 func (f *fixture) free() int {
 	f.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -157,8 +157,8 @@ func (f *fixture) read(at endpoint) string {
 	return string(text)
 }
 
-// An upstream takes the healthy instances in turn, follows those that come and
-// go, and closes connections while there are none, which it says once.
+// An upstream takes the healthy instances in turn and follows changes. Without one
+// it closes connections, and says so once.
 func TestUpstreamFollowsService(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -143,7 +143,7 @@ func TestFixedPort(t *testing.T) {
 	}
 }
 
-// What would listen at all addresses of this machine listens at localhost.
+// A listener for all addresses of this machine listens at localhost.
 func TestAtHome(t *testing.T) {
 	t.Parallel()
 	for host, want := range map[string]string{

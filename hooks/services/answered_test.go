@@ -13,8 +13,7 @@ import (
 	"taskrun/hooks/services/check"
 )
 
-// A function answers at the times of the probes, and what it says restarts the
-// task.
+// A function answers at the times of the probes, and its answer restarts the task.
 func TestAnswered(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"taskrun/hooks/services/check"
 )
 
-// No command is run in a task that has ended, though a check of the group's
-// goes on.
+// No command is run in a task that has ended, although checks of the group
+// continue.
 func TestChecksInATaskThatEnded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -43,8 +43,8 @@ func TestChecksInATaskThatEnded(t *testing.T) {
 	})
 }
 
-// Of an allocation that has ended nothing is registered any more, whatever its
-// tasks are told.
+// Nothing is registered for an allocation that has ended, whatever orders its tasks
+// get.
 func TestNothingAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -80,8 +80,7 @@ func TestChecksWithoutAddress(t *testing.T) {
 	}
 }
 
-// What is said of a service that is taken back is what was said when it was
-// registered.
+// The event that deregisters a service says the same as the one that registered it.
 func TestEventsOfServices(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -126,7 +125,7 @@ func TestEventsOfServices(t *testing.T) {
 	})
 }
 
-// What a check says before its first probe is what the job chose.
+// The status of a check before its first probe is its initial_status.
 func TestInitialStatus(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[string]string{

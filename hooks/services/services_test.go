@@ -428,8 +428,8 @@ func TestServiceNames(t *testing.T) {
 	}
 }
 
-// TestUpdate: what a new version of the job leaves as it was goes on, and what
-// it changes is registered again, in a group that had no services before too.
+// TestUpdate: services that a new version of the job does not change continue, and
+// changed ones are registered again, also in a group that had no services before.
 func TestUpdate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		script := func(name string) *api.Service {

@@ -70,8 +70,8 @@ consul_key "later" { value = TODO("later") }`)
 	}
 }
 
-// TestNothingIsFollowedWithoutNeed checks, with goleak, that there is no
-// goroutine without a file, or if nothing waits for a change.
+// TestNothingIsFollowedWithoutNeed checks, with goleak, that no goroutine runs
+// without a file, or if nothing waits for a change.
 func TestNothingIsFollowedWithoutNeed(t *testing.T) {
 	t.Parallel()
 	s := stubs.New(stub.None(), nil, nil)

@@ -143,7 +143,7 @@ func TestLimitsOfTheGuard(t *testing.T) {
 	}
 }
 
-// A number is below its limit, so that there is none if the limit is the least one.
+// A number is below its limit, so the lowest limit allows none.
 func TestRandomNumbers(t *testing.T) {
 	t.Parallel()
 	g := &guard{below: func(limit int) int { return limit - 1 }}

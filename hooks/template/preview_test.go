@@ -98,8 +98,9 @@ func aTask(templates ...*api.Template) (hooks.Task, *taskenv.Env) {
 	return hooks.Task{Job: job, Group: group, Task: task, AllocDir: "/none"}, env
 }
 
-// What cannot be parsed is found with its line, before the task starts: templates,
-// and variables without a template. Templates whose text is in a file are left out.
+// Parse errors of templates, and of variables without a template, are found with
+// their line before the task starts. Templates whose text is in a file are left
+// out.
 func TestParseErrors(t *testing.T) {
 	t.Parallel()
 	variables := func(t *api.Template) { t.Envvars = new(true) }
@@ -145,8 +146,8 @@ func TestFunctionNames(t *testing.T) {
 	}
 }
 
-// What is missing is sorted by template and name. A service without an instance
-// is an empty list, for which no template waits.
+// Missing values are sorted by template and name. A service without an instance is
+// an empty list, for which no template waits.
 func TestPreviewOfServices(t *testing.T) {
 	t.Parallel()
 	task, env := aTask(

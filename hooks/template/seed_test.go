@@ -9,7 +9,7 @@ import (
 	"taskrun/engine/leaf/chance"
 )
 
-// What is random in a template derives from the seed of the run.
+// Random values of a template derive from the seed of the run.
 func TestTemplatesOfASeed(t *testing.T) {
 	t.Parallel()
 	render := func(seed uint64, alloc string) string {

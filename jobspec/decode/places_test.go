@@ -146,8 +146,8 @@ func (l losses) Keyed(name, label string, _ hcl.Range) decode.Place {
 	return losses{l.path + "/" + name + "." + label, l.all}
 }
 
-// What is not stored is known by its path, and so is whether blocks are missing:
-// rules about the rest must not be misled.
+// The paths of values and blocks that are not stored are known: rules about the
+// others must not be misled.
 func TestLosses(t *testing.T) {
 	t.Parallel()
 	type required struct {

@@ -65,7 +65,8 @@ func TestConstraints(t *testing.T) {
 	}
 }
 
-// What a node lacks is said with the names of the job file, and what it has.
+// A failure names what the node lacks in the words of the job file, and what it
+// has.
 func TestFailuresInWords(t *testing.T) {
 	t.Parallel()
 	for want, c := range map[string]api.Constraint{

@@ -9,7 +9,8 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// Secrets of a job are hidden wherever they can be, and what refers to its parts stays.
+// Secrets of a job are hidden wherever they can be, and references to its parts
+// stay.
 func TestJob(t *testing.T) {
 	t.Parallel()
 	job := &api.Job{

@@ -66,7 +66,8 @@ func FuzzURLs(f *testing.F) {
 		if strings.ContainsFunc(scheme+host, odd) || strings.HasSuffix(scheme, "ssh") {
 			return
 		}
-		// As net/url writes them; what it leaves as it is, is hidden as well.
+		// Credentials as net/url writes them; those that it leaves unchanged are
+		// hidden as well.
 		info := url.UserPassword(user, password).String()
 		query := url.Values{name: {value}}.Encode()
 		address := scheme + "://" + info + "@" + host + (&url.URL{Path: "/" + path}).EscapedPath() + "?" + query

@@ -227,7 +227,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// What has one error already has no other one about the value that it lost.
+// A block with an error has no second one about the value that it lost.
 func TestOneMistakeInABlockIsOneError(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

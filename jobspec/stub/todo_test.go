@@ -86,8 +86,8 @@ func has(s *stub.Set) (list []string) {
 	return append(list, "tokens "+s.VaultToken+","+s.ConsulToken, "variable of jobs "+s.Values["tag"].Value.AsString(), "user "+*s.Tasks[0].User)
 }
 
-// A rehearsal gets the values of placeholders; a run that starts tasks gets none
-// of what is still to be filled in.
+// A rehearsal gets the values of placeholders; a run that starts tasks gets none of
+// them.
 func TestFilled(t *testing.T) {
 	t.Parallel()
 	set := parse(t, placeholders)
@@ -175,7 +175,7 @@ func TestTextsOfPlaceholders(t *testing.T) {
 	}
 }
 
-// A new source drops the credentials of the old one, and what it changes has the
+// A new source drops the credentials of the old one, and changed values have the
 // place of its block.
 func TestArtifactsAreChanged(t *testing.T) {
 	t.Parallel()

@@ -165,7 +165,7 @@ func TestLimitsOfChecks(t *testing.T) {
 	})
 }
 
-// Words of a remedy that depend on what was written.
+// Words of a remedy that depend on the value in the file.
 func TestRemediesOfLimits(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration]string{

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Of all tests, only those run that run the statement of a mutant. What they
-// run is measured once for a commit.
+// Only tests that reach the statement of a mutant are run. Their coverage is
+// measured once for a commit.
 func TestCoverage(t *testing.T) {
 	module(t)
 	if err := os.WriteFile("b/c_test.go", []byte("package b\n\nimport \"testing\"\n\nfunc TestOther(t *testing.T) { t.Run(\"sub\", func(*testing.T) {}) }\n"), 0o600); err != nil {

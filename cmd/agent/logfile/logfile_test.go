@@ -66,7 +66,7 @@ func TestRotationWhileOpen(t *testing.T) {
 	}
 }
 
-// A log whose old file cannot be replaced goes on.
+// A log continues if its old file cannot be replaced.
 func TestRotationFails(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "agent.log")
@@ -95,7 +95,7 @@ func TestOpenFails(t *testing.T) {
 	}
 }
 
-// A log whose folder is gone says so, instead of writing where nobody can read it.
+// A log whose folder is gone says so, instead of writing to a deleted file.
 func TestFolderIsGone(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "agent")

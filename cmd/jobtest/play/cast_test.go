@@ -58,7 +58,7 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// What a test does not say of the end of an attempt is as without the test.
+// Options of an attempt that the test does not set keep their values.
 func TestOptionsOfAnAttempt(t *testing.T) {
 	t.Parallel()
 	object := func(name, value string) cty.Value {

@@ -16,8 +16,8 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// recorded are the jobs of which there is a recording of Nomad, and what mocks must do
-// to play the commands of their tasks. Those of mock_driver play themselves.
+// recorded maps each job with a recording of Nomad to the mocks that play the
+// commands of its tasks. Tasks of mock_driver need none.
 var recorded = map[string]string{ //nolint:gochecknoglobals // a table
 	"runs/mock-ok":           ``,
 	"runs/mock-exit-code":    ``,
@@ -83,7 +83,7 @@ var recorded = map[string]string{ //nolint:gochecknoglobals // a table
 		at "9s" { stop = "up-healthy-deadline" }`,
 }
 
-// What Nomad did in a recording passes as the job test of the same job: the events with
+// A job test that asserts what Nomad did in a recording passes: the events with
 // their messages, the states, and the times within the jitter of Nomad's delays.
 func TestRecordedJobs(t *testing.T) {
 	t.Parallel()
@@ -156,8 +156,8 @@ func recordingOf(o *jobtest.Outcome) (r recording.Recording) {
 	return r
 }
 
-// known leaves out of a recording what mocks do not do, and what an outcome does not
-// tell.
+// known removes from a recording what mocks do not do and an outcome does not
+// contain.
 func known(r recording.Recording) (kept recording.Recording) {
 	for _, a := range r.Allocs {
 		a.Desired, a.Healthy, a.Version, a.Files, a.Trace = nil, nil, nil, nil, nil

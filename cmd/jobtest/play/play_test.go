@@ -27,7 +27,7 @@ func told(o *jobtest.Outcome) string {
 	return b.String()
 }
 
-// Each archive has job files, tests, and what happens in their runs.
+// Each archive has job files, tests, and the expected events of their runs.
 func TestVirtualRuns(t *testing.T) {
 	t.Parallel()
 	archives, _ := filepath.Glob("testdata/*.txtar")

@@ -25,7 +25,7 @@ import (
 	"taskrun/jobspec"
 )
 
-// patience is how long a test waits for what happens soon.
+// patience limits every wait of a test.
 const patience = 2 * time.Minute
 
 // sleeper is a job whose task, and a process that leaves its session, have a FIFO open
@@ -133,7 +133,7 @@ func playReal(t *testing.T, ctx context.Context, run string) (*jobtest.Outcome, 
 	return o, err
 }
 
-// Commands run in the tasks once the run has come to what it waits for.
+// Commands run in the tasks once the condition of "until" is met.
 func TestRealRun(t *testing.T) {
 	o, err := playReal(t, t.Context(), `
   until = "running"

@@ -101,7 +101,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// A run that does not let time pass ends all the same, and what is left out is said.
+// A run in which no time passes ends nevertheless, and says what it left out.
 func TestFlood(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, txtar.Parse([]byte(`
@@ -222,7 +222,7 @@ func TestRefusedOrders(t *testing.T) {
 	}
 }
 
-// What is wrong with a job, or a version of it, is found before anything runs.
+// Errors in a job, or in a version of it, are found before anything runs.
 func TestWrongJobs(t *testing.T) {
 	t.Parallel()
 	const test = "-- it.nomadtest.hcl --\nrun \"it\" {\n  at \"1m\" { update = \"v2.nomad.hcl\" }\n  until = \"2m\"\n}\n"

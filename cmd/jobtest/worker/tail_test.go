@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Of what a worker has said, the beginning and the end are kept, in whatever pieces it
-// comes.
+// The beginning and the end of a worker's messages are kept, in whatever pieces
+// they arrive.
 func TestTail(t *testing.T) {
 	t.Parallel()
 	all := bytes.Repeat([]byte("0123456789abcdef\n"), 5*kept/17)

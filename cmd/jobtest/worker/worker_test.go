@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// play is what the workers of the tests do with a run.
+// play plays a run in the workers of the tests.
 func play(ctx context.Context, o worker.Order) worker.Result {
 	result := worker.Result{Elapsed: time.Duration(o.Seed)}
 	switch o.Run {

@@ -246,7 +246,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// What one run lacks has a time in the other: that of its first event.
+// A task that one run lacks has a time in the other: that of its first event.
 func TestTimeOfWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	two := newStory(2).after(time.Second)
@@ -266,7 +266,7 @@ func TestTimeOfWhatIsMissing(t *testing.T) {
 }
 
 // symmetric fails unless exchanged runs have exchanged differences, and a run has
-// none to itself.
+// no difference from itself.
 func symmetric(t *testing.T, a, b *compare.Run) {
 	t.Helper()
 	ab, ba := compare.Compare(a, b, compare.Defaults), compare.Compare(b, a, compare.Defaults)
@@ -283,8 +283,7 @@ func symmetric(t *testing.T, a, b *compare.Run) {
 	}
 }
 
-// However long a task restarts, what is kept of it is bounded, and so is a
-// comparison.
+// However long a task restarts, its memory is bounded, and so is a comparison.
 func TestLongRun(t *testing.T) {
 	t.Parallel()
 	long := func(n, restarts int) *compare.Run {
@@ -360,8 +359,8 @@ func arbitrary(n int, text string) *compare.Run {
 	return r
 }
 
-// What differs in any two environments and templates is no difference, and what a
-// template has rendered is not shown.
+// Values that differ in any two environments and templates are no difference, and
+// rendered templates are not shown.
 func TestKeptEnvironments(t *testing.T) {
 	t.Parallel()
 	kept := func(n int, port, mode string) *compare.Run {
@@ -406,9 +405,9 @@ func TestKeptEnvironments(t *testing.T) {
 	}
 }
 
-// A run takes from its first to its latest event; jobs are named only where there are
-// several, and the state of a task says when it started and ended. What was before the
-// first event is not unknown.
+// A run lasts from its first to its latest event; jobs are named only if there are
+// several, and the state of a task says when it started and ended. Times before the
+// first event are known.
 func TestRunOfABuilder(t *testing.T) {
 	t.Parallel()
 	s := newStory(1)

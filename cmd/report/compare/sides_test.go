@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// What a Nomad agent says of its own inner call is not compared.
+// A Nomad agent's messages about its own internal calls are not compared.
 func TestEventsOfAnySide(t *testing.T) {
 	t.Parallel()
 	details := map[string]string{"k": "v"}

@@ -116,8 +116,8 @@ func TestDifferenceOfLongValues(t *testing.T) {
 	}
 }
 
-// Only the latest events count, because Nomad keeps no others; delays do not, unless
-// there is none.
+// Only the latest events count, because Nomad keeps no others. Delays do not count,
+// but whether there is one does.
 func TestLines(t *testing.T) {
 	t.Parallel()
 	events := []Event{{Type: "Old"}}
@@ -145,7 +145,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// What differs from run to run is not compared in outputs.
+// Values that differ from run to run are not compared in outputs.
 func TestNormalOutput(t *testing.T) {
 	t.Parallel()
 	const id = "c727b4e1-31ee-967f-14f7-46564017bba9"

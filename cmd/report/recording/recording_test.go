@@ -16,7 +16,7 @@ type record struct {
 	F *File
 }
 
-// What is written is read again.
+// A written recording can be read again.
 func TestArrays(t *testing.T) {
 	t.Parallel()
 	all := record{

@@ -59,7 +59,7 @@ func TestTimesOfATask(t *testing.T) {
 	}
 }
 
-// What a recording does not have is not compared.
+// Values that a recording does not have are not compared.
 func TestLacks(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -14,7 +14,7 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// hostile returns a trace with names that nobody would choose.
+// hostile returns a trace with hostile names.
 func hostile() *Trace {
 	name := "a: b; #c %d\n\x1b[31m<script>\u202e\"`" + strings.Repeat("x", 100)
 	alloc := &event.Alloc{Job: name, Group: "g", Name: name + ".g[0]", ID: "1"}
@@ -88,7 +88,7 @@ func checkPerfetto(t *testing.T, text []byte, trace *Trace) {
 	}
 }
 
-// Every line of a diagram is one of its grammar, and there are not too many.
+// Every line of a diagram matches the grammar, and there are not too many.
 func TestMermaidGrammar(t *testing.T) {
 	t.Parallel()
 	b := NewBuilder(nil)

@@ -64,8 +64,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// What a row can only take from the state of its task, because the event was lost, is in
-// the trace.
+// If an event was lost, the trace has what the state of the task says.
 func TestStatesWithoutEvents(t *testing.T) {
 	t.Parallel()
 	for _, first := range []string{"received", "pending"} {

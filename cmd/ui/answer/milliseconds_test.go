@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// What happened at the start of a run has a time; what has none is left out.
+// The start of a run has a time; missing times are left out.
 func TestMilliseconds(t *testing.T) {
 	t.Parallel()
 	if got := milliseconds(0); got == nil || *got != 0 {

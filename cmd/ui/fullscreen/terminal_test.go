@@ -35,7 +35,7 @@ func row(s tcell.SimulationScreen, y int) (text string, columns map[rune]int) {
 	return strings.TrimRight(text, " "), columns
 }
 
-// What follows a text is in the column where the text was measured to end.
+// The next text begins in the column where the previous one was measured to end.
 func TestDrawMeasuresLikeLines(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "plain", "日本語", "é combined: e\u0301", "🚀 rocket", "⚠️ warning", "한글", "▾ ◆ │ …", "🇩🇪 flag"} {
@@ -47,7 +47,7 @@ func TestDrawMeasuresLikeLines(t *testing.T) {
 	}
 }
 
-// A picture replaces all of the one before, and what has no room is not drawn.
+// A picture replaces the previous one completely, and is cut off at the edge.
 func TestDrawReplacesThePicture(t *testing.T) {
 	t.Parallel()
 	term, s := simulated(t, 5, 2)

@@ -47,7 +47,7 @@ func TestGoldenPanes(t *testing.T) {
 	}
 }
 
-// The checks of what is visible are asked for: the rows, and those of the pane.
+// The screen asks for the checks of visible rows and of the pane.
 func TestChecked(t *testing.T) {
 	t.Parallel()
 	s := shop(t, 80, 24)
@@ -138,7 +138,7 @@ func TestEventsOfTheRow(t *testing.T) {
 	}
 }
 
-// Only the waterfall of a run that goes on changes while nothing happens.
+// Only the waterfall of a run in progress changes while nothing happens.
 func TestMoves(t *testing.T) {
 	t.Parallel()
 	s := rollout(t, 80, 24)

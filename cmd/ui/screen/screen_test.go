@@ -154,7 +154,7 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// What is pasted orders nothing.
+// Pasted text is no order.
 func TestPastedTextIsTyped(t *testing.T) {
 	t.Parallel()
 	s := shop(t, 80, 24)
@@ -352,7 +352,7 @@ func TestOutputIsInterleaved(t *testing.T) {
 	}
 }
 
-// What is typed is visible, however long the question is.
+// Typed text is visible, however long the question is.
 func TestLongQuestionsShowWhatIsTyped(t *testing.T) {
 	t.Parallel()
 	for width := range 60 {

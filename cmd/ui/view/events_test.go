@@ -346,7 +346,7 @@ func TestTimeOfDownloads(t *testing.T) {
 	}
 }
 
-// Events are shown while the run goes on.
+// Events are shown during the run.
 func TestRunIsShownAtOnce(t *testing.T) {
 	t.Parallel()
 	s, a := pair(t, 0, Options{Bare: true})

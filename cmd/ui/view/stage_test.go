@@ -36,7 +36,7 @@ type stage struct {
 	d      *Display
 	now    time.Time
 	window *window       // both streams of a terminal
-	screen *bytes.Buffer // what is written there
+	screen *bytes.Buffer // everything written to the terminal
 	out    *bytes.Buffer
 	err    *bytes.Buffer
 }

@@ -102,8 +102,8 @@ func TestStepsOfFewTasksHaveLinesOfTheirOwn(t *testing.T) {
 	}
 }
 
-// In a large run every failure has a line at once, and what others suffer from it is
-// counted.
+// In a large run every failure has a line immediately, and its effects on other
+// tasks are counted.
 func TestLargeRun(t *testing.T) {
 	t.Parallel()
 	const n = 200
@@ -144,7 +144,7 @@ func TestLargeRun(t *testing.T) {
 	golden(t, "large-80", s.screen.Bytes())
 }
 
-// Counts are shown after a second even if nothing happens any more.
+// Counts are shown after a second even if nothing else happens.
 func TestCountsAreShownWithinASecond(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

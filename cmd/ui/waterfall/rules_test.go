@@ -50,7 +50,7 @@ func TestManyFailures(t *testing.T) {
 	}
 }
 
-// The result of a task is its state while the run goes on, and how it ended after that.
+// The result of a task is its state during the run, and how it ended after that.
 func TestResults(t *testing.T) {
 	t.Parallel()
 	open := span(trace.Restarting, 0, time.Second)

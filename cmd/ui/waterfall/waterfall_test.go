@@ -64,8 +64,8 @@ func hello() *trace.Trace {
 	}
 }
 
-// trouble is the trace of a live service with restarts, a failing check, a merged span
-// and names that nobody would choose.
+// trouble is the trace of a live service with restarts, a failing check, a merged
+// span and hostile names.
 func trouble() *trace.Trace {
 	const h = time.Hour
 	r := &trace.Row{Name: "api[0]/serv\x1b[31mer", State: "running", Restarts: 412, Spans: []trace.Span{
@@ -132,7 +132,7 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// On a terminal the picture is not higher than the terminal: what goes on is shown.
+// The picture is not higher than the terminal: it shows the latest rows.
 func TestHeight(t *testing.T) {
 	t.Parallel()
 	tr := &trace.Trace{Begin: begin, End: at(time.Second), Live: true}
@@ -150,7 +150,7 @@ func TestHeight(t *testing.T) {
 	}
 }
 
-// What was read of a run may be no state that there is.
+// The events of a run may contain unknown states.
 func TestHostileStates(t *testing.T) {
 	t.Parallel()
 	const hostile = "a\nb\x1b[2J\u202e世"
@@ -240,7 +240,8 @@ func TestLast(t *testing.T) {
 	}
 }
 
-// Of marks only those of note are drawn: what fails, and what changes how the run goes.
+// Only important marks are drawn: failures, and those that change the course of the
+// run.
 func TestGlyphsOfMarks(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

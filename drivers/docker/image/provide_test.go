@@ -281,7 +281,7 @@ func TestPullWithoutCredentials(t *testing.T) {
 	}
 }
 
-// A pull that does not go on is given up, with the reason.
+// A pull without progress is given up, with the reason.
 func TestPullGivesUp(t *testing.T) {
 	t.Parallel()
 	const soon = 20 * time.Millisecond

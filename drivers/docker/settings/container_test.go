@@ -292,8 +292,8 @@ func TestResources(t *testing.T) {
 	}
 }
 
-// What a config block says about memory, CPU and processes counts besides what the
-// job gives the task.
+// The limits of memory, CPU and processes in a config block count besides the
+// task's resources.
 func TestResourcesOfTheConfigBlock(t *testing.T) {
 	t.Parallel()
 	const mib = 1 << 20

@@ -114,7 +114,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// Options without an effect are named, with what to do instead.
+// Options without an effect are named, with a remedy.
 func TestUnheeded(t *testing.T) {
 	t.Parallel()
 	object := func(name string, v cty.Value) cty.Value { return cty.ObjectVal(map[string]cty.Value{name: v}) }

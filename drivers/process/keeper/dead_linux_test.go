@@ -236,8 +236,8 @@ func TestCleanUpGoesOn(t *testing.T) {
 	}
 }
 
-// A socket is removed once its program, which is dying, stops listening, but
-// not if the program goes on listening.
+// A socket is removed once its dying program stops listening, but not if the
+// program continues to listen.
 func TestSocketOfADyingProgram(t *testing.T) {
 	t.Parallel()
 	for _, dies := range []bool{true, false} {

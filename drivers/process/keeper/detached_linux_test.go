@@ -136,8 +136,8 @@ func program2(commands string) error {
 	return nil
 }
 
-// surroundings describes the environment of a program at its start: its name
-// and directory, and what its tasks would inherit from the keeper.
+// surroundings describes the environment of a program at its start: its name and
+// directory, and everything that its tasks would inherit from the keeper.
 func surroundings() string {
 	name, _ := os.ReadFile("/proc/self/comm")
 	dir, _ := os.Getwd()

@@ -115,8 +115,8 @@ func TestProgramCannotBeRestarted(t *testing.T) {
 	}
 }
 
-// What cannot be cleaned up stays in the record. A record without a program
-// belongs to a run that has cleaned up.
+// Resources that cannot be cleaned up stay in the record. A record without a
+// program belongs to a run that has cleaned up.
 func TestCleanUpOfADetachedRun(t *testing.T) {
 	t.Parallel()
 	p, _ := newParent(t)

@@ -179,7 +179,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// What a later program continues stays after a run that was killed.
+// Resources that a later program needs stay after a run was killed.
 func TestKeptRunStays(t *testing.T) {
 	t.Parallel()
 	dataDir, records := t.TempDir(), private(t)

@@ -183,8 +183,8 @@ func TestEntriesOfADetachedRun(t *testing.T) {
 	}
 }
 
-// Nothing that somebody would have to find after this program was killed begins
-// before the record is open.
+// Nothing that would need to be found after a kill of this program begins before
+// the record is open.
 func TestNothingBeginsWithoutARecord(t *testing.T) {
 	t.Parallel()
 	for name, begin := range map[string]func(*Watch){

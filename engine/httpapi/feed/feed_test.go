@@ -36,7 +36,7 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// A reader that is too slow is counted as behind only by what it alone holds.
+// Only events that no other reader holds count against a slow reader.
 func TestBehind(t *testing.T) {
 	t.Parallel()
 	f := New()

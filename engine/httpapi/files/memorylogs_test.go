@@ -37,7 +37,7 @@ func (s text) ReadAt(p []byte, offset int64) (int, error) { return copy(p, s[off
 func (text) Retain()                                      {}
 func (text) Release()                                     {}
 
-// The job says of each task whether its output is kept; what is not kept can only be
+// The job says for each task whether its output is kept; other output can only be
 // followed.
 func TestDisabledLogs(t *testing.T) {
 	t.Parallel()

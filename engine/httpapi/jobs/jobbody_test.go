@@ -91,7 +91,7 @@ func TestKeptSource(t *testing.T) {
 	}
 }
 
-// What is disabled is not allowed, nor what is missing among the enabled.
+// Disabled drivers are not allowed, nor those missing from a list of enabled ones.
 func TestAllows(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Requests are summed up by intervals: what is shown is the last one with any.
+// Requests are summed up by interval: the last interval with any is shown.
 func TestIntervals(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -11,8 +11,7 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// The resources of an allocation are what its tasks were granted, with the
-// ports that they got.
+// The resources of an allocation are those granted to its tasks, with their ports.
 func TestResources(t *testing.T) {
 	t.Parallel()
 	ask := func(static, dynamic string) []*api.NetworkResource {

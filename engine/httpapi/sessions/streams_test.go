@@ -156,7 +156,7 @@ func TestExecOfACommandThatDoesNotRead(t *testing.T) {
 	read := make(chan struct{})
 	go func() {
 		defer close(c.in)
-		for range 4096 { // 4 MiB: more than what is read and the limit of unread input together
+		for range 4096 { // 4 MiB: more than the command reads plus the limit of unread input
 			c.types(strings.Repeat("x", 1024))
 			select {
 			case <-read:
@@ -202,7 +202,8 @@ func TestExecRefused(t *testing.T) {
 	}
 }
 
-// A client waits while the command has much to read, and goes on when it has read.
+// A client waits while the command has much to read, and continues when it has
+// read.
 func TestInputIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -20,7 +20,7 @@ func track(t *testing.T, resident bool, node string) *Tracker {
 	return tracker
 }
 
-// What the engine does not know exists since the first index.
+// Objects that the engine does not know exist since the first index.
 func TestUnknownObjects(t *testing.T) {
 	t.Parallel()
 	tr := track(t, false, "node")

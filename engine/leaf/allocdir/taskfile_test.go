@@ -9,7 +9,7 @@ import (
 	"taskrun/engine/leaf/safedir/dirtest"
 )
 
-// Files of a task get their mode and owner regardless of what was there, and
+// Files of a task get their mode and owner regardless of an earlier file, and
 // nothing is left of one that cannot be written.
 func TestFilesForTasks(t *testing.T) {
 	t.Parallel()

@@ -22,7 +22,7 @@ func draw(s chance.Source, owners ...string) map[string][]any {
 	return drawn
 }
 
-// What an owner gets depends on the seed and on its own draws, not on those of
+// The numbers of an owner depend on the seed and on its own draws, not on those of
 // others.
 func TestTheOrderOfOwnersMakesNoDifference(t *testing.T) {
 	t.Parallel()

@@ -176,8 +176,8 @@ func TestCanonicalDeployments(t *testing.T) {
 	}
 }
 
-// Output, downloads and variables have histories of their own, and what is forgotten
-// comes last of its job.
+// Output, downloads and variables have histories of their own, and the event that
+// forgets a job is its last.
 func TestCanonicalOfOtherEvents(t *testing.T) {
 	t.Parallel()
 	a := allocOf("job", "a", 0, "a")

@@ -131,8 +131,8 @@ func TestSlowSubscriber(t *testing.T) {
 	}
 }
 
-// The number of pieces in memory is limited; another one waits until the first
-// was shown, or there is no reader any more.
+// The number of pieces in memory is limited; another one waits until the first was
+// shown or the reader is gone.
 func TestPiecesInMemory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -79,8 +79,9 @@ func TestOpenDoesNotWaitForAFIFO(t *testing.T) {
 	}
 }
 
-// A private directory is one for this user; those of root can be passed through, with
-// all that are made on the way. What is there stays as it is, and a file is in the way.
+// A private directory is accessible to this user alone; that of root, and all
+// parents that were created, can be traversed. An existing directory is not
+// changed, and a file in its place is an error.
 func TestMakePrivate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

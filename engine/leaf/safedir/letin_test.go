@@ -31,7 +31,7 @@ func TestUserIsNotAdded(t *testing.T) {
 	}
 }
 
-// A user is let in with what it may do already, and the others stay out.
+// A user who is let in keeps its permissions, and the others stay out.
 func TestLetIn(t *testing.T) {
 	t.Parallel()
 	root, err := os.OpenRoot(t.TempDir())

@@ -193,8 +193,8 @@ func TestReplacedFIFOIsRefused(t *testing.T) {
 }
 
 // TestOutputSurvivesTheEngine kills an engine while its task writes. The task
-// goes on, and the next engine reads on: nothing is doubled, and no more is
-// missing than what the first engine had in hand.
+// continues, and the next engine reads on: nothing appears twice, and nothing is
+// missing but the bytes that the first engine had read and not yet written.
 func TestOutputSurvivesTheEngine(t *testing.T) {
 	t.Parallel()
 	const total = 400_000

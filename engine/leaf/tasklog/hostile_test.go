@@ -15,10 +15,10 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// secret is what the victim's file holds.
+// secret is the content of the victim's file.
 const secret = "a file of somebody else\n"
 
-// traps are what a task may put into the directory of the logs.
+// traps are files that a task may put into the directory of the logs.
 var traps = []struct {
 	name    string
 	set     func(name, victim string) error
@@ -51,7 +51,7 @@ var traps = []struct {
 	}, true},
 }
 
-// fought is what became of a log in a directory with a trap.
+// fought is the state of a log after it ran in a directory with a trap.
 type fought struct {
 	err      error
 	followed string // by a reader from the beginning
@@ -136,8 +136,8 @@ func fightInTime(t *testing.T, dir string, after int, set func() error) fought {
 	return fought{}
 }
 
-// battlefield makes a directory of logs, and a file of somebody else in another
-// one. Their paths are short enough for sockets.
+// battlefield makes a directory of logs, and another one with a file of another
+// user. Their paths are short enough for sockets.
 func battlefield(t *testing.T) (dir, victim string) {
 	t.Helper()
 	base, err := os.MkdirTemp("", "log") //nolint:usetesting // t.TempDir is too long
@@ -167,10 +167,10 @@ func checkVictim(t *testing.T, victim string) {
 	}
 }
 
-// TestTrapsInTheLogsDirectory has a task put everything it can make in the place
-// of every file of a log, before the log begins and while it runs: nothing
-// blocks, nothing outside of the directory is read or changed, and of the log no
-// more than what was written before is lost.
+// TestTrapsInTheLogsDirectory replaces every file of a log with everything that a
+// task can create, before the log begins and while it is written: nothing blocks,
+// nothing outside the directory is read or changed, and only output from before is
+// lost.
 func TestTrapsInTheLogsDirectory(t *testing.T) {
 	t.Parallel()
 	names := []string{
@@ -239,7 +239,7 @@ func TestReplacedLogsDirectory(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		// The log that is open goes on where it is.
+		// The open log continues in its file.
 		for range 5 {
 			write(t, stdout, "line 1\n")
 		}

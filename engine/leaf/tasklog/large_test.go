@@ -16,10 +16,10 @@ import (
 
 const largeSize = 64 << 20 // bytes
 
-// TestLargeOutputOverARestart has a task write much in pieces of 1 byte to
-// 1 MiB, its engine die in the middle, and another one go on: at most what one
-// buffer holds is missing on disk, and a follower that reads a sixteenth of what
-// comes, and the rest when all is over, sees what is on disk.
+// TestLargeOutputOverARestart lets a task write much in pieces of 1 byte to 1 MiB,
+// kills its engine in the middle, and starts another one: at most one buffer is
+// missing on disk, and a follower that reads a sixteenth of the output, and the
+// rest at the end, sees what is on disk.
 func TestLargeOutputOverARestart(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -97,7 +97,7 @@ func TestReaderHoldsLessThanAGiB(t *testing.T) {
 }
 
 // TestMarkSkipsWhatSomebodyRemoved removes the oldest file before the rotation
-// does. The mark goes on, and counts what the rotation has removed.
+// does. The mark moves on, and counts the bytes that the rotation has removed.
 func TestMarkSkipsWhatSomebodyRemoved(t *testing.T) {
 	t.Parallel()
 	for maxFiles := 1; maxFiles <= 3; maxFiles++ {

@@ -26,7 +26,7 @@ func openReader(t testing.TB, l *Log, offset int64, whence int) *Reader {
 	return r
 }
 
-// readOn reads to the end of what there is.
+// readOn reads to the current end.
 func readOn(t testing.TB, r *Reader) string {
 	t.Helper()
 	data, err := io.ReadAll(r)
@@ -99,7 +99,7 @@ func TestReaderSkipsWhatIsGone(t *testing.T) {
 	}
 }
 
-// What somebody removes in the middle hides nothing that is behind it.
+// A file that is removed in the middle hides nothing after it.
 func TestReaderPassesOverWhatSomebodyRemoved(t *testing.T) {
 	t.Parallel()
 	var rec recorder

@@ -54,7 +54,7 @@ func (r *recorder) report(err error) {
 	r.reports = append(r.reports, err)
 }
 
-// text is what was announced of a stream.
+// text returns the announced output of a stream.
 func (r *recorder) text(s event.Stream) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -142,7 +142,7 @@ func reopen([]string) error {
 	return err
 }
 
-// leaveOrphan ends after a last line, and leaves a process that goes on.
+// leaveOrphan ends after a last line, and leaves a running process behind.
 func leaveOrphan([]string) error {
 	cmd := command("spew")
 	cmd.Stdout = os.Stdout
@@ -162,8 +162,8 @@ func spew([]string) error {
 	}
 }
 
-// fillDisk is a task's log on a file system that is full at 1000 bytes, until
-// it no longer is. It prints what is reported and what is announced.
+// fillDisk writes a task's log on a file system that is full at 1000 bytes, until
+// it no longer is. It prints all reports and announced output.
 func fillDisk(args []string) error {
 	root, err := os.OpenRoot(args[0])
 	if err != nil {

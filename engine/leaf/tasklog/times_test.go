@@ -132,8 +132,8 @@ func TestTimes(t *testing.T) {
 	})
 }
 
-// A follower learns the times of what comes, and those of a file that was rotated
-// away while it was held.
+// A follower learns the times of new output, and those of a file that was rotated
+// away while the follower held it.
 func TestTimesOfAFollower(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -193,7 +193,8 @@ func TestRestoredLock(t *testing.T) {
 	})
 }
 
-// What cannot be stored has not changed, and the end of a lock is tried again.
+// A variable that cannot be stored has not changed, and the release of a lock is
+// retried.
 func TestChangeThatCannotBeStored(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

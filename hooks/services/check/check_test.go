@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// at returns a check of what listens at an address.
+// at returns a check of an address.
 func at(t *testing.T, address string, c api.ServiceCheck) *check.Check {
 	t.Helper()
 	host, port, err := net.SplitHostPort(address)
@@ -54,7 +54,7 @@ func serve(t *testing.T, h http.HandlerFunc) string {
 	return u.Host
 }
 
-// closed is an address where nobody listens.
+// closed returns an address where nothing listens.
 func closed(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -220,7 +220,7 @@ func TestScript(t *testing.T) {
 	expect(t, probe(drivers.ExitResult{}, errors.New("no such command")), check.Failure, 0, "no such command")
 }
 
-// What a check probes is a URL, an address or a command.
+// The target of a check is a URL, an address or a command.
 func TestTarget(t *testing.T) {
 	t.Parallel()
 	for want, c := range map[string]api.ServiceCheck{
@@ -276,8 +276,8 @@ func TestMode(t *testing.T) {
 	}
 }
 
-// What cannot be probed fails, and says why. Of a long output the beginning is
-// kept.
+// A check that cannot be probed fails, and says why. The beginning of a long output
+// is kept.
 func TestProbesThatFail(t *testing.T) {
 	t.Parallel()
 	up := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) })

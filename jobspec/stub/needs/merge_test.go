@@ -19,9 +19,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// TestMerge merges what job files need with stubs files. Each archive has a job
+// TestMerge merges the needs of job files with stubs files. Each archive has a job
 // file, maybe a stubs file and the requests of the first template of the first
-// task, and what Merge returns: the text and a line for each addition, or its
+// task, and the result of Merge: the text and a line for each addition, or its
 // diagnostics.
 func TestMerge(t *testing.T) {
 	t.Parallel()
@@ -72,7 +72,8 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// What is added begins on a line of its own, also after a file without a last newline.
+// Added blocks begin on a line of their own, also after a file without a last
+// newline.
 func TestMergeAfterAnOpenLine(t *testing.T) {
 	t.Parallel()
 	outline := outlineOf(t, []byte(`job "x" {

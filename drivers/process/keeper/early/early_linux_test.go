@@ -18,8 +18,8 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// state describes this process after its initialization: its name, the signals
-// that it ignores, its descriptors, and what is left in its pipe.
+// state describes this process after its initialization: its name, the signals that
+// it ignores, its descriptors, and the rest of its pipe.
 func state() string {
 	name, _ := os.ReadFile("/proc/self/comm")
 	status, _ := os.ReadFile("/proc/self/status")
