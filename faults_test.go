@@ -30,7 +30,7 @@ var declared = []difference{
 	{`.*`, `allocs/.*/(files|owners)/.*/executor\.out`, "there is no process of an executor that writes it"},
 	{`.*`, `allocs/.*/(files|owners)/.*/\.nomad-mount`, "no file system is mounted for the directory"},
 	{`.*`, `allocs/.*/(files|owners)/.*/(secrets|private)(/.*)?`, "secrets are deleted when the allocation ends"},
-	{`.*`, `allocs/.*/(owners/.*|files/[^/]+(/(data|local|logs|tmp))?)`, "directories belong to the task's user or to the user that taskrun runs as, and nobody else can write in them"},
+	{`.*`, `allocs/.*/(owners/.*|files/[^/]+(/(data|local|logs|tmp))?)`, "directories belong to the task's user or to the user that taskrun runs as, and no other user can write to them"},
 	{`.*`, `allocs/.*/(files|owners)/alloc/logs/\..*\.fifo`, "the pipes of the output are where no task can reach them"},
 }
 
@@ -65,7 +65,7 @@ func TestActionsMatchNomad(t *testing.T) {
 	if err != nil || len(jobs) == 0 {
 		t.Fatalf("no recordings found: %v", err)
 	}
-	owner := fmt.Sprintf(" %d %d ", os.Geteuid(), os.Getegid()) // of what a task writes
+	owner := fmt.Sprintf(" %d %d ", os.Geteuid(), os.Getegid()) // of files that a task writes
 	actions := readJSON[map[string]map[string][][2]any](t, "testdata/faults/actions.json")["actions"]
 	for _, expected := range jobs {
 		name := strings.TrimSuffix(filepath.Base(expected), ".json")

@@ -114,7 +114,7 @@ func listActions(ctx context.Context, a *app, target string, opts execOptions, m
 		})
 	}
 	if len(list) == 0 && mode == ui.Plain {
-		fmt.Fprintln(a.Streams.Err, "no task that runs has an action")
+		fmt.Fprintln(a.Streams.Err, "no running task has an action")
 		return nil
 	}
 	return answer.WriteActions(a.Answer(mode), list)

@@ -51,8 +51,8 @@ Ctrl-C and "taskrun agent stop" stop all tasks as Nomad would, and then the
 agent. Its state stays: jobs, their versions, variables, namespaces. The next
 agent on the same data directory runs the jobs again that were not stopped.
 
-With --detach the agent runs in the background, and comes back if it dies; its
-tasks go on meanwhile. "taskrun agent stop --keep-jobs" leaves the tasks running
+With --detach the agent runs in the background, and is restarted if it dies; its
+tasks keep running. "taskrun agent stop --keep-jobs" leaves the tasks running
 for the next "taskrun agent --detach", which may be a later version.
 
 --config reads configuration files of a Nomad agent, and the *.hcl and *.json
@@ -93,7 +93,7 @@ Exit codes:
 	flags.DurationVar(&opts.idle, "idle-timeout", 0, "end when no job has run and no client has asked for this long")
 	bindChoice(cmd, flags, "log-level", "show messages from this level on: debug, info, warn or error",
 		ui.Choice[resident.Level]{To: &opts.level, Kind: "level", Values: resident.LogLevels})
-	bindChoice(cmd, flags, "unit", "print the unit that runs such an agent: systemd or launchd",
+	bindChoice(cmd, flags, "unit", "print a service unit for such an agent: systemd or launchd",
 		ui.Choice[string]{To: &opts.unit, Kind: "kind", Values: unit.Kinds})
 	cmd.AddCommand(newAgentStatusCommand(a), newAgentStopCommand(a))
 	return cmd

@@ -84,7 +84,7 @@ func runAgentStatus(ctx context.Context, a *app, opts agentStatusOptions) error 
 	case ui.Quiet:
 		_, err = fmt.Fprintln(a.Streams.Out, s.PID)
 	default:
-		_, err = fmt.Fprintf(a.Streams.Out, "agent    process %d, taskrun %s\n%sjobs     %d, of which %d run\n", s.PID, s.Version, w.Places(), s.Jobs, s.Running)
+		_, err = fmt.Fprintf(a.Streams.Out, "agent    process %d, taskrun %s\n%sjobs     %d, %d running\n", s.PID, s.Version, w.Places(), s.Jobs, s.Running)
 	}
 	return err
 }
@@ -136,7 +136,7 @@ Exit codes:
 		RunE: func(cmd *cobra.Command, _ []string) error { return runAgentStop(cmd.Context(), a, opts) },
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&opts.kill, "kill", false, "kill the tasks at once, without grace")
+	flags.BoolVar(&opts.kill, "kill", false, "kill the tasks immediately, without a grace period")
 	flags.BoolVar(&opts.keep, "keep-jobs", false, "leave the tasks running for the next agent")
 	bindDataDir(flags, &opts.dataDir)
 	return cmd

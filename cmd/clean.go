@@ -35,12 +35,12 @@ func newCleanCommand(a *app) *cobra.Command {
 	opts := cleanOptions{mode: ui.Plain}
 	cmd := &cobra.Command{
 		Use:   "clean [RUN...]",
-		Short: "Remove what ended runs left behind",
-		Long: `Remove what ended runs left behind, and report how much space that freed: what
-killed runs left, including their containers if a Docker engine answers, and all
-but the last five runs of each job. Running jobs are never touched. With RUNs
-remove only these, whatever their age: a job stands for all its runs that have
-ended, others are named as "taskrun runs" lists them.
+		Short: "Remove leftovers of ended runs",
+		Long: `Remove leftovers of killed runs, including their containers if a Docker engine
+answers, and all but the last five runs of each job. Report how much space that
+freed. Running jobs are never touched. With RUNs, remove only these, whatever
+their age: a job stands for all its ended runs, others are named as "taskrun
+runs" lists them.
 
 Volumes hold data of jobs: --volumes asks before it removes them and, without a
 terminal, requires --yes.
@@ -122,7 +122,7 @@ func runClean(ctx context.Context, a *app, opts cleanOptions) error {
 
 func cleanRuns(ctx context.Context, a *app, names []string, opts cleanOptions) error {
 	if opts.all || opts.volumes {
-		return exit.Usage("cannot remove everything and single runs at once").WithHint("leave out --all, --volumes or the runs")
+		return exit.Usage("cannot combine runs with --all or --volumes").WithHint("leave out the runs or the flag")
 	}
 	dataDir, err := a.runs.DataDir(opts.dataDir)
 	if err != nil {

@@ -31,10 +31,10 @@ of the local PATH is a tar stream, on stdout or stdin. Permissions, times and
 symbolic links are kept; links are not followed. Nothing but whole files appears
 at the destination, even if the copy is interrupted.
 
-The task's own "tar" reads and writes, with the rights of the task. Of a task
-that is not running, or has no tar, the files in local/ and alloc/ can be read.
-In a cluster, that works until Nomad removes the allocation from its node, needs
-a token with read-fs, and leaves out symbolic links.
+The task's own "tar" reads and writes, with the rights of the task. If the task
+is not running or has no tar, only files in local/ and alloc/ can be read. In a
+cluster, that works until Nomad removes the allocation from its node, needs a
+token with read-fs, and leaves out symbolic links.
 
 ` + lookup.TargetHelp + `
 

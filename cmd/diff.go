@@ -151,7 +151,7 @@ func (a *app) comparedRun(ctx context.Context, name, dataDir string) (*comparedR
 	}
 	defer r.Close()
 	if r.Live {
-		a.Warn(fmt.Errorf("run %s has not ended; what it has done so far is compared", r.Name()))
+		a.Warn(fmt.Errorf("run %s has not ended; its state so far is compared", r.Name()))
 	}
 	b := compare.NewBuilder()
 	for e, err := range a.runs.EventsOf(r.Run) {

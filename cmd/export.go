@@ -33,21 +33,21 @@ func newExportCommand(a *app) *cobra.Command {
 		Use:   "export RUN FILE",
 		Short: "Pack a run into a file, without its secrets",
 		Long: `Pack a run into a file that others can look at with "events", "logs", "trace"
-and "diff". FILE is a zip, which should end in .zip; "-" is stdout. A run that
-goes on is packed as far as it is.
+and "diff". FILE is a zip, which should end in .zip; "-" is stdout. For a run in
+progress, the file has what happened so far.
 
 ` + lookup.RunNameHelp + `
 
 The file contains
   - how the run ended, and all its events;
   - the job, without values of its environment, without those that come from
-    outside of the job file, and without credentials in URLs;
-  - what tasks printed, with times, unless --no-output leaves it out: taskrun
-    does not know whether that is secret;
+    outside the job file, and without credentials in URLs;
+  - the output of tasks, with times, unless --no-output leaves it out: it may
+    contain secrets that taskrun cannot recognize;
   - with --environment, environments and rendered templates of tasks as they are
-    kept, with what looks secret hidden.
+    kept, with likely secrets hidden.
 It never contains the secrets directories of tasks, tokens of workload
-identities, and stubs. Values that are written in the job file itself, such as
+identities, or stubs. Values that are written in the job file itself, such as
 the arguments of a command, remain.
 
 Exit codes:
@@ -66,8 +66,8 @@ Exit codes:
 	}
 	flags := cmd.Flags()
 	flags.BoolVarP(&opts.force, "force", "f", false, "replace FILE if it exists")
-	flags.BoolVar(&opts.noOutput, "no-output", false, "leave out what tasks and checks printed")
-	flags.BoolVar(&opts.environment, "environment", false, "include environments and rendered templates, with what looks secret hidden")
+	flags.BoolVar(&opts.noOutput, "no-output", false, "leave out the output of tasks and checks")
+	flags.BoolVar(&opts.environment, "environment", false, "include environments and rendered templates, with likely secrets hidden")
 	bindDataDir(flags, &opts.dataDir)
 	return cmd
 }
@@ -126,7 +126,7 @@ func (a *app) tellExport(r *lookup.Opened, path string, c record.Contents) {
 	}
 	a.Say("exported run %s to %s: %s", r.Name(), path, strings.Join(parts, ", "))
 	if c.Outputs > 0 {
-		a.Say("output is what tasks printed, with any secrets in it; leave it out with --no-output")
+		a.Say("the output of tasks may contain secrets; leave it out with --no-output")
 	}
 	if r.Engine == nil && r.Summary == nil && !r.Live {
 		a.Say("the run was killed: how it ended is not known")

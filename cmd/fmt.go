@@ -41,7 +41,7 @@ it; the current one if there is no FILE), or - to format stdin to stdout.`,
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&opts.check, "check", false, "write nothing, list the files that would change; the exit code is 1 if there are any")
-	flags.BoolVar(&opts.diff, "diff", false, "write nothing, show what would change")
+	flags.BoolVar(&opts.diff, "diff", false, "show what would change, and write nothing")
 	flags.BoolVar(&opts.recursive, "recursive", false, "format the files in subfolders too")
 	return cmd
 }

@@ -97,7 +97,7 @@ func TestCleanRemovesLeftovers(t *testing.T) {
 	}
 	f := &finder{all: left}
 	said, err := clean(f)
-	if want := " and removed 2 containers; left alone: 1 job that runs\n"; err != nil || !strings.HasSuffix(said, want) {
+	if want := " and removed 2 containers; left alone: 1 running job\n"; err != nil || !strings.HasSuffix(said, want) {
 		t.Errorf("it says %q, %v, want %q", said, err, want)
 	}
 	if diff := cmp.Diff([]string{"web", "net"}, f.removed); diff != "" {

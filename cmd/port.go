@@ -58,7 +58,7 @@ func runPort(ctx context.Context, a *app, target, label string, opts orderOption
 		return err
 	}
 	if len(ports) == 0 && opts.mode == ui.Plain {
-		fmt.Fprintln(a.Streams.Err, "no task that runs has a port")
+		fmt.Fprintln(a.Streams.Err, "no running task has a port")
 		return nil
 	}
 	var list []answer.Port

@@ -71,7 +71,7 @@ Exit codes:
 	opts.Bind(flags)
 	bindOutput(cmd, &opts.mode, "plain, json or quiet")
 	flags.BoolVarP(&opts.all, "all", "a", false, "also show replaced allocations and the latest runs that have ended; in a cluster, jobs that have ended")
-	flags.BoolVar(&opts.orphans, orphansFlag, false, "show what killed runs left behind, and do not remove it")
+	flags.BoolVar(&opts.orphans, orphansFlag, false, "show leftovers of killed runs, and do not remove them")
 	completeFilters(a, cmd, &opts.Connection)
 	return cmd
 }

@@ -19,10 +19,10 @@ func newRehearseCommand(a *app) *cobra.Command {
 		Short: "Dry run: do everything except start tasks",
 		Long: `Do a dry run of job files: do everything that "taskrun up" does, except start
 tasks. Variables, ports, templates, services and the order of the tasks are as
-in a run. Checks pass, and no driver has to be installed. The rehearsal ends by
-itself and leaves nothing behind, unless --data-dir is given. It fails if any
-step fails or a stub is missing. What only a certain machine has, such as users,
-devices and networks, is listed at the end as not tested.
+in a run. Checks pass, and no driver has to be installed. The rehearsal ends on
+its own and leaves nothing behind, unless --data-dir is given. It fails if any
+step fails or a stub is missing. Things that depend on the machine, such as
+users, devices and networks, are listed at the end as not tested.
 
 ` + fileHelp + `
 

@@ -36,7 +36,7 @@ func (o *upOptions) checkRepeat() error {
 	case o.detach:
 		return with("detach", "each run has to end before the next one begins")
 	case o.http != "":
-		return with("http", "each run has a token of its own, which would not be shown").WithHint("talk to a run at its socket, which --output json names")
+		return with("http", "each run has its own token, which would not be shown").WithHint("talk to a run at its socket, which --output json names")
 	case o.report.JUnit != "":
 		return with("junit", "a report is about one run")
 	case o.report.To != "" && o.report.To != "none":

@@ -56,7 +56,7 @@ func (w *watched) addTest(f *jobtest.File) {
 }
 
 func bindAgain(flags *pflag.FlagSet, watch *bool) {
-	flags.BoolVarP(watch, "watch", "w", false, "begin again whenever a file changes, until Ctrl-C")
+	flags.BoolVarP(watch, "watch", "w", false, "run again whenever a file changes, until Ctrl-C")
 }
 
 // rerun calls f, and again whenever files have changed that it has named, until a

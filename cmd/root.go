@@ -90,8 +90,8 @@ plugin.raw_exec.config.`,
 	}{
 		{"run", "Run jobs:", []*cobra.Command{newUpCommand(a), newAgentCommand(a), newRehearseCommand(a), newPlanCommand(a), newUpdateCommand(a), newVerifyCommand(a)}},
 		{"check", "Check job files:", []*cobra.Command{newValidateCommand(a), newTestCommand(a), newInspectCommand(a), newFmtCommand(a), newStubsCommand(a)}},
-		{"see", "See what runs:", []*cobra.Command{newPsCommand(a), newLogsCommand(a), newEventsCommand(a), newTraceCommand(a), newStatsCommand(a), newPortCommand(a), newEnvCommand(a), newAttachCommand(a), newUICommand(a), newRunsCommand(a), newDiffCommand(a)}},
-		{"act", "Act on what runs:", []*cobra.Command{
+		{"see", "Show runs:", []*cobra.Command{newPsCommand(a), newLogsCommand(a), newEventsCommand(a), newTraceCommand(a), newStatsCommand(a), newPortCommand(a), newEnvCommand(a), newAttachCommand(a), newUICommand(a), newRunsCommand(a), newDiffCommand(a)}},
+		{"act", "Control runs:", []*cobra.Command{
 			newExecCommand(a), newActionCommand(a), newStopCommand(a), newStartCommand(a), newRestartCommand(a), newSignalCommand(a), newDispatchCommand(a),
 			newScaleCommand(a), newPromoteCommand(a), newRevertCommand(a), newCpCommand(a), newOpenCommand(a),
 		}},

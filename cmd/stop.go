@@ -84,7 +84,7 @@ Exit codes:
 	flags := cmd.Flags()
 	opts.BindRuns(flags)
 	bindOutput(cmd, &opts.mode, "plain, json or quiet")
-	flags.BoolVar(&opts.kill, "kill", false, "kill the tasks at once, without grace")
+	flags.BoolVar(&opts.kill, "kill", false, "kill the tasks immediately, without a grace period")
 	flags.BoolVar(&opts.purge, "purge", false, "in a cluster or an agent: forget the job when it has ended")
 	flags.BoolVarP(&opts.detach, "detach", "d", false, "in a cluster or an agent: do not wait for the end")
 	flags.BoolVar(&opts.noDelay, "no-shutdown-delay", false, "do not wait for shutdown_delay")

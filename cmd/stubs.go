@@ -35,15 +35,15 @@ func newStubsCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stubs [FILE]",
 		Short: "Print the stubs that a job file needs, to fill in",
-		Long: `Print a stubs file with everything that a job file needs of a cluster: variables
-without a value, Nomad variables, Consul keys, Vault secrets, services that run
-elsewhere, host volumes, credentials of artifacts and values of the node, each
-with its place in the job file. "taskrun rehearse" works with it as it is;
-"taskrun up" once each TODO(…) that it needs is replaced with a value. Save it
-as taskrun.hcl beside the job file, which is where both read it, or name it with
---stubs.
+		Long: `Print a stubs file with everything that a job file needs from a cluster:
+variables without a value, Nomad variables, Consul keys, Vault secrets, services
+that run elsewhere, host volumes, credentials of artifacts and values of the
+node, each with its place in the job file. "taskrun rehearse" works with it as
+it is; "taskrun up" once each TODO(…) that it needs is replaced with a value.
+Save it as taskrun.hcl beside the job file, which is where both read it, or name
+it with --stubs.
 
-With --merge add what is missing to that file, and keep everything that it has.
+With --merge, add missing blocks to that file, and keep everything in it.
 
 ` + fileHelp,
 		Example: `  taskrun stubs job.nomad.hcl > taskrun.hcl
@@ -53,7 +53,7 @@ With --merge add what is missing to that file, and keep everything that it has.
 	}
 	opts.bind(cmd.Flags())
 	opts.bindStubs(cmd.Flags())
-	cmd.Flags().BoolVar(&opts.merge, "merge", false, "add what is missing to the stubs file, and keep the rest")
+	cmd.Flags().BoolVar(&opts.merge, "merge", false, "add missing stubs to the stubs file, and keep the others")
 	return cmd
 }
 

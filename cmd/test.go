@@ -28,9 +28,10 @@ func newTestCommand(a *app) *cobra.Command {
 		Use:   "test [PATH...]",
 		Short: "Run the tests of job files, in virtual time",
 		Long: `Run job tests: files whose names end in .nomadtest.hcl. They say how the tasks
-of a job behave, what is ordered when, and what must be true in the end. Tasks
-are mocks and time is virtual, so that an hour of restarts takes milliseconds;
-runs with mode = "real" start the real tasks. See "taskrun help test".
+of a job behave, which orders are given when, and what must be true at the end.
+Tasks are mocks and time is virtual, so that an hour of restarts takes
+milliseconds; runs with mode = "real" start the real tasks. See "taskrun help
+test".
 
 PATH is a test file, or a folder: all test files in it and in its folder tests.
 The default is the current folder.

@@ -50,8 +50,8 @@ func newTraceCommand(a *app) *cobra.Command {
 		Long: `Draw a run as a waterfall: for each task when it waited and for what, how long
 its setup took, when it ran, restarted and stopped, with marks for events,
 checks and deployments. Below it is the critical path: the chain of steps, each
-of which the next one waited for, until the run ended. For a run that goes on or
-was stopped, the path ends when its last allocation became healthy.
+of which the next one waited for, until the run ended. For a run that is in
+progress or was stopped, the path ends when its last allocation became healthy.
 
 Without RUN, draw the only run that has not ended, or else the latest one.
 

@@ -19,10 +19,10 @@ func newUICommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ui [JOB]",
 		Short: "Work with a run on the full screen",
-		Long: `Show a run on the full screen of the terminal: its jobs, groups, allocations
-and tasks as a tree, with the output of the selected tasks beside it. Keys
-restart, stop and scale what is selected, open a shell in it, and more: "?"
-lists them. JOB may be left out if there is only one run. Leaving the screen
+		Long: `Show a run on the full screen of the terminal: its jobs, groups, allocations and
+tasks as a tree, with the output of the selected tasks beside it. Keys restart,
+stop and scale the selected job, group or task, open a shell in it, and more:
+"?" lists them. JOB may be left out if there is only one run. Leaving the screen
 detaches; the run continues.
 
 With --address, show a job of a Nomad cluster. JOB is required then.

@@ -69,8 +69,8 @@ second Ctrl-C leaves them; without a terminal any signal leaves them running.
 --until says what --wait waits for, and --timeout how long it waits.
 
 With --agent the jobs run in the agent of the data directory (see "taskrun help
-agent"), and go on when taskrun has left them, as with --address. Drivers, stubs
-and limits are those of the agent.
+agent"), and continue when taskrun has left them, as with --address. Drivers,
+stubs and limits are those of the agent.
 
 Other users of the machine cannot enter the directory of an allocation. When
 root runs taskrun, an ACL lets the users of its tasks in, and each task's own
@@ -113,7 +113,7 @@ completed does not count as failed.`,
 	bindReports(cmd, &opts.report)
 	flags.StringVar(&opts.http, "http", "", "also serve Nomad's HTTP API at this `address`, such as 127.0.0.1:4646; requires the printed token")
 	flags.BoolVar(&opts.agent, "agent", false, "run the jobs in the agent of the data directory; see: taskrun agent")
-	flags.BoolVar(&opts.noRestart, "no-restart", false, "never restart or reschedule what fails")
+	flags.BoolVar(&opts.noRestart, "no-restart", false, "never restart or reschedule failed tasks")
 	flags.BoolVarP(&opts.detach, "detach", "d", false, "run in the background; return once the run has started")
 	flags.BoolVar(&opts.ui, "ui", false, "show the run on the full screen; see: taskrun ui")
 	flags.BoolVarP(&opts.watch, "watch", "w", false, "follow changes of the files; see: taskrun help watch")

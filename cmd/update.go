@@ -22,7 +22,7 @@ func newUpdateCommand(a *app) *cobra.Command {
 	opts := upOptions{mode: ui.Plain, update: true}
 	cmd := &cobra.Command{
 		Use:   "update [FILE...]",
-		Short: "Change running jobs to what their files say",
+		Short: "Update running jobs to match their files",
 		Long: `Register the job of each file as the newest version of the running job of that
 name, and wait for its deployment. "taskrun plan" shows the steps beforehand.
 Nothing changes unless all files are valid and all their jobs are running.

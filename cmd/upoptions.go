@@ -115,7 +115,7 @@ func (o *upOptions) bindEngine(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.failFast, "fail-fast", false, "stop at the first failed allocation")
 	flags.StringVar(&o.codeFrom, "exit-code-from", "", "stop when this `task` has ended, and exit with its exit code: [JOB/][GROUP/]TASK")
 	flags.BoolVar(&o.enforce, "enforce-memory", false, "kill tasks that use more memory than their limit, with cgroups")
-	flags.BoolVar(&o.now, "now", false, "launch periodic jobs at once, and then on schedule")
+	flags.BoolVar(&o.now, "now", false, "launch periodic jobs immediately, and then on schedule")
 }
 
 func (o *upOptions) bindOffline(flags *pflag.FlagSet) {

@@ -21,8 +21,8 @@ func newVerifyCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify [FILE]",
 		Short: "Run a job on a real Nomad, too, and compare the two runs",
-		Long: `Run a job with taskrun and with a Nomad agent, one after the other, and show in
-what the two runs differ: allocations, states, events, exit codes, restarts,
+		Long: `Run a job with taskrun and with a Nomad agent, one after the other, and show how
+the two runs differ: allocations, states, events, exit codes, restarts,
 deployments, checks, environment, files and output.
 
 taskrun starts "nomad agent -dev" in a scratch directory. The agent listens only

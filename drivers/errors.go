@@ -12,7 +12,7 @@ var (
 
 	// ErrUnwanted is returned for a start that was abandoned because the task is
 	// being stopped.
-	ErrUnwanted = errors.New("the task was to be stopped before it had started")
+	ErrUnwanted = errors.New("the task was stopped before it had started")
 )
 
 // NoCommandError says that a command, or its working directory, does not exist.

@@ -138,7 +138,7 @@ func (r *jobRun) erase() {
 	}
 	r.slots.forgetAllocs(&store.Change{}) // the records go with the directory
 	if err := r.remove(); err != nil {
-		r.host.notice("cannot remove what is left of job %q, which was purged: %v", *r.job.ID, err)
+		r.host.notice("cannot remove leftovers of purged job %q: %v", *r.job.ID, err)
 	}
 }
 

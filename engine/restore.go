@@ -112,7 +112,7 @@ func (r recovery) readSlots() {
 			_, err = r.recorder.Get(key, &s.slotRecord)
 		}
 		if err != nil || laneErr != nil || len(s.Placed) == 0 {
-			r.host.notice("cannot restore what is stored as %q: %v", parts, err)
+			r.host.notice("cannot restore record %q: %v", parts, err)
 			continue
 		}
 		s.restore()

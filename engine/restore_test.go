@@ -35,8 +35,8 @@ func TestQueriesDuringRestore(t *testing.T) {
 	}
 }
 
-// damaged returns a run of the job "job" whose state has a record, and what is told from
-// then on.
+// damaged returns a run of the job "job" whose state has a record, and a function
+// that returns later messages.
 func damaged(t *testing.T, record store.Change) (*Engine, *store.Recorder, func() []string) {
 	t.Helper()
 	e := New(Config{})
@@ -78,10 +78,10 @@ func TestDamagedRecordsOfAJob(t *testing.T) {
 		"scaling events":                 {store.KeyOf(scalingKey, "job"), "odd", versions, `job "job": `},
 		"a deployment":                   {store.KeyOf(deploymentKey, "job", "id"), "odd", versions, `job "job": `},
 		"a deployment of nothing":        {store.KeyOf(deploymentKey, "job", "id"), map[string]any{"id": "x"}, versions, `job "job": `},
-		"a slot":                         {store.KeyOf(slotKey, "job", "g", "0"), "odd", slots, `cannot restore what is stored as ["slot" "job" "g" "0" "0"]: `},
-		"a slot of an unknown index":     {store.KeyOf(slotKey, "job", "g", "x"), "odd", slots, `cannot restore what is stored as ["slot" "job" "g" "x" "0"]: `},
-		"a slot of an unknown lane":      {store.KeyOf(slotKey, "job", "g", "0", "x"), "odd", slots, `cannot restore what is stored as ["slot" "job" "g" "0" "x" "0"]: `},
-		"a slot without its allocations": {store.KeyOf(slotKey, "job", "g", "0"), map[string]any{}, slots, `cannot restore what is stored as ["slot" "job" "g" "0" "0"]: `},
+		"a slot":                         {store.KeyOf(slotKey, "job", "g", "0"), "odd", slots, `cannot restore record ["slot" "job" "g" "0" "0"]: `},
+		"a slot of an unknown index":     {store.KeyOf(slotKey, "job", "g", "x"), "odd", slots, `cannot restore record ["slot" "job" "g" "x" "0"]: `},
+		"a slot of an unknown lane":      {store.KeyOf(slotKey, "job", "g", "0", "x"), "odd", slots, `cannot restore record ["slot" "job" "g" "0" "x" "0"]: `},
+		"a slot without its allocations": {store.KeyOf(slotKey, "job", "g", "0"), map[string]any{}, slots, `cannot restore record ["slot" "job" "g" "0" "0"]: `},
 	} {
 		var record store.Change
 		record.Put(tt.key, tt.value)

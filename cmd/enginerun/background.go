@@ -59,9 +59,9 @@ func TakeOver(watch *keeper.Watch, path string) (*Background, error) {
 	}
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("cannot find what is to be run: %w", err)
+		return nil, fmt.Errorf("cannot find the jobs to run: %w", err)
 	case b.file == nil:
-		return nil, errors.New("cannot find what is to be run: the keeper of the run does not have it")
+		return nil, errors.New("cannot find the jobs to run: the keeper of the run does not have them")
 	}
 	return b, b.input.decode(b.file)
 }
@@ -111,7 +111,7 @@ func (b *Background) launch(jobs []*api.Job) error {
 	}
 	b.input.Dirs = b.dirs
 	if err := b.hold(); err != nil {
-		return fmt.Errorf("cannot keep what is to be run: %w", err)
+		return fmt.Errorf("cannot store the jobs to run: %w", err)
 	}
 	words, err := json.Marshal(reached{
 		client.Self{Version: b.version, PID: os.Getppid(), DataDir: b.dataDir, Runs: b.dirs}, b.socket,

@@ -66,7 +66,7 @@ func (d *Input) decode(f *os.File) error {
 	dec := json.NewDecoder(io.NewSectionReader(f, 0, 1<<40))
 	dec.UseNumber() // keep the numbers in task configs exact
 	if err := dec.Decode(d); err != nil {
-		return fmt.Errorf("cannot read what is to be run: %w", err)
+		return fmt.Errorf("cannot read the jobs to run: %w", err)
 	}
 	if d.Began.IsZero() {
 		d.Began = time.Now()

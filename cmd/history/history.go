@@ -177,7 +177,7 @@ func (r *Reader) Warnings(ended bool) []string {
 		all = append(all, fmt.Sprintf("events of type %q are left out: a newer taskrun knows them", kind))
 	}
 	if ended && (len(r.line) > 0 || r.long) {
-		all = append(all, "the last line is incomplete: what came after it is missing")
+		all = append(all, "the last line is incomplete: later events are missing")
 	}
 	return all
 }

@@ -62,7 +62,7 @@ func TestDamageIsLeftOutAndReported(t *testing.T) {
 		"a gap":              {lines(1, 2, 5), "n1 n2 n5", []string{"2 events are missing between 2026-01-02T03:04:07.000Z and 2026-01-02T03:04:10.000Z"}},
 		"no beginning":       {lines(2, 3), "n2 n3", []string{"1 event is missing before 2026-01-02T03:04:07.000Z"}},
 		"out of order":       {lines(1, 3, 2), "n1 n3 n2", []string{"1 event is missing between 2026-01-02T03:04:06.000Z and 2026-01-02T03:04:08.000Z", "the events after 2026-01-02T03:04:08.000Z are out of order: number 2 follows number 3"}},
-		"truncated":          {lines(1) + line(t, 2)[:20], "n1", []string{"the last line is incomplete: what came after it is missing"}},
+		"truncated":          {lines(1) + line(t, 2)[:20], "n1", []string{"the last line is incomplete: later events are missing"}},
 		"no events":          {lines(1) + "nonsense\n{}\n" + lines(4), "n1 n4", []string{"2 lines are not events, the first one is line 2: they are left out"}},
 		"a line too long":    {lines(1) + strings.Repeat("x", 3*maxLine) + "\n" + lines(3), "n1 n3", []string{"line 2 is not an event: it is left out"}},
 		"of a newer version": {lines(1) + newer + lines(3), "n1 n3", []string{`events of type "from_the_future" are left out: a newer taskrun knows them`}},

@@ -65,7 +65,7 @@ func find(path string) (files []string, err error) {
 	}
 	if len(files) == 0 {
 		err = jobspec.Diagnostic{
-			Summary: fmt.Sprintf("there is no test file in %q", path), Detail: fmt.Sprintf("neither there nor in tests is a file whose name ends in %s", Suffix),
+			Summary: fmt.Sprintf("there is no test file in %q", path), Detail: fmt.Sprintf("neither it nor its folder \"tests\" has a file whose name ends in %s", Suffix),
 			Remedy: "write a first one: taskrun test --init JOB",
 		}
 	}

@@ -133,7 +133,7 @@ func (r *reader) scripts(run *Run, f *runForm) {
 	changes := map[change]hcl.Range{}
 	for _, c := range f.Checks {
 		if run.Mode == Real {
-			r.refuse(c.Block.Header, "a real run has no mock checks", "they ask what runs", `remove the block, or write mode = "virtual"`)
+			r.refuse(c.Block.Header, "a real run has no mock checks", "they send real requests", `remove the block, or write mode = "virtual"`)
 			continue
 		}
 		r.notNegative(c.After, c.Block.At("after"), "after")

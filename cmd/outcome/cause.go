@@ -12,7 +12,7 @@ func Why(c fold.Cause) string {
 	text := prose.OneLine(c.Message)
 	switch {
 	case c.Reason == fold.Untold:
-		return "for a reason it did not tell"
+		return "for an unknown reason"
 	case c.Reason == fold.NotStarted, c.Reason == fold.NoCommand, c.Reason == fold.NoImage:
 		return "its driver could not start it: " + text
 	case c.Reason != fold.Exited:

@@ -37,7 +37,7 @@ func TestFailureReasonsAndHints(t *testing.T) {
 		{"killed with a code", []*api.TaskEvent{event.Terminated(137, 0, false, nil)}, "exit code 137", "kill -9"},
 		{"crashed with a code", []*api.TaskEvent{event.Terminated(139, 0, false, nil)}, "exit code 139", "crash"},
 		{"restarts used up", []*api.TaskEvent{event.Terminated(1, 0, false, nil), event.NotRestarting("Exceeded allowed attempts")}, "exit code 1", ""},
-		{"unknown", nil, "did not tell", ""},
+		{"unknown", nil, "unknown reason", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -18,7 +18,7 @@ var notDone = []gap{
 	{"secret", pluginSecrets, "there are no plugins: only those of Nomad and Vault are fetched"},
 	{"csi_plugin", ofTasks(func(t *api.Task) bool { return t.CSIPluginConfig != nil }), "the task runs, but nothing uses its socket"},
 	{"scaling", inTasks(func(t *api.Task) int { return len(t.ScalingPolicies) }), "resources stay as they are"},
-	{"schedule", ofTasks(func(t *api.Task) bool { return t.Schedule != nil }), "the task runs at once"},
+	{"schedule", ofTasks(func(t *api.Task) bool { return t.Schedule != nil }), "the task runs immediately"},
 	{"resources.device", inTasks(devices), "the task gets no device"},
 	{"resources.numa", ofTasks(func(t *api.Task) bool { return t.Resources != nil && t.Resources.NUMA != nil }), "the task runs on any core"},
 }

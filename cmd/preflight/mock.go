@@ -40,12 +40,12 @@ func runsOn(j *api.Job, t *api.Task) bool {
 
 // mockNotice says what a task does whose driver mock_driver has replaced.
 func (r replaced) mockNotice(t taskOf) jobspec.Diagnostic {
-	does := "succeeds at once"
+	does := "succeeds immediately"
 	switch {
 	case t.Config["run_for"] == untilStopped.String():
 		does = "runs until it is stopped"
 	case len(t.Config) > 0:
-		does = "does what its options of mock_driver say"
+		does = "follows its options for mock_driver"
 	}
 	p := jobspec.Diagnostic{
 		Severity: jobspec.Notice,

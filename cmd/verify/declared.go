@@ -27,7 +27,7 @@ const unhealthy = "whether Nomad still judges the health of an allocation that h
 var declared = []intended{
 	{kind: compare.File, name: `[^/]+/executor\.out`, why: "taskrun runs no executor process, which writes this log"},
 	{kind: compare.File, name: `[^/]+/\.nomad-mount`, why: "no file system is mounted for the directory"},
-	{kind: compare.File, nomad: `d.*`, taskrun: `d.*`, why: "directories belong to the user of the task or of taskrun, and nobody else can write in them"},
+	{kind: compare.File, nomad: `d.*`, taskrun: `d.*`, why: "directories belong to the user of the task or of taskrun, and no other user can write to them"},
 	{kind: compare.TaskEvent, name: event.TaskHookFailed, nomad: `volumes: .* does not support host volumes`, all: true, why: "raw_exec tasks get a link to a volume"},
 	{kind: compare.TaskEvent, name: "Failed Artifact Download", nomad: `.+`, taskrun: `.+`, why: "the error is that of another downloader"},
 	{kind: compare.TaskEvent, name: "Alloc Unhealthy", why: unhealthy},

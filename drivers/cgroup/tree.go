@@ -46,7 +46,7 @@ const (
 	engineDir = "taskrun-engine"
 )
 
-const hint = "run taskrun in a group of its own: systemd-run --user --scope -p Delegate=yes taskrun up …"
+const hint = "run taskrun in its own cgroup: systemd-run --user --scope -p Delegate=yes taskrun up …"
 
 // Open returns the tree of this program, in which memory can be limited. Each
 // Open needs a Close. The error says what this machine lacks.
@@ -189,7 +189,7 @@ func (t *Tree) add(controller, base string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("cannot make a cgroup in %q: others remove it at once", base)
+	return fmt.Errorf("cannot make a cgroup in %q: another process removes it immediately", base)
 }
 
 // lockDir locks a directory without blocking. The lock ends with the program.

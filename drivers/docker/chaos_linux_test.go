@@ -33,7 +33,7 @@ func TestEngineIsStoppedAndStarted(t *testing.T) {
 		name string
 		args []string
 		end  func(*dockertest.Daemon) error
-		code int // 0: the task goes on
+		code int // 0: the task continues
 	}{
 		{"stopped", nil, (*dockertest.Daemon).Stop, 3},
 		{"killed", nil, (*dockertest.Daemon).Kill, 3},
@@ -104,7 +104,7 @@ func TestEngineThatStaysAway(t *testing.T) {
 	if err := engine.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	if e := <-events; e.Message != "The Docker engine does not answer any more, waiting 1s for it" {
+	if e := <-events; e.Message != "The Docker engine no longer answers, waiting 1s for it" {
 		t.Errorf("the event is %q", e.Message)
 	}
 	r := result(t, d, cfg.ID)

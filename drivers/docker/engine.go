@@ -67,7 +67,7 @@ func (e *engine) Shutdown(ctx context.Context) (int, error) {
 		n, err := daemon.RemoveRun(ctx, cli, run)
 		removed += n
 		if err != nil {
-			return removed, fmt.Errorf("%w; taskrun clean removes what is left", err)
+			return removed, fmt.Errorf("%w; taskrun clean removes leftovers", err)
 		}
 	}
 	return removed, nil

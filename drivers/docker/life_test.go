@@ -326,7 +326,7 @@ func TestShutdownRemovesContainers(t *testing.T) {
 	ready(t, d)
 	ready(t, d)
 	e.answer("DELETE", 1, 500, "it is busy")
-	if n, err := d.Shutdown(t.Context()); n != 1 || err == nil || !strings.Contains(err.Error(), "it is busy; taskrun clean removes what is left") {
+	if n, err := d.Shutdown(t.Context()); n != 1 || err == nil || !strings.Contains(err.Error(), "it is busy; taskrun clean removes leftovers") {
 		t.Errorf("%d removed, %v", n, err)
 	}
 	if n, err := d.Shutdown(t.Context()); n != 1 || err != nil || e.count() != 0 {
@@ -421,7 +421,7 @@ func TestEngineIsAway(t *testing.T) {
 		}
 		pid := e.only(t).State.Pid
 		e.goAway()
-		events.await(t, "The Docker engine does not answer any more, waiting 1m0s for it")
+		events.await(t, "The Docker engine no longer answers, waiting 1m0s for it")
 		stop := func() {
 			if err := signalTo(pid); err != nil {
 				t.Error(err)
@@ -466,7 +466,7 @@ func TestContainerIsLost(t *testing.T) {
 		x := e.only(t)
 		e.goAway()
 		if c.absence > time.Second {
-			events.await(t, "does not answer")
+			events.await(t, "no longer answers")
 			e.set(func() {
 				e.end(x)
 				delete(e.containers, x.ID)

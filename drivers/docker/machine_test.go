@@ -31,7 +31,7 @@ func TestMachine(t *testing.T) {
 		{"subnet", `[{"Subnet":"fd00::/64"},{"Subnet":"172.17.0.0/16"}]`, `{}`, drivers.Machine{Address: "172.17.0.1", Here: true}, "", false},
 		{"rootless", `[{"Subnet":"172.17.0.0/16","Gateway":"172.17.0.1"}]`, `{"SecurityOptions":["name=seccomp","name=rootless"]}`, drivers.Machine{}, "rootless", false},
 		{"rootless Podman", `[{"Subnet":"172.17.0.0/16","Gateway":"172.17.0.1"}]`, `{"SecurityOptions":["name=seccomp"],"Rootless":true}`, drivers.Machine{}, "rootless", false},
-		{"no engine", ``, `no`, drivers.Machine{}, "cannot ask the engine what it is", false},
+		{"no engine", ``, `no`, drivers.Machine{}, "cannot identify the engine", false},
 		{"Docker Desktop", `[{"Subnet":"10.5.0.0/16","Gateway":"10.5.0.1"}]`, `{"OperatingSystem":"Docker Desktop"}`, drivers.Machine{Address: "host.docker.internal"}, "", false},
 		{"elsewhere", `[{"Subnet":"10.5.0.0/16","Gateway":"10.5.0.1"}]`, `{"OperatingSystem":"Debian"}`, drivers.Machine{}, "no address", true},
 		{"no network", ``, `{}`, drivers.Machine{}, "cannot ask the engine", false},

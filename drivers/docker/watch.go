@@ -59,7 +59,7 @@ func (t *task) findAgain(lost error) (*container.State, error) {
 		}
 		if !told && daemon.Unreachable(err) {
 			told = true
-			t.events.Tell(t.cfg, drivers.TaskEvent{Message: fmt.Sprintf("The %s engine does not answer any more, waiting %v for it", t.front.Engine, t.absence)})
+			t.events.Tell(t.cfg, drivers.TaskEvent{Message: fmt.Sprintf("The %s engine no longer answers, waiting %v for it", t.front.Engine, t.absence)})
 		}
 		if time.Now().After(deadline) {
 			return nil, fmt.Errorf("the %s engine is gone, and with it container %s: %w", t.front.Engine, daemon.ShortID(t.container), lost)

@@ -119,7 +119,7 @@ func (d *Driver) Leftovers(ctx context.Context) ([]drivers.Leftover, error) {
 func (d *Driver) describe(ctx context.Context, cli *client.Client, version client.ServerVersionResult, f *drivers.Fingerprint) error {
 	info, err := cli.Info(ctx, client.InfoOptions{})
 	if err != nil {
-		return fmt.Errorf("cannot ask the engine at %s what it is: %w", cli.DaemonHost(), err)
+		return fmt.Errorf("cannot identify the engine at %s: %w", cli.DaemonHost(), err)
 	}
 	rootless, err := daemon.Rootless(ctx, cli)
 	if err != nil {

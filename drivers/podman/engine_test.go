@@ -42,8 +42,8 @@ func TestFingerprint(t *testing.T) {
 			attributes: map[string]string{"version": "28.1", "rootless": "false", "seccompEnabled": "false", "selinuxEnabled": "false", "appArmor": "true", "cgroupVersion": "v1"},
 			notice:     "no Podman was found; userns, slirp4netns and pasta have no effect there",
 		},
-		"no answer": {version: podman, fails: "what it is: "},
-		"nonsense":  {version: podman, info: `{"Rootless":"perhaps"}`, fails: "cannot ask the engine what it is: json: "},
+		"no answer": {version: podman, fails: "cannot identify the engine at "},
+		"nonsense":  {version: podman, info: `{"Rootless":"perhaps"}`, fails: "cannot identify the engine: json: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -74,7 +74,7 @@ func TestFingerprint(t *testing.T) {
 			}
 			f := <-ch
 			if c.fails != "" {
-				if f.Health != drivers.HealthUndetected || !strings.Contains(f.HealthDescription, "the engine at "+host) && !strings.Contains(f.HealthDescription, "cannot ask the engine at "+host) || !strings.Contains(f.HealthDescription, c.fails) {
+				if f.Health != drivers.HealthUndetected || !strings.Contains(f.HealthDescription, "the engine at "+host) || !strings.Contains(f.HealthDescription, c.fails) {
 					t.Errorf("it is %+v", f)
 				}
 				return
@@ -144,7 +144,7 @@ func TestUserName(t *testing.T) {
 	}
 }
 
-// What differs between modes, sizes and names of images.
+// Differences from Docker in modes, sizes and names of images.
 func TestDecodeMore(t *testing.T) {
 	t.Parallel()
 	type part struct {

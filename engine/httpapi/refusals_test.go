@@ -163,7 +163,7 @@ func TestRefusals(t *testing.T) {
 			"PUT /v1/deployment/fail/x":          "500 deployment lookup failed: index error: UUID must be 36 characters",
 			"PUT /v1/deployment/fail/" + none:    "500 deployment not found",
 			"PUT /v1/deployment/promote/" + none + ` {"DeploymentID":"` + none + `","All":true}`: "500 deployment not found",
-			"PUT /v1/deployment/promote/" + d.ID + ` {"DeploymentID":"` + d.ID + `"}`:            "400 either all groups or some have to be promoted",
+			"PUT /v1/deployment/promote/" + d.ID + ` {"DeploymentID":"` + d.ID + `"}`:            "400 promote either all groups or a list of groups",
 			"PUT /v1/deployment/pause/" + none + ` {"DeploymentID":"` + none + `","Pause":true}`: "500 deployment not found",
 			"PUT /v1/deployment/promote/" + d.ID + ` {"All":true}`:                               "400 DeploymentID must be specified",
 			"PUT /v1/deployment/allocation-health/" + d.ID + " {}":                               "400 DeploymentID must be specified",

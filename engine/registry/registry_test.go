@@ -138,8 +138,8 @@ func TestIndexAfterACrash(t *testing.T) {
 	}
 }
 
-// TestCrashes kills the registry before and after every write: each change that
-// somebody was told of is there afterwards, and no other.
+// TestCrashes kills the registry before and after every write: afterwards it has
+// every acknowledged change, and no other.
 func TestCrashes(t *testing.T) {
 	t.Parallel()
 	for point := 1; ; point++ {
@@ -182,8 +182,8 @@ func TestCrashes(t *testing.T) {
 	}
 }
 
-// TestDamage flips a bit of each byte of the file, and cuts it after each: what
-// is lost is said, the rest stays, and the file is set aside.
+// TestDamage flips a bit of each byte of the file, and truncates it after each:
+// losses are reported, the rest stays, and the file is set aside.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -287,7 +287,7 @@ func TestOddRecords(t *testing.T) {
 	}
 	b := open(t, dir)
 	for _, key := range keys {
-		if want := fmt.Sprintf("cannot read what is stored as %q: ", key); strings.Count(b.Lost(), want) != 1 {
+		if want := fmt.Sprintf("cannot read record %q: ", key); strings.Count(b.Lost(), want) != 1 {
 			t.Errorf("%s is not in %s", want, b.Lost())
 		}
 	}

@@ -78,7 +78,7 @@ func newHalt() *restartRequest {
 func (t *task) mayHalt() error {
 	switch {
 	case !t.stage.Lasting():
-		return fmt.Errorf("task %q cannot be stopped alone: it is a %v task, for whose end others wait", t.name, t.stage)
+		return fmt.Errorf("task %q cannot be stopped alone: it is a %v task, and other tasks wait for its end", t.name, t.stage)
 	case t.state.State == dead:
 		return fmt.Errorf("task %q has ended", t.name)
 	case t.alloc.machine.Memory().Killing:

@@ -20,7 +20,7 @@ import (
 	"taskrun/engine/store"
 )
 
-// halted is an allocation in which the task "web" is to be stopped.
+// halted returns an allocation in which a test stops the task "web".
 func halted(t *testing.T, tasks ...*api.Task) (s *setting, result <-chan runner.Result) {
 	t.Helper()
 	s = newSetting(t, mockTask(nil, 0), nil)
@@ -54,7 +54,7 @@ func (s *setting) want(t *testing.T, what string, states map[string]string) {
 	}
 }
 
-// A task that a user stops is not started by its policy, and its siblings go on.
+// A task that a user stops is not started by its policy, and its siblings continue.
 func TestTaskIsStoppedUntilItIsStarted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -104,9 +104,9 @@ func TestOrdersThatCannotStopOrStart(t *testing.T) {
 		}
 		check(stop("nobody"), "Task not found")
 		check(s.alloc.StartTask("nobody"), "Task not found")
-		check(stop("early"), `task "early" cannot be stopped alone: it is a poststart task, for whose end others wait`)
-		check(stop("late"), `task "late" cannot be stopped alone: it is a poststop task, for whose end others wait`)
-		check(stop("init"), `task "init" cannot be stopped alone: it is a prestart task, for whose end others wait`)
+		check(stop("early"), `task "early" cannot be stopped alone: it is a poststart task, and other tasks wait for its end`)
+		check(stop("late"), `task "late" cannot be stopped alone: it is a poststop task, and other tasks wait for its end`)
+		check(stop("init"), `task "init" cannot be stopped alone: it is a prestart task, and other tasks wait for its end`)
 		check(s.alloc.StartTask("web"), `task "web" was not stopped: it is running`)
 		check(s.alloc.StartTask("init"), `task "init" has ended: only its whole allocation can start again`)
 		carriedOut(t, stop("web"))
@@ -287,8 +287,8 @@ func TestRestartOfAllTasksStartsStoppedOnes(t *testing.T) {
 	})
 }
 
-// A task that a user has stopped stays stopped when its allocation starts again by
-// itself, and the other tasks start without it.
+// A task that a user has stopped stays stopped when its allocation starts again,
+// and the other tasks start without it.
 func TestStoppedTaskStaysStoppedWhenItsAllocationIsRenewed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -363,7 +363,7 @@ func dieDuring(t *testing.T, start bool, death int) (died bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.driver = mock.New() // here the task goes on as it did when the engine died
+	s.driver = mock.New() // the task continues as it did when the engine died
 	s.config.Recorder, s.config.Drivers["mock_driver"] = second, s.driver
 	s.alloc = runner.Restore(s.config)
 	result = s.run(t.Context())

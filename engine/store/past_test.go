@@ -147,8 +147,8 @@ func TestForgottenAllocLeavesTheOthers(t *testing.T) {
 func TestUnreadablePast(t *testing.T) {
 	t.Parallel()
 	for want, value := range map[string]any{
-		`cannot read what is stored as ["event" "x"]`: "text",
-		`there are no events of type "nope"`:          event.Stored{Kind: "nope"},
+		`cannot read record ["event" "x"]`:   "text",
+		`there are no events of type "nope"`: event.Stored{Kind: "nope"},
 	} {
 		r, dir := create(t, &event.Bus{})
 		put(r, KeyOf(past, "x"), value)

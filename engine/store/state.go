@@ -96,7 +96,7 @@ func decode(key Key, text json.RawMessage, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber() // keep the numbers in task configs exact
 	if err := dec.Decode(into); err != nil {
-		return fmt.Errorf("cannot read what is stored as %q: %w", key.Parts(), err)
+		return fmt.Errorf("cannot read record %q: %w", key.Parts(), err)
 	}
 	return nil
 }

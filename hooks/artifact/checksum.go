@@ -19,7 +19,7 @@ func newSum(text string) (*getter.FileChecksum, error) {
 	kind, digits, _ := strings.Cut(strings.TrimSpace(text), ":")
 	algorithm := map[string]func() hash.Hash{"md5": md5.New, "sha1": sha1.New, "sha256": sha256.New, "sha512": sha512.New}[kind]
 	if algorithm == nil {
-		return nil, fmt.Errorf("checksum %q is none of md5:HEX, sha1:HEX, sha256:HEX and sha512:HEX", text)
+		return nil, fmt.Errorf("checksum %q is not md5:HEX, sha1:HEX, sha256:HEX or sha512:HEX", text)
 	}
 	sum := &getter.FileChecksum{Type: kind, Hash: algorithm()}
 	var err error

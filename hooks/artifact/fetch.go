@@ -121,10 +121,10 @@ func find(stage *os.Root, pattern string) (string, error) {
 		return "", err
 	}
 	if len(found) != 1 {
-		return "", fmt.Errorf("%d directories are called %q in what was downloaded, not one", len(found), pattern[len("got/"):])
+		return "", fmt.Errorf("the download has %d directories named %q, not one", len(found), pattern[len("got/"):])
 	}
 	if info, err := stage.Lstat(found[0]); err != nil || !info.IsDir() {
-		return "", fmt.Errorf("%q is not a directory in what was downloaded", found[0][len("got/"):])
+		return "", fmt.Errorf("%q is not a directory of the download", found[0][len("got/"):])
 	}
 	return found[0], nil
 }

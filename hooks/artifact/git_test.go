@@ -79,8 +79,8 @@ func TestGit(t *testing.T) {
 		"an option for ref":     {from(url, "ref", "--upload-pack=x"), nil, "is not a ref"},
 		"no such repository":    {from("git::file:///nothing/here"), nil, "git clone: exit status 128"},
 		"a link that leads out": {from(url, "ref", "links"), nil, "artifact includes symlink that resolves outside of sandbox: out"},
-		"directory by a link":   {from(url+"//out", "ref", "links"), nil, `0 directories are called "out"`},
-		"below a link":          {from(url+"//out/ssl", "ref", "links"), nil, `0 directories are called "out/ssl"`},
+		"directory by a link":   {from(url+"//out", "ref", "links"), nil, `the download has 0 directories named "out"`},
+		"below a link":          {from(url+"//out/ssl", "ref", "links"), nil, `the download has 0 directories named "out/ssl"`},
 		"checksum":              {from(url, "checksum", sha(nil)), nil, "not for a repository"},
 	} {
 		t.Run(name, func(t *testing.T) {

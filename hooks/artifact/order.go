@@ -93,7 +93,7 @@ func (o *order) parse(text string) error {
 	o.url, o.query = u, u.Query()
 	u.RawQuery = ""
 	if slices.Contains(strings.Split(o.subdir, "/"), "..") {
-		return fmt.Errorf("subdirectory %q leads out of what is downloaded", o.subdir)
+		return fmt.Errorf("subdirectory %q leads out of the download", o.subdir)
 	}
 	return nil
 }

@@ -79,9 +79,9 @@ func TestImpossibleOrders(t *testing.T) {
 	}{
 		"another kind":        {"s3::https://h/x", "", nil, `sources of kind "s3" are not supported here`},
 		"not a URL":           {"https://me:a%zz@h/x", "", nil, "the source is not a valid URL: write special characters in user name and password as %XX"},
-		"out of a directory":  {"https://h/x.zip//a/../..", "", nil, `subdirectory "a/../.." leads out of what is downloaded`},
+		"out of a directory":  {"https://h/x.zip//a/../..", "", nil, `subdirectory "a/../.." leads out of the download`},
 		"checksum of git":     {"git::https://h/x.git", "", []string{"checksum=md5:d41d8cd98f00b204e9800998ecf8427e"}, "a checksum is for a file, not for a repository"},
-		"kind of checksum":    {"https://h/x", "", []string{"checksum=crc:00"}, `checksum "crc:00" is none of md5:HEX, sha1:HEX, sha256:HEX and sha512:HEX`},
+		"kind of checksum":    {"https://h/x", "", []string{"checksum=crc:00"}, `checksum "crc:00" is not md5:HEX, sha1:HEX, sha256:HEX or sha512:HEX`},
 		"long checksum":       {"https://h/x", "", []string{"checksum=md5:d41d8cd98f00b204e9800998ecf8427e00"}, `checksum "md5:d41d8cd98f00b204e9800998ecf8427e00" does not have the 32 hexadecimal digits of md5`},
 		"not hexadecimal":     {"https://h/x", "", []string{"checksum=sha1:x"}, `checksum "sha1:x" does not have the 40 hexadecimal digits of sha1`},
 		"not a name":          {"https://h/x", "", []string{"filename=../y"}, `"../y" is not a name for a file`},
@@ -218,10 +218,10 @@ func TestFind(t *testing.T) {
 		"a1":     {"got/a1", ""},
 		"a1/su?": {"got/a1/sub", ""},
 		"?2":     {"got/a2", ""},
-		"a*":     {"", `2 directories are called "a*" in what was downloaded, not one`},
-		"none":   {"", `0 directories are called "none" in what was downloaded, not one`},
-		"file":   {"", `"file" is not a directory in what was downloaded`},
-		"link":   {"", `"link" is not a directory in what was downloaded`},
+		"a*":     {"", `the download has 2 directories named "a*", not one`},
+		"none":   {"", `the download has 0 directories named "none", not one`},
+		"file":   {"", `"file" is not a directory of the download`},
+		"link":   {"", `"link" is not a directory of the download`},
 		"[":      {"", "syntax error in pattern"},
 	} {
 		got, err := find(stage, pattern)
@@ -306,7 +306,7 @@ func TestMove(t *testing.T) {
 	}
 }
 
-// What is shown of a download depends on how far it is.
+// The message about a download depends on its progress.
 func TestMeter(t *testing.T) {
 	t.Parallel()
 	for want, p := range map[string][2]int64{

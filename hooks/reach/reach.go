@@ -250,7 +250,7 @@ func dial(to taskenv.Endpoint) forward.Dial {
 
 // tell publishes once why tasks cannot reach the machine.
 func (h *Hooks) tell(t hooks.Task, e taskenv.Endpoint, err error) {
-	text := fmt.Sprintf("%s tasks cannot reach what listens at %s: %v", t.Task.Driver, e.Host, err)
+	text := fmt.Sprintf("%s tasks cannot reach the server at %s: %v", t.Task.Driver, e.Host, err)
 	h.mu.Lock()
 	again := h.told[text]
 	h.told[text] = true

@@ -194,7 +194,7 @@ func TestUnreachable(t *testing.T) {
 			t.Errorf("it is at %v", got)
 		}
 	}
-	if want := "docker tasks cannot reach what listens at 127.0.0.1: rootless"; strings.Join(notices, "\n") != want {
+	if want := "docker tasks cannot reach the server at 127.0.0.1: rootless"; strings.Join(notices, "\n") != want {
 		t.Errorf("notices: %q", notices)
 	}
 }
@@ -337,7 +337,7 @@ func TestForwardAtAnotherPort(t *testing.T) {
 	if at := nowhere.View(task)(from); at != from {
 		t.Errorf("without an address of this machine it is at %v", at)
 	}
-	if len(notices) != 1 || !strings.HasPrefix(notices[0], "docker tasks cannot reach what listens at 127.0.0.1: listen tcp4 192.0.2.1:0: ") {
+	if len(notices) != 1 || !strings.HasPrefix(notices[0], "docker tasks cannot reach the server at 127.0.0.1: listen tcp4 192.0.2.1:0: ") {
 		t.Errorf("notices: %q", notices)
 	}
 }

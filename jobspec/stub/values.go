@@ -54,7 +54,7 @@ func (p *parser) text(expr hcl.Expression) string {
 	}
 	text, err := convert.Convert(v, cty.String)
 	if err != nil || text.IsNull() || !text.IsKnown() {
-		p.refuse(expr.Range(), "the value must be a string", "", `write "…", or jsonencode(…) of what it is`)
+		p.refuse(expr.Range(), "the value must be a string", "", `write "…", or jsonencode(…) of the value`)
 		return ""
 	}
 	return text.AsString()

@@ -74,7 +74,7 @@ func reword(diag *hcl.Diagnostic, text []byte) {
 			say("single quotes are not valid", "", `write "…"`)
 		}
 		if bytes.HasPrefix(at, []byte("$")) {
-			say("a reference stands outside of a string", "", `write "${…}", or without the braces what HCL itself knows: var.NAME, local.NAME`)
+			say("a reference must be in a string", "", `write "${…}", or, for HCL's own values, no braces: var.NAME, local.NAME`)
 		}
 	case "Invalid escape sequence":
 		say("invalid escape sequence", `valid are \n \r \t \" \\ \uXXXX \UXXXXXXXX`, `write \\ for a backslash`)

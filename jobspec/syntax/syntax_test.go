@@ -48,7 +48,7 @@ func TestFaultsOfSyntax(t *testing.T) {
 		"a = 1 +\n":                          {"\n", "Invalid expression", 1},
 		"a = \"x\nb = \"y\"\nc = ]\n":        {"", "this string is not closed", 1}, // the rest is noise
 		"a = 'x'\n":                          {"'", "single quotes are not valid", 1},
-		"a = ${x}\n":                         {"$", "a reference stands outside of a string", 1},
+		"a = ${x}\n":                         {"$", "a reference must be in a string", 1},
 		"b { c = 1, d = 2 }\n":               {",", "a block on one line holds one attribute", 1},
 		"b { c = 1 d = 2 }\n":                {"d", "a block on one line holds one attribute", 1},
 		"b {\n \"c\" = 1\n}\n":               {"\"", "the name of an attribute has no quotes", 1},

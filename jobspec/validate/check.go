@@ -114,7 +114,7 @@ func (k *check) checkRestart() {
 	k.notNegative(block.Attr("grace"), r.Grace)
 	switch {
 	case k.OnUpdate == api.OnUpdateIgnore:
-		k.refuse(k.at.Attr("on_update"), `on_update "ignore" excludes check_restart`, "what does not count for an update cannot restart the task", "remove one of them")
+		k.refuse(k.at.Attr("on_update"), `on_update "ignore" excludes check_restart`, "a check that does not count for an update cannot restart the task", "remove one of them")
 	case k.OnUpdate == api.OnUpdateIgnoreWarn && !r.IgnoreWarnings:
 		k.refuse(k.at.Attr("on_update"), `on_update "ignore_warnings" excludes a check_restart that counts them`, "", "add ignore_warnings = true to check_restart")
 	}

@@ -132,7 +132,7 @@ func (t *task) connectProxy() {
 		t.refuse(at, "a connect proxy has no services", fmt.Sprintf("kind is %q", t.t.Kind), "move them to the group")
 	}
 	if t.t.Leader {
-		t.refuse(at, "a connect proxy cannot lead", fmt.Sprintf("kind is %q", t.t.Kind), "remove leader")
+		t.refuse(at, "a connect proxy cannot be the leader", fmt.Sprintf("kind is %q", t.t.Kind), "remove leader")
 	}
 	if !slices.ContainsFunc(t.g.tg.Services, func(s *api.Service) bool {
 		return s != nil && s.Name == service && s.Connect != nil && s.Connect.SidecarService != nil

@@ -123,7 +123,7 @@ func (g *group) tasks() {
 			first[t.Name] = i
 		}
 		if t.Leader && leader != nil {
-			g.refuse(at.Attr("leader"), "a group has one leader", fmt.Sprintf("task %q leads group %q already", leader.Name, g.name), "remove it from one of them")
+			g.refuse(at.Attr("leader"), "a group has one leader", fmt.Sprintf("task %q is already the leader of group %q", leader.Name, g.name), "remove it from one of them")
 		} else if t.Leader {
 			leader = t
 		}

@@ -123,7 +123,7 @@ func (g *group) port(p api.Port, mode string, network jobspec.Path, claims *port
 		g.wrong(at.Attr("to"), "port is out of range", fmt.Sprintf("to is %d", p.To), "write 1 to 65535, or -1 for the number it has on the host")
 	case inHost && p.To > 0 && p.To != p.Value && !g.mayMapPorts():
 		g.warn(at.Attr("to"), "nothing forwards this port",
-			fmt.Sprintf("tasks in the host network are told to use port %d, and services have another one", p.To), "remove to")
+			fmt.Sprintf("tasks in the host network get port %d, but services are registered with another one", p.To), "remove to")
 	}
 	if p.IgnoreCollision && !inHost {
 		g.refuse(at.Attr("ignore_collision"), "ignore_collision is for the host network", fmt.Sprintf("the network's mode is %q", mode), "remove it")

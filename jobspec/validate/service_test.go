@@ -38,7 +38,7 @@ func TestServiceRules(t *testing.T) {
 		{name: "name too long", group: group(func(s *api.Service) { s.Name = strings.Repeat("a", 64) }), want: []string{"error job.group[0].service[0].name: invalid service name"}},
 		{name: "name with a malformed reference", group: group(func(s *api.Service) { s.Name = "${ A }" }), want: []string{"error job.group[0].service[0].name: invalid service name"}},
 		{name: "address mode", group: group(func(s *api.Service) { s.AddressMode = "hsot" }), want: []string{"error job.group[0].service[0].address_mode: unknown address mode"}},
-		{name: "address with mode", group: group(func(s *api.Service) { s.AddressMode, s.Address = "host", "a.example" }), want: []string{"error job.group[0].service[0].address_mode: an address of its own needs address_mode auto"}},
+		{name: "address with mode", group: group(func(s *api.Service) { s.AddressMode, s.Address = "host", "a.example" }), want: []string{"error job.group[0].service[0].address_mode: an \"address\" needs address_mode auto"}},
 		{name: "on_update", group: group(func(s *api.Service) { s.OnUpdate = "never" }), want: []string{"error job.group[0].service[0].on_update: unknown on_update value"}},
 		{name: "provider", group: group(func(s *api.Service) { s.Provider = "etcd" }), want: []string{"error job.group[0].service[0].provider: unknown service provider"}},
 		{name: "kind", group: group(func(s *api.Service) { s.Provider, s.Kind = "consul", "gateway" }), want: []string{"error job.group[0].service[0].kind: unknown service kind"}},

@@ -61,7 +61,7 @@ func TestTaskRules(t *testing.T) {
 		},
 		{
 			name: "connect proxy", task: func(t *api.Task) { t.Kind, t.Leader = "connect-proxy:web", true },
-			want: []string{inTask + ".kind: a connect proxy cannot lead", inTask + `.kind: service "web" has no sidecar`},
+			want: []string{inTask + ".kind: a connect proxy cannot be the leader", inTask + `.kind: service "web" has no sidecar`},
 		},
 		{
 			name: "connect proxy of a service",

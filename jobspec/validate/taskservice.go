@@ -22,7 +22,7 @@ func (t *task) services() {
 		t.service(s, at)
 		t.taskOnly(s.AddressMode, at)
 		if s.TaskName != "" && s.TaskName != t.t.Name {
-			t.refuse(at.Attr("task"), "a service of a task belongs to that task", fmt.Sprintf("it names task %q and stands in task %q", s.TaskName, t.t.Name), "remove it")
+			t.refuse(at.Attr("task"), "a service of a task belongs to that task", fmt.Sprintf("it names task %q but is in task %q", s.TaskName, t.t.Name), "remove it")
 		}
 		if s.Connect != nil {
 			t.refuse(at.Attr("connect"), "connect is for services of a group", "", "move the service to the group")
@@ -58,7 +58,7 @@ func (t *task) taskChecks(s *api.Service, ports []string, at jobspec.Path) {
 		names[name] = true
 		if k.TaskName != "" && k.TaskName != t.t.Name {
 			t.refuse(at.Attr("task"), "a check of a task's service belongs to that task",
-				fmt.Sprintf("it names task %q and stands in task %q", k.TaskName, t.t.Name), "remove it")
+				fmt.Sprintf("it names task %q but is in task %q", k.TaskName, t.t.Name), "remove it")
 		}
 		t.taskOnly(k.AddressMode, at)
 		if k.PortLabel != "" && needsPort(k) {

@@ -26,7 +26,7 @@ func (g *group) volumes() {
 			v.csi()
 		default:
 			// Nomad drops such a volume before it validates the job.
-			g.warn(v.at.Attr("type"), "volume has no effect", fmt.Sprintf("its type is %q; Nomad drops what is not host or csi", v.Type),
+			g.warn(v.at.Attr("type"), "volume has no effect", fmt.Sprintf("its type is %q; Nomad drops types other than host and csi", v.Type),
 				cmp.Or(diagnostic.DidYouMean(v.Type, []string{volumeHost, volumeCSI}), `write type = "host" or "csi"`))
 		}
 	}

@@ -133,7 +133,7 @@ func TestPictureOfManyTasksIsLimited(t *testing.T) {
 	if b.Len() > 6<<20 {
 		t.Errorf("the picture has %d bytes", b.Len())
 	}
-	if !strings.Contains(b.String(), "1000 tasks, of which the first 300 are shown") {
+	if !strings.Contains(b.String(), "1000 tasks (the first 300 are shown)") {
 		t.Error("the picture does not say what it leaves out")
 	}
 }

@@ -79,7 +79,7 @@ func (p *picture) describe() string {
 	}
 	tasks := prose.Count(len(t.Rows), "task")
 	if len(p.rows) < len(t.Rows) {
-		tasks += fmt.Sprintf(", of which the first %d are shown", len(p.rows))
+		tasks += fmt.Sprintf(" (the first %d are shown)", len(p.rows))
 	}
 	return strings.Join(append(parts, tasks), " · ")
 }

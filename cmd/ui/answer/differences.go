@@ -258,7 +258,7 @@ func plural(k compare.Kind) string {
 	case compare.Health, compare.Output, compare.Outcome, compare.Order:
 		return string(k)
 	case compare.Server:
-		return "what only servers know"
+		return "values of servers"
 	case compare.Command:
 		return "answers to commands"
 	case compare.Variable:

@@ -75,7 +75,7 @@ func WriteFreed(to To, f Freed) error {
 			fmt.Fprintf(out, " and removed %s", prose.Count(f.Containers, "container"))
 		}
 		if f.Live > 0 {
-			fmt.Fprintf(out, "; left alone: %s that runs", prose.Count(f.Live, "job"))
+			fmt.Fprintf(out, "; left alone: %s", prose.Count(f.Live, "running job"))
 		}
 		fmt.Fprintln(out)
 	})

@@ -38,11 +38,11 @@ func TestDone(t *testing.T) {
 func TestFreed(t *testing.T) {
 	t.Parallel()
 	for want, f := range map[string]Freed{
-		"freed 0.0 MiB\n":                              {},
-		"freed 1.5 MiB\n":                              {Bytes: 3 << 19},
-		"freed 2.0 MiB and removed 1 container\n":      {Bytes: 2 << 20, Containers: 1},
-		"freed 2.0 MiB and removed 3 containers\n":     {Bytes: 2 << 20, Containers: 3},
-		"freed 1.0 MiB; left alone: 1 job that runs\n": {Bytes: 1 << 20, Live: 1},
+		"freed 0.0 MiB\n":                            {},
+		"freed 1.5 MiB\n":                            {Bytes: 3 << 19},
+		"freed 2.0 MiB and removed 1 container\n":    {Bytes: 2 << 20, Containers: 1},
+		"freed 2.0 MiB and removed 3 containers\n":   {Bytes: 2 << 20, Containers: 3},
+		"freed 1.0 MiB; left alone: 1 running job\n": {Bytes: 1 << 20, Live: 1},
 	} {
 		streams, out, _ := ui.Test()
 		if err := WriteFreed(To{streams, ui.Plain, ui.ColorNever, begin}, f); err != nil || out.String() != want {

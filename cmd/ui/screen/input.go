@@ -51,7 +51,7 @@ var globalBindings = []binding{
 	{keys: "a", does: "action", help: "run an action of the task"},
 	{keys: "e", does: "shell", help: "open a shell in the task; the screen returns when it ends"},
 	{keys: "b", does: "browser", help: "open the address of the task in a browser"},
-	{keys: "y", does: "copy", help: "copy the name of the task or, from the output, what is visible"},
+	{keys: "y", does: "copy", help: "copy the name of the task or, in the output, the visible lines"},
 	{keys: "/", does: "find", help: "filter the tree; in the output: search"},
 	{keys: "Tab", does: "focus", help: "change between the tree and the pane"},
 	{keys: "z", does: "zoom", help: "show only the part with the focus"},

@@ -71,4 +71,4 @@ func (t *tail) key(k Key) bool {
 }
 
 // tailBindings are the keys of a tail that are not those of every list.
-var tailBindings = []binding{{keys: "f", does: "follow", help: "follow what is new, or stay; G and End follow, too"}}
+var tailBindings = []binding{{keys: "f", does: "follow", help: "follow new lines, or stay; G and End follow, too"}}

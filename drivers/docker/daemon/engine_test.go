@@ -153,8 +153,8 @@ func TestRemoveUnused(t *testing.T) {
 	}
 }
 
-// The end of a run removes its containers until there are none, and then its
-// networks. Those that hold a network are the last ones.
+// The end of a run removes its containers until none are left, and then its
+// networks. Containers that hold a network are removed last.
 func TestRemoveRun(t *testing.T) {
 	t.Parallel()
 	const (
@@ -292,8 +292,8 @@ func TestRootless(t *testing.T) {
 		"Docker, rootless": {answer{200, `{"SecurityOptions":["name=seccomp","name=rootless"]}`}, true, ""},
 		"Podman":           {answer{200, `{"Rootless":false}`}, false, ""},
 		"Podman, rootless": {answer{200, `{"Rootless":true}`}, true, ""},
-		"an error":         {answer{500, `{"Rootless":true}`}, false, "cannot ask the engine what it is: 500 Internal Server Error"},
-		"nonsense":         {answer{200, "nonsense"}, false, "cannot ask the engine what it is: invalid character"},
+		"an error":         {answer{500, `{"Rootless":true}`}, false, "cannot identify the engine: 500 Internal Server Error"},
+		"nonsense":         {answer{200, "nonsense"}, false, "cannot identify the engine: invalid character"},
 	} {
 		e := newEngine(t, map[string][]answer{"GET /info": {tt.answer}})
 		got, err := Rootless(t.Context(), e.Client)
@@ -305,7 +305,7 @@ func TestRootless(t *testing.T) {
 	closed := newEngine(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Rootless(ctx, closed.Client); err == nil || !strings.HasPrefix(err.Error(), "cannot ask the engine what it is: ") {
+	if _, err := Rootless(ctx, closed.Client); err == nil || !strings.HasPrefix(err.Error(), "cannot identify the engine: ") {
 		t.Errorf("without time: %v", err)
 	}
 }

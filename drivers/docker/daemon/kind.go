@@ -35,7 +35,7 @@ func Rootless(ctx context.Context, cli *client.Client) (bool, error) {
 	}
 	response, err := transport.RoundTrip(r)
 	if err != nil {
-		return false, Error("cannot ask the engine what it is", err)
+		return false, Error("cannot identify the engine", err)
 	}
 	defer response.Body.Close()
 	var info struct {
@@ -43,10 +43,10 @@ func Rootless(ctx context.Context, cli *client.Client) (bool, error) {
 		SecurityOptions []string
 	}
 	if response.StatusCode != http.StatusOK {
-		return false, fmt.Errorf("cannot ask the engine what it is: %s", response.Status)
+		return false, fmt.Errorf("cannot identify the engine: %s", response.Status)
 	}
 	if err := json.NewDecoder(io.LimitReader(response.Body, maxInfo)).Decode(&info); err != nil {
-		return false, fmt.Errorf("cannot ask the engine what it is: %w", err)
+		return false, fmt.Errorf("cannot identify the engine: %w", err)
 	}
 	return info.Rootless || slices.ContainsFunc(info.SecurityOptions, func(o string) bool {
 		return strings.HasPrefix(o, "name=rootless")

@@ -30,10 +30,10 @@ func (w *Watch) Continue(path string) error { return w.follow(next{Path: path}) 
 // for Wake. Await returns the keeper.
 func (w *Watch) Await(calls *os.File) (keeper process.ID, err error) {
 	if w.link == nil {
-		return keeper, errors.New("only a detached run goes on without its program")
+		return keeper, errors.New("only a detached run continues without its program")
 	}
 	if keeper, err = process.Identify(w.link.PID()); err != nil {
-		return keeper, fmt.Errorf("cannot go on without the keeper of the run: %w", err)
+		return keeper, fmt.Errorf("cannot continue without the keeper of the run: %w", err)
 	}
 	return keeper, errors.Join(w.Hold(callFile, calls), w.follow(next{Wait: true}))
 }

@@ -73,7 +73,7 @@ func (h *Handler) Signal(r *rest.Request, order *api.AllocSignalRequest) (any, e
 
 // RefuseAllGC refuses to remove all allocations that have ended.
 func (h *Handler) RefuseAllGC(*rest.Request) error {
-	return rest.Fail(http.StatusNotImplemented, "not supported by taskrun: of what has ended it keeps the latest allocations alone; taskrun clean removes the runs that have ended")
+	return rest.Fail(http.StatusNotImplemented, "not supported by taskrun: it only keeps the latest ended allocations; taskrun clean removes ended runs")
 }
 
 // RefuseGC refuses to remove an allocation.

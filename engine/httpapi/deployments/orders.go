@@ -27,7 +27,7 @@ func (h *Handler) Promote(r *rest.Request, order *api.DeploymentPromoteRequest) 
 		return nil, err
 	}
 	if !order.All && len(order.Groups) == 0 {
-		return nil, rest.Fail(http.StatusBadRequest, "either all groups or some have to be promoted")
+		return nil, rest.Fail(http.StatusBadRequest, "promote either all groups or a list of groups")
 	}
 	if order.All {
 		order.Groups = nil

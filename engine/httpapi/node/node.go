@@ -25,7 +25,7 @@ func (h *Handler) Refuse(r *rest.Request) error {
 	if r.ID != h.run.Machine.ID {
 		return rest.Fail(http.StatusNotFound, "node not found")
 	}
-	return rest.Fail(http.StatusNotImplemented, "not supported by taskrun: there is no other node to which allocations could go; stop the job to be rid of them")
+	return rest.Fail(http.StatusNotImplemented, "not supported by taskrun: there is no other node for allocations; stop the job instead")
 }
 
 // ReconcileSummaries answers PUT /v1/system/reconcile/summaries. There is

@@ -35,7 +35,7 @@ func stagingOf(allocDir string) string {
 
 func removeStaging(allocDir string) error {
 	if err := os.RemoveAll(stagingOf(allocDir)); err != nil {
-		return fmt.Errorf("cannot remove what was staged: %w", err)
+		return fmt.Errorf("cannot remove staged files: %w", err)
 	}
 	return nil
 }

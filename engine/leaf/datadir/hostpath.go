@@ -56,7 +56,7 @@ func MakeHostPath(dataDir, path string) (string, error) {
 		}
 	}
 	if err != nil {
-		return "", fmt.Errorf("cannot make what takes the place of %q: %w", path, err)
+		return "", fmt.Errorf("cannot make the directory for host path %q: %w", path, err)
 	}
 	return HostPathDir(dataDir, path), nil
 }
@@ -88,7 +88,7 @@ func readRegular(path string) ([]byte, error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxCopy+1))
 	if err == nil && len(text) > maxCopy {
-		err = errors.New("the file is too large to be copied")
+		err = errors.New("the file is too large to copy")
 	}
 	return text, err
 }

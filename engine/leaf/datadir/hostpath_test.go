@@ -57,8 +57,8 @@ func TestHostPathsHaveAPlaceOfTheirOwn(t *testing.T) {
 	}
 }
 
-// Tasks of any user may write to an empty directory, a copy has the mode of its file,
-// and nobody else gets into either.
+// Tasks of any user may write to an empty directory, a copy has the mode of its
+// file, and other users cannot enter either.
 func TestModesOfHostPaths(t *testing.T) {
 	t.Parallel()
 	data, host := t.TempDir(), t.TempDir()
@@ -100,7 +100,7 @@ func TestHostPathsThatHaveNoPlace(t *testing.T) {
 	if info, statErr := os.Stat(got); err != nil || statErr != nil || info.Size() != 16<<20 {
 		t.Errorf("the largest file: %v, %v", err, statErr)
 	}
-	if got, err := MakeHostPath(data, large); err == nil || !strings.Contains(err.Error(), "the file is too large to be copied") || got != "" {
+	if got, err := MakeHostPath(data, large); err == nil || !strings.Contains(err.Error(), "the file is too large to copy") || got != "" {
 		t.Errorf("a larger one: %q, %v", got, err)
 	}
 	if _, err := os.Stat(HostPathDir(data, large)); err == nil {
@@ -110,7 +110,7 @@ func TestHostPathsThatHaveNoPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	below := filepath.Join(host, "taken", "x")
-	if got, err := MakeHostPath(data, below); err == nil || !strings.HasPrefix(err.Error(), `cannot make what takes the place of "`+below+`"`) || got != "" {
+	if got, err := MakeHostPath(data, below); err == nil || !strings.HasPrefix(err.Error(), `cannot make the directory for host path "`+below+`"`) || got != "" {
 		t.Errorf("below a file: %q, %v", got, err)
 	}
 	file := filepath.Join(t.TempDir(), "host")

@@ -23,7 +23,7 @@ func check(dir string, euid int) error {
 	case owner(info) != euid:
 		return fmt.Errorf("it belongs to another user (uid %d)", owner(info))
 	case info.Mode().Perm()&0o077 != 0:
-		return fmt.Errorf("others may use it (mode %04o): it has to be 0700", info.Mode().Perm())
+		return fmt.Errorf("others may use it (mode %04o): it must be 0700", info.Mode().Perm())
 	}
 	return nil
 }
@@ -38,7 +38,7 @@ func checkParent(dir string, euid int) error {
 	case owner(info) != euid && owner(info) != 0:
 		return fmt.Errorf("%q belongs to another user (uid %d)", dir, owner(info))
 	case info.Mode().Perm()&0o022 != 0 && info.Mode()&fs.ModeSticky == 0:
-		return fmt.Errorf("others can rename what is in %q (mode %04o, without the sticky bit)", dir, info.Mode().Perm())
+		return fmt.Errorf("others can rename files in %q (mode %04o, without the sticky bit)", dir, info.Mode().Perm())
 	}
 	return nil
 }

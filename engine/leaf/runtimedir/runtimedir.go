@@ -33,7 +33,7 @@ func Find(getenv func(string) string, euid int, state string) (dir, warning stri
 		switch {
 		case err != nil || owner(info) != euid:
 		case info.Mode().Perm()&0o022 != 0:
-			warning = fmt.Sprintf("XDG_RUNTIME_DIR is not used: others can write to %q (mode %04o); it has to be 0700", base, info.Mode().Perm())
+			warning = fmt.Sprintf("XDG_RUNTIME_DIR is not used: others can write to %q (mode %04o); it must be 0700", base, info.Mode().Perm())
 		default:
 			return filepath.Join(base, "taskrun"), "", nil
 		}

@@ -17,7 +17,7 @@ func RemoveIn(dir string, names ...string) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("cannot remove what is in %q: %w", dir, err)
+		return fmt.Errorf("cannot remove the content of %q: %w", dir, err)
 	}
 	defer r.Close()
 	var errs []error

@@ -37,7 +37,7 @@ type block struct {
 	nested   bool // the items are below "data", and the label does not say so
 }
 
-// needs is everything that a job needs of a cluster, except for values of
+// needs is everything that a job needs from a cluster, except for values of
 // variables.
 type needs struct {
 	*Job

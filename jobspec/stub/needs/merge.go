@@ -52,7 +52,7 @@ func Merge(text []byte, name string, job Job) (merged []byte, added []string, di
 
 func (m *merger) head() {
 	if len(bytes.TrimSpace(m.text)) == 0 {
-		fmt.Fprintf(&m.tail, "# What job %q needs of a cluster. Save it as %s beside %s, and replace each TODO(…) with a value.\n",
+		fmt.Fprintf(&m.tail, "# What job %q needs from a cluster. Save it as %s beside %s, and replace each TODO(…) with a value.\n",
 			deref(cmp.Or(m.File.Job.ID, m.File.Job.Name)), stub.DefaultName, m.Name)
 	}
 }

@@ -1,4 +1,4 @@
-// Package needs lists what a job needs of a cluster, and adds it to the text of a
+// Package needs lists what a job needs from a cluster, and adds it to the text of a
 // stubs file, to be filled in.
 package needs
 

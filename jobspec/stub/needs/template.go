@@ -67,7 +67,7 @@ func (k *needs) call(c Call, line int, where string) {
 	case c.KV2:
 		c.Label = labelKV2(c.Label)
 	case c.List:
-		k.unknown(line, fmt.Sprintf("%s lists each %s below %q: add the blocks that it is to find, such as %s", where, c.Words(), c.Label,
+		k.unknown(line, fmt.Sprintf("%s lists each %s below %q: add blocks for it to find, such as %s", where, c.Words(), c.Label,
 			stub.NeedOf(c.Kind, listedLabel(c.Need)).Block()))
 		if c.Optional {
 			return
