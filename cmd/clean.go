@@ -12,6 +12,7 @@ import (
 
 	"taskrun/cmd/exit"
 	"taskrun/cmd/lookup"
+	"taskrun/cmd/prose"
 	"taskrun/cmd/record"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
@@ -112,7 +113,7 @@ func runClean(ctx context.Context, a *app, opts cleanOptions) error {
 	}
 	switch {
 	case opts.volumes && live > 0:
-		errs = append(errs, fmt.Errorf("volumes are not removed: %d jobs run", live))
+		errs = append(errs, fmt.Errorf("volumes are not removed: %s may use them", prose.Count(live, "running job")))
 	case opts.volumes:
 		errs = append(errs, datadir.CleanVolumes(dataDir))
 	}

@@ -107,7 +107,7 @@ func runEnv(ctx context.Context, a *app, target string, opts envOptions) error {
 		}
 		err := exit.Failed("cannot show the environment of task %q: %w", labels[t], failure)
 		if latest != nil {
-			return err.WithHint("of its latest start all but the secrets was kept: leave out --show-secrets")
+			return err.WithHint("secrets of its latest start were not kept: leave out --show-secrets")
 		}
 		return err
 	default:

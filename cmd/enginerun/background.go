@@ -212,7 +212,7 @@ func (b *Background) remember() {
 		_, err = b.memory.WriteAt(text, 0)
 	}
 	if err != nil {
-		b.display.Say(fmt.Sprintf("cannot keep why the run ends: %v", err))
+		b.display.Say(fmt.Sprintf("cannot store why the run ends: %v", err))
 	}
 }
 

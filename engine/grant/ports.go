@@ -128,7 +128,7 @@ func (p *Ports) dynamic(cfg *runner.Config, o portOwner, n *api.NetworkResource,
 		return 0, fmt.Errorf("cannot find a port for label %q: %w", wanted.Label, err)
 	}
 	if direct && value != wanted.To {
-		p.Notice("%s: port %d is in use, and nothing hands %d on to it for port %q", cfg.Alloc.Name, wanted.To, value, wanted.Label)
+		p.Notice("%s: port %d is in use, and nothing forwards %d to it for port %q", cfg.Alloc.Name, wanted.To, value, wanted.Label)
 	}
 	if err := p.Memory.Keep(owner, value); err != nil {
 		p.Notice("the ports of job %q may be others in the next run: %v", p.Job, err)

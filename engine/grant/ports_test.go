@@ -240,7 +240,7 @@ func TestPortThatTheTaskListensOn(t *testing.T) {
 		if _, err := f.Give(second, 0); err != nil || second.Ports[0].Value == number {
 			t.Errorf("twice the same port: %v, %v", second.Ports, err)
 		}
-		f.noted(fmt.Sprintf("job.g[1]: port %d is in use, and nothing hands %d on to it for port %q", number, second.Ports[0].Value, "http"))
+		f.noted(fmt.Sprintf("job.g[1]: port %d is in use, and nothing forwards %d to it for port %q", number, second.Ports[0].Value, "http"))
 	}
 }
 

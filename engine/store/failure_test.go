@@ -31,7 +31,7 @@ func notices(sub *event.Subscription) (texts []string) {
 	return texts
 }
 
-const keptAgain = "the state of the run is kept again"
+const keptAgain = "the state of the run is stored again"
 
 // wantNews fails unless exactly this notice, or none if it is empty, was
 // published since the last call.
@@ -62,7 +62,7 @@ func TestStateIsWrittenAgain(t *testing.T) {
 			rename(state, away)
 			r.journal.file.Close() // so that the next write fails
 			commit(r, 2*n)
-			wantNews(t, sub, "no directory", "could not be taken up again now: ")
+			wantNews(t, sub, "no directory", "a later engine could not continue it: ")
 			commit(r, 2*n+1)
 			<-time.After(10*againTime + againTime/2)
 			synctest.Wait()
@@ -98,7 +98,7 @@ func TestClosedRecorderWritesNoMore(t *testing.T) {
 		r, dir := create(t, bus)
 		r.journal.file.Close()
 		commit(r, 0)
-		wantNews(t, sub, "closed file", "could not be taken up again now: ")
+		wantNews(t, sub, "closed file", "a later engine could not continue it: ")
 		if err := r.Close(); err != nil {
 			t.Error(err)
 		}
@@ -227,7 +227,7 @@ func TestStateWithoutAHistory(t *testing.T) {
 	state := readFile(t, path)
 	for name, try := range map[string]func() (*Recorder, error){
 		"cannot read the state of the run": func() (*Recorder, error) { return Open(&event.Bus{}, dir) },
-		"cannot keep the state of the run": func() (*Recorder, error) { return Create(&event.Bus{}, dir, Change{}) },
+		"cannot store the state of the run": func() (*Recorder, error) { return Create(&event.Bus{}, dir, Change{}) },
 	} {
 		r, err := try()
 		if r != nil || !errors.Is(err, syscall.EISDIR) || !strings.HasPrefix(err.Error(), name) || errors.Is(err, fs.ErrInvalid) {

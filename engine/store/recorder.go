@@ -45,7 +45,7 @@ func Create(bus *event.Bus, runDir string, first Change) (*Recorder, error) {
 		j, err = createJournal(runDir, record)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot keep the state of the run: %w", err)
+		return nil, fmt.Errorf("cannot store the state of the run: %w", err)
 	}
 	return &Recorder{bus: bus, journal: j}, nil
 }
@@ -113,9 +113,9 @@ func (r *Recorder) retry() {
 func (r *Recorder) told(err error) (news string) {
 	switch {
 	case err != nil && !r.failing:
-		news = fmt.Sprintf("cannot keep the state of the run, which could not be taken up again now: %v", err)
+		news = fmt.Sprintf("cannot store the state of the run, so a later engine could not continue it: %v", err)
 	case err == nil && r.failing:
-		news = "the state of the run is kept again"
+		news = "the state of the run is stored again"
 	}
 	if r.failing = err != nil; r.failing {
 		if r.again == nil {

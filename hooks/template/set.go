@@ -104,7 +104,7 @@ func (s *set) execute(ctx context.Context, t *spec) (result, error) {
 			return result{out.Output, out.Missing.List(), out.Used.List(), a.answers, a.files}, nil
 		}
 	}
-	return result{}, fmt.Errorf("%s: it asks for more and more", t.written)
+	return result{}, fmt.Errorf("%s: it never stops asking for new values", t.written)
 }
 
 // differs reports whether the questions of a template now have other answers.

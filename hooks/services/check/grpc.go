@@ -98,7 +98,7 @@ func servingStatus(body []byte) (uint64, error) {
 	}
 	status, n := binary.Uvarint(message[1:])
 	if message[0] != 1<<3 || n <= 0 {
-		return 0, errors.New("the answer of the health service is not understood")
+		return 0, errors.New("cannot decode the answer of the health service")
 	}
 	return status, nil
 }
