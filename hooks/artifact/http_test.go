@@ -132,6 +132,7 @@ func TestUndownloadableArtifacts(t *testing.T) {
 		"not there":             {from("/nothing"), "bad response code: 404"},
 		"wrong checksum":        {from("/app", "checksum", sha(nil)), "checksums did not match: expected " + sha(nil) + ", got " + sha(app)},
 		"no checksum":           {from("/app", "checksum", "${WORD}"), `checksum "there" is not md5:HEX, sha1:HEX`},
+		"a secret in an error":  {from("/app", "checksum", "${WORD}", "token", "${WORD}"), `checksum "xxxxx" is not md5:HEX`},
 		"short checksum":        {from("/app", "checksum", "md5:${WORD}"), "32 hexadecimal digits of md5"},
 		"to another task":       {to(from("/app"), "", "../other/local"), `destination "../other/local" is in neither`},
 		"out of the allocation": {to(from("/app"), "", "../../x"), `destination "../../x" is in neither`},
