@@ -181,20 +181,28 @@ func TestRefusedOrders(t *testing.T) {
 	for name, tt := range map[string]struct{ run, want string }{
 		"after the end": {`
 	at "5s" { stop = "it" }
-	at "10h" { restart = "g/t" }`, "the run ended before this order"},
+	at "10h" { restart = "g/t" }`, "the run ended before this order: it ended after 5s, and the order is for 10h0m0s"},
 		"a task that does not run": {`
 	task "t" { exit_code = 1 }
 	at "5s" { restart = "g/t" }
-	until = "1h"`, "restart was refused"},
+	until = "1h"`, `restart was refused: task "g/t" is not running`},
+		"an allocation that has ended": {`
+	task "t" { exit_code = 1 }
+	at "50s" { restart = "g[0]" }
+	until = "1h"`, `restart was refused: no allocation of "g[0]" is running`},
+		"a job without a living allocation": {`
+	task "t" { exit_code = 1 }
+	at "50s" { restart = "it" }
+	until = "1h"`, "restart was refused: no allocation of the job is running"},
 		"a deployment that has ended": {`
 	at "5m" { promote = true }
-	until = "1h"`, "promote was refused"},
+	until = "1h"`, "promote was refused: can't promote terminal deployment"},
 		"no parameters": {`
 	at "5s" { dispatch = {} }
-	until = "1h"`, "dispatch was refused"},
+	until = "1h"`, `dispatch was refused: Specified job "it" is not a parameterized job`},
 		"an unknown signal": {`
 	at "5s" { signal = "SIGNONE" }
-	until = "1h"`, "signal was refused"},
+	until = "1h"`, `signal was refused: unknown signal "SIGNONE"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -212,8 +220,8 @@ func TestRefusedOrders(t *testing.T) {
 			}
 			o, err := s.play(run, 1)
 			var d jobspec.Diagnostic
-			if !errors.As(err, &d) || d.Summary != tt.want || d.Range.Start.Line == 0 || d.Detail == "" {
-				t.Errorf("the error is %v", err)
+			if !errors.As(err, &d) || d.Summary+": "+d.Detail != tt.want || d.Range.Start.Line == 0 {
+				t.Errorf("the error is %v, want %q", err, tt.want)
 			}
 			if o == nil || len(o.Events) == 0 {
 				t.Error("there is no outcome")
