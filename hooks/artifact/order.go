@@ -91,7 +91,6 @@ func (o *order) parse(text string) error {
 		return errors.New("the source is not a valid URL: write special characters in user name and password as %XX")
 	}
 	o.url, o.query = u, u.Query()
-	u.RawQuery = ""
 	if slices.Contains(strings.Split(o.subdir, "/"), "..") {
 		return fmt.Errorf("subdirectory %q leads out of the download", o.subdir)
 	}
