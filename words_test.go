@@ -17,6 +17,7 @@ var oddWords = regexp.MustCompile(`(?i)\b(?:` + strings.Join([]string{
 	`lends?`, `lent`, `lending`, `unlent`, `stand-ins?`, `standins?`,
 	`anew`, `thus`, `nay`, `whom`, `whoever`,
 	`nobody (?:asks|cares|has|knows|lends|needs|waits|wants)`,
+	`passed over`, `what is to be`, `to who`,
 	`is told of`, `are told of`, `one too many`, `how things stand`, `makes no sense for`,
 	`who (?:dies|orders|reads) [a-z]+`, `that there are not`,
 	`tidings`,

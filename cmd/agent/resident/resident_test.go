@@ -363,8 +363,8 @@ func TestAgent(t *testing.T) { //nolint:paralleltest // its journal of processes
 		want            []string
 	}{
 		{"stop", "0s", []os.Signal{os.Interrupt}, []string{"[INFO] stopping: interrupt\n"}},
-		{"kill", "1h", []os.Signal{os.Interrupt, os.Interrupt}, []string{"[INFO] stopping: interrupt\n", "[INFO] killing what is left: interrupt\n"}},
-		{"ordered to kill", "1h", []os.Signal{KillSignal}, []string{"[INFO] stopping: as ordered\n", "[INFO] killing what is left: as ordered\n"}},
+		{"kill", "1h", []os.Signal{os.Interrupt, os.Interrupt}, []string{"[INFO] stopping: interrupt\n", "[INFO] killing the tasks: interrupt\n"}},
+		{"ordered to kill", "1h", []os.Signal{KillSignal}, []string{"[INFO] stopping: as ordered\n", "[INFO] killing the tasks: as ordered\n"}},
 		{
 			"cannot leave", "0s",
 			[]os.Signal{LeaveSignal, os.Interrupt},

@@ -129,7 +129,7 @@ func (r *Agent) serve(ctx context.Context) error {
 				kill = time.After(devGrace)
 			}
 		default:
-			r.log.info("killing what is left: %s", why)
+			r.log.info("killing the tasks: %s", why)
 			r.engine.Kill()
 		}
 	}

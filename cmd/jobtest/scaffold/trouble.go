@@ -46,7 +46,7 @@ func (w *writer) policies(g *api.TaskGroup) {
 		}
 		known = append(known, *p)
 		if usual := *p.Delay + *p.Delay/8 + crash; fails(p) && time.Duration(*p.Attempts)*usual >= *p.Interval {
-			w.line("# %s may crash more often in %v than it is restarted, so nothing is said of that.\n", t.Name, *p.Interval)
+			w.line("# %s may crash more often in %v than it is restarted, so no run tests that.\n", t.Name, *p.Interval)
 			continue
 		}
 		w.of(g, w.crashing(t), func() { w.policy(g, t) })
