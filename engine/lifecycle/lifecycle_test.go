@@ -297,3 +297,38 @@ func TestTells(t *testing.T) {
 		})
 	}
 }
+
+// ReviveAll starts dead tasks again after RestartAll, unless the allocation was
+// stopped in between, and does nothing without RestartAll.
+func TestReviveAll(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		between []Input // after a task has parked
+		want    int     // tasks that start again
+	}{
+		"after a restart":             {[]Input{{Kind: RestartAll}}, 1},
+		"without a restart":           {nil, 0},
+		"after a restart and a stop":  {[]Input{{Kind: RestartAll}, {Kind: Stop}}, 0},
+		"after a stop, not restarted": {[]Input{{Kind: Stop}, {Kind: RestartAll}}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := NewAlloc(tasks(Task{Name: "first", Stage: PrestartEphemeral}, Task{Name: "main"}))
+			for _, in := range append([]Input{
+				{Kind: Prepared}, {Kind: Changed, Task: 0, Phase: Running}, {Kind: Changed, Task: 0, Phase: Dead}, {Kind: Parks, Task: 0},
+				{Kind: Changed, Task: 1, Phase: Running},
+			}, tt.between...) {
+				a.Next(in)
+			}
+			revived := 0
+			for _, e := range a.Next(Input{Kind: ReviveAll}) {
+				if e.Kind == Revive {
+					revived++
+				}
+			}
+			if revived != tt.want {
+				t.Errorf("%d tasks start again, want %d", revived, tt.want)
+			}
+		})
+	}
+}
