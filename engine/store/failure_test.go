@@ -226,7 +226,7 @@ func TestStateWithoutAHistory(t *testing.T) {
 	}
 	state := readFile(t, path)
 	for name, try := range map[string]func() (*Recorder, error){
-		"cannot read the state of the run": func() (*Recorder, error) { return Open(&event.Bus{}, dir) },
+		"cannot read the state of the run":  func() (*Recorder, error) { return Open(&event.Bus{}, dir) },
 		"cannot store the state of the run": func() (*Recorder, error) { return Create(&event.Bus{}, dir, Change{}) },
 	} {
 		r, err := try()
