@@ -3,6 +3,7 @@ package ui
 import (
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 )
 
@@ -38,8 +39,20 @@ func TestAlone(t *testing.T) {
 			t.Errorf("%s: alone %t, one terminal %t", name, alone, one)
 		}
 	}
-	_, other := open(t)
+	again, err := os.OpenFile(tty.Name(), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = again.Close() })
 	s, _, _ := Test()
+	if !s.Foreground() {
+		t.Error("without a terminal this process is in the background")
+	}
+	s.Out, s.Err, s.OutTerm, s.ErrTerm = tty, again, true, true
+	if !s.OneTerminal() {
+		t.Error("a terminal that is open twice is two terminals")
+	}
+	_, other := open(t)
 	s.Out, s.Err, s.OutTerm, s.ErrTerm = tty, other, true, true
 	if s.OneTerminal() {
 		t.Error("two terminals are one")

@@ -6,6 +6,10 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"taskrun/engine/leaf/runtimedir"
 )
 
 // A resident engine finds the runs that it has marked, and removes what is left of
@@ -50,6 +54,29 @@ func TestResidentRuns(t *testing.T) {
 	}
 	if dirs, err := ResidentRuns(data, state); !slices.Equal(dirs, want[1:]) || err != nil {
 		t.Errorf("after the end of one run: %q, %v", dirs, err)
+	}
+}
+
+// While a resident engine lives, it alone runs the jobs of its runs, again and again.
+func TestJobsOfALiveResident(t *testing.T) {
+	t.Parallel()
+	data, state := t.TempDir(), t.TempDir()
+	lock, err := os.Create(filepath.Join(state, lockFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	if err := runtimedir.Flock(lock, unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	for _, run := range []string{"1", "2"} {
+		if _, err := OpenResident(data, "web", run, state); err != nil {
+			t.Errorf("run %s of the same engine: %v", run, err)
+		}
+	}
+	var inUse *InUseError
+	if _, err := OpenResident(data, "web", "3", t.TempDir()); !errors.As(err, &inUse) || inUse.JobID != "web" {
+		t.Errorf("a run of another engine: %v", err)
 	}
 }
 
