@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"taskrun/engine/leaf/allocdir"
 )
 
@@ -62,6 +64,27 @@ func TestInheritMovesDataAndLocal(t *testing.T) {
 	}
 	if got := read(filepath.Join(first.Path(), "alloc/data/x")); got != "?" {
 		t.Errorf("the data is in the old allocation as well: %q", got)
+	}
+}
+
+// Files in a directory of the new allocation are an error, and nothing is lost.
+func TestInheritKeepsNewFiles(t *testing.T) {
+	t.Parallel()
+	job := t.TempDir()
+	link := filepath.Join(job, "sticky/g[0]")
+	first := made(t, job, "a", "t")
+	if err := first.Inherit(link, []string{"t"}); err != nil {
+		t.Fatal(err)
+	}
+	second := made(t, job, "b", "t")
+	before, after := filepath.Join(first.Path(), "t/local/x"), filepath.Join(second.Path(), "t/local/x")
+	write(t, before, "old")
+	write(t, after, "new")
+	if err := second.Inherit(link, []string{"t"}); !errors.Is(err, unix.ENOTEMPTY) {
+		t.Errorf("the error is %v", err)
+	}
+	if got := read(before) + " " + read(after); got != "old new" {
+		t.Errorf("the files are %q", got)
 	}
 }
 
