@@ -31,6 +31,18 @@ func TestStageOf(t *testing.T) {
 	}
 }
 
+// Only tasks that run until they are stopped can be held.
+func TestLastingStages(t *testing.T) {
+	t.Parallel()
+	for stage, want := range map[Stage]bool{
+		PrestartEphemeral: false, PrestartSidecar: true, Main: true, PoststartEphemeral: false, PoststartSidecar: true, Poststop: false,
+	} {
+		if got := stage.Lasting(); got != want {
+			t.Errorf("%v: %t, want %t", stage, got, want)
+		}
+	}
+}
+
 func TestNext(t *testing.T) {
 	t.Parallel()
 	pre := func(p Phase) Task { return Task{Name: "pre", Stage: PrestartEphemeral, Phase: p} }

@@ -179,6 +179,40 @@ func TestTempDirWithoutStickyBit(t *testing.T) {
 	}
 }
 
+// A directory of another ordinary user is no parent; one of root or of this user is.
+func TestParentOfAnotherUser(t *testing.T) {
+	t.Parallel()
+	dir, uid := t.TempDir(), os.Geteuid()
+	if uid == 0 {
+		uid = user
+		if err := os.Chown(dir, uid, -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := checkParent(dir, uid+1); err == nil || err.Error() != fmt.Sprintf("%q belongs to another user (uid %d)", dir, uid) {
+		t.Errorf("a directory of another user: %v", err)
+	}
+	for _, dir := range []string{dir, "/"} {
+		if err := checkParent(dir, uid); err != nil {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
+}
+
+// If no directory can replace the usual one, the error has both reasons.
+func TestNoOtherDirectory(t *testing.T) {
+	t.Parallel()
+	tmp, uid := t.TempDir(), os.Geteuid()
+	taken := filepath.Join(tmp, prefix+strconv.Itoa(uid))
+	if err := os.WriteFile(taken, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := inTemp(tmp, filepath.Join(taken, memoryFile), uid)
+	if dir != "" || !errors.Is(err, unix.ENOTDIR) || !strings.Contains(err.Error(), "it is not a directory; no other directory can be made: ") {
+		t.Errorf("%q, %v", dir, err)
+	}
+}
+
 // In a directory for temporary files with a long path, no socket would fit.
 func TestLongTempDir(t *testing.T) {
 	t.Parallel()
