@@ -327,7 +327,10 @@ func TestReviveAll(t *testing.T) {
 			t.Parallel()
 			a := NewAlloc(tasks(Task{Name: "first", Stage: PrestartEphemeral}, Task{Name: "main"}))
 			for _, in := range append([]Input{
-				{Kind: Prepared}, {Kind: Changed, Task: 0, Phase: Running}, {Kind: Changed, Task: 0, Phase: Dead}, {Kind: Parks, Task: 0},
+				{Kind: Prepared},
+				{Kind: Changed, Task: 0, Phase: Running},
+				{Kind: Changed, Task: 0, Phase: Dead},
+				{Kind: Parks, Task: 0},
 				{Kind: Changed, Task: 1, Phase: Running},
 			}, tt.between...) {
 				a.Next(in)
