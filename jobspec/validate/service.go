@@ -20,7 +20,7 @@ func (c *checker) service(s *api.Service, at jobspec.Path) {
 	}
 	modes := []string{"", "auto", "host", "driver", "alloc", "alloc_ipv6"}
 	if c.choice(at.Attr("address_mode"), "address mode", s.AddressMode, modes...) && s.Address != "" && s.AddressMode != "" && s.AddressMode != "auto" {
-		c.refuse(at.Attr("address_mode"), "an \"address\" needs address_mode auto",
+		c.refuse(at.Attr("address_mode"), `an "address" needs address_mode auto`,
 			fmt.Sprintf("address is %q and address_mode is %q", s.Address, s.AddressMode), `write address_mode = "auto" or remove address`)
 	}
 	c.choice(at.Attr("on_update"), "on_update value", s.OnUpdate, onUpdates()...)
