@@ -322,6 +322,15 @@ func put(t *testing.T, z *zip.Writer, name, text string) {
 	}
 }
 
+// claim adds an entry without content that claims to have a size. It is much faster
+// than a compressed one.
+func claim(t *testing.T, z *zip.Writer, name string, size uint64) {
+	t.Helper()
+	if _, err := z.CreateRaw(&zip.FileHeader{Name: name, UncompressedSize64: size}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func entriesOf(t *testing.T, z *zip.Writer, file *bytes.Buffer) map[string]*zip.File {
 	t.Helper()
 	if err := z.Close(); err != nil {
@@ -410,9 +419,7 @@ func TestForeignFiles(t *testing.T) {
 		var file bytes.Buffer
 		z := zip.NewWriter(&file)
 		for i, size := range sizes {
-			if _, err := z.CreateRaw(&zip.FileHeader{Name: fmt.Sprint(i), UncompressedSize64: size}); err != nil {
-				t.Fatal(err)
-			}
+			claim(t, z, fmt.Sprint(i), size)
 		}
 		if err := z.Close(); err != nil {
 			t.Fatal(err)
@@ -449,12 +456,12 @@ func TestForeignFiles(t *testing.T) {
 		"endless contents": {claims(1<<63, 1<<63), "its contents are larger than 8"},
 		"many entries": {valid(func(z *zip.Writer) {
 			for i := range maxEntries {
-				put(t, z, fmt.Sprint(i), "")
+				claim(t, z, fmt.Sprint(i), 0)
 			}
 		}), "it has more than 20000 entries"},
 		"a huge directory": {valid(func(z *zip.Writer) {
 			for i := range 300 {
-				put(t, z, fmt.Sprint(i, strings.Repeat("x", 60_000)), "")
+				claim(t, z, fmt.Sprint(i, strings.Repeat("x", 60_000)), 0)
 			}
 		}), "it has more than 20000 entries"},
 	} {
