@@ -46,7 +46,7 @@ advice are shown too; hints are never errors.
 	opts.bindNeighbors(cmd.Flags())
 	opts.bindStubs(cmd.Flags())
 	opts.bindStrict(cmd.Flags())
-	cmd.Flags().BoolVar(&opts.hints, "hints", false, "show advice, too, such as about deprecated syntax")
+	cmd.Flags().BoolVar(&opts.hints, "hints", false, "also show advice, such as on deprecated syntax")
 	opts.bindMaxAllocs(cmd.Flags())
 	bindChoice(cmd, cmd.Flags(), "output", "plain, json, github (workflow annotations), or quiet: only the exit code",
 		ui.Choice[console.Format]{To: &opts.format, Kind: "format", Values: []console.Format{console.FormatPlain, console.FormatJSON, console.FormatGitHub, console.FormatQuiet}})

@@ -115,6 +115,11 @@ func TestEntryPointsOfEachCheck(t *testing.T) {
 			says: `task "t" of driver "docker" starts nothing: with mock_driver it runs until it is stopped`, told: jobs,
 		},
 		{
+			name: "driver that is replaced, with options of mock_driver", job: job("driver = \"starship\"\nconfig {\n  run_for = \"5s\"\n}", ""),
+			with: func(c *Case) { c.Instead = map[string]string{"starship": "mock_driver"} },
+			says: `task "t" of driver "starship" starts nothing: with mock_driver it follows its config block`, told: jobs,
+		},
+		{
 			name: "driver that cannot be used", job: job(plain, ""), with: unusable,
 			says: `driver "raw_exec" cannot be used on this machine`, errors: runs | Dispatch, needsStubs: true,
 		},

@@ -45,7 +45,7 @@ func (r replaced) mockNotice(t taskOf) jobspec.Diagnostic {
 	case t.Config["run_for"] == untilStopped.String():
 		does = "runs until it is stopped"
 	case len(t.Config) > 0:
-		does = "follows its options for mock_driver"
+		does = "follows its config block"
 	}
 	p := jobspec.Diagnostic{
 		Severity: jobspec.Notice,
