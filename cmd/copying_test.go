@@ -119,10 +119,11 @@ func TestWrongFilesOfACluster(t *testing.T) {
 		s.texts["t/local/f"] = text
 		return s
 	}
-	// Too many files, but each answer is short enough for a slow machine.
+	// Too many files, but each answer is short enough for a slow machine, and a pipe
+	// is not copied.
 	many, dirs, files := newFileServer(), make([]*api.AllocFileInfo, 250), make([]*api.AllocFileInfo, 1000)
 	for i := range files {
-		files[i] = entry(fmt.Sprint(i), "-rw-r--r--", 0)
+		files[i] = entry(fmt.Sprint(i), "prw-r--r--", 0)
 	}
 	for i := range dirs {
 		dirs[i] = entry(fmt.Sprint(i), "drwx------", 0)
