@@ -230,6 +230,7 @@ var homes = []home{
 	{"github.com/rogpeppe/go-internal", "", "...", "journeys as scripts"},
 	{"github.com/rogpeppe/go-internal/diff", "cmd cmd/jobtest/snapshot cmd/ui/answer", "...", "what fmt would change, and how texts of runs and snapshots differ"},
 	{"golang.org/x/tools/txtar", "", "...", "many small files in one"},
+	{"golang.org/x/tools/go/packages", "scripts/typecheck", "", "the types of a module on another platform, without compiling it"},
 }
 
 func TestImportsGoDownOnly(t *testing.T) {
