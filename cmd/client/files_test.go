@@ -99,7 +99,7 @@ func TestFiles(t *testing.T) {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			name := r.URL.Query().Get("path")
 			switch answer, ok := served[name]; {
-			case !ok && name != ".":
+			case !ok && name != "." && name != "gone":
 				http.Error(w, "stat /x: no such file or directory", http.StatusInternalServerError)
 			case !ok:
 				http.NotFound(w, r)
@@ -118,7 +118,7 @@ func TestFiles(t *testing.T) {
 	}
 	all := on(files)
 	for name, want := range map[string]string{
-		"f": "3 -rw-r--r--", "local": "0 drwx------", "local/x": "2 -rw-------", "none": "file does not exist", "none/x": "file does not exist",
+		"f": "3 -rw-r--r--", "local": "0 drwx------", "local/x": "2 -rw-------", "none": "file does not exist", "none/x": "file does not exist", "gone": "file does not exist",
 	} {
 		info, err := all.Lstat(name)
 		got := ""
