@@ -41,7 +41,7 @@ func TestReplace(t *testing.T) {
 
 func TestReferences(t *testing.T) {
 	t.Parallel()
-	got := slices.Collect(References("${A} ${ B } $${C-d} ${e.f"))
+	got := slices.Collect(References("${} ${A} ${ B } $${C-d} ${e.f"))
 	if want := []string{"A", "C-d"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -114,8 +114,12 @@ func TestMarkedTasksAreShownTogether(t *testing.T) {
 		t.Errorf("shown %v", got)
 	}
 	s.sees("◆ server")
+	s.keys("k space")
+	if got := s.Shown(); len(got) != 1 || got[0].Task != "server" {
+		t.Errorf("shown without the proxy %v", got)
+	}
 	s.keys("u k")
-	if got := s.Shown(); len(got) != 1 { // that of the cursor
+	if got := s.Shown(); len(got) != 1 || got[0].Task != "proxy" { // that of the cursor
 		t.Errorf("shown %v", got)
 	}
 }
