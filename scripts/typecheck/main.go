@@ -8,6 +8,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -22,11 +23,7 @@ func main() {
 	}
 	code := 0
 	for _, platform := range os.Args[1:] {
-		errs, err := check(".", platform)
-		if err != nil {
-			errs = append(errs, err)
-		}
-		for _, err := range errs {
+		for _, err := range check(".", platform) {
 			fmt.Fprintf(os.Stderr, "%s: %v\n", platform, err)
 			code = 1
 		}
@@ -35,10 +32,10 @@ func main() {
 }
 
 // check returns the errors in the packages of a module on a platform, GOOS/GOARCH.
-func check(dir, platform string) (errs []error, err error) {
+func check(dir, platform string) (errs []error) {
 	system, arch, ok := strings.Cut(platform, "/")
 	if !ok {
-		return nil, fmt.Errorf("a platform is GOOS/GOARCH, such as darwin/arm64")
+		return []error{errors.New("a platform is GOOS/GOARCH, such as darwin/arm64")}
 	}
 	// With NeedDeps the types of dependencies come from their sources.
 	list, err := packages.Load(&packages.Config{
@@ -47,8 +44,11 @@ func check(dir, platform string) (errs []error, err error) {
 		Env:   append(os.Environ(), "GOOS="+system, "GOARCH="+arch, "CGO_ENABLED=0"),
 		Tests: true,
 	}, "./...")
-	if err != nil {
-		return nil, err
+	switch {
+	case err != nil:
+		return []error{err}
+	case len(list) == 0:
+		return []error{errors.New("there are no packages")}
 	}
 	seen := map[string]bool{} // a package is there twice if it has tests
 	packages.Visit(list, nil, func(p *packages.Package) {
@@ -59,5 +59,5 @@ func check(dir, platform string) (errs []error, err error) {
 			}
 		}
 	})
-	return errs, nil
+	return errs
 }
