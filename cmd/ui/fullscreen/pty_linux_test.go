@@ -117,7 +117,8 @@ func TestTerminal(t *testing.T) {
 	u.Types("c", `\x1b\]52;c;dGV4dA==`)
 	u.Types("r", "mouse:true")
 	u.Resize(50, 5)
-	u.Sees("50×")                                                      // tcell draws when the size changes, even in the middle of a picture
+	// When the size changes, tcell draws even in the middle of a picture.
+	u.Sees("50×")
 	for _, part := range []string{left, "released", entered, "50×5"} { // all is drawn again
 		u.Types(map[string]string{left: "l"}[part], part)
 	}
