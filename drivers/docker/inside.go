@@ -9,6 +9,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"taskrun/drivers"
+	"taskrun/drivers/docker/daemon"
 )
 
 // ListenIn implements drivers.NetworkUser.
@@ -75,8 +76,8 @@ func (n *networks) revive(ctx context.Context, cli *client.Client, network *driv
 	if r.count != before {
 		return true, nil
 	}
-	info, err := cli.ContainerInspect(ctx, network.ID, client.ContainerInspectOptions{})
-	if err != nil || info.Container.State == nil || info.Container.State.Running {
+	info, err := daemon.Inspect(ctx, cli, network.ID)
+	if err != nil || info.State == nil || info.State.Running {
 		return false, nil
 	}
 	if _, err := cli.ContainerStart(ctx, network.ID, client.ContainerStartOptions{}); err != nil {

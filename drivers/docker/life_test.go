@@ -104,14 +104,16 @@ func TestFailedStart(t *testing.T) {
 	}
 }
 
-// A container that was removed just after its start has started.
+// A container that ended or was removed just after its start has started.
 func TestContainerIsGoneAtOnce(t *testing.T) {
 	t.Parallel()
-	e := newFakeEngine(t)
-	e.answer("GET /containers/.*/json", 1, 404, "no such container")
-	d := e.driver(t)
-	if cfg, _ := launched(t, d, script("exit 3")); resultOfTask(t, d, cfg).ExitCode != 3 {
-		t.Error("its end is unknown")
+	for status, words := range map[int]string{404: "no such container", 500: "read /proc/123/cgroup: no such process"} {
+		e := newFakeEngine(t)
+		e.answer("GET /containers/.*/json", 1, status, words)
+		d := e.driver(t)
+		if cfg, _ := launched(t, d, script("exit 3")); resultOfTask(t, d, cfg).ExitCode != 3 {
+			t.Errorf("%s: its end is unknown", words)
+		}
 	}
 }
 

@@ -59,10 +59,10 @@ func (n *networks) CreateNetwork(ctx context.Context, req *drivers.NetworkReques
 		return nil, err
 	}
 	name := settings.GroupName(req.AllocID)
-	if info, err := cli.ContainerInspect(ctx, name, client.ContainerInspectOptions{}); err == nil {
-		if info.Container.State.Running {
-			n.engine.adopt(info.Container.Config.Labels[daemon.LabelRun])
-			return n.isolation(req, sockets, info.Container), nil
+	if info, err := daemon.Inspect(ctx, cli, name); err == nil {
+		if info.State.Running {
+			n.engine.adopt(info.Config.Labels[daemon.LabelRun])
+			return n.isolation(req, sockets, info), nil
 		}
 		if err := daemon.Remove(ctx, cli, name); err != nil {
 			return nil, err
@@ -93,9 +93,9 @@ func (n *networks) CreateNetwork(ctx context.Context, req *drivers.NetworkReques
 		return nil, daemon.Error("cannot make the network of the group", err)
 	}
 	if _, err = cli.ContainerStart(ctx, made.ID, client.ContainerStartOptions{}); err == nil {
-		var info client.ContainerInspectResult
-		if info, err = cli.ContainerInspect(ctx, made.ID, client.ContainerInspectOptions{}); err == nil {
-			return n.isolation(req, sockets, info.Container), nil
+		var info container.InspectResponse
+		if info, err = daemon.Inspect(ctx, cli, made.ID); err == nil {
+			return n.isolation(req, sockets, info), nil
 		}
 	}
 	_ = daemon.Remove(context.WithoutCancel(ctx), cli, made.ID) // the first error counts
@@ -142,8 +142,8 @@ func (n *networks) DestroyNetwork(ctx context.Context, network *drivers.NetworkI
 // one there.
 func (n *networks) remove(ctx context.Context, cli *client.Client, id string) error {
 	shared := ""
-	if info, err := cli.ContainerInspect(ctx, id, client.ContainerInspectOptions{}); err == nil && info.Container.NetworkSettings != nil {
-		for name := range info.Container.NetworkSettings.Networks {
+	if info, err := daemon.Inspect(ctx, cli, id); err == nil && info.NetworkSettings != nil {
+		for name := range info.NetworkSettings.Networks {
 			if strings.HasPrefix(name, settings.NetworkPrefix) {
 				shared = name
 			}

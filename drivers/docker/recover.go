@@ -93,14 +93,14 @@ func findTask(ctx context.Context, cli *client.Client, handle *drivers.TaskHandl
 		}
 		s.Container = found[0].ID
 	}
-	info, err := cli.ContainerInspect(ctx, s.Container, client.ContainerInspectOptions{})
+	info, err := daemon.Inspect(ctx, cli, s.Container)
 	switch {
 	case errdefs.IsNotFound(err):
 		return none, drivers.ErrTaskNotFound
 	case err != nil:
 		return none, daemon.Error("cannot inspect container "+daemon.ShortID(s.Container), err)
-	case info.Container.State == nil || info.Container.Config == nil:
+	case info.State == nil || info.Config == nil:
 		return none, fmt.Errorf("the engine has no state of container %s", daemon.ShortID(s.Container))
 	}
-	return info.Container, nil
+	return info, nil
 }

@@ -151,11 +151,11 @@ func (d *Driver) launch(ctx context.Context, t *task, c *settings.Config) (err e
 		return err
 	}
 	t.started = true
-	info, err := t.cli.ContainerInspect(ctx, t.container, client.ContainerInspectOptions{})
+	info, err := daemon.Inspect(ctx, t.cli, t.container)
 	if err != nil && !errdefs.IsNotFound(err) { // it may have ended and been removed
 		return daemon.Error("cannot inspect container "+daemon.ShortID(t.container), err)
 	}
-	t.network = c.NetworkOf(t.cfg, info.Container)
+	t.network = c.NetworkOf(t.cfg, info)
 	return nil
 }
 

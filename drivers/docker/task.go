@@ -89,11 +89,11 @@ func (t *task) interrupt(ctx context.Context, signal string) error {
 	defer cancel()
 	if signal == "" {
 		signal = "SIGTERM"
-		info, err := t.cli.ContainerInspect(ctx, t.container, client.ContainerInspectOptions{})
+		info, err := daemon.Inspect(ctx, t.cli, t.container)
 		if err != nil {
 			return fmt.Errorf("cannot inspect container %s: %w", daemon.ShortID(t.container), err)
 		}
-		if config := info.Container.Config; config != nil && config.StopSignal != "" {
+		if config := info.Config; config != nil && config.StopSignal != "" {
 			signal = config.StopSignal
 		}
 	}
@@ -136,6 +136,5 @@ func (t *task) remove() error {
 func (t *task) inspect() (container.InspectResponse, error) {
 	ctx, cancel := context.WithTimeout(t.interest, daemon.ReplyTime)
 	defer cancel()
-	info, err := t.cli.ContainerInspect(ctx, t.container, client.ContainerInspectOptions{})
-	return info.Container, err
+	return daemon.Inspect(ctx, t.cli, t.container)
 }

@@ -53,12 +53,28 @@ func List(ctx context.Context, cli *client.Client, label string) ([]container.Su
 // Remove kills a container and removes it. A container that does not exist is
 // no error. If the engine is already removing it, Remove waits for that.
 func Remove(ctx context.Context, cli *client.Client, id string) error {
+	return whileEnding(ctx, stateImproper, func() error { return remove(ctx, cli, id) })
+}
+
+// Inspect describes a container.
+func Inspect(ctx context.Context, cli *client.Client, id string) (container.InspectResponse, error) {
+	var info client.ContainerInspectResult
+	err := whileEnding(ctx, processGone, func() (err error) {
+		info, err = cli.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
+		return err
+	})
+	return info.Container, err
+}
+
+// whileEnding tries again, for about a second, while the error contains Podman's
+// words for a container that is ending.
+func whileEnding(ctx context.Context, words string, try func() error) error {
 	for pause := 50 * time.Millisecond; ; pause *= 2 {
-		err := remove(ctx, cli, id)
-		if !says(err, stateImproper) || pause > time.Second {
+		err := try()
+		if !says(err, words) || pause > time.Second {
 			return err
 		}
-		select { // Podman refuses while a container is ending
+		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
 			return err

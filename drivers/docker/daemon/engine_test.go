@@ -230,6 +230,31 @@ func TestRemove(t *testing.T) {
 	}
 }
 
+// Podman is asked again if the process of the container ended meanwhile.
+func TestInspect(t *testing.T) {
+	t.Parallel()
+	const get = "GET /containers/c/json"
+	found := answer{200, `{"Id":"c","Name":"n"}`}
+	ended := refused(500, "read /proc/11631/cgroup: no such process")
+	for name, tt := range map[string]struct {
+		answers []answer
+		err     string
+		asked   []string
+	}{
+		"at once":                 {[]answer{found}, "", []string{get}},
+		"it ended":                {[]answer{ended, found}, "", []string{get, get}},
+		"it ended and is removed": {[]answer{ended, refused(404, "no such container")}, "no such container", []string{get, get}},
+		"broken":                  {[]answer{refused(500, "broken")}, "broken", []string{get}},
+	} {
+		e := newEngine(t, map[string][]answer{get: tt.answers})
+		info, err := Inspect(t.Context(), e.Client, "c")
+		e.expect(t, name, err, tt.err, tt.asked...)
+		if tt.err == "" && (info.ID != "c" || info.Name != "n") {
+			t.Errorf("%s: %+v", name, info)
+		}
+	}
+}
+
 func TestShortID(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[string]string{"": "", "abc": "abc", "0123456789ab": "0123456789ab", "0123456789abc": "0123456789ab"} {

@@ -28,6 +28,10 @@ func Error(failed string, err error) error {
 // reports them as internal errors.
 const stateImproper = "container state improper"
 
+// processGone are words of Podman before 4.4 when the process of a container ends
+// while it reads the cgroup of that process (Podman's issue 16383).
+const processGone = "/cgroup: no such process"
+
 // HasEnded reports whether an error says that a container is not running, or
 // does not exist.
 func HasEnded(err error) bool {
