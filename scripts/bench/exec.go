@@ -45,9 +45,9 @@ func executions(o options, dir string, runners []runner) ([]measure, error) {
 		})
 	})
 	return []measure{
-		{what: "exec TASK -- true", format: milliseconds, values: nothing.medians(), budgets: []budget{{"", 0.015}}},
-		{what: "exec TASK -- cat FILE", format: rate, more: true, values: out.medians(), budgets: []budget{{"", 80 << 20}}},
-		{what: "exec TASK -- cat <FILE", format: rate, more: true, values: through.medians(), budgets: []budget{{"", 25 << 20}}},
+		{what: "exec TASK -- true", format: milliseconds, values: nothing.medians(), budgets: []budget{{"", 0.010}}},
+		{what: "exec TASK -- cat FILE", format: rate, more: true, values: out.medians(), budgets: []budget{{"", 300 << 20}}},
+		{what: "exec TASK -- cat <FILE", format: rate, more: true, values: through.medians(), budgets: []budget{{"", 100 << 20}}},
 	}, err
 }
 

@@ -25,8 +25,8 @@ type crowd struct {
 // manyTasks measures how long a runner needs to start many tasks, and its cost
 // afterwards.
 func manyTasks(o options, dir string, runners []runner) ([]measure, error) {
-	running := measure{what: fmt.Sprintf("%d tasks until all run", o.tasks), format: seconds, budgets: []budget{{"hivemind", 1.5}}}
-	pss := measure{what: "  memory of the runner (PSS)", format: mebibytes, budgets: []budget{{"", 100 << 20}}}
+	running := measure{what: fmt.Sprintf("%d tasks until all run", o.tasks), format: seconds, budgets: []budget{{"hivemind", 0.9}}}
+	pss := measure{what: "  memory of the runner (PSS)", format: mebibytes, budgets: []budget{{"", 50 << 20}}}
 	threads := measure{what: "  threads of the runner", format: number}
 	processes := measure{what: "  processes of the runner", format: number}
 	cpu := measure{what: "  CPU when idle", format: percent, budgets: []budget{{"", 0.0005}}}
