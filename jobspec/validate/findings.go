@@ -58,12 +58,15 @@ func (f *findings) choice(at jobspec.Path, name, value string, allowed ...string
 		return true
 	}
 	words := slices.DeleteFunc(slices.Clone(allowed), func(s string) bool { return s == "" })
-	list := strings.Join(words, ", ")
+	remedy := "write one of " + strings.Join(words, ", ")
+	if len(words) == 1 {
+		remedy = "write " + words[0]
+	}
 	if value == "" {
-		f.refuse(at, name+" is missing", "", "write one of "+list)
+		f.refuse(at, name+" is missing", "", remedy)
 		return false
 	}
-	f.wrong(at, "unknown "+name, fmt.Sprintf("%q", value), cmp.Or(diagnostic.DidYouMean(value, words), "write one of "+list))
+	f.wrong(at, "unknown "+name, fmt.Sprintf("%q", value), cmp.Or(diagnostic.DidYouMean(value, words), remedy))
 	return false
 }
 
@@ -111,8 +114,11 @@ func (f *findings) noEffect(at jobspec.Path, isSet bool, remedy string) {
 
 // oneOf refuses a block that has none or several of these parts.
 func (f *findings) oneOf(at jobspec.Path, summary string, has ...bool) {
-	has = slices.DeleteFunc(has, func(has bool) bool { return !has })
-	if len(has) != 1 {
-		f.refuse(at, summary, fmt.Sprintf("the block has %d of them", len(has)), "keep or add one")
+	switch n := len(slices.DeleteFunc(has, func(has bool) bool { return !has })); n {
+	case 0:
+		f.refuse(at, summary, "the block has none of them", "add one")
+	case 1:
+	default:
+		f.refuse(at, summary, fmt.Sprintf("the block has %d of them", n), "keep one")
 	}
 }

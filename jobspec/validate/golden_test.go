@@ -1,7 +1,6 @@
 package validate_test
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,8 +13,6 @@ import (
 	"taskrun/jobspec"
 	"taskrun/jobspec/validate"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // Each file breaks a rule of Nomad's validation; the file beside it has the
 // diagnostics, with positions.
@@ -35,7 +32,7 @@ func TestRefusedJobsHaveErrors(t *testing.T) {
 			}
 			got := render(diagnostics)
 			golden := strings.TrimSuffix(path, ".nomad.hcl") + ".diagnostics"
-			if *update {
+			if *validate.Update {
 				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
 					t.Fatal(err)
 				}

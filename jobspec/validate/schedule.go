@@ -86,7 +86,7 @@ func (t *task) schedule() {
 	for _, f := range times {
 		if n := strings.Count(f.value, " ") + 1; n != f.fields {
 			t.refuse(at.Attr(f.name), f.name+" of the schedule is malformed",
-				fmt.Sprintf("%q has %d fields, not %d", f.value, n, f.fields), fmt.Sprintf("write %q or the like", f.hint))
+				fmt.Sprintf("%q should have %d fields, not %d", f.value, f.fields, n), fmt.Sprintf("write %q or the like", f.hint))
 		} else if strings.ContainsAny(f.value, "/,") {
 			t.refuse(at.Attr(f.name), f.name+" of the schedule is malformed", fmt.Sprintf("%q has a slash or a comma", f.value), fmt.Sprintf("write %q or the like", f.hint))
 		}
@@ -96,7 +96,7 @@ func (t *task) schedule() {
 
 func (c *checker) timeZone(at jobspec.Path, zone string) {
 	if _, err := time.LoadLocation(zone); err != nil {
-		c.wrong(at, "unknown time zone", fmt.Sprintf("%q: %v", zone, err), `write a name such as "Europe/Berlin" or "UTC"`)
+		c.wrong(at, "unknown time zone", fmt.Sprintf("%q", zone), `write a name such as "Europe/Berlin" or "UTC"`)
 	}
 }
 

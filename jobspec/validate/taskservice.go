@@ -53,7 +53,7 @@ func (t *task) taskChecks(s *api.Service, ports []string, at jobspec.Path) {
 		k, at := &s.Checks[i], at.Index("check", i)
 		name := cmp.Or(k.Name, fmt.Sprintf("service: %q check", s.Name)) // Nomad's default
 		if names[name] {
-			t.refuse(at, "checks of a service need names of their own", fmt.Sprintf("%s is the name of two", name), "add name = … to one of them")
+			t.refuse(at, "checks of a service need names of their own", fmt.Sprintf("two have the name %q", name), "add name = … to one of them")
 		}
 		names[name] = true
 		if k.TaskName != "" && k.TaskName != t.t.Name {

@@ -1,7 +1,11 @@
 package validate
 
 import (
+	"flag"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +14,9 @@ import (
 
 	"taskrun/jobspec"
 )
+
+// Update is also for the tests outside of the package.
+var Update = flag.Bool("update", false, "write the golden files")
 
 // A fault changes a valid job, its group or its task, and lists the expected
 // diagnostics: severity, path and summary of each, in order.
@@ -21,23 +28,33 @@ type fault struct {
 	want  []string
 }
 
+func (f fault) diagnostics() jobspec.Diagnostics {
+	job := validJob()
+	if f.job != nil {
+		f.job(job)
+	}
+	if f.group != nil {
+		f.group(job.TaskGroups[0])
+	}
+	if f.task != nil {
+		f.task(job.TaskGroups[0].Tasks[0])
+	}
+	job.Canonicalize()
+	return Job(job, nil)
+}
+
+// checkFaults compares the diagnostics of each fault with what it expects, and all
+// their words with testdata/words/<test>.txt.
 func checkFaults(t *testing.T, faults []fault) {
 	t.Helper()
+	var words strings.Builder
 	for _, f := range faults {
+		diagnostics := f.diagnostics()
+		for i, line := range outline(diagnostics) {
+			fmt.Fprintf(&words, "%s\n\t%s\n\t%s\n", line, diagnostics[i].Detail, diagnostics[i].Remedy)
+		}
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
-			job := validJob()
-			if f.job != nil {
-				f.job(job)
-			}
-			if f.group != nil {
-				f.group(job.TaskGroups[0])
-			}
-			if f.task != nil {
-				f.task(job.TaskGroups[0].Tasks[0])
-			}
-			job.Canonicalize()
-			diagnostics := Job(job, nil)
 			if diff := cmp.Diff(f.want, outline(diagnostics)); diff != "" {
 				t.Errorf("diagnostics (-want +got):\n%s\n%s", diff, diagnostics.Error())
 			}
@@ -47,6 +64,27 @@ func checkFaults(t *testing.T, faults []fault) {
 				}
 			}
 		})
+	}
+	checkWords(t, words.String())
+}
+
+func checkWords(t *testing.T, got string) {
+	t.Helper()
+	if got == "" {
+		return
+	}
+	golden := filepath.Join("testdata", "words", t.Name()+".txt")
+	if *Update {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("the words (-want +got):\n%s", diff)
 	}
 }
 
