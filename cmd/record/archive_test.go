@@ -23,6 +23,7 @@ import (
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui/view"
 	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/leaktest"
 	"taskrun/engine/leaf/tasklog"
 )
 
@@ -40,7 +41,7 @@ var (
 // runDir makes the directory of a run with the output of one task.
 func runDir(t *testing.T, output string) *Run {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "jobs", "web", "runs", runID)
+	dir := filepath.Join(leaktest.TempDir(t), "jobs", "web", "runs", runID)
 	logs := filepath.Join(dir, "alloc", allocID, "alloc", "logs")
 	if err := os.MkdirAll(logs, 0o700); err != nil {
 		t.Fatal(err)
@@ -499,7 +500,7 @@ func TestChangedEntry(t *testing.T) {
 func TestSpecOfAStranger(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{`{"ID":"web","TaskGroups":[null]}`, `{"ID":"web","TaskGroups":[{"Name":"g","Tasks":[null]}]}`, `[]`, `nonsense`, ``} {
-		dir := t.TempDir()
+		dir := leaktest.TempDir(t)
 		if err := WriteJob(dir, []byte(text)); err != nil {
 			t.Fatal(err)
 		}
@@ -507,7 +508,7 @@ func TestSpecOfAStranger(t *testing.T) {
 			t.Errorf("%s: %v, %v", text, j, err)
 		}
 	}
-	if j, err := At(t.TempDir(), "web").Spec(); j != nil || err != nil {
+	if j, err := At(leaktest.TempDir(t), "web").Spec(); j != nil || err != nil {
 		t.Errorf("where there is none: %v, %v", j, err)
 	}
 }
@@ -519,9 +520,9 @@ func TestOpen(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	for path, want := range map[string]string{
-		t.TempDir():                        "it is not the directory of a run",
-		filepath.Join(t.TempDir(), "none"): "no such file or directory",
-		"/dev/null":                        "it is not a regular file",
+		leaktest.TempDir(t):                        "it is not the directory of a run",
+		filepath.Join(leaktest.TempDir(t), "none"): "no such file or directory",
+		"/dev/null": "it is not a regular file",
 	} {
 		if _, err := Open(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", path, err)

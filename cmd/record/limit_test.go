@@ -9,6 +9,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/leaktest"
 )
 
 // The directory of an archive may be read up to a limit, in total.
@@ -44,7 +45,7 @@ func TestLatest(t *testing.T) {
 // Names in events, which may come from anyone, lead nowhere else.
 func TestOutputOfStrangeNames(t *testing.T) {
 	t.Parallel()
-	d := directory(t.TempDir())
+	d := directory(leaktest.TempDir(t))
 	for _, names := range [][2]string{{"..", "t"}, {"a/b", "t"}, {"/a", "t"}, {"a", "../t"}, {"a", "b/t"}} {
 		want := fmt.Sprintf("cannot read the output of task %q of allocation %q: these are not valid names", names[1], names[0])
 		if out, err := d.output(names[0], names[1], client.Log{Stream: event.Stdout}); out != nil || err == nil || err.Error() != want {

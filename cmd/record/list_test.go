@@ -12,13 +12,14 @@ import (
 	"taskrun/cmd/client"
 	"taskrun/cmd/source"
 	"taskrun/engine/leaf/datadir"
+	"taskrun/engine/leaf/leaktest"
 )
 
 // Runs are listed by job, the newest first. An engine has the live ones, and an agent
 // those that it keeps.
 func TestList(t *testing.T) {
 	t.Parallel()
-	data := t.TempDir()
+	data := leaktest.TempDir(t)
 	const first, second = "20260102T030405.000Z-0a1b", "20260103T030405.000Z-0a1b"
 	for job, ids := range map[string][]string{"db": {first}, "web": {first, second}, "mail": {second}} {
 		for _, id := range ids {

@@ -9,11 +9,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/leaktest"
 )
 
 func TestLastOutput(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	logs := allocdir.SharedOf(filepath.Join(dir, "alloc", "1")).Logs
 	if err := os.MkdirAll(logs, 0o700); err != nil {
 		t.Fatal(err)

@@ -11,12 +11,13 @@ import (
 
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui/view"
+	"taskrun/engine/leaf/leaktest"
 )
 
 // A summary that was written is read again; half a summary is never read.
 func TestSummary(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	if s, err := Read(dir); s != nil || err != nil {
 		t.Errorf("of a run that goes on: %+v, %v", s, err)
 	}

@@ -18,6 +18,7 @@ import (
 	"taskrun/cmd/outcome"
 	"taskrun/cmd/ui/view"
 	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/leaktest"
 )
 
 // hides returns an exporter that replaces the secret.
@@ -175,7 +176,7 @@ func TestStatusOfAKeptJob(t *testing.T) {
 		"failed":   {status(alloc, "complete"), status(second, "failed")},
 		"stopped":  {status(alloc, "failed"), said(event.Started()), said(event.Killing(time.Second)), status(second, "complete")},
 	} {
-		dir := t.TempDir()
+		dir := leaktest.TempDir(t)
 		var text []byte
 		for i, e := range events {
 			line, err := e.Line(uint64(i) + 1)
@@ -210,7 +211,7 @@ func TestBeginningOfARun(t *testing.T) {
 	if r.ID = "another"; !r.Began().Equal(begin) {
 		t.Errorf("by its events it began at %v", r.Began())
 	}
-	if got := At(t.TempDir(), "web").Began(); !got.IsZero() {
+	if got := At(leaktest.TempDir(t), "web").Began(); !got.IsZero() {
 		t.Errorf("a run without events began at %v", got)
 	}
 }

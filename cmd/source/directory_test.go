@@ -23,6 +23,7 @@ import (
 	"taskrun/cmd/client"
 	"taskrun/cmd/history"
 	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/leaktest"
 )
 
 // fakeEngine serves a run in a directory, with one allocation of one task.
@@ -53,7 +54,7 @@ func newFakeEngine(t *testing.T) *fakeEngine {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(sockets) })
-	e := &fakeEngine{dir: t.TempDir(), socket: filepath.Join(sockets, "web.sock"), index: 10, changed: make(chan struct{})}
+	e := &fakeEngine{dir: leaktest.TempDir(t), socket: filepath.Join(sockets, "web.sock"), index: 10, changed: make(chan struct{})}
 	listener, err := net.Listen("unix", e.socket)
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/leaktest"
 	"taskrun/engine/leaf/tasklog"
 )
 
@@ -50,7 +51,7 @@ func TestDueOutputs(t *testing.T) {
 // Outputs keep what is rotated away while they are held, and close their files.
 func TestHeldOutputs(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	write := func(name, text string) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"taskrun/cmd/tarball"
+	"taskrun/engine/leaf/leaktest"
 )
 
 func TestMain(m *testing.M) {
@@ -64,7 +65,7 @@ func tree(t *testing.T, dir string) (lines []string) {
 // source makes a directory "src" with all kinds of files.
 func source(t *testing.T) *os.Root {
 	t.Helper()
-	root, err := os.OpenRoot(t.TempDir())
+	root, err := os.OpenRoot(leaktest.TempDir(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +141,7 @@ func TestRulesOfPlaces(t *testing.T) {
 			t.Parallel()
 			packed := c.base
 			stream, _ := pack(t, source(t), c.file, packed)
-			dir := t.TempDir()
+			dir := leaktest.TempDir(t)
 			if strings.HasPrefix(c.to, "there") {
 				if err := os.Mkdir(filepath.Join(dir, "there"), 0o755); err != nil {
 					t.Fatal(err)
@@ -180,7 +181,7 @@ func TestSumAndTimes(t *testing.T) {
 	if diff := cmp.Diff(want, sum); diff != "" {
 		t.Error(diff)
 	}
-	to := filepath.Join(t.TempDir(), "new")
+	to := filepath.Join(leaktest.TempDir(t), "new")
 	got, err := tarball.Unpack(stream, "src", to)
 	defer os.Chmod(filepath.Join(to, "sub"), 0o700)
 	if want.Skipped = nil; err != nil || !cmp.Equal(want, got) {
@@ -248,7 +249,7 @@ func TestStreamsCannotEscape(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			outer := t.TempDir()
+			outer := leaktest.TempDir(t)
 			if err := os.WriteFile(filepath.Join(outer, "mine"), []byte("good"), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -273,7 +274,7 @@ func TestNoHalfFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	stream, _ := pack(t, root, "src/run", "run")
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	if err := os.WriteFile(filepath.Join(dir, "run"), []byte("old"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -301,7 +302,7 @@ func FuzzUnpack(f *testing.F) {
 		f.Add(text, i == 1)
 	}
 	f.Fuzz(func(t *testing.T, text []byte, all bool) {
-		outer, base := t.TempDir(), "x"
+		outer, base := leaktest.TempDir(t), "x"
 		if all {
 			base = "."
 		}
@@ -332,7 +333,7 @@ func FuzzUnpack(f *testing.F) {
 func TestStreamsWithoutEntries(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]error{"": io.ErrUnexpectedEOF, strings.Repeat("x", 512): tar.ErrHeader} {
-		if sum, err := tarball.Unpack(strings.NewReader(text), ".", t.TempDir()); err != want || sum.Files != 0 {
+		if sum, err := tarball.Unpack(strings.NewReader(text), ".", leaktest.TempDir(t)); err != want || sum.Files != 0 {
 			t.Errorf("%.9q: %v, %v, want %v", text, sum, err, want)
 		}
 	}
@@ -341,7 +342,7 @@ func TestStreamsWithoutEntries(t *testing.T) {
 // A link that leads nowhere, in a circle, is not replaced by a file.
 func TestUnpackToACircle(t *testing.T) {
 	t.Parallel()
-	to := filepath.Join(t.TempDir(), "to")
+	to := filepath.Join(leaktest.TempDir(t), "to")
 	if err := os.Symlink("to", to); err != nil {
 		t.Fatal(err)
 	}
@@ -359,7 +360,7 @@ func TestOnlySomeOfWhatIsSkippedIsNamed(t *testing.T) {
 		entries = append(entries, tar.Header{Typeflag: tar.TypeFifo, Name: fmt.Sprintf("src/%d", i)})
 	}
 	entries = slices.Insert(entries, 0, tar.Header{Typeflag: tar.TypeDir, Name: "src/", Mode: 0o755})
-	sum, err := tarball.Unpack(hostile(t, entries...), "src", filepath.Join(t.TempDir(), "new"))
+	sum, err := tarball.Unpack(hostile(t, entries...), "src", filepath.Join(leaktest.TempDir(t), "new"))
 	if n := len(sum.Skipped); err != nil || n == 0 || n > 100 || n+sum.More != 1000 {
 		t.Errorf("%d names and %d more, %v", n, sum.More, err)
 	}

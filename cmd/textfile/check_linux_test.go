@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"taskrun/engine/leaf/leaktest"
 )
 
 // A pipe, stdout and stderr, to which Save writes directly, need no folder in which
@@ -31,7 +33,7 @@ func TestCheckWithoutAFolder(t *testing.T) {
 	}
 	var files []*os.File
 	for range 3 {
-		f, err := os.CreateTemp(t.TempDir(), "")
+		f, err := os.CreateTemp(leaktest.TempDir(t), "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,12 +8,14 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"taskrun/engine/leaf/leaktest"
 )
 
 // Check refuses what Save could not write, and changes nothing.
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	there, fifo := filepath.Join(dir, "there"), filepath.Join(dir, "fifo")
 	if err := errors.Join(os.WriteFile(there, []byte("text"), 0o600), syscall.Mkfifo(fifo, 0o600)); err != nil {
 		t.Fatal(err)
@@ -42,7 +44,7 @@ func TestCheck(t *testing.T) {
 // Append adds to a regular file what fits.
 func TestAppend(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	name := filepath.Join(dir, "summary.md")
 	add := func(name, text string) error {
 		return Append(name, 10, func(room int) string {

@@ -7,13 +7,15 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"taskrun/engine/leaf/leaktest"
 )
 
 // A folder means its job files: links to files count, but not links to folders
 // and special files. A named file must be one that can be formatted.
 func TestFind(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	at := func(name string) string { return filepath.Join(dir, name) }
 	for _, err := range []error{
 		os.MkdirAll(at("sub/folder.hcl"), 0o700),
@@ -63,7 +65,7 @@ func TestFind(t *testing.T) {
 // Errors do not repeat the path that is shown with them.
 func TestErrorsWithoutPath(t *testing.T) {
 	t.Parallel()
-	name := filepath.Join(t.TempDir(), "none.hcl")
+	name := filepath.Join(leaktest.TempDir(t), "none.hcl")
 	if _, err := Read(name); err == nil || strings.Contains(err.Error(), name) {
 		t.Errorf("reading gives %v", err)
 	}

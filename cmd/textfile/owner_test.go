@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"taskrun/engine/leaf/leaktest"
 )
 
 // TestWriteKeepsTheOwner lets root edit a file of another user. That user can still
@@ -15,7 +17,7 @@ func TestWriteKeepsTheOwner(t *testing.T) {
 		t.Skip("only root may give files away")
 	}
 	const uid, gid = 12345, 12346
-	name := filepath.Join(t.TempDir(), "a.hcl")
+	name := filepath.Join(leaktest.TempDir(t), "a.hcl")
 	if err := os.WriteFile(name, []byte("old"), 0o600); err != nil {
 		t.Fatal(err)
 	}

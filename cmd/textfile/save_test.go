@@ -6,11 +6,13 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"taskrun/engine/leaf/leaktest"
 )
 
 func TestSave(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	name := filepath.Join(dir, "report.xml")
 	for i, text := range []string{"first and long", "second", ""} {
 		if err := Save(name, []byte(text)); err != nil {

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"taskrun/engine/leaf/leaktest"
 )
 
 // A file that cannot be written stays as it is, and nothing is left beside it.
@@ -18,7 +20,7 @@ func TestWriteOnAFullDisk(t *testing.T) { //nolint:paralleltest // see above
 	dir := os.Getenv(key)
 	if dir == "" {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestWriteOnAFullDisk$", "-test.v")
-		cmd.Env = append(os.Environ(), key+"="+t.TempDir())
+		cmd.Env = append(os.Environ(), key+"="+leaktest.TempDir(t))
 		out, err := cmd.CombinedOutput()
 		if err != nil || !strings.Contains(string(out), "--- PASS: TestWriteOnAFullDisk") {
 			t.Errorf("%v: %s", err, out)

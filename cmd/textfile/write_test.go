@@ -6,11 +6,13 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"taskrun/engine/leaf/leaktest"
 )
 
 func TestWriteReplacesOnlyTheText(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	name := filepath.Join(dir, "a.hcl")
 	if err := os.WriteFile(name, []byte("old and long"), 0o600); err != nil {
 		t.Fatal(err)
@@ -54,7 +56,7 @@ func TestWriteRefusesReadOnlyFiles(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("root may write everywhere")
 	}
-	name := filepath.Join(t.TempDir(), "a.hcl")
+	name := filepath.Join(leaktest.TempDir(t), "a.hcl")
 	if err := os.WriteFile(name, []byte("old"), 0o400); err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +70,7 @@ func TestWriteRefusesReadOnlyFiles(t *testing.T) {
 
 func TestWriteOfNothing(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	if err := Write(filepath.Join(dir, "a.hcl"), []byte("new")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("got %v", err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"taskrun/engine/leaf/leaktest"
 	"taskrun/engine/port"
 )
 
@@ -16,7 +17,7 @@ import (
 func TestAForeignDirectoryOfLocks(t *testing.T) {
 	t.Parallel()
 	number := unused(t)
-	precious := filepath.Join(t.TempDir(), strconv.Itoa(number))
+	precious := filepath.Join(leaktest.TempDir(t), strconv.Itoa(number))
 	for name, plant := range map[string]func(ports string) error{
 		"a link to a directory": func(ports string) error { return os.Symlink(filepath.Dir(precious), ports) },
 		"a file":                func(ports string) error { return os.WriteFile(ports, nil, 0o600) },
@@ -36,7 +37,7 @@ func TestAForeignDirectoryOfLocks(t *testing.T) {
 			t.Fatal(err)
 		}
 		was := precious
-		ports := filepath.Join(t.TempDir(), "ports")
+		ports := filepath.Join(leaktest.TempDir(t), "ports")
 		if err := plant(ports); err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +57,7 @@ func TestAForeignDirectoryOfLocks(t *testing.T) {
 func TestForeignLocks(t *testing.T) {
 	t.Parallel()
 	number := unused(t)
-	target := filepath.Join(t.TempDir(), "target")
+	target := filepath.Join(leaktest.TempDir(t), "target")
 	for name, plant := range map[string]func(path string) error{
 		"a link":      func(path string) error { return os.Symlink(target, path) },
 		"a hard link": func(path string) error { return os.Link(target, path) },
@@ -66,7 +67,7 @@ func TestForeignLocks(t *testing.T) {
 		if err := os.WriteFile(target, []byte("precious"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		ports := t.TempDir()
+		ports := leaktest.TempDir(t)
 		path := filepath.Join(ports, strconv.Itoa(number))
 		if err := plant(path); err != nil {
 			t.Fatal(err)

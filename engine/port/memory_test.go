@@ -6,12 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"taskrun/engine/leaf/leaktest"
 	"taskrun/engine/port"
 )
 
 func TestMemory(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "ports")
+	path := filepath.Join(leaktest.TempDir(t), "ports")
 	m := port.Recall(path)
 	keep := func(slot string, number int) {
 		t.Helper()
@@ -55,7 +56,7 @@ func FuzzRecall(f *testing.F) {
 	f.Add("20001 \"a\"\n20002 \"b\"\n")
 	f.Add("x\n\n99999 \"a\"\n-1 \"b\"\n1 b\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		path := filepath.Join(t.TempDir(), "ports")
+		path := filepath.Join(leaktest.TempDir(t), "ports")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

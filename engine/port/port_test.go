@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"taskrun/engine/leaf/leaktest"
 	"taskrun/engine/port"
 )
 
@@ -43,7 +44,7 @@ func wantInUse(t *testing.T, err error, by string) {
 func TestAStaticPortThatSomebodyListensOn(t *testing.T) {
 	t.Parallel()
 	number := listen(t)
-	c := port.NewClaims(t.TempDir())
+	c := port.NewClaims(leaktest.TempDir(t))
 	by := "some process"
 	if name, err := os.ReadFile("/proc/self/comm"); err == nil {
 		by = fmt.Sprintf("port %d is in use by process %d (%s)", number, os.Getpid(), strings.TrimSpace(string(name)))
@@ -54,7 +55,7 @@ func TestAStaticPortThatSomebodyListensOn(t *testing.T) {
 
 func TestAPortIsGivenOutOnce(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "made", "ports")
+	dir := filepath.Join(leaktest.TempDir(t), "made", "ports")
 	mine, other := port.NewClaims(dir), port.NewClaims(dir)
 	number := unused(t)
 	if err := mine.Static(number, "web.g[0]"); err != nil {
@@ -81,7 +82,7 @@ func TestAPortIsGivenOutOnce(t *testing.T) {
 // TestAFileOfADeadEngineDoesNotCount: its lock went with it.
 func TestAFileOfADeadEngineDoesNotCount(t *testing.T) {
 	t.Parallel()
-	dir, number := t.TempDir(), unused(t)
+	dir, number := leaktest.TempDir(t), unused(t)
 	if err := os.WriteFile(filepath.Join(dir, fmt.Sprint(number)), []byte("web.g[0], process 1"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +95,7 @@ func TestAFileOfADeadEngineDoesNotCount(t *testing.T) {
 
 func TestWithoutAPlaceForFiles(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "file")
+	file := filepath.Join(leaktest.TempDir(t), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"taskrun/engine/fold"
 	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/leaktest"
 	"taskrun/engine/registry"
 )
 
@@ -17,7 +18,7 @@ import (
 // allocations, also under a later registry.
 func TestNode(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	static := map[string]string{"rack": "r1", "hidden": "h"}
 	check := func(a agent, node string, want map[string]string, eligible bool) {
 		t.Helper()
@@ -54,7 +55,7 @@ func TestNode(t *testing.T) {
 // Host volumes are found by their names, also under a later registry.
 func TestHostVolume(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	a := open(t, dir)
 	for id, name := range map[string]string{"1": "data", "2": "logs"} {
 		if _, err := a.HostVolumes.Put(id, &api.HostVolume{ID: id, Name: name}); err != nil {

@@ -18,6 +18,7 @@ import (
 
 	"taskrun/engine/fold"
 	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/leaktest"
 	"taskrun/engine/registry"
 	"taskrun/engine/store"
 )
@@ -66,7 +67,7 @@ func put(t *testing.T, a agent, name, description string) uint64 {
 // the indexes of its creation and its latest change, also under a later registry.
 func TestIndexes(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	first := open(t, dir)
 	a, b := put(t, first, "a", "1"), put(t, first, "b", "1")
 	again := put(t, first, "a", "2")
@@ -103,7 +104,7 @@ func TestIndexes(t *testing.T) {
 // Nothing changes if the change fails, or has no effect.
 func TestNoChange(t *testing.T) {
 	t.Parallel()
-	a := open(t, t.TempDir())
+	a := open(t, leaktest.TempDir(t))
 	index := put(t, a, "a", "1")
 	refused := errors.New("refused")
 	if _, err := a.Namespaces.Change("a", func(*api.Namespace) (*api.Namespace, error) { return nil, refused }); !errors.Is(err, refused) {
@@ -123,7 +124,7 @@ func TestNoChange(t *testing.T) {
 // Indexes are never given twice, even if nothing of them was stored.
 func TestIndexAfterACrash(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	var last uint64
 	for range 3 {
 		a := open(t, dir)
@@ -143,7 +144,7 @@ func TestIndexAfterACrash(t *testing.T) {
 func TestCrashes(t *testing.T) {
 	t.Parallel()
 	for point := 1; ; point++ {
-		dir := t.TempDir()
+		dir := leaktest.TempDir(t)
 		a := open(t, dir)
 		calls, dead := 0, false
 		a.HaltWhen(func() bool { calls++; dead = dead || calls >= point; return dead })
@@ -186,7 +187,7 @@ func TestCrashes(t *testing.T) {
 // losses are reported, the rest stays, and the file is set aside.
 func TestDamage(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	a := open(t, dir)
 	put(t, a, "a", "1")
 	put(t, a, "b", "2")
@@ -204,7 +205,7 @@ func TestDamage(t *testing.T) {
 	}
 	check := func(text []byte, what string) {
 		t.Helper()
-		dir := t.TempDir()
+		dir := leaktest.TempDir(t)
 		if err := os.WriteFile(filepath.Join(dir, "state"), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -246,7 +247,7 @@ func TestDamage(t *testing.T) {
 	}
 	header := `{"format":"taskrun state","version":9}`
 	_, rest, _ := strings.Cut(string(text), "\n")
-	newer := t.TempDir()
+	newer := leaktest.TempDir(t)
 	if err := os.WriteFile(filepath.Join(newer, "state"), fmt.Appendf(nil, "%08x %s\n%s", crc32.ChecksumIEEE([]byte(header)), header, rest), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +263,7 @@ func TestDamage(t *testing.T) {
 // A record that is whole, but not of its kind, is lost, and told by its name.
 func TestOddRecords(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	a := open(t, dir)
 	put(t, a, "good", "1")
 	if _, err := withVariables(t, a).Put(secret("default", "good"), nil); err != nil {
@@ -301,7 +302,7 @@ func TestOddRecords(t *testing.T) {
 
 func TestChangesAtOnce(t *testing.T) {
 	t.Parallel()
-	a := open(t, t.TempDir())
+	a := open(t, leaktest.TempDir(t))
 	var all sync.WaitGroup
 	for i := range 100 {
 		all.Go(func() { put(t, a, fmt.Sprint(i%10), "") })
@@ -319,7 +320,7 @@ func TestChangesAtOnce(t *testing.T) {
 // Nomad's node pools are there from the start, with its default for them.
 func TestBuiltInPools(t *testing.T) {
 	t.Parallel()
-	a := open(t, t.TempDir())
+	a := open(t, leaktest.TempDir(t))
 	for _, name := range []string{"all", "default"} {
 		if p := a.Pools.Get(name); p == nil || p.NodeIdentityTTL != 24*time.Hour {
 			t.Errorf("%s: %+v", name, p)

@@ -12,6 +12,7 @@ import (
 
 	"taskrun/engine/fold"
 	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/leaktest"
 	"taskrun/engine/leaf/variable"
 )
 
@@ -33,7 +34,7 @@ func secret(namespace, path string) *api.Variable {
 // state file has their items.
 func TestVariables(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	a := open(t, dir)
 	s := withVariables(t, a)
 	var published []event.Event
@@ -100,7 +101,7 @@ func TestVariables(t *testing.T) {
 // A report of damage names the variable, but not its items.
 func TestDamagedVariable(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	a := open(t, dir)
 	s := withVariables(t, a)
 	for _, path := range []string{"a", "b"} {

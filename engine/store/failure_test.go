@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/leaktest"
 )
 
 // notices returns the texts of the published notices.
@@ -126,8 +127,8 @@ func unwritable(t *testing.T, r *Recorder, dir string) (again func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = broken.Close() })
 	whole := r.journal.history
+	t.Cleanup(func() { _, _ = broken.Close(), whole.Close() })
 	r.journal.history = broken
 	return func() { r.journal.history = whole }
 }
@@ -247,7 +248,7 @@ func TestStateWithoutAHistory(t *testing.T) {
 func TestStateCreationFails(t *testing.T) {
 	t.Parallel()
 	for name, left := range map[string][]string{stateFile: {stateFile}, stateFile + ".new": {stateFile + ".new"}} {
-		dir := t.TempDir()
+		dir := leaktest.TempDir(t)
 		if err := os.MkdirAll(filepath.Join(dir, stateDir, name, "x"), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -268,7 +269,7 @@ func TestStateCreationFails(t *testing.T) {
 func TestHistoryCreationFails(t *testing.T) {
 	t.Parallel()
 	var bus event.Bus
-	h := NewHistory(&bus, filepath.Join(t.TempDir(), "none"), "web")
+	h := NewHistory(&bus, filepath.Join(leaktest.TempDir(t), "none"), "web")
 	failure := <-h.done
 	bus.Publish(web, "", event.Notice{Text: "nobody reads this"})
 	if e, ok := h.sub.Next(context.Background()); ok {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/leaktest"
 )
 
 // A change deletes the events of a job, of one of its versions or of an
@@ -181,7 +182,7 @@ func TestLastNumber(t *testing.T) {
 		"{\"seq\":7}\nnonsense\n\n": 7, "{\"seq\":7}": 0, "{\"seq\":9}\n" + strings.Repeat("x", maxLine) + "\n": 9,
 		"{\"seq\":9}\n" + strings.Repeat("x", 2*maxLine) + "\n": 0,
 	} {
-		path := filepath.Join(t.TempDir(), "history")
+		path := filepath.Join(leaktest.TempDir(t), "history")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/leaktest"
 )
 
 // TestFullDisk runs in a separate process: the limit of file sizes, which
@@ -49,7 +50,7 @@ func TestFullDisk(t *testing.T) { //nolint:paralleltest // see above
 
 // Lines that were written in part are later written completely.
 func linesOnAFullDisk(t *testing.T, limit func(*testing.T, int)) {
-	path := filepath.Join(t.TempDir(), "lines")
+	path := filepath.Join(leaktest.TempDir(t), "lines")
 	l, err := openLines(path)
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +82,7 @@ func linesOnAFullDisk(t *testing.T, limit func(*testing.T, int)) {
 
 // The history has either all lines of a change, or none.
 func historyOnAFullDisk(t *testing.T, limit func(*testing.T, int)) {
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	earlier := strings.Repeat("an earlier run\n", 1000) // so that the state is smaller
 	if err := os.WriteFile(filepath.Join(dir, historyFile), []byte(earlier), 0o600); err != nil {
 		t.Fatal(err)
@@ -142,7 +143,7 @@ func stateOnAFullDisk(t *testing.T, limit func(*testing.T, int)) {
 // stored before stay.
 func tryOnAFullDisk(t *testing.T, limit func(*testing.T, int)) {
 	var bus event.Bus
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	var first Change
 	first.Put("first", "value")
 	r, err := Create(&bus, dir, first)

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/leaktest"
 	"taskrun/engine/store"
 )
 
@@ -21,7 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestHistoryHoldsEveryEventOfItsJob(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	var bus event.Bus
 	h := store.NewHistory(&bus, dir, "web")
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
@@ -82,7 +83,7 @@ func TestHistoryOnAFullDisk(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("there is no /dev/full here")
 	}
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	if err := os.Symlink("/dev/full", filepath.Join(dir, "events.json")); err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +98,7 @@ func TestHistoryOnAFullDisk(t *testing.T) {
 // A continued history continues its numbers, also after half a line.
 func TestHistoryIsNumberedOn(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	file := filepath.Join(dir, "events.json")
 	write := func(text string) {
 		t.Helper()

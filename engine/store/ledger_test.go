@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/leaktest"
 )
 
 func openLedger(t *testing.T, dir string) (*Ledger, *event.Bus) {
@@ -48,7 +49,7 @@ func kept(t *testing.T, l *Ledger) (list []string) {
 // visible.
 func TestLedgerRefusesWhatItCannotStore(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	l, bus := openLedger(t, dir)
 	if err := note(l, "a", "1"); err != nil {
 		t.Fatal(err)
@@ -96,7 +97,7 @@ func TestLedgerRefusesWhatItCannotStore(t *testing.T) {
 // record then.
 func TestLedgerIsCompacted(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	l, _ := openLedger(t, dir)
 	large := strings.Repeat("x", 10<<10)
 	for i := range 300 {
@@ -128,7 +129,7 @@ func TestLedgerIsCompacted(t *testing.T) {
 // killed meanwhile loses nothing more.
 func TestDamagedLedgerIsReplacedAtOnce(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	l, _ := openLedger(t, dir)
 	for _, key := range []string{"a", "b"} {
 		if err := note(l, key, "1"); err != nil {
@@ -168,7 +169,7 @@ func TestDamagedLedgerIsReplacedAtOnce(t *testing.T) {
 // A line without an end was never acknowledged, so nothing is lost with it.
 func TestLedgerIgnoresAnIncompleteLastLine(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	l, _ := openLedger(t, dir)
 	for _, key := range []string{"a", "b"} {
 		if err := note(l, key, "1"); err != nil {

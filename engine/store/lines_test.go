@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"taskrun/engine/leaf/leaktest"
 )
 
 // Lines that did not fit are written when there is room.
@@ -15,7 +17,7 @@ func TestLinesOutliveAFullDisk(t *testing.T) {
 		t.Skipf("there is no full disk here: %v", err)
 	}
 	defer full.Close()
-	path := filepath.Join(t.TempDir(), "lines")
+	path := filepath.Join(leaktest.TempDir(t), "lines")
 	l, err := openLines(path)
 	if err != nil {
 		t.Fatal(err)

@@ -13,11 +13,12 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/leaktest"
 )
 
 func create(t *testing.T, bus *event.Bus) (r *Recorder, dir string) {
 	t.Helper()
-	dir = t.TempDir()
+	dir = leaktest.TempDir(t)
 	r, err := Create(bus, dir, Change{})
 	if err != nil {
 		t.Fatal(err)
@@ -221,7 +222,7 @@ func TestRecorderThatIsNotDurable(t *testing.T) {
 
 func TestFirstChangeIsStored(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	var first Change
 	first.Put("a", 7)
 	r, err := Create(&event.Bus{}, dir, first)
@@ -278,7 +279,7 @@ func TestChangeIsReused(t *testing.T) {
 
 func TestRunThatCannotBeKept(t *testing.T) {
 	t.Parallel()
-	none := t.TempDir() + "/none"
+	none := leaktest.TempDir(t) + "/none"
 	if r, err := Create(&event.Bus{}, none, Change{}); r != nil || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no directory: %v, %v", r, err)
 	}
@@ -290,7 +291,7 @@ func TestRunThatCannotBeKept(t *testing.T) {
 	}
 	var c Change
 	c.Put("a", func() {})
-	if r, err := Create(&event.Bus{}, t.TempDir(), c); r != nil || err == nil || !strings.Contains(err.Error(), "unsupported type") {
+	if r, err := Create(&event.Bus{}, leaktest.TempDir(t), c); r != nil || err == nil || !strings.Contains(err.Error(), "unsupported type") {
 		t.Errorf("a value without JSON: %v, %v", r, err)
 	}
 }

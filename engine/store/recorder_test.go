@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/leaktest"
 )
 
 var web = &event.Alloc{Job: "web", Group: "g", Name: "web.g[0]", ID: "1"}
@@ -57,7 +58,7 @@ func drain(sub *event.Subscription) (texts []string) {
 
 func TestStateRoundTrip(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	bus := &event.Bus{}
 	r, err := Create(bus, dir, Change{})
 	if err != nil {
@@ -130,7 +131,7 @@ func TestStateRoundTrip(t *testing.T) {
 func TestDeathAtEveryWrite(t *testing.T) {
 	t.Parallel()
 	for at := 0; ; at++ {
-		dir := t.TempDir()
+		dir := leaktest.TempDir(t)
 		r, err := Create(&event.Bus{}, dir, Change{})
 		if err != nil {
 			t.Fatal(err)
@@ -183,7 +184,7 @@ func TestDeathAtEveryWrite(t *testing.T) {
 // makeState creates a state file and returns the directory of its run.
 func makeState(t *testing.T) (dir, path string) {
 	t.Helper()
-	dir = t.TempDir()
+	dir = leaktest.TempDir(t)
 	r, err := Create(&event.Bus{}, dir, Change{})
 	if err != nil {
 		t.Fatal(err)
@@ -288,7 +289,7 @@ func headerOf(t *testing.T, h header) string {
 
 func TestStateStaysSmall(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	r, err := Create(&event.Bus{}, dir, Change{})
 	if err != nil {
 		t.Fatal(err)
@@ -320,7 +321,7 @@ func TestStateStaysSmall(t *testing.T) {
 
 func TestStateWriteFails(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	bus := &event.Bus{}
 	sub := bus.Subscribe(false)
 	r, err := Create(bus, dir, Change{})

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/leaktest"
 )
 
 // A resting recorder has no open file, and stores and returns everything all the
@@ -11,7 +12,7 @@ import (
 func TestRest(t *testing.T) {
 	t.Parallel()
 	var bus event.Bus
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	var c Change
 	c.Put("a", 1)
 	r, err := Create(&bus, dir, c)

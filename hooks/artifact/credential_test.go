@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/leaf/leaktest"
 )
 
 // A gitServer serves repositories below a directory over HTTP, each one to one
@@ -39,7 +41,7 @@ func newGitServer(t *testing.T) *gitServer {
 	if _, err := os.Stat(backend); err != nil {
 		t.Skipf("git cannot serve repositories: %v", err)
 	}
-	g := &gitServer{dir: t.TempDir(), users: map[string]string{}, arguments: map[string]bool{}}
+	g := &gitServer{dir: leaktest.TempDir(t), users: map[string]string{}, arguments: map[string]bool{}}
 	handler := &cgi.Handler{Path: backend, Env: []string{"GIT_PROJECT_ROOT=" + g.dir, "GIT_HTTP_EXPORT_ALL=1"}, InheritEnv: []string{"PATH"}}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		g.look()

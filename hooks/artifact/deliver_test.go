@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"taskrun/engine/leaf/leaktest"
 )
 
 // TestMoveToAnotherFileSystem delivers to a place where rename fails.
@@ -15,7 +17,7 @@ func TestMoveToAnotherFileSystem(t *testing.T) {
 		t.Skipf("there is no second file system to write to: %v", err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(elsewhere) })
-	stage := t.TempDir()
+	stage := leaktest.TempDir(t)
 	if device(t, stage) == device(t, elsewhere) {
 		t.Skip("/dev/shm is on the same file system as the directory for temporary files")
 	}
@@ -55,7 +57,7 @@ func TestMoveToAnotherFileSystem(t *testing.T) {
 // TestEnter creates missing directories of a path, and reports obstacles.
 func TestEnter(t *testing.T) {
 	t.Parallel()
-	root, stage := t.TempDir(), t.TempDir()
+	root, stage := leaktest.TempDir(t), leaktest.TempDir(t)
 	must(t, os.MkdirAll(filepath.Join(root, "dir/sub"), 0o755))
 	must(t, os.WriteFile(filepath.Join(root, "file"), nil, 0o600))
 	must(t, os.WriteFile(filepath.Join(root, "dir/file"), nil, 0o600))

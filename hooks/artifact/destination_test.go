@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/leaktest"
 )
 
 // FuzzDestination delivers a file and a directory to any destination, in an
@@ -24,7 +25,7 @@ func FuzzDestination(f *testing.F) {
 		if mode != "any" && mode != "file" && mode != "dir" {
 			mode = "any"
 		}
-		source := t.TempDir()
+		source := leaktest.TempDir(t)
 		for _, name := range []string{"file", "tree/sub/file"} {
 			if err := os.MkdirAll(filepath.Dir(filepath.Join(source, name)), 0o700); err != nil {
 				t.Fatal(err)
@@ -40,7 +41,7 @@ func FuzzDestination(f *testing.F) {
 			t.Fatal(err)
 		}
 		other := allocdir.TaskOf(s.alloc, "other")
-		outside := t.TempDir()
+		outside := leaktest.TempDir(t)
 		for _, link := range [][2]string{
 			{outside, s.dirs.Dir + "/out"}, {other.Local, s.dirs.Local + "/in"}, {"../..", s.dirs.Dir + "/up"}, {outside, s.alloc + "/alloc/out"},
 		} {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/leaf/leaktest"
 )
 
 // repository creates a repository with a branch "main" with two commits, and a
@@ -18,7 +20,7 @@ func repository(t *testing.T) (dir, first string) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
 	}
-	dir = t.TempDir()
+	dir = leaktest.TempDir(t)
 	git := func(args ...string) string {
 		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-c", "user.name=x", "-c", "user.email=x@x", "-c", "commit.gpgsign=false"}, args...)...)
 		cmd.Dir = dir

@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/engine/leaf/leaktest"
 	"taskrun/hooks"
 	"taskrun/hooks/artifact"
 )
@@ -175,7 +176,7 @@ func TestUndownloadableArtifacts(t *testing.T) {
 func TestDestinationStaysInTheTask(t *testing.T) {
 	t.Parallel()
 	server := serve(t, map[string][]byte{"/app": []byte("app"), "/x.tgz": tgz(t, entry{"a", "a"})})
-	outside := t.TempDir()
+	outside := leaktest.TempDir(t)
 	for _, a := range []*api.TaskArtifact{
 		to(from(server.URL+"/app"), "", "link/sub"), to(from(server.URL+"/app"), "file", "link/x"), to(from(server.URL+"/x.tgz"), "", "link"),
 	} {

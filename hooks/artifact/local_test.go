@@ -7,12 +7,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/leaf/leaktest"
 )
 
 // TestLocalSources copies from this machine, which Nomad does not support.
 func TestLocalSources(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	for name, text := range map[string][]byte{"app": []byte("app"), "x.tgz": tgz(t, entry{"c", "two"}), "tree/sub/x": []byte("x")} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
 			t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/engine/leaf/leaktest"
 	"taskrun/jobspec/taskenv"
 )
 
@@ -101,7 +102,7 @@ func TestImpossibleOrders(t *testing.T) {
 // A checksum is that of the file, whatever its kind.
 func TestChecksums(t *testing.T) {
 	t.Parallel()
-	name := filepath.Join(t.TempDir(), "file")
+	name := filepath.Join(leaktest.TempDir(t), "file")
 	must(t, os.WriteFile(name, []byte("app"), 0o600))
 	for sum, ok := range map[string]bool{
 		"md5:d2a57dc1d883fd21fb9951699df71cc7":                                    true,
@@ -113,7 +114,7 @@ func TestChecksums(t *testing.T) {
 			t.Errorf("%s: %v", sum, err)
 		}
 	}
-	if err := verify(filepath.Join(t.TempDir(), "none"), "md5:d41d8cd98f00b204e9800998ecf8427e"); err == nil || !strings.Contains(err.Error(), "no such file") {
+	if err := verify(filepath.Join(leaktest.TempDir(t), "none"), "md5:d41d8cd98f00b204e9800998ecf8427e"); err == nil || !strings.Contains(err.Error(), "no such file") {
 		t.Errorf("without a file: %v", err)
 	}
 	if err := verify(name, "md5:"); err == nil {
@@ -176,7 +177,7 @@ func (f answering) RoundTrip(*http.Request) (*http.Response, error) { return f()
 // A link leads out if its target is, or would be, outside, or cannot be told.
 func TestLeadsOut(t *testing.T) {
 	t.Parallel()
-	root := openRoot(t, t.TempDir())
+	root := openRoot(t, leaktest.TempDir(t))
 	must(t, root.Mkdir("dir", 0o755))
 	must(t, root.WriteFile("dir/file", nil, 0o600))
 	links := map[string]struct {
@@ -209,7 +210,7 @@ func TestLeadsOut(t *testing.T) {
 // A pattern selects one directory.
 func TestFind(t *testing.T) {
 	t.Parallel()
-	stage := openRoot(t, t.TempDir())
+	stage := openRoot(t, leaktest.TempDir(t))
 	must(t, stage.MkdirAll("got/a1/sub", 0o755))
 	must(t, stage.MkdirAll("got/a2", 0o755))
 	must(t, stage.WriteFile("got/file", nil, 0o600))
@@ -246,7 +247,7 @@ func TestMove(t *testing.T) {
 		"nothing":                     {"", "", ": no such file or directory"},
 		"a directory to read, merged": {"readonly", "dir", ""},
 	} {
-		stage, dest := t.TempDir(), t.TempDir()
+		stage, dest := leaktest.TempDir(t), leaktest.TempDir(t)
 		put := func(dir, what, text string) {
 			t.Helper()
 			path := filepath.Join(dir, "x")

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/leaktest"
 )
 
 // TestTaskCannotMoveAnArtifact lets a task replace its directories by links
@@ -33,7 +34,7 @@ func TestTaskCannotMoveAnArtifact(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			outside := t.TempDir()
+			outside := leaktest.TempDir(t)
 			var s *stage
 			files := map[string][]byte{"/app": []byte("app"), "/x.tgz": tgz(t, entry{"name", "text"}, entry{"dir/", ""}, entry{"dir/file", "text"})}
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -71,7 +72,7 @@ func replaceByLink(path, target string) {
 // may receive anything.
 func TestTaskCannotRaceArtifacts(t *testing.T) {
 	t.Parallel()
-	outside := t.TempDir()
+	outside := leaktest.TempDir(t)
 	server := serve(t, map[string][]byte{"/app": []byte("app"), "/x.tgz": tgz(t, entry{"dir/", ""}, entry{"dir/sub/file", "text"}, entry{"name", "text"})})
 	s := newStage(t,
 		from(server.URL+"/app"), to(from(server.URL+"/x.tgz"), "", "local/a"), to(from(server.URL+"/x.tgz"), "", "local/a/b"),

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+
+	"taskrun/engine/leaf/leaktest"
 )
 
 func openRoot(t *testing.T, dir string) *os.Root {
@@ -25,7 +27,7 @@ func openRoot(t *testing.T, dir string) *os.Root {
 // it is.
 func TestSSHKey(t *testing.T) {
 	t.Setenv("GIT_SSH_COMMAND", `sh -c 'echo "$#"; cat "$2"' ssh`)
-	stage := openRoot(t, filepath.Join(t.TempDir(), `it's "$(echo here)"`))
+	stage := openRoot(t, filepath.Join(leaktest.TempDir(t), `it's "$(echo here)"`))
 	g := checkout{stage: stage, env: newGitEnv(nil)}
 	must(t, g.useKey(base64.StdEncoding.EncodeToString([]byte("the key"))))
 	command, ok := strings.CutPrefix(g.env.env[len(g.env.env)-1], "GIT_SSH_COMMAND=")
@@ -44,7 +46,7 @@ func TestSSHKey(t *testing.T) {
 // Special files stay out of the task's directory.
 func TestInspectRefusesSpecialFiles(t *testing.T) {
 	t.Parallel()
-	stage := openRoot(t, t.TempDir())
+	stage := openRoot(t, leaktest.TempDir(t))
 	must(t, stage.MkdirAll("got/dir", 0o700))
 	must(t, stage.WriteFile("got/file", nil, 0o600))
 	if err := inspect(stage, "got"); err != nil {
@@ -83,7 +85,7 @@ func TestEnvironmentOfGit(t *testing.T) {
 // Submodules of submodules end somewhere.
 func TestDeepSubmodules(t *testing.T) {
 	t.Parallel()
-	root, err := os.OpenRoot(t.TempDir())
+	root, err := os.OpenRoot(leaktest.TempDir(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,6 +24,7 @@ import (
 	"taskrun/drivers"
 	"taskrun/engine/leaf/allocdir"
 	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/leaktest"
 	"taskrun/hooks"
 	"taskrun/hooks/artifact"
 	"taskrun/jobspec/taskenv"
@@ -51,7 +52,7 @@ type stage struct {
 
 func newStage(t *testing.T, artifacts ...*api.TaskArtifact) *stage {
 	t.Helper()
-	s := &stage{alloc: filepath.Join(t.TempDir(), "alloc-id"), task: &api.Task{Name: "t"}}
+	s := &stage{alloc: filepath.Join(leaktest.TempDir(t), "alloc-id"), task: &api.Task{Name: "t"}}
 	s.dir = allocdir.At(s.alloc)
 	t.Cleanup(func() { _ = s.dir.Close() })
 	if err := errors.Join(s.dir.Build(), s.dir.BuildTask("t", nil)); err != nil {
@@ -133,11 +134,9 @@ func (s *stage) checkClean(t *testing.T) {
 			t.Errorf("left in %s: %v", dir, left)
 		}
 	}
-	open, _ := filepath.Glob("/proc/self/fd/*") // none without /proc
-	for _, fd := range open {
-		target, err := os.Readlink(fd)
-		if err == nil && (strings.HasPrefix(target, filepath.Join(s.dirs.Dir, "local")) || strings.HasPrefix(target, staging)) {
-			t.Errorf("%s is still open", target)
+	for _, dir := range []string{s.dirs.Local, staging} {
+		if open := leaktest.Open(dir); len(open) > 0 {
+			t.Errorf("still open: %q", open)
 		}
 	}
 }

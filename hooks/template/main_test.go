@@ -16,6 +16,7 @@ import (
 
 	"taskrun/engine/leaf/allocdir"
 	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/leaktest"
 	"taskrun/hooks"
 	"taskrun/jobspec/stub"
 	"taskrun/jobspec/taskenv"
@@ -154,7 +155,7 @@ func newSetting(t *testing.T, defined string, templates ...*api.Template) *setti
 	g.Tasks = []*api.Task{task, api.NewTask("other", "mock_driver")}
 	job := &api.Job{ID: new("job"), TaskGroups: []*api.TaskGroup{g}}
 	job.Canonicalize()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	alloc := allocdir.At(dir)
 	t.Cleanup(func() { _ = alloc.Close() })
 	if err := errors.Join(alloc.Build(), alloc.BuildTask("t", nil), alloc.BuildTask("other", nil)); err != nil {

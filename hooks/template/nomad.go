@@ -78,9 +78,6 @@ func (a *answerer) nomadService(arg string) []*dep.NomadService {
 		return list
 	}
 	count, key, _ := strings.Cut(choose, "|")
-	n, err := strconv.Atoi(count)
-	if err != nil {
-		n = 0 // more than a number can say
-	}
+	n, _ := strconv.Atoi(count) // it was an int of the template
 	return service.Choose(list, n, key, func(s *dep.NomadService) string { return s.ID })
 }

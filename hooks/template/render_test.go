@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/engine/leaf/leaktest"
 	"taskrun/hooks"
 	"taskrun/jobspec/taskenv"
 )
@@ -209,7 +210,7 @@ func TestFailures(t *testing.T) {
 			t.Parallel()
 			s := newSetting(t, defined, file(c.template))
 			s.write("other/local/in", "secret")
-			outside := t.TempDir()
+			outside := leaktest.TempDir(t)
 			for link, target := range map[string]string{"link": "/etc/hostname", "dir": outside} {
 				if err := os.Symlink(target, filepath.Join(s.task.AllocDir, "t/local", link)); err != nil {
 					t.Fatal(err)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"taskrun/engine/leaf/leaktest"
 )
 
 func read(t *testing.T, path string) string {
@@ -23,7 +25,7 @@ func read(t *testing.T, path string) string {
 
 func TestRotation(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "agent.log")
+	path := filepath.Join(leaktest.TempDir(t), "agent.log")
 	for _, line := range []string{"one\n", "two\n", "three\n", "four\n", "a line beyond the limit\n", "six\n"} {
 		f, err := Open(path, 10, 2) // as after a restart
 		if err != nil {
@@ -50,7 +52,7 @@ func TestRotation(t *testing.T) {
 // Everything that one process writes counts, not only what the file had before.
 func TestRotationWhileOpen(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "agent.log")
+	path := filepath.Join(leaktest.TempDir(t), "agent.log")
 	f, err := Open(path, 10, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +71,7 @@ func TestRotationWhileOpen(t *testing.T) {
 // A log continues if its old file cannot be replaced.
 func TestRotationFails(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "agent.log")
+	path := filepath.Join(leaktest.TempDir(t), "agent.log")
 	if err := os.MkdirAll(path+".1/x", 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +92,7 @@ func TestRotationFails(t *testing.T) {
 
 func TestOpenFails(t *testing.T) {
 	t.Parallel()
-	if _, err := Open(filepath.Join(t.TempDir(), "none", "agent.log"), 5, 1); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Open(filepath.Join(leaktest.TempDir(t), "none", "agent.log"), 5, 1); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
 }
@@ -98,7 +100,7 @@ func TestOpenFails(t *testing.T) {
 // A log whose folder is gone says so, instead of writing to a deleted file.
 func TestFolderIsGone(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "agent")
+	dir := filepath.Join(leaktest.TempDir(t), "agent")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}

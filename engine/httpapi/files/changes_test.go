@@ -16,6 +16,7 @@ import (
 
 	"taskrun/engine/httpapi/rest"
 	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/leaktest"
 )
 
 // A follower of a file gets what is appended, and learns when the file is
@@ -107,7 +108,7 @@ func TestEntries(t *testing.T) {
 // The type of a file is that of its name or else of its content.
 func TestContentType(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	for name, c := range map[string]struct{ text, want string }{
 		"a.json": {"text", "application/json"}, "a": {"text", "text/plain; charset=utf-8"}, "b": {"\x89PNG\r\n\x1a\n", "image/png"},
 		"c": {"", "text/plain; charset=utf-8"}, "d": {"\x00\x01", "application/octet-stream"},

@@ -18,6 +18,7 @@ import (
 
 	"taskrun/engine/httpapi/rest"
 	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/leaktest"
 )
 
 // source is a source of output that cannot be read.
@@ -83,7 +84,7 @@ func (n *brokenAfter) Write(p []byte) (int, error) {
 // Any frame that cannot be sent ends the stream.
 func TestUnsendableFrames(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "x")
+	path := filepath.Join(leaktest.TempDir(t), "x")
 	if err := os.WriteFile(path, []byte("text"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -110,8 +111,8 @@ func TestUnsendableFrames(t *testing.T) {
 func TestLostFileEventsWakeAll(t *testing.T) {
 	t.Parallel()
 	var w watches
-	a, leaveA := w.follow(t.TempDir())
-	b, leaveB := w.follow(t.TempDir())
+	a, leaveA := w.follow(leaktest.TempDir(t))
+	b, leaveB := w.follow(leaktest.TempDir(t))
 	for range 2 { // the second one arrives although the first was not read
 		w.watcher.Errors <- fsnotify.ErrEventOverflow
 	}

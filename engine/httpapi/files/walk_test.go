@@ -13,13 +13,14 @@ import (
 	"time"
 
 	"taskrun/engine/httpapi/rest"
+	"taskrun/engine/leaf/leaktest"
 )
 
 // allocated creates an allocation directory with a file of a task and one of
 // its secrets with the same name.
 func allocated(t *testing.T) (dir string) {
 	t.Helper()
-	dir = t.TempDir()
+	dir = leaktest.TempDir(t)
 	for name, text := range map[string]string{"t/local/d/token": "plain", "t/secrets/token": "s3cr3t", "alloc/data/x": "shared"} {
 		name = filepath.Join(dir, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(text), 0o600)); err != nil {

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"taskrun/engine/leaf/leaktest"
 	"taskrun/engine/leaf/safedir"
 	"taskrun/engine/leaf/safedir/dirtest"
 )
@@ -28,7 +29,7 @@ func asRoot(t *testing.T) {
 func TestGatesOpenForTheUsersOfTasks(t *testing.T) {
 	t.Parallel()
 	asRoot(t)
-	path := filepath.Join(t.TempDir(), "9f8a")
+	path := filepath.Join(leaktest.TempDir(t), "9f8a")
 	d := buildAlloc(t, path, nil, "root")
 	for task, uid := range map[string]int{"web": someUser, "db": otherUser} {
 		if err := d.BuildTask(task, &Owner{uid, uid + 1}); err != nil {
@@ -75,10 +76,10 @@ func TestGatesOpenForTheUsersOfTasks(t *testing.T) {
 func TestBuildKeepsOwners(t *testing.T) {
 	t.Parallel()
 	asRoot(t)
-	path := filepath.Join(t.TempDir(), "9f8a")
+	path := filepath.Join(leaktest.TempDir(t), "9f8a")
 	owner := &Owner{someUser, someUser}
 	d := buildAlloc(t, path, owner, "web")
-	secret := filepath.Join(t.TempDir(), "secret")
+	secret := filepath.Join(leaktest.TempDir(t), "secret")
 	if err := errors.Join(
 		os.WriteFile(secret, nil, 0o600),
 		os.Remove(filepath.Join(path, "web", "local")),
@@ -113,7 +114,7 @@ func TestGatesWithoutACLs(t *testing.T) {
 		}
 		return err
 	}
-	path := filepath.Join(t.TempDir(), "9f8a")
+	path := filepath.Join(leaktest.TempDir(t), "9f8a")
 	d := buildAlloc(t, path, nil, "web")
 	if err := give(d, "web", someUser); err != nil {
 		t.Fatal(err)
@@ -132,11 +133,11 @@ func TestGatesWithoutACLs(t *testing.T) {
 			t.Errorf("a task of another user: %v", err)
 		}
 	}
-	if err := errors.Join(d.Build(), At(path).Build()); err != nil {
+	if err := errors.Join(d.Build(), at(t, path).Build()); err != nil {
 		t.Errorf("building again: %v", err)
 	}
 
-	d = buildAlloc(t, filepath.Join(t.TempDir(), "9f8a"), nil, "root", "web")
+	d = buildAlloc(t, filepath.Join(leaktest.TempDir(t), "9f8a"), nil, "root", "web")
 	if err := give(d, "web", someUser); err == nil {
 		t.Error("the user of one task got the directory of another user's task")
 	}
@@ -145,7 +146,7 @@ func TestGatesWithoutACLs(t *testing.T) {
 	if err := errors.Join(os.Rename(logs, logs+".old"), os.Mkdir(logs, 0o700), os.Chown(logs, someUser, someUser)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := At(path).Logs(); err == nil || !strings.Contains(err.Error(), "another user") {
+	if _, err := at(t, path).Logs(); err == nil || !strings.Contains(err.Error(), "another user") {
 		t.Errorf("the logs that a task has replaced: %v", err)
 	}
 }

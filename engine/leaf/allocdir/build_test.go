@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"taskrun/engine/leaf/leaktest"
 )
 
 func TestMain(m *testing.M) {
@@ -22,16 +24,23 @@ func TestMain(m *testing.M) {
 // newAlloc builds an allocation with tasks.
 func newAlloc(t testing.TB, tasks ...string) string {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "9f8a")
+	dir := filepath.Join(leaktest.TempDir(t), "9f8a")
 	buildAlloc(t, dir, nil, tasks...)
 	return dir
+}
+
+// at is At for the time of a test.
+func at(t testing.TB, path string) *Dir {
+	t.Helper()
+	d := At(path)
+	t.Cleanup(func() { _ = d.Close() })
+	return d
 }
 
 // buildAlloc builds an allocation with tasks of one owner.
 func buildAlloc(t testing.TB, path string, owner *Owner, tasks ...string) *Dir {
 	t.Helper()
-	d := At(path)
-	t.Cleanup(func() { _ = d.Close() })
+	d := at(t, path)
 	if err := d.Build(); err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +145,7 @@ func TestBuildIsIdempotent(t *testing.T) {
 
 func TestBuildFailsClearly(t *testing.T) {
 	t.Parallel()
-	outside := t.TempDir()
+	outside := leaktest.TempDir(t)
 	for name, tt := range map[string]struct {
 		task    string
 		prepare func(dir string) error
@@ -161,12 +170,12 @@ func TestBuildFailsClearly(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		err := At(dir).BuildTask(tt.task, nil)
+		err := at(t, dir).BuildTask(tt.task, nil)
 		if err == nil || !regexp.MustCompile(tt.want).MatchString(err.Error()) {
 			t.Errorf("%s: %v, want %s", name, err, tt.want)
 		}
 	}
-	if err := At(filepath.Join(outside, "none", "9f8a")).Build(); err == nil || !strings.Contains(err.Error(), "cannot open directory") {
+	if err := at(t, filepath.Join(outside, "none", "9f8a")).Build(); err == nil || !strings.Contains(err.Error(), "cannot open directory") {
 		t.Errorf("nowhere: %v", err)
 	}
 	if entries, err := os.ReadDir(outside); err != nil || len(entries) > 0 {
@@ -228,7 +237,7 @@ func BenchmarkBuild(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		b.StopTimer()
-		d := At(filepath.Join(b.TempDir(), "9f8a"))
+		d := At(filepath.Join(leaktest.TempDir(b), "9f8a"))
 		b.StartTimer()
 		if err := d.Build(); err != nil {
 			b.Fatal(err)
@@ -249,7 +258,7 @@ func BenchmarkBuild(b *testing.B) {
 func BenchmarkBuildAllocs(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
-		parent := b.TempDir()
+		parent := leaktest.TempDir(b)
 		b.StartTimer()
 		for i := range 1000 {
 			d := At(filepath.Join(parent, strconv.Itoa(i)))

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"taskrun/engine/leaf/leaktest"
 )
 
 func TestDirOpensItsParts(t *testing.T) {
@@ -30,6 +32,9 @@ func TestDirOpensItsParts(t *testing.T) {
 		if text, err := os.ReadFile(filepath.Join(path, name, "mark")); err != nil || string(text) != name {
 			t.Errorf("%s: %q, %v", name, text, err)
 		}
+		if name == "web/secrets" { // this one is the caller's
+			_ = root.Close()
+		}
 	}
 	for _, task := range []string{"", "..", ".", "a/b", "alloc", "missing"} {
 		if root, err := d.Task(task); err == nil {
@@ -48,7 +53,7 @@ func TestDirOpensItsParts(t *testing.T) {
 // after it was opened.
 func TestDirStaysWhereItWasOpened(t *testing.T) {
 	t.Parallel()
-	path, elsewhere := newAlloc(t, "web"), t.TempDir()
+	path, elsewhere := newAlloc(t, "web"), leaktest.TempDir(t)
 	d := At(path)
 	defer d.Close()
 	if _, err := d.Logs(); err != nil {

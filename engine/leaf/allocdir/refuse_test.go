@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"taskrun/engine/leaf/leaktest"
 	"taskrun/engine/leaf/safedir/dirtest"
 )
 
@@ -98,7 +99,7 @@ func TestSocketAfterADeadEngine(t *testing.T) {
 // moved.
 func TestOnlyDirectoriesArrive(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	root := openRoot(t, dir)
 	dirtest.Fill(t, dir, "dir/x", "file", "pipe|")
 	if err := os.Symlink("dir", filepath.Join(dir, "link")); err != nil {
@@ -118,7 +119,7 @@ func TestOnlyDirectoriesArrive(t *testing.T) {
 // one, which had been removed, is restored.
 func TestDirectoryThatCannotBeMoved(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	local := taskEntries[0]
 	below := filepath.Join(dir, local.name, "sub")
 	dirtest.Fill(t, dir, "local/file", "local/sub/local/")
@@ -143,7 +144,7 @@ func TestDirectoryThatCannotBeMoved(t *testing.T) {
 
 func TestNothingToRemove(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	dirtest.Fill(t, dir, "file")
 	file, none := filepath.Join(dir, "file"), filepath.Join(dir, "none")
 	if err := errors.Join(Remove(none), Remove(filepath.Join(none, "none"))); err != nil {
@@ -155,7 +156,7 @@ func TestNothingToRemove(t *testing.T) {
 	if _, err := Staging(file); err != nil {
 		t.Fatal(err)
 	}
-	if err := At(file).RemoveSecrets(); err == nil || !strings.Contains(err.Error(), "cannot remove the secrets") {
+	if err := at(t, file).RemoveSecrets(); err == nil || !strings.Contains(err.Error(), "cannot remove the secrets") {
 		t.Errorf("the secrets in a file: %v", err)
 	}
 	if got := in(t, dir); !slices.Equal(got, []string{"file"}) { // and the staging directory is gone
@@ -165,7 +166,7 @@ func TestNothingToRemove(t *testing.T) {
 
 func TestIsGiven(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	root := openRoot(t, dir)
 	other := &Owner{UID: os.Geteuid() + 1, GID: os.Getegid()}
 	check := func(owner *Owner, want bool) {

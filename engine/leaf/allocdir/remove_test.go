@@ -6,11 +6,13 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"taskrun/engine/leaf/leaktest"
 )
 
 func TestRemoveSecrets(t *testing.T) {
 	t.Parallel()
-	outside := t.TempDir()
+	outside := leaktest.TempDir(t)
 	for name, prepare := range map[string]func(web Task) error{
 		"as built": func(Task) error { return nil },
 		"with files": func(web Task) error {
@@ -43,7 +45,7 @@ func TestRemoveSecrets(t *testing.T) {
 			if err := prepare(web); err != nil {
 				t.Fatal(err)
 			}
-			if err := At(dir).RemoveSecrets(); err != nil {
+			if err := at(t, dir).RemoveSecrets(); err != nil {
 				t.Fatal(err)
 			}
 			for _, task := range []string{"web", "db"} {
@@ -68,7 +70,7 @@ func TestRemoveSecrets(t *testing.T) {
 
 func TestRemoveSecretsOfNothing(t *testing.T) {
 	t.Parallel()
-	if err := At(filepath.Join(t.TempDir(), "none")).RemoveSecrets(); err != nil {
+	if err := at(t, filepath.Join(leaktest.TempDir(t), "none")).RemoveSecrets(); err != nil {
 		t.Error(err)
 	}
 }

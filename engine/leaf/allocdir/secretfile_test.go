@@ -8,11 +8,12 @@ import (
 	"testing"
 
 	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/leaktest"
 )
 
 func TestWriteSecret(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	d := allocdir.At(dir)
 	defer d.Close()
 	if err := errors.Join(d.Build(), d.BuildTask("t", nil)); err != nil {
@@ -31,7 +32,7 @@ func TestWriteSecret(t *testing.T) {
 			t.Errorf("mode %v, %v", info.Mode(), err)
 		}
 	}
-	outside := t.TempDir()
+	outside := leaktest.TempDir(t)
 	if err := os.Symlink(outside, filepath.Join(dir, "t/local/link")); err != nil {
 		t.Fatal(err)
 	}

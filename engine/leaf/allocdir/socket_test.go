@@ -9,13 +9,14 @@ import (
 	"testing"
 
 	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/leaktest"
 )
 
 // taskDirs creates the directories of a task at a path that is too long for a
 // socket.
 func taskDirs(t *testing.T) (dir *allocdir.Dir, task allocdir.Task) {
 	t.Helper()
-	allocDir := filepath.Join(t.TempDir(), "a-rather-long-name-so-that-no-path-of-a-socket-in-it-would-fit-into-sun_path-of-108-bytes")
+	allocDir := filepath.Join(leaktest.TempDir(t), "a-rather-long-name-so-that-no-path-of-a-socket-in-it-would-fit-into-sun_path-of-108-bytes")
 	dir = allocdir.At(allocDir)
 	t.Cleanup(func() { _ = dir.Close() })
 	if err := errors.Join(dir.Build(), dir.BuildTask("t", nil)); err != nil {
@@ -36,7 +37,7 @@ func dial(t *testing.T, path string) {
 
 func TestDialMissingSocket(t *testing.T) {
 	t.Parallel()
-	for _, dir := range []string{t.TempDir(), filepath.Join(t.TempDir(), "missing")} {
+	for _, dir := range []string{leaktest.TempDir(t), filepath.Join(leaktest.TempDir(t), "missing")} {
 		if _, err := allocdir.DialSocket(t.Context(), dir, "socket"); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: %v", dir, err)
 		}
@@ -76,7 +77,7 @@ func TestListenSecret(t *testing.T) {
 func TestListenSecretChangesOnlyTheSocket(t *testing.T) {
 	t.Parallel()
 	dir, task := taskDirs(t)
-	victim := filepath.Join(t.TempDir(), "victim")
+	victim := filepath.Join(leaktest.TempDir(t), "victim")
 	if err := os.WriteFile(victim, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +117,7 @@ func TestListenSecretChangesOnlyTheSocket(t *testing.T) {
 func TestListenSecretStaysInTheTask(t *testing.T) {
 	t.Parallel()
 	dir, task := taskDirs(t)
-	outside := t.TempDir()
+	outside := leaktest.TempDir(t)
 	if err := os.WriteFile(filepath.Join(outside, "api.sock"), []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)
 	}

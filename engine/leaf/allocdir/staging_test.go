@@ -5,14 +5,16 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"taskrun/engine/leaf/leaktest"
 )
 
 func TestStaging(t *testing.T) {
 	t.Parallel()
-	allocDir := filepath.Join(t.TempDir(), "a")
+	allocDir := filepath.Join(leaktest.TempDir(t), "a")
 	buildAlloc(t, allocDir, nil)
 	for name, remove := range map[string]func() error{
-		"RemoveSecrets": func() error { return At(allocDir).RemoveSecrets() },
+		"RemoveSecrets": func() error { return at(t, allocDir).RemoveSecrets() },
 		"Remove":        func() error { return Remove(allocDir) },
 	} {
 		for range 2 { // the second time, it exists already
@@ -40,12 +42,12 @@ func TestStaging(t *testing.T) {
 func TestStagingDistrustsExistingFiles(t *testing.T) {
 	t.Parallel()
 	for name, plant := range map[string]func(path string) error{
-		"a link":           func(path string) error { return os.Symlink(t.TempDir(), path) },
+		"a link":           func(path string) error { return os.Symlink(leaktest.TempDir(t), path) },
 		"an open one":      func(path string) error { return os.Mkdir(path, 0o755) },
 		"a file":           func(path string) error { return os.WriteFile(path, nil, 0o600) },
 		"a link to itself": func(path string) error { return os.Symlink(filepath.Base(path), path) },
 	} {
-		allocDir := filepath.Join(t.TempDir(), "a")
+		allocDir := filepath.Join(leaktest.TempDir(t), "a")
 		if err := plant(stagingOf(allocDir)); err != nil {
 			t.Fatal(err)
 		}

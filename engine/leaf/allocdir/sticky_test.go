@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/leaktest"
 )
 
 // made returns the directory of an allocation of a run, with tasks.
@@ -43,7 +44,7 @@ func read(path string) string {
 
 func TestInheritMovesDataAndLocal(t *testing.T) {
 	t.Parallel()
-	job := t.TempDir()
+	job := leaktest.TempDir(t)
 	link := filepath.Join(job, "sticky/g[0]")
 	first := made(t, filepath.Join(job, "1"), "a", "t")
 	if err := first.Inherit(link, []string{"t"}); err != nil {
@@ -70,7 +71,7 @@ func TestInheritMovesDataAndLocal(t *testing.T) {
 // Files in a directory of the new allocation are an error, and nothing is lost.
 func TestInheritKeepsNewFiles(t *testing.T) {
 	t.Parallel()
-	job := t.TempDir()
+	job := leaktest.TempDir(t)
 	link := filepath.Join(job, "sticky/g[0]")
 	first := made(t, job, "a", "t")
 	if err := first.Inherit(link, []string{"t"}); err != nil {
@@ -92,7 +93,7 @@ func TestInheritKeepsNewFiles(t *testing.T) {
 // directory, and removes the target of the slot's link.
 func TestInheritFollowsNoLink(t *testing.T) {
 	t.Parallel()
-	job, foreign := t.TempDir(), t.TempDir()
+	job, foreign := leaktest.TempDir(t), leaktest.TempDir(t)
 	write(t, filepath.Join(foreign, "x"), "foreign")
 	link := filepath.Join(job, "sticky/g[0]")
 	first := made(t, job, "a", "t")

@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"testing"
 
+	"taskrun/engine/leaf/leaktest"
 	"taskrun/engine/leaf/safedir/dirtest"
 )
 
@@ -13,7 +14,7 @@ import (
 // nothing is left of one that cannot be written.
 func TestFilesForTasks(t *testing.T) {
 	t.Parallel()
-	d := At(t.TempDir())
+	d := At(leaktest.TempDir(t))
 	defer d.Close()
 	dirtest.Fill(t, d.path, "t/secrets/old", "t/secrets/.old.new", "t/local/full/f", "t/local/.full.new/f")
 	owner := &Owner{UID: os.Geteuid(), GID: os.Getegid()}

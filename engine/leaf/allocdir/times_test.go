@@ -4,12 +4,14 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"taskrun/engine/leaf/leaktest"
 )
 
 // The times of the output are beside the allocation, and stay as long as that.
 func TestTimesOf(t *testing.T) {
 	t.Parallel()
-	allocDir := filepath.Join(t.TempDir(), "a")
+	allocDir := filepath.Join(leaktest.TempDir(t), "a")
 	buildAlloc(t, allocDir, nil)
 	times := TimesOf(allocDir)
 	if below, err := filepath.Rel(allocDir, times); err != nil || filepath.IsLocal(below) {
@@ -18,7 +20,7 @@ func TestTimesOf(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(times, "x"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := At(allocDir).RemoveSecrets(); err != nil {
+	if err := at(t, allocDir).RemoveSecrets(); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(times); err != nil {

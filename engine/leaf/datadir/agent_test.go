@@ -13,11 +13,13 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"taskrun/engine/leaf/leaktest"
 )
 
 func TestOneAgentForADataDirectory(t *testing.T) {
 	t.Parallel()
-	dataDir := filepath.Join(t.TempDir(), "data")
+	dataDir := filepath.Join(leaktest.TempDir(t), "data")
 	if pid, holds := AgentHolds(dataDir); holds {
 		t.Errorf("process %d has a directory that does not exist", pid)
 	}
@@ -67,7 +69,7 @@ func TestOneAgentForADataDirectory(t *testing.T) {
 // An agent that was killed may keep the lock for a moment.
 func TestAgentWaitsForTheLock(t *testing.T) {
 	t.Parallel()
-	dataDir := filepath.Join(t.TempDir(), "data")
+	dataDir := filepath.Join(leaktest.TempDir(t), "data")
 	synctest.Test(t, func(t *testing.T) {
 		first, err := OpenAgent(dataDir, nil)
 		if err != nil {
@@ -110,7 +112,7 @@ func TestAgentRefusesDirectories(t *testing.T) {
 		"file in the way": {func(d string) error { return os.WriteFile(d, nil, 0o600) }, "is in the way"},
 		"strange lock":    {func(d string) error { return os.MkdirAll(filepath.Join(agentDir(d), "lock"), 0o700) }, "cannot lock data directory"},
 	} {
-		dataDir := filepath.Join(t.TempDir(), "data")
+		dataDir := filepath.Join(leaktest.TempDir(t), "data")
 		if err := c.prepare(dataDir); err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +125,7 @@ func TestAgentRefusesDirectories(t *testing.T) {
 // A number that was cut off while it was written is no later version.
 func TestAgentFormatCutOff(t *testing.T) {
 	t.Parallel()
-	dataDir := t.TempDir()
+	dataDir := leaktest.TempDir(t)
 	if err := os.MkdirAll(agentDir(dataDir), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -148,13 +150,13 @@ func TestClaimRuns(t *testing.T) {
 	var runDirs []string
 	agents := map[string]*Agent{}
 	for _, name := range []string{"lives", "dead", "dead", "none"} {
-		runDir := t.TempDir()
+		runDir := leaktest.TempDir(t)
 		runDirs = append(runDirs, runDir)
 		if name == "none" {
 			continue
 		}
 		if agents[name] == nil {
-			a, err := OpenAgent(filepath.Join(t.TempDir(), name), nil)
+			a, err := OpenAgent(filepath.Join(leaktest.TempDir(t), name), nil)
 			if err != nil {
 				t.Fatal(err)
 			}

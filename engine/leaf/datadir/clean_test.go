@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"testing"
 
+	"taskrun/engine/leaf/leaktest"
 	"taskrun/engine/leaf/safedir"
 	"taskrun/engine/leaf/safedir/dirtest"
 )
@@ -18,7 +19,7 @@ import (
 // tasks, or the PID of another program.
 func TestAbandon(t *testing.T) {
 	t.Parallel()
-	dataDir := t.TempDir()
+	dataDir := leaktest.TempDir(t)
 	run := RunDir(dataDir, "a/b", "1")
 	lock := filepath.Join(jobDir(dataDir, "a/b"), "lock")
 	if got := JobOf(run); got != "a/b" {
@@ -64,7 +65,7 @@ func TestClean(t *testing.T) {
 	} {
 		t.Run(strconv.Itoa(keep), func(t *testing.T) {
 			t.Parallel()
-			dataDir := t.TempDir()
+			dataDir := leaktest.TempDir(t)
 			dir := jobDir(dataDir, "web")
 			dirtest.Fill(t, dir, "ports", "sticky/g")
 			for _, id := range []string{"1", "2", "3"} {
@@ -99,7 +100,7 @@ func TestClean(t *testing.T) {
 
 func TestCleanVolumes(t *testing.T) {
 	t.Parallel()
-	dataDir := filepath.Join(t.TempDir(), "none")
+	dataDir := filepath.Join(leaktest.TempDir(t), "none")
 	if err := CleanVolumes(dataDir); err != nil {
 		t.Errorf("without a directory: %v", err)
 	}
@@ -119,7 +120,7 @@ func TestCleanVolumes(t *testing.T) {
 // A file with two names counts once, and a missing one counts nothing.
 func TestUsed(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	empty := Used(dir)
 	if err := os.WriteFile(filepath.Join(dir, "a"), make([]byte, 1<<20), 0o600); err != nil {
 		t.Fatal(err)
@@ -141,7 +142,7 @@ func TestUsed(t *testing.T) {
 
 func TestNewLog(t *testing.T) {
 	t.Parallel()
-	dataDir := filepath.Join(t.TempDir(), "data")
+	dataDir := filepath.Join(leaktest.TempDir(t), "data")
 	f, err := NewLog(dataDir)
 	if err != nil {
 		t.Fatal(err)
@@ -163,7 +164,7 @@ func TestNewLog(t *testing.T) {
 // is reported.
 func TestPruneOfClosedDirectories(t *testing.T) {
 	t.Parallel()
-	dataDir := t.TempDir()
+	dataDir := leaktest.TempDir(t)
 	r := openRun(t, dataDir, "web", "3")
 	dirtest.Fill(t, RunDir(dataDir, "web", "1"), "alloc/x/t/local/closed/f")
 	dirtest.Fill(t, runsDir(r.jobDir), ".removing-1/f/f", ".hidden/f")
@@ -189,7 +190,7 @@ func TestPruneOfClosedDirectories(t *testing.T) {
 // One run is removed, whatever its age; the newest one only if the job does not run.
 func TestCleanRun(t *testing.T) {
 	t.Parallel()
-	dataDir := t.TempDir()
+	dataDir := leaktest.TempDir(t)
 	for _, id := range []string{"1", "2", "3"} {
 		dirtest.Fill(t, RunDir(dataDir, "web", id), "events.json")
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"taskrun/engine/leaf/leaktest"
 	"taskrun/engine/leaf/safedir/dirtest"
 )
 
@@ -35,7 +36,7 @@ func TestDefault(t *testing.T) {
 
 func TestJobIDsAreNamesOfDirectories(t *testing.T) {
 	t.Parallel()
-	dataDir := t.TempDir()
+	dataDir := leaktest.TempDir(t)
 	ids := []string{
 		"web", "Web-2", "a/b", "a%2Fb", "..", ".", ".hidden", "%2E", "a b", "ä", "web/dispatch-1-abc",
 		"../../../x", "~", "-rf", "a\nb", "a\x00b",
@@ -62,7 +63,7 @@ func TestJobIDsAreNamesOfDirectories(t *testing.T) {
 
 func TestNothingHasRun(t *testing.T) {
 	t.Parallel()
-	dataDir := filepath.Join(t.TempDir(), "none")
+	dataDir := filepath.Join(leaktest.TempDir(t), "none")
 	if jobs, err := Jobs(dataDir); err != nil || len(jobs) > 0 {
 		t.Errorf("jobs %q, %v", jobs, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"taskrun/engine/leaf/leaktest"
 	"taskrun/engine/leaf/safedir/dirtest"
 )
 
@@ -42,7 +43,7 @@ func TestObstacles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			data := t.TempDir()
+			data := leaktest.TempDir(t)
 			dirtest.Fill(t, data, tt.obstacle)
 			err := tt.do(data)
 			if err == nil || !strings.Contains(err.Error(), tt.want) {

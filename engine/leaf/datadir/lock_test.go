@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"taskrun/engine/leaf/leaktest"
 	"taskrun/engine/leaf/safedir"
 )
 
@@ -15,7 +16,7 @@ import (
 // it, and none if the PID cannot be read.
 func TestHolderOfTheLock(t *testing.T) {
 	t.Parallel()
-	dataDir := t.TempDir()
+	dataDir := leaktest.TempDir(t)
 	first := openRun(t, dataDir, "web", "1")
 	file := filepath.Join(dataDir, "jobs/web/lock")
 	holder := func() int {
@@ -73,7 +74,7 @@ func TestWordsOfTheLock(t *testing.T) {
 // A run that cannot be removed is an error, and the others are removed.
 func TestRemoveMissingRun(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	r, err := safedir.OpenRemover(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +103,7 @@ func TestRemoveMissingRun(t *testing.T) {
 func TestPruneKeeps(t *testing.T) {
 	t.Parallel()
 	for keep, want := range map[int]string{-1: "3", 0: "3", 1: "3", 2: "3 5", 3: "3 4 5", 9: "1 2 3 4 5"} {
-		dataDir := t.TempDir()
+		dataDir := leaktest.TempDir(t)
 		r := openRun(t, dataDir, "web", "3")
 		runs := filepath.Dir(r.Dir)
 		for _, name := range []string{"1", "2", "4", "5", removing + "0", ".hidden"} {

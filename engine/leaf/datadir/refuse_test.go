@@ -11,12 +11,13 @@ import (
 	"syscall"
 	"testing"
 
+	"taskrun/engine/leaf/leaktest"
 	"taskrun/engine/leaf/safedir/dirtest"
 )
 
 func TestLargeHostFileIsNotCopied(t *testing.T) {
 	t.Parallel()
-	data, host := t.TempDir(), t.TempDir()
+	data, host := leaktest.TempDir(t), leaktest.TempDir(t)
 	for name, size := range map[string]int64{"largest": maxCopy, "too large": maxCopy + 1} {
 		path := filepath.Join(host, name)
 		dirtest.Fill(t, host, name)
@@ -55,7 +56,7 @@ func TestLargeHostFileIsNotCopied(t *testing.T) {
 // TestUnmovableVolume would have to move it into itself.
 func TestUnmovableVolume(t *testing.T) {
 	t.Parallel()
-	data := t.TempDir()
+	data := leaktest.TempDir(t)
 	dirtest.Fill(t, data, "volumes/db/x")
 	if err := os.Symlink("volumes/db", filepath.Join(data, "host_volumes")); err != nil {
 		t.Fatal(err)

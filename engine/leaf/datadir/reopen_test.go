@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"taskrun/engine/leaf/leaktest"
 )
 
 // inherited returns the lock of a run in the form in which another process
@@ -20,7 +22,7 @@ func inherited(t *testing.T, r *Run) *os.File {
 
 func TestReopenRun(t *testing.T) {
 	t.Parallel()
-	dataDir := t.TempDir()
+	dataDir := leaktest.TempDir(t)
 	first := openRun(t, dataDir, "web/1", "1")
 	if _, err := ReopenRun(first.Dir, nil); !errors.Is(err, ErrInUse) {
 		t.Errorf("without the lock: %v", err)

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"taskrun/engine/leaf/leaktest"
 	"taskrun/engine/leaf/runtimedir"
 )
 
@@ -16,7 +17,7 @@ import (
 // those whose removal was interrupted.
 func TestResidentRuns(t *testing.T) {
 	t.Parallel()
-	data, state := t.TempDir(), t.TempDir()
+	data, state := leaktest.TempDir(t), leaktest.TempDir(t)
 	if dirs, err := ResidentRuns(data, state); len(dirs) > 0 || err != nil {
 		t.Errorf("before the first run: %q, %v", dirs, err)
 	}
@@ -28,7 +29,7 @@ func TestResidentRuns(t *testing.T) {
 		}
 		want = append(want, r.Dir)
 	}
-	if _, err := OpenResident(data, "other", "1", t.TempDir()); err != nil { // another engine's
+	if _, err := OpenResident(data, "other", "1", leaktest.TempDir(t)); err != nil { // another engine's
 		t.Fatal(err)
 	}
 	openRun(t, data, "alone", "1") // no resident engine's
@@ -60,7 +61,7 @@ func TestResidentRuns(t *testing.T) {
 // While a resident engine lives, it alone runs the jobs of its runs, again and again.
 func TestJobsOfALiveResident(t *testing.T) {
 	t.Parallel()
-	data, state := t.TempDir(), t.TempDir()
+	data, state := leaktest.TempDir(t), leaktest.TempDir(t)
 	lock, err := os.Create(filepath.Join(state, lockFile))
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +76,7 @@ func TestJobsOfALiveResident(t *testing.T) {
 		}
 	}
 	var inUse *InUseError
-	if _, err := OpenResident(data, "web", "3", t.TempDir()); !errors.As(err, &inUse) || inUse.JobID != "web" {
+	if _, err := OpenResident(data, "web", "3", leaktest.TempDir(t)); !errors.As(err, &inUse) || inUse.JobID != "web" {
 		t.Errorf("a run of another engine: %v", err)
 	}
 }
@@ -83,7 +84,7 @@ func TestJobsOfALiveResident(t *testing.T) {
 // A run of a resident engine is opened again by that engine alone.
 func TestReopenResident(t *testing.T) {
 	t.Parallel()
-	data, state := t.TempDir(), t.TempDir()
+	data, state := leaktest.TempDir(t), leaktest.TempDir(t)
 	r, err := OpenResident(data, "web", "1", state)
 	if err != nil {
 		t.Fatal(err)

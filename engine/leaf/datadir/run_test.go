@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"taskrun/engine/leaf/leaktest"
 )
 
 // roleKey makes the test binary a process that holds a lock until its stdin
@@ -50,7 +52,7 @@ func openRun(t testing.TB, dataDir, jobID, runID string) *Run {
 
 func TestOpenRunMakesPrivateDirectories(t *testing.T) {
 	t.Parallel()
-	dataDir := filepath.Join(t.TempDir(), "a", "data")
+	dataDir := filepath.Join(leaktest.TempDir(t), "a", "data")
 	r := openRun(t, dataDir, "web", "1")
 	if want := filepath.Join(dataDir, "jobs", "web", "runs", "1"); r.Dir != want || r.Dir != RunDir(dataDir, "web", "1") {
 		t.Errorf("run in %q, want %q", r.Dir, want)
@@ -75,7 +77,7 @@ func TestOpenRunMakesPrivateDirectories(t *testing.T) {
 
 func TestOpenRunLeavesWhatExists(t *testing.T) {
 	t.Parallel()
-	dataDir := t.TempDir()
+	dataDir := leaktest.TempDir(t)
 	if err := os.Chmod(dataDir, 0o750); err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +93,7 @@ func TestOpenRunLeavesWhatExists(t *testing.T) {
 
 func TestOneRunOfAJobAtATime(t *testing.T) {
 	t.Parallel()
-	dataDir := t.TempDir()
+	dataDir := leaktest.TempDir(t)
 	first := openRun(t, dataDir, "web", "1")
 	_, err := OpenRun(dataDir, "web", "2")
 	var inUse *InUseError
@@ -99,7 +101,7 @@ func TestOneRunOfAJobAtATime(t *testing.T) {
 		t.Errorf("second run: %v", err)
 	}
 	openRun(t, dataDir, "web2", "1")
-	openRun(t, t.TempDir(), "web", "1")
+	openRun(t, leaktest.TempDir(t), "web", "1")
 	if err := errors.Join(first.Close(), first.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +110,7 @@ func TestOneRunOfAJobAtATime(t *testing.T) {
 
 func TestLockOfAnotherProcess(t *testing.T) {
 	t.Parallel()
-	dataDir := t.TempDir()
+	dataDir := leaktest.TempDir(t)
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), roleKey+"="+dataDir, "GORACE=atexit_sleep_ms=0")
 	stdin, err := cmd.StdinPipe()
@@ -139,11 +141,11 @@ func TestLockOfAnotherProcess(t *testing.T) {
 
 func TestOpenRunFailsClearly(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "file")
+	file := filepath.Join(leaktest.TempDir(t), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	readOnly := t.TempDir()
+	readOnly := leaktest.TempDir(t)
 	if err := os.Chmod(readOnly, 0o500); err != nil {
 		t.Fatal(err)
 	}
@@ -154,11 +156,11 @@ func TestOpenRunFailsClearly(t *testing.T) {
 		"file as data directory": {file, "web", "1", `cannot make directory ".*/jobs/web": .*not a directory`, false},
 		"below a file":           {filepath.Join(file, "x"), "web", "1", `cannot make directory ".*": .*not a directory`, false},
 		"read-only":              {readOnly, "web", "1", `cannot make directory ".*/jobs/web": .*permission denied`, true},
-		"no job":                 {t.TempDir(), "", "1", `without ID`, false},
-		"no run":                 {t.TempDir(), "web", "", `cannot open run "" of job "web"`, false},
-		"run is a path":          {t.TempDir(), "web", "../x", `cannot open run "../x"`, false},
-		"run is hidden":          {t.TempDir(), "web", ".x", `cannot open run ".x"`, false},
-		"job ID is too long":     {t.TempDir(), fmt.Sprintf("%0300d", 1), "1", `cannot make directory .*file name too long`, false},
+		"no job":                 {leaktest.TempDir(t), "", "1", `without ID`, false},
+		"no run":                 {leaktest.TempDir(t), "web", "", `cannot open run "" of job "web"`, false},
+		"run is a path":          {leaktest.TempDir(t), "web", "../x", `cannot open run "../x"`, false},
+		"run is hidden":          {leaktest.TempDir(t), "web", ".x", `cannot open run ".x"`, false},
+		"job ID is too long":     {leaktest.TempDir(t), fmt.Sprintf("%0300d", 1), "1", `cannot make directory .*file name too long`, false},
 	} {
 		if tt.asUser && os.Geteuid() == 0 {
 			continue
@@ -175,7 +177,7 @@ func TestOpenRunFailsClearly(t *testing.T) {
 
 func TestFailedOpenReleasesTheLock(t *testing.T) {
 	t.Parallel()
-	dataDir := t.TempDir()
+	dataDir := leaktest.TempDir(t)
 	jobDir := filepath.Join(dataDir, "jobs", "web")
 	if err := os.MkdirAll(jobDir, 0o700); err != nil {
 		t.Fatal(err)
@@ -229,7 +231,7 @@ func TestPruneKeepsTheNewest(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := openRun(t, t.TempDir(), "web", tt.this)
+			r := openRun(t, leaktest.TempDir(t), "web", tt.this)
 			runs := filepath.Dir(r.Dir)
 			for _, id := range tt.runs {
 				readOnly := filepath.Join(runs, id, "alloc", "x", "task", "local", "sub")
@@ -264,11 +266,11 @@ func TestPruneKeepsTheNewest(t *testing.T) {
 
 func TestPruneFollowsNoLink(t *testing.T) {
 	t.Parallel()
-	outside := t.TempDir()
+	outside := leaktest.TempDir(t)
 	if err := os.WriteFile(filepath.Join(outside, "file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := openRun(t, t.TempDir(), "web", "2")
+	r := openRun(t, leaktest.TempDir(t), "web", "2")
 	runs := filepath.Dir(r.Dir)
 	if err := os.Mkdir(filepath.Join(runs, "1"), 0o700); err != nil {
 		t.Fatal(err)
@@ -291,7 +293,7 @@ func TestPruneFollowsNoLink(t *testing.T) {
 
 func TestPruneNeedsTheLock(t *testing.T) {
 	t.Parallel()
-	r := openRun(t, t.TempDir(), "web", "1")
+	r := openRun(t, leaktest.TempDir(t), "web", "1")
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}

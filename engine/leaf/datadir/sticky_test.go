@@ -3,12 +3,14 @@ package datadir
 import (
 	"path/filepath"
 	"testing"
+
+	"taskrun/engine/leaf/leaktest"
 )
 
 // The links of a job outlive its runs; those of its children do not.
 func TestStickyLinkOfAChildGoesWithTheRun(t *testing.T) {
 	t.Parallel()
-	data := t.TempDir()
+	data := leaktest.TempDir(t)
 	r := openRun(t, data, "job", "1")
 	own, child := r.StickyLink("job", "g", 0), r.StickyLink("job/periodic-1", "g", 0)
 	if filepath.Dir(filepath.Dir(child)) != filepath.Join(r.Dir, "sticky") {

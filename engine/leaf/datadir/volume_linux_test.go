@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"taskrun/engine/leaf/leaktest"
 )
 
 // A volume whose parent cannot be opened is an error. The limit is for the whole
@@ -16,7 +18,7 @@ func TestVolumeWithoutDescriptors(t *testing.T) { //nolint:paralleltest // see a
 	dir := os.Getenv(key)
 	if dir == "" {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestVolumeWithoutDescriptors$", "-test.v")
-		cmd.Env = append(os.Environ(), key+"="+t.TempDir())
+		cmd.Env = append(os.Environ(), key+"="+leaktest.TempDir(t))
 		out, err := cmd.CombinedOutput()
 		if err != nil || !strings.Contains(string(out), "--- PASS: TestVolumeWithoutDescriptors") {
 			t.Errorf("%v: %s", err, out)

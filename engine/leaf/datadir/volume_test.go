@@ -11,12 +11,13 @@ import (
 	"testing"
 
 	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/leaktest"
 	"taskrun/engine/leaf/safedir/dirtest"
 )
 
 func TestMakeVolume(t *testing.T) {
 	t.Parallel()
-	data := filepath.Join(t.TempDir(), "data")
+	data := filepath.Join(leaktest.TempDir(t), "data")
 	for _, source := range []string{"db", "../x", "..", "a/b[0]", ".hidden"} {
 		dir, err := MakeVolume(data, source, nil)
 		if err != nil {
@@ -49,7 +50,7 @@ func TestMakeVolume(t *testing.T) {
 func TestMakeVolumeMovesAnEarlierOne(t *testing.T) {
 	t.Parallel()
 	for range 50 {
-		data := t.TempDir()
+		data := leaktest.TempDir(t)
 		old := filepath.Join(data, "volumes", "db")
 		if err := os.MkdirAll(old, 0o777); err != nil {
 			t.Fatal(err)
@@ -83,7 +84,7 @@ func TestMakeVolumeMovesAnEarlierOne(t *testing.T) {
 // removed with its content, and removing it again is no error.
 func TestCreateAndRemoveVolume(t *testing.T) {
 	t.Parallel()
-	data, uid := t.TempDir(), os.Getuid()
+	data, uid := leaktest.TempDir(t), os.Getuid()
 	dir := VolumeDir(data, "db")
 	for _, c := range []struct {
 		VolumeAttributes
@@ -136,7 +137,7 @@ func TestVolumeOpensForTheUsersOfTasks(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give a directory to another user")
 	}
-	data := t.TempDir()
+	data := leaktest.TempDir(t)
 	dir, err := MakeVolume(data, "db", nil)
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"taskrun/engine/leaf/leaktest"
 )
 
 func TestMain(m *testing.M) {
@@ -58,7 +60,7 @@ func env(pairs ...string) func(string) string {
 func TestFindWithARuntimeDirectory(t *testing.T) {
 	t.Parallel()
 	uid := os.Geteuid()
-	runtime, state := mine(t, filepath.Join(t.TempDir(), "run"), 0o700), t.TempDir()
+	runtime, state := mine(t, filepath.Join(leaktest.TempDir(t), "run"), 0o700), leaktest.TempDir(t)
 	usual := "/tmp/taskrun-" + strconv.Itoa(user)
 	for name, tt := range map[string]struct {
 		env     []string
@@ -103,13 +105,13 @@ func TestUsualNameIsTaken(t *testing.T) {
 	for name, take := range map[string]func(path string) error{
 		"others may use it": func(path string) error { return os.Mkdir(path, 0o700) },
 		"a link to a directory of the user's": func(path string) error {
-			return os.Symlink(mine(t, filepath.Join(t.TempDir(), "target"), 0o700), path)
+			return os.Symlink(mine(t, filepath.Join(leaktest.TempDir(t), "target"), 0o700), path)
 		},
 		"a link to nothing": func(path string) error { return os.Symlink("/nonexistent/x", path) },
 		"a file":            func(path string) error { return os.WriteFile(path, nil, 0o600) },
 		"a FIFO":            func(path string) error { return unix.Mkfifo(path, 0o600) },
 	} {
-		tmp, state := t.TempDir(), filepath.Join(t.TempDir(), "state")
+		tmp, state := leaktest.TempDir(t), filepath.Join(leaktest.TempDir(t), "state")
 		usual := filepath.Join(tmp, prefix+strconv.Itoa(uid))
 		if err := take(usual); err != nil {
 			t.Fatal(err)
@@ -148,7 +150,7 @@ func TestUsualNameIsTaken(t *testing.T) {
 func TestCommandsAgree(t *testing.T) {
 	t.Parallel()
 	uid := os.Geteuid()
-	tmp, state := t.TempDir(), t.TempDir()
+	tmp, state := leaktest.TempDir(t), leaktest.TempDir(t)
 	mine(t, filepath.Join(tmp, prefix+strconv.Itoa(uid)), 0o755)
 	var mu sync.Mutex
 	found := map[string]bool{}
@@ -173,7 +175,7 @@ func TestCommandsAgree(t *testing.T) {
 func TestTempDirWithoutStickyBit(t *testing.T) {
 	t.Parallel()
 	tmp := mine(t, filepath.Join(short(t), "tmp"), 0o777)
-	dir, _, err := Find(env("TMPDIR", tmp), user, t.TempDir())
+	dir, _, err := Find(env("TMPDIR", tmp), user, leaktest.TempDir(t))
 	if strings.HasPrefix(dir, tmp) || err != nil {
 		t.Errorf("%q, %v", dir, err)
 	}
@@ -182,7 +184,7 @@ func TestTempDirWithoutStickyBit(t *testing.T) {
 // A directory of another ordinary user is no parent; one of root or of this user is.
 func TestParentOfAnotherUser(t *testing.T) {
 	t.Parallel()
-	dir, uid := t.TempDir(), os.Geteuid()
+	dir, uid := leaktest.TempDir(t), os.Geteuid()
 	if uid == 0 {
 		uid = user
 		if err := os.Chown(dir, uid, -1); err != nil {
@@ -202,7 +204,7 @@ func TestParentOfAnotherUser(t *testing.T) {
 // If no directory can replace the usual one, the error has both reasons.
 func TestNoOtherDirectory(t *testing.T) {
 	t.Parallel()
-	tmp, uid := t.TempDir(), os.Geteuid()
+	tmp, uid := leaktest.TempDir(t), os.Geteuid()
 	taken := filepath.Join(tmp, prefix+strconv.Itoa(uid))
 	if err := os.WriteFile(taken, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -222,7 +224,7 @@ func TestLongTempDir(t *testing.T) {
 	}
 	for n, fits := range map[int]bool{maxTemp: true, maxTemp + 1: false} {
 		tmp := mine(t, filepath.Join(base, strings.Repeat("a", n-len(base)-1)), 0o700)
-		dir, warning, err := Find(env("TMPDIR", tmp+"/"), uid, t.TempDir())
+		dir, warning, err := Find(env("TMPDIR", tmp+"/"), uid, leaktest.TempDir(t))
 		if strings.HasPrefix(dir, tmp) != fits || warning != "" || err != nil {
 			t.Errorf("%d bytes: %q, %q, %v", len(tmp), dir, warning, err)
 		}
@@ -233,7 +235,7 @@ func TestLongTempDir(t *testing.T) {
 // user.
 func TestCheckOfAMissingDirectory(t *testing.T) {
 	t.Parallel()
-	if err := Check(filepath.Join(t.TempDir(), "gone")); !errors.Is(err, fs.ErrNotExist) {
+	if err := Check(filepath.Join(leaktest.TempDir(t), "gone")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -241,7 +243,7 @@ func TestCheckOfAMissingDirectory(t *testing.T) {
 // The error is that of the attempt to create it.
 func TestMakeFails(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), strings.Repeat("x", 300))
+	dir := filepath.Join(leaktest.TempDir(t), strings.Repeat("x", 300))
 	var failed *fs.PathError
 	if err := Make(dir); !errors.As(err, &failed) || failed.Op != "mkdir" || failed.Path != dir {
 		t.Errorf("error %v", err)
@@ -250,7 +252,7 @@ func TestMakeFails(t *testing.T) {
 
 func TestOpenFile(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	at := func(name string) string { return filepath.Join(dir, name) }
 	write := func(name string, mode os.FileMode) {
 		t.Helper()
@@ -288,7 +290,7 @@ func TestOpenFile(t *testing.T) {
 // refused.
 func TestCheckOfOpenFiles(t *testing.T) {
 	t.Parallel()
-	dir, file := mine(t, filepath.Join(t.TempDir(), "dir"), 0o700), filepath.Join(t.TempDir(), "file")
+	dir, file := mine(t, filepath.Join(leaktest.TempDir(t), "dir"), 0o700), filepath.Join(leaktest.TempDir(t), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

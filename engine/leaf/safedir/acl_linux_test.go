@@ -5,12 +5,14 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"taskrun/engine/leaf/leaktest"
 )
 
 // An ACL is read completely, even if it is larger than the first buffer.
 func TestLargeACL(t *testing.T) {
 	t.Parallel()
-	f, err := os.Open(t.TempDir())
+	f, err := os.Open(leaktest.TempDir(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,11 +9,13 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"taskrun/engine/leaf/leaktest"
 )
 
 func TestOpenRefusesFiles(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +43,7 @@ func TestOpenRefusesFiles(t *testing.T) {
 // the directory.
 func TestOpenDoesNotWaitForAFIFO(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	if err := errors.Join(os.Mkdir(filepath.Join(dir, "a"), 0o700), unix.Mkfifo(filepath.Join(dir, "b"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +86,7 @@ func TestOpenDoesNotWaitForAFIFO(t *testing.T) {
 // changed, and a file in its place is an error.
 func TestMakePrivate(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	want := fs.FileMode(0o700)
 	if os.Geteuid() == 0 {
 		want = 0o711
@@ -116,7 +118,7 @@ func TestMakePrivate(t *testing.T) {
 
 func TestMake(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		t.Fatal(err)

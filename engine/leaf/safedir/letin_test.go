@@ -5,13 +5,15 @@ import (
 	"io/fs"
 	"os"
 	"testing"
+
+	"taskrun/engine/leaf/leaktest"
 )
 
 // A directory that cannot be locked or opened is not changed, and its user learns of
 // it: the task could not run.
 func TestUserIsNotAdded(t *testing.T) {
 	t.Parallel()
-	root, err := os.OpenRoot(t.TempDir())
+	root, err := os.OpenRoot(leaktest.TempDir(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +36,7 @@ func TestUserIsNotAdded(t *testing.T) {
 // A user who is let in keeps its permissions, and the others stay out.
 func TestLetIn(t *testing.T) {
 	t.Parallel()
-	root, err := os.OpenRoot(t.TempDir())
+	root, err := os.OpenRoot(leaktest.TempDir(t))
 	if err != nil {
 		t.Fatal(err)
 	}

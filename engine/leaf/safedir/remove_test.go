@@ -7,11 +7,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"taskrun/engine/leaf/leaktest"
 )
 
 func TestMountsAreNotRemoved(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	if err := errors.Join(os.MkdirAll(filepath.Join(dir, "web/secrets/mnt"), 0o700), os.Mkdir(filepath.Join(dir, "web/private"), 0o700)); err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +43,7 @@ func TestMountsAreNotRemoved(t *testing.T) {
 // outside that a link leads to. Root does not need this.
 func TestAllow(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	if err := errors.Join(
 		os.MkdirAll(filepath.Join(dir, "task/secrets/a"), 0o700), os.WriteFile(filepath.Join(dir, "task/secrets/a/file"), nil, 0o600),
 		os.Mkdir(filepath.Join(dir, "task/local"), 0o700), os.Mkdir(filepath.Join(dir, "outside"), 0o700),
@@ -74,7 +76,7 @@ func TestAllow(t *testing.T) {
 
 func TestRemoveIn(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	if err := errors.Join(os.MkdirAll(filepath.Join(dir, "a/b"), 0o700), os.Mkdir(filepath.Join(dir, "stays"), 0o700), os.WriteFile(filepath.Join(dir, "file"), nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
@@ -86,5 +88,32 @@ func TestRemoveIn(t *testing.T) {
 	}
 	if _, err := OpenRemover(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("of a directory that is not there: %v", err)
+	}
+}
+
+// A name is removed under another one, and nothing of it is left if that fails.
+func TestRemoveAs(t *testing.T) {
+	t.Parallel()
+	dir := leaktest.TempDir(t)
+	if err := errors.Join(os.MkdirAll(filepath.Join(dir, "a/b"), 0o700), os.Mkdir(filepath.Join(dir, "mounted"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	r, err := OpenRemover(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	r.mounts = Mounts{"mounted/x"}
+	if err := r.RemoveAs("temp", "a"); err != nil {
+		t.Error(err)
+	}
+	if err := r.RemoveAs("temp", "a"); !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), "cannot remove ") {
+		t.Errorf("what is gone: %v", err)
+	}
+	if err := r.RemoveAs("temp", "mounted"); err == nil || !strings.Contains(err.Error(), "is mounted on") {
+		t.Errorf("what a file system is mounted in: %v", err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 || left[0].Name() != "mounted" {
+		t.Errorf("left are %v, %v", left, err)
 	}
 }

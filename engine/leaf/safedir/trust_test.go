@@ -6,12 +6,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"taskrun/engine/leaf/leaktest"
 )
 
 // openTempDir returns a directory that others can reach, unlike t.TempDir.
 func openTempDir(t *testing.T) string {
 	t.Helper()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	if err := errors.Join(os.Chmod(dir, 0o755), os.Chmod(filepath.Dir(dir), 0o755)); err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +91,7 @@ func TestCheckTrusted(t *testing.T) {
 // and its ACL, by something that looks closed.
 func TestReplacedDirectoryIsNotClosed(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	if err := errors.Join(
 		os.Mkdir(filepath.Join(dir, "open"), 0o700), os.Mkdir(filepath.Join(dir, "closed"), 0o700), os.WriteFile(filepath.Join(dir, "file"), nil, 0o600),
 		os.Chmod(filepath.Join(dir, "open"), 0o710), os.Chmod(filepath.Join(dir, "closed"), 0o700), os.Symlink("closed", filepath.Join(dir, "link")),

@@ -1,20 +1,34 @@
 package scratch
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"taskrun/engine/leaf/leaktest"
 )
 
 // A scratch directory is removed with everything in it, and nothing else is.
 func TestScratch(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
+	real, linked := leaktest.TempDir(t), filepath.Join(t.TempDir(), "tmp")
+	if err := os.Symlink(real, linked); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", linked)
 	dir, err := Make()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info, err := os.Stat(dir); err != nil || info.Mode().Perm()&0o066 != 0 {
-		t.Errorf("others can use it: %v, %v", info.Mode(), err)
+	want := os.FileMode(0o700)
+	if os.Geteuid() == 0 {
+		want = 0o711
+	}
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != want {
+		t.Errorf("its mode is %v, %v; want %v", info.Mode(), err, want)
+	}
+	if resolved, err := filepath.EvalSymlinks(dir); err != nil || resolved != dir {
+		t.Errorf("the path %s leads through a link: %s, %v", dir, resolved, err)
 	}
 	outside := filepath.Join(t.TempDir(), "outside")
 	if err := os.Mkdir(outside, 0o700); err != nil {
@@ -37,11 +51,11 @@ func TestScratch(t *testing.T) {
 	if _, err := os.Lstat(dir); err == nil {
 		t.Error("it is left")
 	}
-	link := filepath.Join(os.Getenv("TMPDIR"), prefix+"link")
-	if err := os.Symlink(outside, link); err != nil {
+	link, file := filepath.Join(real, prefix+"link"), filepath.Join(real, "file")
+	if err := errors.Join(os.Symlink(outside, link), os.WriteFile(file, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	for _, other := range []string{outside, link} {
+	for _, other := range []string{outside, link, filepath.Join(file, prefix+"x")} {
 		if Remove(other) == nil {
 			t.Errorf("%s was accepted", other)
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/leaktest"
 )
 
 // BenchmarkOutput measures one task's output, through its FIFO to rotated
@@ -32,7 +33,7 @@ func BenchmarkOutput(b *testing.B) {
 
 func benchmarkOutput(b *testing.B, total, piece int) {
 	var got int64
-	dir := b.TempDir()
+	dir := leaktest.TempDir(b)
 	l, err := New(Config{
 		Dir: at(b, dir), Times: filepath.Join(dir, ".times"), Task: "web", MaxFiles: 10, MaxFileSize: 10 << 20,
 		Announce: func(_ event.Stream, _ event.Source, _, n int64, _ time.Time) { got += n },
@@ -51,7 +52,7 @@ func benchmarkOutput(b *testing.B, total, piece int) {
 
 // BenchmarkIdle measures what a task costs that has written something and is silent now.
 func BenchmarkIdle(b *testing.B) {
-	dir := b.TempDir()
+	dir := leaktest.TempDir(b)
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/leaktest"
 )
 
 // patience bounds every wait for a process.
@@ -198,7 +199,7 @@ func TestReplacedFIFOIsRefused(t *testing.T) {
 func TestOutputSurvivesTheEngine(t *testing.T) {
 	t.Parallel()
 	const total = 400_000
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	engine := command("engine", dir, total)
 	_ = engine.Run() // ends by its own SIGKILL
 	if status, ok := engine.ProcessState.Sys().(interface{ Signaled() bool }); !ok || !status.Signaled() {
@@ -245,7 +246,7 @@ func TestOutputSurvivesTheEngine(t *testing.T) {
 
 func TestLeaveKeepsTheOutputForTheNext(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	cfg := Config{Dir: at(t, dir), Task: "web", MaxFiles: 1, MaxFileSize: 1 << 20}
 	first, err := New(cfg)
 	if err != nil {

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"taskrun/engine/leaf/leaktest"
 )
 
 // dirAt opens a directory for the time of the test.
@@ -55,7 +57,7 @@ func names(t *testing.T, dir string) (list []string) {
 
 func TestClear(t *testing.T) {
 	t.Parallel()
-	path := t.TempDir()
+	path := leaktest.TempDir(t)
 	d := dirAt(t, path)
 	fill(t, path, map[string]string{"file": "", "empty/": "", "full/x": ""})
 	if err := os.Symlink("empty", filepath.Join(path, "link")); err != nil {
@@ -76,7 +78,7 @@ func TestClear(t *testing.T) {
 
 func TestCreateMakesRoom(t *testing.T) {
 	t.Parallel()
-	path := t.TempDir()
+	path := leaktest.TempDir(t)
 	d := dirAt(t, path)
 	fill(t, path, map[string]string{"file": "old", "empty/": "", "full/x": ""})
 	for _, name := range []string{"file", "empty", "none"} {
@@ -118,7 +120,7 @@ func TestIsOwn(t *testing.T) {
 
 func TestList(t *testing.T) {
 	t.Parallel()
-	path := t.TempDir()
+	path := leaktest.TempDir(t)
 	fill(t, path, map[string]string{
 		"web.stdout.10": "", "web.stdout.9": "", "web.stdout.0": "", "web.stdout.1125899906842624": "", // which is maxIndex
 		"web.stdout.1125899906842625": "", "web.stdout.-1": "", "web.stdout.+1": "", "web.stdout.007": "", "web.stdout.": "", "web.stdout": "",
@@ -144,7 +146,7 @@ func TestMarks(t *testing.T) {
 		"x 3 4\n":                {},
 		"":                       {},
 	} {
-		path := t.TempDir()
+		path := leaktest.TempDir(t)
 		fill(t, path, map[string]string{markName("web.stdout"): text})
 		if got, err := readMark(dirAt(t, path), "web.stdout"); got != want || err != nil {
 			t.Errorf("%q: %v, %v; want %v", text, got, err, want)
@@ -154,7 +156,7 @@ func TestMarks(t *testing.T) {
 
 func TestMarkIsWrittenOver(t *testing.T) {
 	t.Parallel()
-	path := t.TempDir()
+	path := leaktest.TempDir(t)
 	d := dirAt(t, path)
 	for _, want := range []removed{{maxIndex, math.MaxInt64, maxIndex}, {7, 8, 9}, {}} {
 		if err := want.write(d, "web.stdout"); err != nil {
@@ -178,7 +180,7 @@ func TestMarkIsWrittenOver(t *testing.T) {
 
 func TestOpenDirFollowsNoLink(t *testing.T) {
 	t.Parallel()
-	path := t.TempDir()
+	path := leaktest.TempDir(t)
 	fill(t, path, map[string]string{"a/alloc/logs/": "", "b/alloc": "", "c/alloc/logs": "", "d/alloc/": ""})
 	if err := errors.Join(os.Mkdir(filepath.Join(path, "e"), 0o700), os.Symlink("../a/alloc", filepath.Join(path, "e/alloc"))); err != nil {
 		t.Fatal(err)

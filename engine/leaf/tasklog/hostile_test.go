@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/leaktest"
 )
 
 // secret is the content of the victim's file.
@@ -214,7 +215,7 @@ func TestTrapsInTheLogsDirectory(t *testing.T) {
 func TestReplacedLogsDirectory(t *testing.T) {
 	t.Parallel()
 	for _, replaced := range []string{"alloc", "alloc/logs"} {
-		base := t.TempDir()
+		base := leaktest.TempDir(t)
 		victim := filepath.Join(base, "home")
 		dir := filepath.Join(base, "a", "alloc", "logs")
 		for _, d := range []string{dir, filepath.Join(victim, "logs")} {

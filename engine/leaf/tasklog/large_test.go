@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/leaktest"
 )
 
 const largeSize = 64 << 20 // bytes
@@ -25,7 +26,7 @@ func TestLargeOutputOverARestart(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes seconds")
 	}
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	follower, err := OpenReader(dir, "web", event.Stdout, 0, io.SeekStart)
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 
 	"taskrun/drivers"
 	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/leaktest"
 )
 
 var _ drivers.Output = (*Log)(nil)
@@ -97,7 +98,7 @@ func TestClosedWriterRefuses(t *testing.T) {
 
 func TestNewRefusesWhatItCannotDo(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	for name, cfg := range map[string]Config{
 		"no task":     {Dir: at(t, dir), MaxFiles: 1, MaxFileSize: 1},
 		"a long name": {Dir: at(t, dir), Task: strings.Repeat("x", MaxName+1), MaxFiles: 1, MaxFileSize: 1},
@@ -135,11 +136,11 @@ func TestFilesExistFromTheBeginning(t *testing.T) {
 
 func TestLinkInTheLogsDirectoryIsNotFollowedOut(t *testing.T) {
 	t.Parallel()
-	victim := filepath.Join(t.TempDir(), "victim")
+	victim := filepath.Join(leaktest.TempDir(t), "victim")
 	if err := os.WriteFile(victim, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	if err := os.Symlink(victim, filepath.Join(dir, "web.stdout.1")); err != nil {
 		t.Fatal(err)
 	}

@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/leaktest"
 )
 
 // TestFullDiskLosesNothingButTheFile runs in a process of its own: the limit
 // on the size of files is for the whole process.
 func TestFullDiskLosesNothingButTheFile(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	out, err := command("fulldisk", dir).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -39,7 +40,7 @@ announce stdout 800 false
 
 func TestLossIsReportedOnceAndAtTheEnd(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "logs")
+	dir := filepath.Join(leaktest.TempDir(t), "logs")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +89,7 @@ func TestCutLineIsEndedByTheNextLog(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir := t.TempDir()
+			dir := leaktest.TempDir(t)
 			var killed, next recorder
 			l := killed.open(t, Config{Dir: at(t, dir), MaxFiles: 2, MaxFileSize: 1 << 20})
 			stdout, _ := writers(t, l)

@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/leaktest"
 )
 
 func TestPosition(t *testing.T) {
 	t.Parallel()
 	var rec recorder
 	l := rec.open(t, Config{MaxFiles: 10, MaxFileSize: 4})
-	empty := t.TempDir()
+	empty := leaktest.TempDir(t)
 	before, err := OpenReader(empty, "web", event.Stdout, 0, io.SeekStart)
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +48,7 @@ func TestPosition(t *testing.T) {
 // is about to be removed: while it is there, it is read.
 func TestReaderReadsOnBeforeTheRemoval(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	fill(t, dir, map[string]string{"web.stdout.0": "a\n", "web.stdout.1": "b\n", "web.stdout.2": "c\n"})
 	reader, err := OpenReader(dir, "web", event.Stdout, 0, io.SeekStart)
 	if err != nil {
@@ -72,7 +73,7 @@ func TestReaderReadsOnBeforeTheRemoval(t *testing.T) {
 
 func TestReaderHoldsLessThanAGiB(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	fill(t, dir, map[string]string{"web.stdout.0": "a", "web.stdout.1": "", "web.stdout.2": "c", "web.stdout.3": "d", "web.stdout.4": "e"})
 	if err := os.Truncate(filepath.Join(dir, "web.stdout.1"), maxHeldBytes-1); err != nil {
 		t.Skipf("there are no sparse files here: %v", err)
@@ -140,7 +141,7 @@ func TestOpenTail(t *testing.T) {
 			}
 		}
 	}
-	if r, err := openTail(filepath.Join(t.TempDir(), "none"), "web", event.Stdout, 1); r != nil || err == nil {
+	if r, err := openTail(filepath.Join(leaktest.TempDir(t), "none"), "web", event.Stdout, 1); r != nil || err == nil {
 		t.Errorf("no directory: %v, %v", r, err)
 	}
 }
@@ -217,7 +218,7 @@ func TestWhatIsInTheWayOfAFIFO(t *testing.T) {
 // TestLossFromTheBeginning removes the directory before the first write.
 func TestLossFromTheBeginning(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "logs")
+	dir := filepath.Join(leaktest.TempDir(t), "logs")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +269,7 @@ func TestDrainReadsWhatIsThere(t *testing.T) {
 
 func TestReaderOfAFaultyFile(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	fill(t, dir, map[string]string{"web.stdout.0": "a\n", "web.stdout.1": "b\n"})
 	reader, err := OpenReader(dir, "web", event.Stdout, 0, io.SeekStart)
 	if err != nil {

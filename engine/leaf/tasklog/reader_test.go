@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/leaktest"
 )
 
 func openReader(t testing.TB, l *Log, offset int64, whence int) *Reader {
@@ -134,7 +135,7 @@ func TestReaderCountsWhatIsGone(t *testing.T) {
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 3))
 		var rec recorder
-		cfg := Config{Dir: at(t, t.TempDir()), MaxFiles: 1 + random.IntN(4), MaxFileSize: int64(1 + random.IntN(500))}
+		cfg := Config{Dir: at(t, leaktest.TempDir(t)), MaxFiles: 1 + random.IntN(4), MaxFileSize: int64(1 + random.IntN(500))}
 		l := rec.open(t, cfg)
 		var written int64
 		type following struct {
@@ -205,7 +206,7 @@ func TestReaderHolds(t *testing.T) {
 
 func TestReaderWithoutDirectory(t *testing.T) {
 	t.Parallel()
-	if _, err := OpenReader(filepath.Join(t.TempDir(), "none"), "web", event.Stdout, 0, io.SeekStart); err == nil {
+	if _, err := OpenReader(filepath.Join(leaktest.TempDir(t), "none"), "web", event.Stdout, 0, io.SeekStart); err == nil {
 		t.Error("no error")
 	}
 }

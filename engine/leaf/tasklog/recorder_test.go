@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/leaktest"
 )
 
 // recorder keeps all that a Log announces and reports.
@@ -65,7 +66,7 @@ func (r *recorder) text(s event.Stream) string {
 func (r *recorder) open(t testing.TB, cfg Config) *Log {
 	t.Helper()
 	if cfg.Dir == nil {
-		cfg.Dir = at(t, t.TempDir())
+		cfg.Dir = at(t, leaktest.TempDir(t))
 	}
 	cfg.Task, cfg.Announce, cfg.Report = "web", r.announce, r.report
 	l, err := New(cfg)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/leaktest"
 )
 
 func lines(n, length int) string { return strings.Repeat(strings.Repeat("x", length-1)+"\n", n) }
@@ -158,7 +159,7 @@ func TestRotation(t *testing.T) {
 
 func TestRotationGoesOnWhereAnEarlierLogEnded(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	var want strings.Builder
 	for life := range 5 {
 		var r recorder
@@ -185,7 +186,7 @@ func TestRotationGoesOnWhereAnEarlierLogEnded(t *testing.T) {
 
 func TestRotationGoesOnBehindTheHighestFile(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	for name, text := range map[string]string{"web.stdout.3": "full", "web.stdout.007": "", "web.stdout.x": "", "web.stderr.9": ""} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -211,7 +212,7 @@ func TestRotationGoesOnBehindTheHighestFile(t *testing.T) {
 
 func TestLineUnderWayIsContinuedAfterReopening(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	for _, text := range []string{strings.Repeat("x", 40<<10), "rest\n"} {
 		var r recorder
 		l := r.open(t, Config{Dir: at(t, dir), MaxFiles: 3, MaxFileSize: 50 << 10})

@@ -11,6 +11,7 @@ import (
 	"testing/iotest"
 
 	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/leaktest"
 )
 
 func TestTail(t *testing.T) {
@@ -38,7 +39,7 @@ func TestTail(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir := t.TempDir()
+			dir := leaktest.TempDir(t)
 			for i, text := range tt.files {
 				if err := os.WriteFile(filepath.Join(dir, fileName("web.stderr", 8+i)), []byte(text), 0o600); err != nil {
 					t.Fatal(err)
@@ -58,7 +59,7 @@ func TestTail(t *testing.T) {
 
 func TestTailIsBounded(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	for i := range 2 {
 		name := filepath.Join(dir, "web.stdout."+strconv.Itoa(i))
 		if err := os.WriteFile(name, nil, 0o600); err != nil {
@@ -80,7 +81,7 @@ func TestTailIsBounded(t *testing.T) {
 
 func TestTailWithoutDirectory(t *testing.T) {
 	t.Parallel()
-	if _, err := openTail(filepath.Join(t.TempDir(), "none"), "web", event.Stdout, 1); err == nil {
+	if _, err := openTail(filepath.Join(leaktest.TempDir(t), "none"), "web", event.Stdout, 1); err == nil {
 		t.Error("no error")
 	}
 }
@@ -93,7 +94,7 @@ func TestTailOfAnUnreadableFile(t *testing.T) {
 	if lines, read, err := countLines(text); !errors.Is(err, broken) || lines != 0 || read != 0 {
 		t.Errorf("%d lines and %d bytes were counted, error %v", lines, read, err)
 	}
-	dir := t.TempDir()
+	dir := leaktest.TempDir(t)
 	if err := os.WriteFile(filepath.Join(dir, "web.stdout.0"), []byte("a\nb\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

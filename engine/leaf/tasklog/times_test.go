@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/leaktest"
 )
 
 // timed is the stdout of a task that writes in virtual time.
@@ -30,7 +31,7 @@ type timed struct {
 
 func newTimed(t *testing.T, maxFiles int, maxFileSize int64) *timed {
 	t.Helper()
-	top := t.TempDir()
+	top := leaktest.TempDir(t)
 	logs := filepath.Join(top, "alloc", "logs")
 	if err := os.MkdirAll(logs, 0o700); err != nil {
 		t.Fatal(err)
@@ -291,7 +292,7 @@ func TestHostileTimes(t *testing.T) {
 			t.Run(trap.name+" in the place of the "+place, func(t *testing.T) {
 				t.Parallel()
 				w := newTimed(t, 2, 8)
-				victim := filepath.Join(t.TempDir(), "victim")
+				victim := filepath.Join(leaktest.TempDir(t), "victim")
 				if err := os.WriteFile(victim, []byte(secret), 0o600); err != nil {
 					t.Fatal(err)
 				}
