@@ -160,7 +160,7 @@ func ofHealth(name string, f drivers.Fingerprint, at jobspec.Path) jobspec.Diagn
 	switch other := alternatives[name]; {
 	case f.Disabled:
 		p.Detail = "the config file has disabled it"
-		p.Remedy = fmt.Sprintf("enable it in the block plugin %q { config { … } }", name)
+		p.Remedy = fmt.Sprintf("enable it in the config block of plugin %q", name)
 	case other != "":
 		p.Remedy = fmt.Sprintf("or run it with another one: --driver %s=%s, or rehearse the job: taskrun rehearse", name, other)
 	}

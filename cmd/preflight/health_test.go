@@ -102,7 +102,7 @@ func TestUnusableDriver(t *testing.T) {
 		is             drivers.Fingerprint
 		detail, remedy string
 	}{
-		{"raw_exec", drivers.Disabled(), "the config file has disabled it", `enable it in the block plugin "raw_exec" { config { … } }`},
+		{"raw_exec", drivers.Disabled(), "the config file has disabled it", `enable it in the config block of plugin "raw_exec"`},
 		{"raw_exec", drivers.Fingerprint{Health: drivers.HealthUndetected, HealthDescription: "disabled"}, "disabled", ""},
 		{"docker", drivers.Fingerprint{Health: drivers.HealthUndetected, HealthDescription: "no daemon"}, "no daemon", "or run it with another one: --driver docker=mock_driver, or rehearse the job: taskrun rehearse"},
 	} {

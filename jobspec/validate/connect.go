@@ -137,6 +137,6 @@ func (t *task) connectProxy() {
 	if !slices.ContainsFunc(t.g.tg.Services, func(s *api.Service) bool {
 		return s != nil && s.Name == service && s.Connect != nil && s.Connect.SidecarService != nil
 	}) {
-		t.refuse(at, fmt.Sprintf("service %q has no sidecar", service), fmt.Sprintf("kind is %q", t.t.Kind), "add connect { sidecar_service {} } to the service")
+		t.refuse(at, fmt.Sprintf("service %q has no sidecar", service), fmt.Sprintf("kind is %q", t.t.Kind), "add a connect block with sidecar_service {} to the service")
 	}
 }

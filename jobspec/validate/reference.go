@@ -34,7 +34,7 @@ func (t *task) portVariable(family, name string, at jobspec.Path) {
 		return
 	}
 	all := slices.Concat(t.g.ports.group, t.g.ports.legacy)
-	remedy := fmt.Sprintf("add network { port %q {} } to the group", name)
+	remedy := fmt.Sprintf("add port %q {} to a network block of the group", name)
 	if near := diagnostic.Nearest(name, all); near != "" {
 		remedy = fmt.Sprintf("did you mean %q?", variablePrefix+family+cleanName(near))
 	}

@@ -72,7 +72,7 @@ func (t *task) schedule() {
 	}
 	at := t.at.Attr("schedule")
 	if s.Cron == nil {
-		t.refuse(at, "schedule has no cron block", "", `add cron { start = "…" end = "…" }`)
+		t.refuse(at, "schedule has no cron block", "", "add a cron block with a start and an end")
 		return
 	}
 	at = at.Attr("cron")

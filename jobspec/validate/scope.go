@@ -49,7 +49,7 @@ const (
 
 func (g *group) missingPort(label string, known []string, at jobspec.Path) {
 	g.refuse(at, fmt.Sprintf("port %q is not defined", label), fmt.Sprintf("group %q has no such port", g.name),
-		cmp.Or(diagnostic.DidYouMean(label, known), fmt.Sprintf("add network { port %q {} } to the group", label)))
+		cmp.Or(diagnostic.DidYouMean(label, known), fmt.Sprintf("add port %q {} to a network block of the group", label)))
 }
 
 // portNames are the labels that a group may refer to.

@@ -133,6 +133,6 @@ func (t *task) dockerPorts() {
 			continue
 		}
 		t.warn(t.at.Attr("config").Index("ports", i), fmt.Sprintf("port %q is not defined", label), fmt.Sprintf("group %q has no such port", t.g.name),
-			cmp.Or(diagnostic.DidYouMean(label, known), fmt.Sprintf("add network { port %q {} } to the group", label)))
+			cmp.Or(diagnostic.DidYouMean(label, known), fmt.Sprintf("add port %q {} to a network block of the group", label)))
 	}
 }

@@ -43,7 +43,7 @@ func Job(job *api.Job, written jobspec.Positions) jobspec.Diagnostics {
 // groups checks every group, and the rules between groups.
 func (c *checker) groups() {
 	if len(c.job.TaskGroups) == 0 {
-		c.refuse(jobspec.Root, "job has no group", "", `add group "NAME" { task "NAME" { … } }`)
+		c.refuse(jobspec.Root, "job has no group", "", "add a group with a task")
 	}
 	first := make(map[string]int, len(c.job.TaskGroups))
 	total := 0

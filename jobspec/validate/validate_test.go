@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/jobspec"
@@ -59,6 +62,7 @@ func checkFaults(t *testing.T, faults []fault) {
 				t.Errorf("diagnostics (-want +got):\n%s\n%s", diff, diagnostics.Error())
 			}
 			for _, p := range diagnostics {
+				checkRemedy(t, p.Remedy)
 				if p.Path == "" || p.Summary == "" || !p.Range.IsZero() {
 					t.Errorf("diagnostic without path or summary, or with a range: %+v", p)
 				}
@@ -66,6 +70,21 @@ func checkFaults(t *testing.T, faults []fault) {
 		})
 	}
 	checkWords(t, words.String())
+}
+
+// example matches the HCL of a remedy: an attribute, or a block in one line.
+var example = regexp.MustCompile(`[a-z_]+( "[^"]*")* \{.*\}|[a-z_]+ = ("[^"]*"|\S+)`)
+
+// checkRemedy fails if the HCL of a remedy would not be accepted: a block in one line
+// has at most one attribute, and no block.
+func checkRemedy(t *testing.T, remedy string) {
+	t.Helper()
+	for _, text := range example.FindAllString(remedy, -1) {
+		text = strings.NewReplacer("{ … }", "{}", " …", " 1").Replace(strings.TrimRight(text, ",;"))
+		if _, diagnostics := hclsyntax.ParseConfig([]byte(text), "remedy", hcl.InitialPos); diagnostics.HasErrors() {
+			t.Errorf("%q: %v", text, diagnostics)
+		}
+	}
 }
 
 func checkWords(t *testing.T, got string) {
