@@ -78,6 +78,26 @@ func TestWaitForMissingValues(t *testing.T) {
 	})
 }
 
+// A value that comes before anything is said to be missing ends the wait at once.
+func TestValueComesSoon(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSetting(t, "", file(`{{ key "k" }}`))
+		begin, done := time.Now(), make(chan error)
+		go func() { done <- s.start(Config{}) }()
+		pass(time.Second)
+		s.define(key("K"))
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		s.stop()
+		if took := time.Since(begin); took != time.Second {
+			t.Errorf("the template was rendered after %v", took)
+		}
+		s.expect("nothing is missing")
+	})
+}
+
 // TestWaitIsLimited lets a template fail, with a remedy.
 func TestWaitIsLimited(t *testing.T) {
 	t.Parallel()
