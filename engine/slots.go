@@ -22,13 +22,17 @@ func (l slots) lasting() iter.Seq[*slot] {
 	}
 }
 
-// versions returns the versions that allocations have, or are to have.
+// versions returns the versions that allocations have, or are to have. One that had
+// ended when its slot adopted another version still has its own.
 func (l slots) versions() map[uint64]bool {
 	needed := map[uint64]bool{}
 	for _, s := range l {
 		needed[s.Want] = true
 		for _, p := range s.Placed {
 			needed[p.Version] = true
+			if a := s.host.allocs.find(p.ID); a != nil {
+				needed[*a.Config().Job.Version] = true
+			}
 		}
 	}
 	return needed

@@ -258,3 +258,28 @@ func TestScalingEvents(t *testing.T) {
 		t.Errorf("scaled: %s, stop %t, count %d", *j.Status, *j.Stop, *j.TaskGroups[0].Count)
 	}
 }
+
+// An allocation that has ended keeps its version of the job, with the indexes of that,
+// however many versions come after it.
+func TestJobOfAnEndedAllocation(t *testing.T) {
+	t.Parallel()
+	f := serveResident(t)
+	job := func(priority int) *api.Job {
+		j := newJob("job", "service", newTask("t", "run_for", "1ms", "exit_code", 1))
+		j.Priority = &priority // it changes nothing of an allocation
+		return j
+	}
+	first := f.submit(job(50), nil)
+	id := f.in("t", "dead").ID
+	f.ended(id)
+	for n := range 10 {
+		f.submit(job(51+n), nil)
+	}
+	if versions := get[*struct{ Versions []*api.Job }](f, "/v1/job/job/versions").Versions; len(versions) > 9 {
+		t.Errorf("%d versions are kept", len(versions))
+	}
+	j := f.alloc(id).Job
+	if *j.Version != 0 || *j.Priority != 50 || *j.CreateIndex != first.JobModifyIndex || *j.ModifyIndex != first.JobModifyIndex || *j.JobModifyIndex != first.JobModifyIndex {
+		t.Errorf("version %d with priority %d, indexes %d, %d and %d; registered at %d", *j.Version, *j.Priority, *j.CreateIndex, *j.ModifyIndex, *j.JobModifyIndex, first.JobModifyIndex)
+	}
+}
