@@ -24,8 +24,8 @@ type floor struct {
 // hooks and drivers can use them.
 const leaves = "engine/leaf/*"
 
-// forTests is what every test may import.
-const forTests = "engine/leaf/leaktest"
+// forTests are what every test may import.
+const forTests = "engine/leaf/leaktest engine/leaf/racetest"
 
 // floors is the structure of the program, from top to bottom: cmd → engine →
 // {hooks, drivers} → jobspec. The first row that matches a package counts. A
@@ -100,7 +100,8 @@ var floors = []floor{
 	{"engine/leaf/allocdir", "engine/leaf/safedir", "engine/leaf/safedir/dirtest", "directories know no events and no tasks"},
 	{"engine/leaf/scratch", "engine/leaf/safedir", "", "directories that do not last"},
 	{"engine/leaf/safedir/dirtest", "engine/leaf/safedir", "", "what tests of directories share"},
-	{forTests, "", "", "finds what a test leaves open"},
+	{"engine/leaf/leaktest", "", "", "finds what a test leaves open"},
+	{"engine/leaf/racetest", "", "", "knows the race detector"},
 	{"engine/leaf/safedir", "engine/leaf/runtimedir", "", "knows what is safe in a directory, and not whose it is"},
 	{"engine/leaf/forward", "", "", "hands connections on, and knows no tasks"},
 	{"engine/leaf/tasklog", "engine/leaf/event", "drivers", "output is announced as events"},
@@ -356,7 +357,7 @@ func forbiddenArrow(pkg string, test bool, imported string) string {
 		return fmt.Sprintf("%s stands on no floor: give it a row in floors, with a reason", pkg)
 	}
 	f := floors[i]
-	if matches(f.may, imported) || test && (imported == pkg || imported == forTests || matches(f.tests, imported)) {
+	if matches(f.may, imported) || test && (imported == pkg || matches(forTests, imported) || matches(f.tests, imported)) {
 		return ""
 	}
 	return fmt.Sprintf("%s must not import %s; %s: %s", pkg, imported, f.packages, f.why)

@@ -14,6 +14,8 @@ import (
 
 	ct "github.com/hashicorp/consul-template/template"
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/leaf/racetest"
 )
 
 // executed executes a template: unchanged, with the functions of the library
@@ -225,6 +227,9 @@ func TestEndlessTemplatesEndWithTheirContext(t *testing.T) {
 // memory.
 func TestLargeTemplatesAreRefused(t *testing.T) {
 	// Not parallel: it measures memory.
+	if racetest.Enabled {
+		t.Skip("the race detector makes it slow, and needs memory of its own")
+	}
 	for _, text := range []string{
 		`{{ sprig_repeat 1000000000000 "x" }}`,
 		`{{ sprig_until 1000000000000 }}`,
