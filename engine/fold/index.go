@@ -179,7 +179,7 @@ func (x *Indexes) Apply(e event.Event, changed func(Topic)) {
 			change(EvaluationsOfJob, b.Job)
 			x.forget(Topic{EvaluationsOfJob, b.Job}) // the job may be gone, too
 		}
-	case event.TaskEvent, event.TaskState, event.AllocStatus, event.AllocHealth, event.Service, event.Check:
+	case event.TaskEvent, event.TaskState, event.AllocStatus, event.AllocHealth, event.Service, event.Check, event.Moved:
 		change(Allocations, e.Alloc.ID)
 		change(AllocationsOfJob, e.Alloc.Job)
 		change(ScaleOfJob, e.Alloc.Job)

@@ -102,6 +102,7 @@ func (r *Run) applyToAlloc(e event.Event) {
 		r.Alloc(e.Alloc).offers(body)
 	case event.Check:
 		r.Alloc(e.Alloc).checked(body)
+	case event.Moved:
 	default:
 		return
 	}

@@ -283,3 +283,17 @@ func TestJobOfAnEndedAllocation(t *testing.T) {
 		t.Errorf("version %d with priority %d, indexes %d, %d and %d; registered at %d", *j.Version, *j.Priority, *j.CreateIndex, *j.ModifyIndex, *j.JobModifyIndex, first.JobModifyIndex)
 	}
 }
+
+// A client that follows an allocation learns that it goes on with another version.
+func TestMovedAllocationIsFollowed(t *testing.T) {
+	t.Parallel()
+	f := serveResident(t)
+	job := newJob("job", "batch", newTask("t", "run_for", "1h"))
+	f.submit(job, nil)
+	id := f.running("t").ID
+	job.Priority = new(60)
+	f.submit(job, nil)
+	follow(f, "/v1/allocation/"+id, func(a *api.Allocation) bool {
+		return *a.Job.Version == 1 && a.ModifyIndex > *a.Job.ModifyIndex
+	})
+}

@@ -16,7 +16,7 @@ func (a *Alloc) publish(task string, body event.Body) {
 // time.
 func (a *Alloc) publishNow(at time.Time, task string, body event.Body) {
 	switch body.(type) {
-	case event.Output, event.Progress: // output has its own files; progress is not kept
+	case event.Output, event.Progress, event.Moved: // output has its own files; the others are not kept
 		a.cfg.Bus.PublishAt(at, a.cfg.Alloc, task, body)
 		return
 	}

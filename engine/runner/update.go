@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/leaf/event"
 )
 
 // Update changes the job of the running allocation. It does not wait; if
@@ -27,9 +29,13 @@ func (a *Alloc) update(deadline *time.Timer) {
 		return
 	}
 	before, deployed := overdueAt(a.cfg.Group, a.created), a.cfg.Deployment != u.Deployment
+	moved := *a.cfg.Job.Version != *u.Job.Version
 	a.mu.Lock()
 	a.cfg.Job, a.cfg.Group, a.cfg.Deployment, a.cfg.Canary = u.Job, u.Group, u.Deployment, u.Canary
 	a.mu.Unlock()
+	if moved {
+		a.publishNow(time.Now(), "", event.Moved{})
+	}
 	if deployed {
 		a.health.renew()
 	}

@@ -73,7 +73,7 @@ func (r *round) observe(e event.Event) {
 	case event.Output:
 		r.outputOf(e).add(body)
 		return
-	case event.Gap, event.Progress, event.Forgotten, event.Variable, event.Scaled:
+	case event.Gap, event.Progress, event.Forgotten, event.Variable, event.Scaled, event.Moved:
 		return
 	case event.Notice:
 		r.notices = append(r.notices, body.Text)

@@ -206,6 +206,10 @@ type (
 	// job.
 	Scaled struct{ Job string } // ID
 
+	// Moved reports that the allocation of the event goes on with another version of
+	// its job. It is not stored, because the versions of allocations are.
+	Moved struct{}
+
 	// Forgotten reports that the engine no longer knows the allocation of the
 	// event, or evaluations by ID or versions with their deployments of a job. It
 	// is not stored, because the past does not change.
@@ -258,6 +262,7 @@ func (Gap) kind() string         { return "" }
 func (Variable) kind() string    { return "" }
 func (Object) kind() string      { return "" }
 func (Scaled) kind() string      { return "" }
+func (Moved) kind() string       { return "" }
 func (Forgotten) kind() string   { return "" }
 
 // Stream is one of a task's two output streams.
