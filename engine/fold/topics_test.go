@@ -35,6 +35,7 @@ func TestTopicsOfEvents(t *testing.T) {
 		"a node":              {nil, event.Object{Table: event.Nodes, Key: "n"}, []Topic{{Nodes, "n"}}},
 		"a state of a task":   {child, event.TaskState{State: "running"}, ofAlloc},
 		"a check":             {child, event.Check{Service: "s"}, ofAlloc},
+		"another version":     {child, event.Moved{}, ofAlloc},
 		"a service":           {child, event.Service{Name: "s"}, append(slices.Clone(ofAlloc), Topic{Services, "s"})},
 		"health":              {child, event.AllocHealth{}, append(slices.Clone(ofAlloc), Topic{Deployments, ""}, Topic{DeploymentsOfJob, "j"})},
 		"a status":            {child, event.AllocStatus{}, append(slices.Clone(ofAlloc), Topic{Deployments, ""}, Topic{DeploymentsOfJob, "j"}, Topic{Jobs, "j"}, Topic{ScaleOfJob, "j"}, Topic{Jobs, "p"}, Topic{ScaleOfJob, "p"})},

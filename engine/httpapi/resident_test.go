@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -284,9 +285,12 @@ func TestJobOfAnEndedAllocation(t *testing.T) {
 	}
 }
 
-// A client that follows an allocation learns that it goes on with another version.
+// A client that follows an allocation learns that it goes on with another version, and
+// one of the event stream, in Nomad's words, that a plan was carried out.
 func TestMovedAllocationIsFollowed(t *testing.T) {
 	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
 	f := serveResident(t)
 	job := newJob("job", "batch", newTask("t", "run_for", "1h"))
 	f.submit(job, nil)
@@ -296,4 +300,11 @@ func TestMovedAllocationIsFollowed(t *testing.T) {
 	follow(f, "/v1/allocation/"+id, func(a *api.Allocation) bool {
 		return *a.Job.Version == 1 && a.ModifyIndex > *a.Job.ModifyIndex
 	})
+	placed := f.alloc(id).CreateIndex
+	e := f.next(ctx, f.frames(ctx, map[api.Topic][]string{api.TopicAllocation: {id}}, 0), func(e api.Event) bool {
+		return e.Index > placed && e.Type == "PlanResult"
+	})
+	if a, err := e.Allocation(); err != nil || a.ID != id || a.ModifyIndex < e.Index {
+		t.Errorf("%+v, %v", a, err)
+	}
 }

@@ -54,7 +54,7 @@ func (t *Tracker) occurrences(ev event.Event) []feed.Occurrence {
 		return ofObject(b)
 	case event.Service:
 		return []feed.Occurrence{serviceOccurrence(ev.Alloc, b, fold.Index(ev))}
-	case event.AllocStatus, event.TaskEvent, event.TaskState, event.AllocHealth:
+	case event.AllocStatus, event.TaskEvent, event.TaskState, event.AllocHealth, event.Moved:
 		return t.allocation(ev)
 	}
 	return nil
@@ -143,6 +143,8 @@ func (t *Tracker) allocation(ev event.Event) []feed.Occurrence {
 	}
 	list := []feed.Occurrence{alloc}
 	switch body := ev.Body.(type) {
+	case event.Moved:
+		list[0].Kind = "PlanResult"
 	case event.AllocStatus:
 		if Terminal(body.Status) {
 			list = append(list, job(alloc.Kind, ev.Alloc.Job))
