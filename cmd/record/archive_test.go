@@ -183,6 +183,19 @@ func TestExportedRun(t *testing.T) {
 	}
 }
 
+// An export leaves no file of the run open.
+func TestExportClosesFiles(t *testing.T) {
+	t.Parallel()
+	kept := runDir(t, "one\n")
+	if err := os.WriteFile(filepath.Join(kept.Dir, EnvironmentFile), []byte("{}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	export(t, Export{Output: true, Environment: true}, kept)
+	if open := leaktest.Open(kept.Dir); len(open) > 0 {
+		t.Errorf("still open: %q", open)
+	}
+}
+
 // An export counts what it writes; an empty output has no entry.
 func TestContentsOfAnExport(t *testing.T) {
 	t.Parallel()

@@ -22,6 +22,9 @@ func TestHostPathsHaveAPlaceOfTheirOwn(t *testing.T) {
 	if text, readErr := os.ReadFile(got); err != nil || readErr != nil || string(text) != "real" || got == file {
 		t.Errorf("a file: %q with %q, %v, %v", got, text, err, readErr)
 	}
+	if open := leaktest.Open(host); len(open) > 0 {
+		t.Errorf("still open: %q", open)
+	}
 	for _, path := range []string{host, filepath.Join(host, "missing", "folder"), "/"} {
 		got, err := MakeHostPath(data, path)
 		info, statErr := os.Stat(got)
