@@ -15,10 +15,15 @@ func (r *jobRun) run() {
 	if !r.recorder.Durable() && !r.host.cfg.NoHistory { // a durable recorder keeps it itself
 		history = store.NewHistory(&r.host.bus, r.dir.Dir, r.key)
 	}
+	pruned := make(chan error, 1)
+	go func() { pruned <- r.dir.Prune(keptRuns) }() // at the end the user would wait for it
 	r.begin()
 	r.lives.Wait()
 	r.finish()
 	r.children.runs.Wait()
+	if err := <-pruned; err != nil {
+		r.host.notice("cannot remove old runs of job %q: %v", *r.job.ID, err)
+	}
 	if r.host.leaving.Err() != nil {
 		r.leave()
 		return
@@ -30,9 +35,6 @@ func (r *jobRun) run() {
 	}
 	if err := r.recorder.Remove(); err != nil {
 		r.host.notice("cannot remove the state of job %q, which has ended: %v", *r.job.ID, err)
-	}
-	if err := r.dir.Prune(keptRuns); err != nil {
-		r.host.notice("cannot remove old runs of job %q: %v", *r.job.ID, err)
 	}
 	if err := r.close(); err != nil {
 		r.host.notice("cannot close the run of job %q: %v", *r.job.ID, err)
