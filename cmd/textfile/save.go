@@ -12,6 +12,8 @@ import (
 	"taskrun/jobspec/diagnostic"
 )
 
+var errNotRegular = errors.New("it is not a regular file")
+
 // Save writes a text to a new or an existing file in one step. It replaces an
 // existing file like Write, and writes to a file that is not regular, such as a
 // pipe. If stdout or stderr leads to the file, the text follows their output.
@@ -41,20 +43,23 @@ func Save(name string, text []byte) error {
 // Write replaces the text of a file atomically: no reader sees half of it, and
 // a crash leaves either the old or the new text. The file keeps its mode and,
 // if possible, its owner; a link to it remains a link. It refuses a file that
-// is not writable.
+// is not writable or not regular: nothing may take the place of a device.
 func Write(name string, text []byte) error {
 	target, err := filepath.EvalSymlinks(name)
 	if err != nil {
 		return diagnostic.Bare(err)
 	}
-	old, err := os.OpenFile(target, os.O_WRONLY, 0)
+	old, err := os.OpenFile(target, os.O_WRONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return diagnostic.Bare(err)
 	}
 	defer old.Close()
 	info, err := old.Stat()
-	if err != nil {
+	switch {
+	case err != nil:
 		return diagnostic.Bare(err)
+	case !info.Mode().IsRegular():
+		return errNotRegular
 	}
 	return replace(target, text, info)
 }
@@ -147,7 +152,7 @@ func Append(name string, limit int64, fit func(room int) string) error {
 	case err != nil:
 		return diagnostic.Bare(err)
 	case !info.Mode().IsRegular():
-		return errors.New("it is not a regular file")
+		return errNotRegular
 	}
 	text := fit(int(max(0, limit-info.Size())))
 	if text == "" {

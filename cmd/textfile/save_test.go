@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"taskrun/engine/leaf/leaktest"
@@ -35,10 +36,34 @@ func TestSave(t *testing.T) {
 	if err := Save(filepath.Join(dir, "none", "a"), nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without the folder: %v", err)
 	}
-	if err := Save(os.DevNull, []byte("text")); err != nil {
-		t.Error(err)
-	}
 	if err := Save(dir, nil); err == nil {
 		t.Error("a folder was replaced")
+	}
+}
+
+// What is not regular is written to, and never replaced.
+func TestSaveToAPipe(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(leaktest.TempDir(t), "pipe")
+	if err := syscall.Mkfifo(name, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(name, []byte("x")); !errors.Is(err, syscall.ENXIO) { // and does not wait for a reader
+		t.Errorf("without a reader: %v", err)
+	}
+	pipe, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pipe.Close()
+	if err := Write(name, []byte("x")); !errors.Is(err, errNotRegular) {
+		t.Errorf("with a reader: %v", err)
+	}
+	if err := Save(name, []byte("text")); err != nil {
+		t.Error(err)
+	}
+	got := make([]byte, 10)
+	if n, err := pipe.Read(got); err != nil || string(got[:n]) != "text" {
+		t.Errorf("the pipe has %q, %v", got[:n], err)
 	}
 }
