@@ -23,7 +23,7 @@ func (a *app) configure(cmd *cobra.Command) error {
 		}
 	}
 	plugins, err := config.Apply(cmd.Flags(), config.Sources{
-		Env: a.Streams.Env, File: path, Keys: func() []string { return optionNames(cmd.Root()) }, Drivers: a.driverOptions,
+		Env: a.Streams.Env, File: path, Keys: func() []string { return optionNames(Commands()) }, Drivers: a.driverOptions,
 	})
 	if err != nil {
 		return err

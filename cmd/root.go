@@ -29,8 +29,9 @@ func Main() int {
 }
 
 func (a *app) run(ctx context.Context, args []string) int {
-	root := newRootCommand(a)
-	root.SetArgs(nomadSpelling(args))
+	args = nomadSpelling(args)
+	root := newRootCommand(a, args...)
+	root.SetArgs(args)
 	root.SetIn(a.Streams.In)
 	root.SetOut(visible.Writer{To: a.Streams.Out})
 	root.SetErr(visible.Writer{To: a.Streams.Err})
@@ -47,7 +48,8 @@ func Commands() *cobra.Command {
 	return newRootCommand(newApp(&console.Console{Color: ui.ColorAuto}, nil))
 }
 
-func newRootCommand(a *app) *cobra.Command {
+// newRootCommand returns the tree of commands that is needed for these arguments.
+func newRootCommand(a *app, args ...string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "taskrun",
 		Short: "Run a Nomad job file on this machine",
@@ -84,28 +86,10 @@ plugin.raw_exec.config.`,
 		ui.Choice[ui.ColorMode]{To: &a.Color, Kind: "when", Values: []ui.ColorMode{ui.ColorAuto, ui.ColorAlways, ui.ColorNever}})
 	flags.StringVar(&a.configFile, "config", "", "config `file` (default: config.hcl, .toml, .yaml or .json in $XDG_CONFIG_HOME/taskrun)")
 	root.SetHelpCommand(newHelpCommand(a))
-	for _, group := range []struct {
-		id, title string
-		commands  []*cobra.Command
-	}{
-		{"run", "Run jobs:", []*cobra.Command{newUpCommand(a), newAgentCommand(a), newRehearseCommand(a), newPlanCommand(a), newUpdateCommand(a), newVerifyCommand(a)}},
-		{"check", "Check job files:", []*cobra.Command{newValidateCommand(a), newTestCommand(a), newInspectCommand(a), newFmtCommand(a), newStubsCommand(a)}},
-		{"see", "Show runs:", []*cobra.Command{newPsCommand(a), newLogsCommand(a), newEventsCommand(a), newTraceCommand(a), newStatsCommand(a), newPortCommand(a), newEnvCommand(a), newAttachCommand(a), newUICommand(a), newRunsCommand(a), newDiffCommand(a)}},
-		{"act", "Control runs:", []*cobra.Command{
-			newExecCommand(a), newActionCommand(a), newStopCommand(a), newStartCommand(a), newRestartCommand(a), newSignalCommand(a), newDispatchCommand(a),
-			newScaleCommand(a), newPromoteCommand(a), newRevertCommand(a), newCpCommand(a), newOpenCommand(a),
-		}},
-		{"other", "Other commands:", []*cobra.Command{newExportCommand(a), newCleanCommand(a), newVersionCommand(a)}},
-	} {
-		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
-		for _, c := range group.commands {
-			c.GroupID = group.id
-			root.AddCommand(c)
-		}
-	}
-	root.AddCommand(newLocalCommand(a), newEngineCommand(a), newTestWorkerCommand(a))
+	root.SetUsageFunc(printUsage)
+	root.AddGroup(commandGroups...)
+	root.AddCommand(construct(a, args)...)
 	root.SetHelpCommandGroupID("other")
 	root.SetCompletionCommandGroupID("other")
-	root.SetUsageFunc(printUsage)
 	return root
 }
