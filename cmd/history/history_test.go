@@ -141,6 +141,26 @@ func TestMemoryOfALongHistory(t *testing.T) {
 	}
 }
 
+// The events of an allocation share its description.
+func TestEventsShareTheirAllocation(t *testing.T) {
+	t.Parallel()
+	text := ""
+	for i, id := range []string{"a", "b", "a", "b"} {
+		text += fmt.Sprintf(`{"seq":%d,"type":"diagnostic","time":"2026-01-02T03:04:05Z","job":"j","alloc_id":"%s","summary":"x"}`+"\n", i+1, id)
+	}
+	var of []*event.Alloc
+	for r := New(strings.NewReader(text)); len(of) < 4; {
+		e, err := r.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		of = append(of, e.Alloc)
+	}
+	if of[0] != of[2] || of[1] != of[3] || of[0] == of[1] {
+		t.Errorf("the allocations are %p", of)
+	}
+}
+
 func FuzzReader(f *testing.F) {
 	f.Add([]byte(`{"seq":1,"type":"task_event","time":"2026-01-02T03:04:05Z","alloc_id":"a","event":"Started"}` + "\n"))
 	f.Add([]byte("{}\n\n{\"type\":\"x\"}\nnull\n[]"))

@@ -528,6 +528,13 @@ func TestOpenRun(t *testing.T) {
 			t.Errorf("without runs: %q", shown(err))
 		}
 	}
+	file := filepath.Join(t.TempDir(), "run.zip")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := u.OpenRun(t.Context(), file, ""); !strings.HasPrefix(shown(err), "failed | cannot open run ") {
+		t.Errorf("of a file, without runs: %q", shown(err))
+	}
 	if err := errors.Join(os.MkdirAll(u.dir, 0o700), os.WriteFile(filepath.Join(u.dir, "jobs"), nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}

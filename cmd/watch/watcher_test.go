@@ -263,3 +263,39 @@ func TestManyFiles(t *testing.T) {
 	s.sees("a new file")
 	t.Logf("seen after %v", time.Since(began)-silence)
 }
+
+// A look tells of what has changed since the last one, and of nothing else.
+func TestLook(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w := newWatcher(func(string) {})
+	w.units, w.newest = []Unit{{Key: "u", Trees: NewTrees(dir, []string{"**"}, nil, "")}}, time.Now().Add(time.Hour)
+	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
+	look := func(what string, want ...Change) {
+		t.Helper()
+		w.pending = nil
+		if w.look(); !slices.Equal(w.pending, want) {
+			t.Errorf("%s: %v, want %v", what, w.pending, want)
+		}
+	}
+	write := func(path, text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(a, "1")
+	look("what is older than the watch")
+	look("nothing")
+	write(b, "1")
+	look("a new file", Change{"u", b})
+	write(a, "longer")
+	look("another size", Change{"u", a})
+	look("nothing again")
+	if err := os.Remove(b); err != nil {
+		t.Fatal(err)
+	}
+	look("a removal", Change{"u", b})
+	w.seen, w.newest = nil, time.Time{}
+	look("what is newer than the watch", Change{"u", a})
+}

@@ -358,6 +358,32 @@ func TestEndedAllocations(t *testing.T) {
 	}
 }
 
+// What has ended is replaced in the order of the indexes, wherever it stands in the
+// list of places.
+func TestOrderOfReplacements(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(g *api.TaskGroup) { g.Update = nil })
+	places := slices.Clone(w.rollout.Places)
+	slices.Reverse(places)
+	for i := range places {
+		places[i].State = Over
+	}
+	next := clone(t, w.versions[0])
+	next.Version = new(uint64(1))
+	r := Rollout{Job: next, Version: func(uint64) *api.Job { return w.versions[0] }, Places: places}
+	orders, _ := r.Next()
+	var got []int
+	for _, o := range orders {
+		if o.Action != Replace {
+			t.Errorf("order %+v", o)
+		}
+		got = append(got, o.Index)
+	}
+	if want := []int{0, 1, 2}; !slices.Equal(got, want) {
+		t.Errorf("replaced in the order %v, want %v", got, want)
+	}
+}
+
 func TestScale(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(*api.TaskGroup) {})

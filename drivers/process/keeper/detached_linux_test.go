@@ -191,6 +191,9 @@ func detach(t *testing.T, env ...string) (*detached, error) {
 			t.Fatal(err)
 		}
 	}
+	if err := os.Mkdir(d.path("work"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	var err error
 	if d.commands, err = os.OpenFile(d.path("commands"), os.O_RDWR, 0); err != nil {
 		t.Fatal(err)
@@ -207,7 +210,7 @@ func detach(t *testing.T, env ...string) (*detached, error) {
 		Args: []string{d.path("commands")},
 		Env: append(env, "PATH="+os.Getenv("PATH"), "TASKRUN_TEST_ROLE=program",
 			runOf(d.dir), "GORACE=atexit_sleep_ms=0"),
-		Dir: d.dir, Log: log, RecordDir: d.dir,
+		Dir: d.path("work"), Log: log, RecordDir: d.dir,
 	})
 	log.Close()
 	if err == nil && words != "as wanted" {
@@ -301,7 +304,7 @@ func stand(t *testing.T) *detached {
 func TestTasksOutliveTheProgram(t *testing.T) {
 	t.Parallel()
 	d := stand(t)
-	d.must(t, "world", "taskrun", d.dir)
+	d.must(t, "world", "taskrun", d.path("work"))
 	d.say(t, "hold file")
 	d.line(t, "held")
 	d.say(t, "start a read x <"+d.path("a")+"; exit 5")
@@ -311,7 +314,7 @@ func TestTasksOutliveTheProgram(t *testing.T) {
 	d.kill(t)
 	write(t, d.path("b"))
 	d.line(t, "instance")
-	d.must(t, "world", "taskrun", d.dir)
+	d.must(t, "world", "taskrun", d.path("work"))
 	d.must(t, "adopted", "a", a)
 	d.line(t, "adopted")
 	d.must(t, "settled", "0", "true")
@@ -332,7 +335,7 @@ func TestTasksOutliveTheProgram(t *testing.T) {
 func TestKeeperWaits(t *testing.T) {
 	t.Parallel()
 	d := stand(t)
-	d.must(t, "world", "taskrun", d.dir)
+	d.must(t, "world", "taskrun", d.path("work"))
 	d.say(t, "start a read x <"+d.path("a")+"; exit 5")
 	a := d.line(t, "started")[1]
 	calls := d.path("call")
@@ -461,6 +464,21 @@ func TestProgramIsGivenUp(t *testing.T) {
 	}
 	d.kill(t)
 	if said := strings.Join(d.line(t, "taskrun:"), " "); !strings.Contains(said, "the run was killed, for its program cannot be started again: it died 5 times in a row") {
+		t.Errorf("the log says %q", said)
+	}
+}
+
+// A program that cannot be executed again is given up as well.
+func TestProgramCannotBeExecutedAgain(t *testing.T) {
+	t.Parallel()
+	d := stand(t)
+	d.say(t, "start a setsid env -i sleep 1000 & sleep 1000")
+	d.line(t, "started")
+	if err := os.Remove(d.path("work")); err != nil {
+		t.Fatal(err)
+	}
+	d.kill(t)
+	if said := strings.Join(d.line(t, "taskrun:"), " "); !strings.Contains(said, "cannot be started again: ") || !strings.Contains(said, "no such file or directory") {
 		t.Errorf("the log says %q", said)
 	}
 }

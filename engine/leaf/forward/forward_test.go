@@ -90,6 +90,34 @@ func TestBothDirections(t *testing.T) {
 	}
 }
 
+// Neither does the end of the other one.
+func TestServerEndsFirst(t *testing.T) {
+	t.Parallel()
+	got := make(chan string, 1)
+	server := listen(t, func(conn *net.TCPConn) {
+		defer conn.Close()
+		_ = conn.CloseWrite()
+		text, _ := io.ReadAll(conn)
+		got <- string(text)
+	})
+	f := forward.Start(listener(t), leadingTo(server))
+	defer f.Stop()
+	conn := dial(t, f.Addr())
+	if text, err := io.ReadAll(conn); len(text) > 0 || err != nil {
+		t.Errorf("got %q, %v", text, err)
+	}
+	for range 1000 {
+		runtime.Gosched() // time to close too much
+	}
+	if _, err := conn.Write([]byte("hello")); err != nil {
+		t.Error(err)
+	}
+	_ = conn.CloseWrite()
+	if text := <-got; text != "hello" {
+		t.Errorf("the server got %q", text)
+	}
+}
+
 func TestNobodyAccepts(t *testing.T) {
 	t.Parallel()
 	f := forward.Start(listener(t), func(context.Context) (net.Conn, error) { return nil, errors.New("nobody") })

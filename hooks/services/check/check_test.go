@@ -172,7 +172,8 @@ func TestGRPC(t *testing.T) {
 	up := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		body := make([]byte, 100)
 		n, _ := r.Body.Read(body)
-		if r.URL.Path != "/grpc.health.v1.Health/Check" || r.ProtoMajor != 2 || n < 5 {
+		kind, te := r.Header.Get("Content-Type"), r.Header.Get("TE")
+		if r.URL.Path != "/grpc.health.v1.Health/Check" || r.ProtoMajor != 2 || n < 5 || kind != "application/grpc" || te != "trailers" {
 			w.WriteHeader(http.StatusNotFound)
 			return
 		}
