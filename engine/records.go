@@ -72,8 +72,9 @@ type placement struct {
 	// Stopped that of the evaluation with which a user stopped it.
 	Evaluation string `json:"evaluation,omitempty"`
 	Stopped    string `json:"stopped,omitempty"`
-	Version    uint64 `json:"version,omitempty"` // of the job
-	Canary     bool   `json:"canary,omitempty"`  // and not promoted
+	standing
+	// Ended is how it stood when it ended, if its slot has moved to another version since.
+	Ended *standing `json:"ended,omitempty"`
 	// WasCanary is true if it was placed as a canary.
 	WasCanary bool   `json:"was_canary,omitempty"`
 	Unwanted  string `json:"unwanted,omitempty"` // why it should stop
@@ -82,14 +83,28 @@ type placement struct {
 	Again      bool                   `json:"again,omitempty"` // then place another one
 	// ReplaceAt is when another allocation runs in its place. That one has no
 	// Replaces.
-	ReplaceAt time.Time `json:"replace_at,omitzero"`
-	// Undeployed is true if the deployment of its version was over when it was
-	// placed.
-	Undeployed bool           `json:"undeployed,omitempty"`
-	Ports      []taskenv.Port `json:"ports,omitempty"`
+	ReplaceAt time.Time      `json:"replace_at,omitzero"`
+	Ports     []taskenv.Port `json:"ports,omitempty"`
 	// TaskPorts are the ports of the tasks' own networks, by task.
 	TaskPorts map[string][]taskenv.Port `json:"task_ports,omitempty"`
 	Cores     map[string]taskenv.Cores  `json:"cores,omitempty"` // by task
+}
+
+// standing is how an allocation stands to its job.
+type standing struct {
+	Version uint64 `json:"version,omitempty"` // of the job
+	Canary  bool   `json:"canary,omitempty"`  // and not promoted
+	// Undeployed is true if the deployment of its version was over when it was
+	// placed.
+	Undeployed bool `json:"undeployed,omitempty"`
+}
+
+// stood returns how the allocation stands, or stood when it ended.
+func (p *placement) stood() standing {
+	if p.Ended != nil {
+		return *p.Ended
+	}
+	return p.standing
 }
 
 // isFinal reports whether a user has stopped the allocation, and no other one takes its

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"maps"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -94,6 +95,67 @@ func TestRecoveredEngineHasTheSameState(t *testing.T) {
 		synctest.Wait()
 		if diff := cmp.Diff(before, knownOf(second)); diff != "" {
 			t.Errorf("(-before +after):\n%s", diff)
+		}
+		second.Kill()
+		<-second.Done()
+		for _, e := range []*engine.Engine{first, second} {
+			if err := e.Close(context.Background()); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// An allocation that had ended before its slot moved to another version keeps what it
+// had, in the engine that continues the run as well.
+func TestRecoveredAllocationsKeepTheirVersions(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		world, dataDir := newMachine(), t.TempDir()
+		version := func(priority int) *api.Job {
+			job := newJob("service", newTask("t", "run_for", "1h"))
+			job.TaskGroups = append(job.TaskGroups, newJob("service", newTask("fails", "run_for", "1s", "exit_code", 1)).TaskGroups[0])
+			failing := job.TaskGroups[1]
+			failing.Name = new("failing")
+			failing.RestartPolicy = &api.RestartPolicy{Attempts: new(0), Mode: new("fail")}
+			failing.ReschedulePolicy = &api.ReschedulePolicy{Attempts: new(0), Unlimited: new(false)}
+			job.Priority = &priority // it changes nothing of an allocation
+			job.Canonicalize()
+			return job
+		}
+		first := durable(world, dataDir)
+		if err := first.Submit(version(50)); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(time.Minute)
+		versions := func(e *engine.Engine) map[string]uint64 {
+			of := map[string]uint64{}
+			for _, a := range e.Allocs() {
+				of[a.Group] = *a.Job.Version
+			}
+			return of
+		}
+		for priority := range 2 {
+			if _, err := first.Register(engine.Registration{Job: version(51 + priority)}); err != nil {
+				t.Fatal(err)
+			}
+			<-time.After(time.Minute)
+		}
+		want := map[string]uint64{"g": 2, "failing": 0}
+		if got := versions(first); !maps.Equal(got, want) {
+			t.Errorf("before the recovery: %v, want %v", got, want)
+		}
+		run := first.Runs()[0]
+		run.Lock.Close()
+		first.Leave()
+		<-first.Done()
+		second := durable(world, dataDir)
+		if err := second.Recover(engine.Run{Dir: run.Dir}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if got := versions(second); !maps.Equal(got, want) {
+			t.Errorf("after it: %v, want %v", got, want)
 		}
 		second.Kill()
 		<-second.Done()

@@ -29,7 +29,7 @@ func (s *slot) policy() restart.ReschedulePolicy {
 
 func (s *slot) config(p placement) runner.Config {
 	h := s.host
-	version := s.settings(p)
+	version := s.settings(p.stood())
 	cfg := runner.Config{
 		Alloc:          &event.Alloc{Job: s.key, Group: s.group, Name: s.name(), ID: p.ID, Parent: s.parent},
 		Index:          s.index,
@@ -63,7 +63,7 @@ func (s *slot) config(p placement) runner.Config {
 
 // settings returns the version of the job to which a placement belongs, in the
 // form that its allocation gets.
-func (s *slot) settings(p placement) runner.Update {
+func (s *slot) settings(p standing) runner.Update {
 	job := s.version(p.Version)
 	u := runner.Update{Job: job, Group: job.LookupTaskGroup(s.group), Canary: p.Canary}
 	if p.Canary {
@@ -194,8 +194,11 @@ func (s *slot) catchUp() {
 // caller must hold the lock.
 func (s *slot) move(version uint64) {
 	if len(s.Placed) > 0 && s.last().Version == s.Want {
-		live := isLive(s.present)
-		s.last().Version, s.last().Canary, s.last().Undeployed = version, false, !live
+		live, p := isLive(s.present), s.last()
+		if !live && p.Ended == nil {
+			p.Ended = new(p.standing)
+		}
+		p.standing = standing{Version: version, Undeployed: !live}
 		if d := s.deployments.of(version); live && d != nil && d.Groups[s.group] != nil && version != s.Want {
 			d.Groups[s.group].Placed++
 			d.unsaved = true
@@ -208,7 +211,7 @@ func (s *slot) move(version uint64) {
 // caller must hold the lock.
 func (s *slot) adjust() {
 	if isLive(s.present) {
-		s.present.Update(s.settings(*s.last()))
+		s.present.Update(s.settings(s.last().standing))
 	}
 }
 

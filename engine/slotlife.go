@@ -105,7 +105,7 @@ func (s *slot) place() *runner.Alloc {
 		s.mu.Unlock()
 		return nil
 	}
-	p := placement{ID: s.host.cfg.Chance.ID("allocation", s.key, s.group, s.index, s.lane), Version: s.Want, Canary: s.Canary, WasCanary: s.Canary}
+	p := placement{ID: s.host.cfg.Chance.ID("allocation", s.key, s.group, s.index, s.lane), standing: standing{Version: s.Want, Canary: s.Canary}, WasCanary: s.Canary}
 	if len(s.Placed) > 0 && s.last().ReplaceAt.IsZero() && !s.startsAfresh(s.last(), s.Want) && (!s.Canary || s.last().WasCanary && s.last().Version == s.Want) {
 		p.Replaces, p.Replacements = s.last().ID, s.Earlier
 	}

@@ -88,7 +88,7 @@ func TestUpdateOfWhatHasJustEnded(t *testing.T) {
 		}
 		e.watch.end()
 		s := r.newSlot("g", 0, 0)
-		s.Placed, s.living = []placement{{ID: "a", Canary: tt.canary}}, true
+		s.Placed, s.living = []placement{{ID: "a", standing: standing{Canary: tt.canary}}}, true
 		s.present = runner.New(s.config(s.Placed[0]))
 		e.host.allocs.track(s.present)
 		if tt.ended {

@@ -29,10 +29,7 @@ func (l slots) versions() map[uint64]bool {
 	for _, s := range l {
 		needed[s.Want] = true
 		for _, p := range s.Placed {
-			needed[p.Version] = true
-			if a := s.host.allocs.find(p.ID); a != nil {
-				needed[*a.Config().Job.Version] = true
-			}
+			needed[p.Version], needed[p.stood().Version] = true, true
 		}
 	}
 	return needed

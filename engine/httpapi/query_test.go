@@ -348,6 +348,9 @@ func TestDeploymentIsFollowed(t *testing.T) {
 			if g := d.TaskGroups["g"]; g.DesiredTotal != 1 || g.PlacedAllocs != 1 || g.HealthyAllocs != 1 {
 				t.Errorf("%+v", g)
 			}
+			if d.CreateTime == 0 || d.ModifyTime <= d.CreateTime || d.ModifyIndex <= d.CreateIndex {
+				t.Errorf("created at %d (%d), successful at %d (%d)", d.CreateTime, d.CreateIndex, d.ModifyTime, d.ModifyIndex)
+			}
 			return
 		}
 		index = meta.LastIndex
