@@ -73,7 +73,8 @@ type placement struct {
 	Evaluation string `json:"evaluation,omitempty"`
 	Stopped    string `json:"stopped,omitempty"`
 	standing
-	// Ended is how it stood when it ended, if its slot has moved to another version since.
+	// Ended is its standing when it ended, if its slot has moved to another version
+	// since.
 	Ended *standing `json:"ended,omitempty"`
 	// WasCanary is true if it was placed as a canary.
 	WasCanary bool   `json:"was_canary,omitempty"`
@@ -90,7 +91,7 @@ type placement struct {
 	Cores     map[string]taskenv.Cores  `json:"cores,omitempty"` // by task
 }
 
-// standing is how an allocation stands to its job.
+// standing says which version of the job an allocation belongs to, and how.
 type standing struct {
 	Version uint64 `json:"version,omitempty"` // of the job
 	Canary  bool   `json:"canary,omitempty"`  // and not promoted
@@ -99,7 +100,7 @@ type standing struct {
 	Undeployed bool `json:"undeployed,omitempty"`
 }
 
-// stood returns how the allocation stands, or stood when it ended.
+// stood returns the standing of the allocation, or the one with which it ended.
 func (p *placement) stood() standing {
 	if p.Ended != nil {
 		return *p.Ended
