@@ -236,3 +236,16 @@ func TestReaderSkipsTo(t *testing.T) {
 		t.Errorf("of what was written later: %q, %d skipped", got, early.Skipped())
 	}
 }
+
+// A directory that cannot be read is no empty one.
+func TestDirectoryCannotBeRead(t *testing.T) {
+	t.Parallel()
+	d := dirAt(t, leaktest.TempDir(t))
+	if err := d.close(); err != nil {
+		t.Fatal(err)
+	}
+	r := &Reader{dir: d, prefix: "web.stdout"}
+	if err := r.seek(0, io.SeekStart); err == nil {
+		t.Error("it is")
+	}
+}
