@@ -20,7 +20,8 @@ func guard(args []string) int {
 		return 1
 	}
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr // not pipes of ours, which remaining processes would hold open
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr         // not pipes of ours, which remaining processes would hold open
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a mutant may kill its whole process group
 	err := cmd.Run()
 	killOrphans()
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -143,6 +144,7 @@ func TestGuard(t *testing.T) {
 	}{
 		"left behind": {"setsid sh -c 'sleep 600 & sleep 600' & exit 0", time.Minute},
 		"too long":    {"setsid sleep 600 & sleep 600", time.Second},
+		"suicidal":    {"group=$(cut -d' ' -f5 /proc/$$/stat); setsid sh -c \"sleep 600 & kill -9 -$group; wait\"", time.Minute},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -158,6 +160,7 @@ func TestGuard(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), test.limit)
 			defer cancel()
 			cmd := exec.CommandContext(ctx, self, guardArg, "sh", "-c", test.script)
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that it is not this process that dies
 			cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 			cmd.ExtraFiles = []*os.File{w}
 			err = cmd.Run()
