@@ -668,6 +668,22 @@ func TestUncollectedOutput(t *testing.T) {
 	if stdout, _, err := out.All(t.Context()); stdout != "" || err != nil || len(e.requests("attach|logs")) > 0 {
 		t.Errorf("it wrote %q, %v", stdout, err)
 	}
+	cfg, _ = taskOf(t, d, "logging {\n\ttype = \"none\"\n}\n"+script(untilStopped))
+	handle, _, err := d.StartTask(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := e.driver(t)
+	if err := second.RecoverTask(&drivers.TaskHandle{Version: 1, Config: cfg, DriverState: handle.DriverState}); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.StopTask(t.Context(), cfg.ID, time.Minute, ""); err != nil {
+		t.Error(err)
+	}
+	resultOfTask(t, second, cfg)
+	if asked := e.requests("attach|logs"); len(asked) > 0 {
+		t.Errorf("of a task that was found again it asked %v", asked)
+	}
 	cfg, out = launched(t, d, "tty = true\n"+script("echo one"))
 	resultOfTask(t, d, cfg)
 	if stdout, stderr, err := out.All(t.Context()); stdout != "one\n" || stderr != "" || err != nil {
