@@ -113,8 +113,10 @@ func TestStatusOfSeveralNamespaces(t *testing.T) {
 		Jobs:  []JobStatus{{Job: "a", Namespace: "x", Status: "running"}, {Job: "a", Namespace: "y", Status: "pending"}, {Job: "b", Status: "dead"}},
 		Tasks: []TaskStatus{{Origin: ui.Origin{Job: "a", Namespace: "x", Task: "t", AllocID: "1234"}, Label: "t", TaskState: event.TaskState{State: "running", Failed: true}}},
 	}
+	const wide = "JOB  TASK  STATE    ALLOC  EXIT  RESTARTS  DURATION\na@x  t     running  1234      -         0         -\na@y  -     pending  -         -         -         -\nb    -     dead     -         -         -         -\n"
 	for width, want := range map[int]string{
-		0:  "JOB  TASK  STATE    ALLOC  EXIT  RESTARTS  DURATION\na@x  t     running  1234      -         0         -\na@y  -     pending  -         -         -         -\nb    -     dead     -         -         -         -\n",
+		0:  wide,
+		60: wide,
 		59: "JOB  TASK  STATE    EXIT  RST  TIME\na@x  t     running     -    0     -\na@y  -     pending     -    -     -\nb    -     dead        -    -     -\n",
 	} {
 		s, out, _ := ui.Test()
