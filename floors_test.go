@@ -55,7 +55,7 @@ var floors = []floor{
 	{"cmd/source", "cmd/client cmd/history cmd/verdict drivers/process/keeper engine engine/httpapi engine/leaf/event engine/leaf/allocdir engine/leaf/tasklog", "", "follows a run: of the engine here, of a run directory and its socket; shows and starts nothing"},
 	{"cmd/history", "engine/leaf/event", "", "reads the events that are kept of a run, and knows no directories"},
 	{"cmd/record", "cmd/client cmd/history cmd/outcome cmd/source cmd/ui/view engine/fold engine/leaf/allocdir engine/leaf/datadir engine/leaf/event engine/leaf/safedir engine/leaf/tasklog jobspec/redact", "", "reads and writes what is kept of a run; its tasks look like those of a server"},
-	{"cmd/rehearse", "cmd/jobfile cmd/preflight drivers drivers/catalog drivers/rehearsal engine/fold engine/leaf/event jobspec", "", "gives tasks their scripts for a rehearsal, and starts nothing"},
+	{"cmd/rehearse", "cmd/jobfile cmd/preflight drivers drivers/catalog drivers/rehearsal engine/fold engine/leaf/event jobspec", "jobspec/stub", "gives tasks their scripts for a rehearsal, and starts nothing"},
 	{"cmd/repeat", "cmd/report/compare cmd/report/scrub engine/leaf/event", "", "runs in processes of their own, and how they ended; starts nothing else"},
 	{"cmd/bubble", "", "", "virtual time; knows no runs"},
 	{"cmd/console", "cmd/client cmd/exit cmd/jobfile cmd/report cmd/source cmd/ui cmd/ui/answer cmd/verdict jobspec jobspec/report", "", "what commands say to their user, and how a user stops them; knows no runs"},

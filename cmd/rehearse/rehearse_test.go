@@ -8,8 +8,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/cmd/jobfile"
 	"taskrun/drivers"
 	"taskrun/drivers/rehearsal"
+	"taskrun/jobspec"
+	"taskrun/jobspec/stub"
 )
 
 // Drivers of Nomad that taskrun lacks get mocks; a misspelled one does not, so that it
@@ -35,5 +38,27 @@ func TestAdmit(t *testing.T) {
 		if got := rehearsal.RoleOf(mocks[name]).FS; got != want {
 			t.Errorf("%s isolates %v, want %v", name, got, want)
 		}
+	}
+}
+
+// The services of a task after the others are not waited for: they come too late.
+func TestExpectedServices(t *testing.T) {
+	t.Parallel()
+	task := func(name, hook string) *api.Task {
+		task := &api.Task{Name: name, Driver: "raw_exec", Services: []*api.Service{{Name: name}}}
+		if hook != "" {
+			task.Lifecycle = &api.TaskLifecycle{Hook: hook}
+		}
+		return task
+	}
+	job := &api.Job{ID: new("j"), Name: new("j"), Type: new("service"), TaskGroups: []*api.TaskGroup{{
+		Name: new("g"), Services: []*api.Service{{Name: "s"}},
+		Tasks: []*api.Task{task("main", ""), task("before", api.TaskLifecycleHookPrestart), task("after", api.TaskLifecycleHookPoststop)},
+	}}}
+	job.Canonicalize()
+	r := New(nil)
+	r.Cast([]jobfile.File{{File: &jobspec.File{Job: job}, Stubs: &stub.Set{}}})
+	if got := r.expect["j/g"]; got != 3 {
+		t.Errorf("%d services are expected", got)
 	}
 }

@@ -389,6 +389,24 @@ func TestWhatCannotBePacked(t *testing.T) {
 	}
 }
 
+// shrinking is a source whose files become shorter before they are read.
+type shrinking struct{ tarball.Root }
+
+func (s shrinking) Open(name string, seen fs.FileInfo) (io.ReadCloser, error) {
+	if err := os.Truncate(filepath.Join(s.Name(), name), seen.Size()-1); err != nil {
+		return nil, err
+	}
+	return s.Root.Open(name, seen)
+}
+
+func TestFileThatBecomesShorter(t *testing.T) {
+	t.Parallel()
+	sum, err := tarball.Pack(tar.NewWriter(io.Discard), shrinking{tarball.Root{Root: source(t)}}, "src/run", "to")
+	if err == nil || err.Error() != "src/run has become shorter while it was copied" || sum.Files != 0 {
+		t.Errorf("%+v, %v", sum, err)
+	}
+}
+
 // A file has no directory entries.
 func TestReadDirOfAFile(t *testing.T) {
 	t.Parallel()
