@@ -63,6 +63,31 @@ func knownOf(e *engine.Engine) (k known) {
 	return k
 }
 
+// continued lets an engine leave its only run to another one, which it returns. The
+// end of the test kills the run.
+func continued(t *testing.T, first *engine.Engine, world *machine, dataDir string) *engine.Engine {
+	t.Helper()
+	run := first.Runs()[0]
+	run.Lock.Close()
+	first.Leave()
+	<-first.Done()
+	second := durable(world, dataDir)
+	t.Cleanup(func() {
+		second.Kill()
+		<-second.Done()
+		for _, e := range []*engine.Engine{first, second} {
+			if err := e.Close(context.Background()); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	if err := second.Recover(engine.Run{Dir: run.Dir}); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Wait()
+	return second
+}
+
 // TestRecoveredEngineHasTheSameState compares the state and the indexes of an
 // engine with those of the one that continues its run.
 func TestRecoveredEngineHasTheSameState(t *testing.T) {
@@ -80,28 +105,13 @@ func TestRecoveredEngineHasTheSameState(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-time.After(100 * time.Second)
-		run := first.Runs()[0]
-		run.Lock.Close()
-		first.Leave()
-		<-first.Done()
+		second := continued(t, first, world, dataDir)
 		before := knownOf(first)
 		if len(before.Allocs) != 2 || len(before.Evaluations) == 0 || before.Version.Evaluation == "" {
 			t.Fatalf("nothing is known: %+v", before)
 		}
-		second := durable(world, dataDir)
-		if err := second.Recover(engine.Run{Dir: run.Dir}); err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait()
 		if diff := cmp.Diff(before, knownOf(second)); diff != "" {
 			t.Errorf("(-before +after):\n%s", diff)
-		}
-		second.Kill()
-		<-second.Done()
-		for _, e := range []*engine.Engine{first, second} {
-			if err := e.Close(context.Background()); err != nil {
-				t.Error(err)
-			}
 		}
 	})
 }
@@ -145,24 +155,9 @@ func TestRecoveredAllocationsKeepTheirVersions(t *testing.T) {
 		if got := versions(first); !maps.Equal(got, want) {
 			t.Errorf("before the recovery: %v, want %v", got, want)
 		}
-		run := first.Runs()[0]
-		run.Lock.Close()
-		first.Leave()
-		<-first.Done()
-		second := durable(world, dataDir)
-		if err := second.Recover(engine.Run{Dir: run.Dir}); err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait()
+		second := continued(t, first, world, dataDir)
 		if got := versions(second); !maps.Equal(got, want) {
 			t.Errorf("after it: %v, want %v", got, want)
-		}
-		second.Kill()
-		<-second.Done()
-		for _, e := range []*engine.Engine{first, second} {
-			if err := e.Close(context.Background()); err != nil {
-				t.Error(err)
-			}
 		}
 	})
 }

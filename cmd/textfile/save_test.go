@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"taskrun/engine/leaf/leaktest"
 )
@@ -61,6 +62,9 @@ func TestSaveToAPipe(t *testing.T) {
 	}
 	if err := Save(name, []byte("text")); err != nil {
 		t.Error(err)
+	}
+	if err := pipe.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
 	}
 	got := make([]byte, 10)
 	if n, err := pipe.Read(got); err != nil || string(got[:n]) != "text" {

@@ -96,6 +96,7 @@ func TestServerEndsFirst(t *testing.T) {
 	got := make(chan string, 1)
 	server := listen(t, func(conn *net.TCPConn) {
 		defer conn.Close()
+		_ = conn.SetDeadline(time.Now().Add(patience))
 		_ = conn.CloseWrite()
 		text, _ := io.ReadAll(conn)
 		got <- string(text)

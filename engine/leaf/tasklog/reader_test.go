@@ -246,6 +246,6 @@ func TestDirectoryCannotBeRead(t *testing.T) {
 	}
 	r := &Reader{dir: d, prefix: "web.stdout"}
 	if err := r.seek(0, io.SeekStart); err == nil {
-		t.Error("it is")
+		t.Error("it was read")
 	}
 }
