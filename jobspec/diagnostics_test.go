@@ -1,6 +1,7 @@
 package jobspec_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -146,6 +147,16 @@ func TestDiagnosticsInWords(t *testing.T) {
 		if got := r.String(); got != text || r.IsZero() != (text == "") {
 			t.Errorf("it is %q, not %q", got, text)
 		}
+	}
+}
+
+// Errors that are too many to show are counted.
+func TestManyErrors(t *testing.T) {
+	t.Parallel()
+	_, diags := jobspec.Parse(jobspec.Source{Name: "many.nomad.hcl", Text: []byte(strings.Repeat("a = 1\n", 1_235))}, jobspec.Options{})
+	last := len(diags) - 1
+	if last != 1000 || diags[0].Remedy == "" || diags[last].Summary != "there are 234 more diagnostics" || diags[last].Severity != jobspec.Error {
+		t.Errorf("%d diagnostics end with %+v", len(diags), diags[max(last, 0)])
 	}
 }
 

@@ -13,8 +13,9 @@ import (
 	"taskrun/jobspec/diagnostic"
 )
 
-// maxDiagnostics limits the diagnostics of one text.
-const maxDiagnostics = 1000
+// maxReworded limits the diagnostics that get a remedy: nobody reads more, and
+// an unlimited number takes too long.
+const maxReworded = 1000
 
 // explain makes the diagnostics of the parser more helpful: it recognizes input
 // for other tools, drops consequences of an earlier error, and adds remedies.
@@ -25,11 +26,10 @@ func explain(diags hcl.Diagnostics, text []byte, name string) hcl.Diagnostics {
 	if comment := findOpenComment(text, name); comment != nil {
 		return hcl.Diagnostics{comment}
 	}
-	diags = diags[:min(len(diags), maxDiagnostics)]
 	if template := findTemplate(diags, text, name); template != nil {
 		return hcl.Diagnostics{template}
 	}
-	for i, diag := range diags {
+	for i, diag := range diags[:min(len(diags), maxReworded)] {
 		if diag.Summary == "Invalid multi-line string" {
 			// After an unclosed string, the parser mistakes strings for code
 			// and code for strings.
