@@ -70,21 +70,34 @@ func (m *manager) signal(acting []*spec) bool {
 	return len(failed) == 0
 }
 
-// scripts runs the scripts of templates concurrently, and waits for them. It
-// returns false if one of them failed the task.
+// scripts runs the scripts of templates concurrently, and waits for them. Before
+// the task has started, it leaves them to started. It returns false if one of
+// them failed the task.
 func (m *manager) scripts(ctx context.Context, acting []*spec) bool {
+	acting = slices.DeleteFunc(acting, func(t *spec) bool { return t.change.mode != modeScript })
 	m.mu.Lock()
 	exec := m.exec
+	if !m.begun {
+		for _, t := range acting {
+			m.postpone(t)
+		}
+		acting = nil
+	}
 	m.mu.Unlock()
 	var running sync.WaitGroup
 	failed := make([]bool, len(acting))
 	for i, t := range acting {
-		if t.change.mode == modeScript {
-			running.Go(func() { failed[i] = !m.script(ctx, exec, t.change.script) })
-		}
+		running.Go(func() { failed[i] = !m.script(ctx, exec, t.change.script) })
 	}
 	running.Wait()
 	return !slices.Contains(failed, true)
+}
+
+// postpone lets the script of a template run once, after the task has started.
+func (m *manager) postpone(t *spec) {
+	if !slices.Contains(m.postponed, t) {
+		m.postponed = append(m.postponed, t)
+	}
 }
 
 // script runs one script. It returns false if it failed the task.
@@ -129,13 +142,13 @@ func runScript(ctx context.Context, exec execFunc, s *api.ChangeScript) (code in
 	return out.ExitCode, nil
 }
 
-// started runs the scripts of the first rendering, once the task has started;
-// exec runs commands in it.
+// started runs the scripts of the first rendering, and of changes since then, once
+// the task has started; exec runs commands in it.
 func (m *manager) started(ctx context.Context, exec execFunc) {
 	m.mu.Lock()
-	m.exec = exec
-	first := m.first
-	m.first = nil
+	m.begun, m.exec = true, exec
+	postponed := m.postponed
+	m.postponed = nil
 	m.mu.Unlock()
-	m.scripts(ctx, first)
+	m.scripts(ctx, postponed)
 }

@@ -3,6 +3,7 @@ package template
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -37,6 +38,12 @@ func (s *setting) begin(exec execFunc) {
 	if err := s.start(Config{}); err != nil {
 		s.t.Fatal(err)
 	}
+	s.poststart(exec)
+}
+
+// poststart tells the hook that the task has started.
+func (s *setting) poststart(exec execFunc) {
+	s.t.Helper()
 	s.control.beginNow()
 	if err := s.hook.(hooks.TaskPoststart).Poststart(s.ctx, &hooks.PoststartRequest{Exec: exec}); err != nil {
 		s.t.Error(err)
@@ -489,6 +496,34 @@ func TestCodesOfScripts(t *testing.T) {
 			t.Errorf("%s: %d, %v", name, code, err)
 		}
 	}
+}
+
+// TestChangeBeforeTheStart changes a template while its task is starting: the
+// script runs once the task has started.
+func TestChangeBeforeTheStart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSetting(t, key("1"),
+			file(`{{ key "k" }}`, script(api.ChangeScript{Command: new("first"), RunOnFirstRender: new(true)})),
+			file(`{{ key "k" }}`, to("local/x"), script(api.ChangeScript{Command: new("later"), FailOnError: new(true)})))
+		if err := s.start(Config{}); err != nil {
+			t.Fatal(err)
+		}
+		s.define(key("2"))
+		pass(time.Minute)
+		s.expect("before the start")
+		s.poststart(exits(0, 0, nil))
+		got := s.take()
+		slices.Sort(got) // they run concurrently
+		want := []string{
+			"0s Task hook message: Template successfully ran script first with arguments: []. Exit code: 0",
+			"0s Task hook message: Template successfully ran script later with arguments: []. Exit code: 0",
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("got  %q\nwant %q", got, want)
+		}
+		s.stop()
+	})
 }
 
 // TestFirstRendering runs the change scripts of the first rendering.

@@ -38,11 +38,12 @@ type manager struct {
 	watched []*tracked
 	seeded  bool // the run has a seed, see settle
 
-	mu       sync.Mutex
-	exec     execFunc // nil before the task has started, or if its driver has no exec
-	first    []*spec  // templates whose script must run once the task has started
-	cancel   context.CancelFunc
-	watching sync.WaitGroup
+	mu        sync.Mutex
+	begun     bool     // the task has started
+	exec      execFunc // nil before, or if its driver has no exec
+	postponed []*spec  // templates whose script must run once the task has started
+	cancel    context.CancelFunc
+	watching  sync.WaitGroup
 }
 
 // tracked is a template with its results.
@@ -176,7 +177,7 @@ func (m *manager) renderSome(ctx context.Context, list []*tracked, missing map[s
 		}
 		t.shown = out.text
 		if script := t.change.script; written && t.change.mode == modeScript && *script.RunOnFirstRender {
-			m.first = append(m.first, t.spec)
+			m.postpone(t.spec)
 		}
 	}
 	return left, nil
