@@ -28,28 +28,31 @@ type Scaling struct {
 	Meta    map[string]any
 }
 
+// checkScaling refuses an order that does not suit the job, in Nomad's order.
 func checkScaling(job *api.Job, g *api.TaskGroup, d *deploymentRecord, order Scaling) error {
+	count := order.Count
 	switch {
+	case count != nil && *count < 0:
+		return badScale("scaling action count can't be negative")
+	case count != nil && order.Error:
+		return badScale("scaling action should not contain count if error is true")
+	case count != nil && *count > 1 && *job.Type == api.JobTypeSystem:
+		return badScale("jobs of type %q can only be scaled between 0 and 1", *job.Type)
 	case g == nil:
 		return badScale("task group %q specified for scaling does not exist in job", order.Group)
-	case order.Count == nil:
+	case count == nil:
 		return nil
-	case order.Error:
-		return badScale("scaling action should not contain count if error is true")
-	case *order.Count < 0:
-		return badScale("scaling action count can't be negative")
-	case *job.Type == api.JobTypeSystem:
-		return badScale("cannot scale jobs of type %q", *job.Type)
-	case d != nil && d.Active():
-		return badScale("job scaling blocked due to active deployment")
 	}
 	if p := g.Scaling; p != nil {
 		switch {
-		case p.Max != nil && *order.Count > *p.Max:
-			return badScale("group count was greater than scaling policy maximum: %d > %d", *order.Count, *p.Max)
-		case p.Min != nil && *order.Count < *p.Min:
-			return badScale("group count was less than scaling policy minimum: %d < %d", *order.Count, *p.Min)
+		case p.Min != nil && *count < *p.Min:
+			return badScale("group count was less than scaling policy minimum: %d < %d", *count, *p.Min)
+		case p.Max != nil && *count > *p.Max:
+			return badScale("group count was greater than scaling policy maximum: %d > %d", *count, *p.Max)
 		}
+	}
+	if d != nil && d.Active() {
+		return badScale("job scaling blocked due to active deployment")
 	}
 	return nil
 }

@@ -64,8 +64,8 @@ func (h *history) noVersion(number uint64) error {
 
 // Errors of Tag and Untag.
 var (
-	ErrNoVersion = errors.New("there is no such version")
-	ErrTagged    = errors.New("another version has that tag")
+	ErrNoVersion = errors.New("not found")
+	ErrTagged    = errors.New("already exists on a different version")
 )
 
 // Tag names a version of the job, the newest one if number is nil. A tagged
@@ -77,11 +77,11 @@ func (j JobHandle) Tag(number *uint64, name, description string) error {
 			number = r.newest.Load().Version
 		}
 		if i := r.versions.tagged(name); i >= 0 && *r.versions[i].Version != *number {
-			return fmt.Errorf("tag %q of job %q: %w: version %d", name, j.key, ErrTagged, *r.versions[i].Version)
+			return fmt.Errorf("tag %q %w of job %q: version %d", name, ErrTagged, j.key, *r.versions[i].Version)
 		}
 		i := r.versions.index(*number)
 		if i < 0 {
-			return fmt.Errorf("version %d of job %q: %w", *number, j.key, ErrNoVersion)
+			return fmt.Errorf("job %q version %d %w", j.key, *number, ErrNoVersion)
 		}
 		tag := &api.JobVersionTag{Name: name, Description: description, TaggedTime: time.Now().UnixNano()}
 		r.revise(i, func(job *api.Job) { job.VersionTag = tag })
@@ -95,7 +95,7 @@ func (j JobHandle) Untag(name string) error {
 	return j.order(func(r *jobRun) error {
 		i := r.versions.tagged(name)
 		if i < 0 {
-			return fmt.Errorf("tag %q of job %q: %w", name, j.key, ErrNoVersion)
+			return fmt.Errorf("tag %q %w on job %q", name, ErrNoVersion, j.key)
 		}
 		r.revise(i, func(job *api.Job) { job.VersionTag = nil })
 		return nil

@@ -75,11 +75,11 @@ func TestVersionTags(t *testing.T) {
 		}
 	}
 	for name, call := range map[string]func() (*api.WriteMeta, error){
-		"another version has that tag: version 0": func() (*api.WriteMeta, error) { return jobs.TagVersion("job", 8, "golden", "", nil) },
-		"there is no such version":                func() (*api.WriteMeta, error) { return jobs.TagVersion("job", 99, "x", "", nil) },
-		`tag "x" of job "job"`:                    func() (*api.WriteMeta, error) { return jobs.UntagVersion("job", "x", nil) },
-		"job not found":                           func() (*api.WriteMeta, error) { return jobs.TagVersion("none", 0, "x", "", nil) },
-		"1 to 128 bytes":                          func() (*api.WriteMeta, error) { return jobs.TagVersion("job", 0, strings.Repeat("x", 129), "", nil) },
+		`tag "golden" already exists on a different version of job "job": version 0`: func() (*api.WriteMeta, error) { return jobs.TagVersion("job", 8, "golden", "", nil) },
+		`job "job" version 99 not found`:                                             func() (*api.WriteMeta, error) { return jobs.TagVersion("job", 99, "x", "", nil) },
+		`tag "x" not found on job "job"`:                                             func() (*api.WriteMeta, error) { return jobs.UntagVersion("job", "x", nil) },
+		"job not found":                                                              func() (*api.WriteMeta, error) { return jobs.TagVersion("none", 0, "x", "", nil) },
+		"1 to 128 bytes":                                                             func() (*api.WriteMeta, error) { return jobs.TagVersion("job", 0, strings.Repeat("x", 129), "", nil) },
 	} {
 		if _, err := call(); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%v, want %s", err, name)
