@@ -105,7 +105,7 @@ func (r *jobRun) turn() (again time.Time, over bool) {
 	return again, true
 }
 
-// mayGrow reports whether the job, of which nothing runs, waits: a service that was
+// mayGrow reports whether the job, of which nothing runs, waits: one that was
 // scaled to 0 to be scaled up, and the job of a resident engine for the end of its
 // deployment. The caller must hold the lock.
 func (r *jobRun) mayGrow() bool {
@@ -116,9 +116,9 @@ func (r *jobRun) mayGrow() bool {
 	return isEmpty(r.newest.Load()) || r.host.cfg.Resident && d != nil && d.Active()
 }
 
-// isEmpty reports whether a job is a service that was scaled to 0.
+// isEmpty reports whether a job that runs until it is stopped was scaled to 0.
 func isEmpty(job *api.Job) bool {
-	return *job.Type == api.JobTypeService && *job.Version > 0 && !isStopped(job) &&
+	return (*job.Type == api.JobTypeService || *job.Type == api.JobTypeSystem) && *job.Version > 0 && !isStopped(job) &&
 		!slices.ContainsFunc(job.TaskGroups, func(g *api.TaskGroup) bool { return *g.Count > 0 })
 }
 

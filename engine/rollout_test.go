@@ -309,6 +309,19 @@ func TestRollOut(t *testing.T) {
 				"2h0m0s g[0] complete", "2h0m0s g[1] complete",
 			},
 		},
+		"a system job that is scaled": {
+			job: altered(service(1, "a"), func(j *api.Job, _ *api.UpdateStrategy) { j.Type = new("system") }),
+			actions: map[time.Duration]func(*engine.Engine){
+				hour:               func(e *engine.Engine) { scale(t, e, 0) },
+				hour + time.Minute: func(e *engine.Engine) { scale(t, e, 1) },
+				2 * hour:           stop,
+			},
+			want: []string{
+				"1h0m0s g[0] complete",
+				"1h1m0s g[0] running", "1h1m0s running: Deployment is running", "1h1m10s successful: Deployment completed successfully",
+				"2h0m0s g[0] complete",
+			},
+		},
 		"what waits for its replacement is replaced at once": {
 			job: func() *api.Job {
 				job := service(1, "a", "run_for", "3s")
