@@ -88,6 +88,9 @@ func (j JobHandle) Dispatch(d Dispatch) (id string, again bool, err error) {
 		return "", false, fmt.Errorf("Specified job %q is not a parameterized job", j.key) //nolint:staticcheck // Nomad's words
 	}
 	job := r.newest.Load()
+	if isStopped(job) {
+		return "", false, fmt.Errorf("Specified job %q is stopped", j.key) //nolint:staticcheck // Nomad's words
+	}
 	if err := checkDispatch(job.ParameterizedJob, d.Payload, d.Meta); err != nil {
 		return "", false, err
 	}

@@ -317,6 +317,7 @@ func TestIndexesOfOrders(t *testing.T) {
 		scale + `{"Target":{"Group":"g","Namespace":"other"},"Count":1}`:   "400 namespace in payload did not match header",
 		scale + `{"Target":{"Group":"g","Namespace":"default"},"Count":1}`: "200 {…",
 		"GET /v1/node/pool/default/jobs?prefix=a":                          "400 prefix argument not allowed",
+		"PUT /v1/job/parent/dispatch {}":                                   `500 Specified job "parent" is stopped`,
 	})
 }
 
