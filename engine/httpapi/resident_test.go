@@ -31,6 +31,25 @@ func (f *fixture) dead(path string) *api.Job {
 	return follow(f, path, func(j *api.Job) bool { return *j.Status == "dead" })
 }
 
+// An agent forgets by order what has ended.
+func TestGarbageCollectionOfAnAgent(t *testing.T) {
+	t.Parallel()
+	f := serveResident(t)
+	f.submit(newJob("ended", "batch", newTask("e")), nil)
+	f.submit(newJob("runs", "batch", newTask("r", "run_for", "1h")), nil)
+	f.running("r")
+	f.dead("/v1/job/ended")
+	if err := f.client.System().GarbageCollect(); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/v1/jobs", "/v1/allocations", "/v1/evaluations"} {
+		list := get[[]struct{ ID, JobID string }](f, path)
+		if len(list) != 1 || list[0].JobID != "runs" && list[0].ID != "runs" {
+			t.Errorf("%s has %+v", path, list)
+		}
+	}
+}
+
 // A job is registered, stopped, started again, and purged.
 func TestLifeOfAJob(t *testing.T) {
 	t.Parallel()

@@ -142,7 +142,8 @@ func TestAgentConfig(t *testing.T) {
 	t.Parallel()
 	f := serveWith(t, func(c *httpapi.Config) { c.Ports, c.Dev = httpapi.Ports{HTTP: 1, RPC: 2, Serf: 3}, true })
 	self, err := f.client.Agent().Self()
-	if err != nil || self.Config["DevMode"] != true || self.Config["NodeName"] != "vm" || self.Member.Port != 3 || self.Member.Tags["port"] != "2" {
+	if err != nil || self.Config["DevMode"] != true || self.Config["NodeName"] != "vm" || self.Member.Port != 3 || self.Member.Tags["port"] != "2" ||
+		self.Stats["raft"]["num_peers"] != "0" { // `nomad check` fails without it
 		t.Errorf("%+v, %v", self, err)
 	}
 	if ports, err := json.Marshal(self.Config["Ports"]); err != nil || string(ports) != `{"HTTP":1,"RPC":2,"Serf":3}` {

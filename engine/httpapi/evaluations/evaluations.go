@@ -72,10 +72,14 @@ func (h *Handler) Get(r *rest.Request) (any, error) {
 	return found[0], nil
 }
 
-// Collect answers PUT /v1/system/gc: it forgets the evaluations of jobs that
-// have ended. Jobs and allocations remain as long as the run, because they are
-// its record.
+// Collect answers PUT /v1/system/gc. An agent forgets what has ended. A run only
+// forgets the evaluations of jobs that have ended: its jobs and allocations remain,
+// because they are its record.
 func (h *Handler) Collect(r *rest.Request) error {
+	if h.run.Resident {
+		h.run.Engine.Collect()
+		return r.Nothing()
+	}
 	now := h.run.Look()
 	h.run.Engine.ForgetEvaluations(func(run *fold.Run) (over []*fold.Evaluation) {
 		for _, e := range run.Evaluations {

@@ -32,6 +32,7 @@ func (h *Handler) Self(*rest.Request) (any, error) {
 			"nomad": {
 				"server": "true", "leader": "true", "leader_addr": rpc, "bootstrap": "true", "known_regions": "1",
 			},
+			"raft": {"num_peers": "0"}, // for `nomad check`
 			"runtime": {
 				"arch": runtime.GOARCH, "kernel.name": runtime.GOOS, "version": runtime.Version(),
 				"max_procs": strconv.Itoa(runtime.GOMAXPROCS(0)), "cpu_count": strconv.Itoa(runtime.NumCPU()),
