@@ -28,6 +28,15 @@ func (j JobHandle) Deployments() []Deployment {
 	return list
 }
 
+// Deploying reports whether a deployment of the job has not ended.
+func (j JobHandle) Deploying() bool {
+	active, _ := withJob(j.engine, j.key, func(r *jobRun) (bool, error) {
+		d := r.deployment()
+		return d != nil && d.Active(), nil
+	})
+	return active
+}
+
 // snapshot returns a copy of the deployment of a job. The caller must hold the lock.
 func (d *deploymentRecord) snapshot(job string, slots slots) Deployment {
 	shown := Deployment{

@@ -315,6 +315,21 @@ func TestReplacedAllocation(t *testing.T) {
 	}
 }
 
+// A job whose deployment has not ended is running, also while nothing of it runs.
+func TestStatusOfAJobInADeployment(t *testing.T) {
+	t.Parallel()
+	job := newJob("job", "service", newTask("main", "exit_code", 1))
+	job.TaskGroups[0].ReschedulePolicy = &api.ReschedulePolicy{Unlimited: new(true), Delay: new(time.Hour), DelayFunction: new("constant")}
+	f := serve(t, job)
+	f.until(func(e event.Event) bool {
+		s, ok := e.Body.(event.AllocStatus)
+		return ok && s.Status == "failed" && s.Retry >= 0
+	})
+	if j := get[*api.Job](f, "/v1/job/job"); *j.Status != "running" {
+		t.Errorf("the job is %s", *j.Status)
+	}
+}
+
 // untilJobIs follows a job by blocking queries until it has a status.
 func (f *fixture) untilJobIs(id, status string) {
 	f.Helper()
