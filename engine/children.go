@@ -227,7 +227,7 @@ func (c *children) endsLaunching() bool {
 
 // Launch runs a periodic job of this engine now, regardless of its cron
 // expressions and prohibit_overlap, and returns the ID of the child. As in
-// Nomad, it does not run a job with enabled = false.
+// Nomad, it does not run a job with enabled = false or one that was stopped.
 func (j JobHandle) Launch() (string, error) {
 	r, err := j.engine.runs.find(j.key)
 	if err != nil {
@@ -236,7 +236,7 @@ func (j JobHandle) Launch() (string, error) {
 	if !r.job.IsPeriodic() {
 		return "", errors.New("can't force launch non-periodic job")
 	}
-	if !*r.job.Periodic.Enabled {
+	if !*r.job.Periodic.Enabled || isStopped(r.newest.Load()) {
 		return "", fmt.Errorf("force launch for job %q failed: can't force run non-tracked job %q (%s)", j.key, j.key, *r.job.Namespace)
 	}
 	child := r.children.periodic(time.Now())

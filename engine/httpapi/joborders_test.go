@@ -318,6 +318,8 @@ func TestIndexesOfOrders(t *testing.T) {
 		scale + `{"Target":{"Group":"g","Namespace":"default"},"Count":1}`: "200 {…",
 		"GET /v1/node/pool/default/jobs?prefix=a":                          "400 prefix argument not allowed",
 		"PUT /v1/job/parent/dispatch {}":                                   `500 Specified job "parent" is stopped`,
+		`PUT /v1/job/job/evaluate {"EvalOptions":{}}`:                      "400 Job ID must be specified",
+		"PUT /v1/job/cron/periodic/force":                                  `500 force launch for job "cron" failed: can't force run non-tracked job "cron" (default)`,
 	})
 }
 

@@ -84,7 +84,7 @@ func TestPrefixesOfIDs(t *testing.T) {
 	f := serve(t, job)
 	f.running("t")
 	for range 257 {
-		f.answers(t, map[string]string{"PUT /v1/job/job/evaluate {}": "200 …"})
+		f.answers(t, map[string]string{"PUT /v1/job/job/evaluate": "200 …"})
 	}
 	for _, path := range []string{"/v1/allocations", "/v1/evaluations"} {
 		byPrefix := map[string]int{}

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -48,6 +49,9 @@ func TestFuzzySearch(t *testing.T) {
 		if diff := cmp.Diff(want, found.Matches[kind]); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", kind, diff)
 		}
+	}
+	if scope := found.Matches[contexts.Variables][0].Scope; !slices.Equal(scope, []string{"default", "found/00"}) {
+		t.Errorf("the scope of a variable is %q", scope)
 	}
 	if n := len(found.Matches[contexts.Variables]); n != 20 || !found.Truncations[contexts.Variables] || found.Truncations[contexts.Tasks] {
 		t.Errorf("%d variables, truncated %v", n, found.Truncations)

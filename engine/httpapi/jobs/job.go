@@ -110,7 +110,10 @@ func (h *Handler) Launch(r *rest.Request) (any, error) {
 // Evaluate answers PUT /v1/job/:id/evaluate. The engine's jobs are always up to
 // date, so an evaluation can only replace failed allocations sooner.
 func (h *Handler) Evaluate(r *rest.Request, order *api.JobEvaluateRequest) (any, error) {
-	if order.JobID != "" && order.JobID != r.ID {
+	switch {
+	case order.JobID == "" && r.ContentLength != 0:
+		return nil, rest.Fail(http.StatusBadRequest, "Job ID must be specified")
+	case order.JobID != "" && order.JobID != r.ID:
 		return nil, rest.Fail(http.StatusBadRequest, "JobID not same as job name")
 	}
 	_, j, err := h.run.FindJob(r)

@@ -158,9 +158,14 @@ func (h *Handler) Fuzzy(r *rest.Request, order *api.FuzzySearchRequest) (any, er
 		}
 	}
 	add(contexts.Nodes, h.run.Machine.Name, h.run.Machine.ID)
+	for _, v := range h.run.Engine.Variables().All() {
+		if r.InNamespace(v.Namespace) {
+			add(contexts.Variables, v.Path, v.Namespace, v.Path)
+		}
+	}
 	for _, of := range h.searchable(r) {
 		switch of.kind {
-		case contexts.NodePools, contexts.Namespaces, contexts.Variables:
+		case contexts.NodePools, contexts.Namespaces:
 			for _, id := range of.ids {
 				add(of.kind, id)
 			}
