@@ -52,3 +52,29 @@ func TestRolloutScreen(t *testing.T) {
 		}
 	}
 }
+
+// A revert without a version goes back to one that ran.
+func TestLastGoodVersion(t *testing.T) {
+	t.Parallel()
+	stable, unstable := func(v uint64) *api.Job { return &api.Job{Version: &v, Stable: new(true)} }, func(v uint64) *api.Job { return &api.Job{Version: &v} }
+	stop := stable(2)
+	stop.Stop = new(true)
+	for name, c := range map[string]struct {
+		versions []*api.Job
+		want     int // -1: none
+	}{
+		"the last":                   {[]*api.Job{stable(2), stable(1), stable(0)}, 1},
+		"not one that failed":        {[]*api.Job{stable(2), unstable(1), stable(0)}, 0},
+		"not that of a stop":         {[]*api.Job{stable(3), stop, stable(1)}, 1},
+		"none but the current one":   {[]*api.Job{stable(0)}, -1},
+		"none that was ever healthy": {[]*api.Job{unstable(1), unstable(0)}, -1},
+	} {
+		got := -1
+		if v := lastGood(c.versions); v != nil {
+			got = int(*v) //nolint:gosec // small
+		}
+		if got != c.want {
+			t.Errorf("%s: version %d, want %d", name, got, c.want)
+		}
+	}
+}

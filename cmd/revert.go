@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/hashicorp/nomad/api"
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/cluster"
@@ -51,13 +52,7 @@ func runRevert(ctx context.Context, a *app, args []string, opts changeOptions) e
 		if err != nil {
 			return err
 		}
-		for _, v := range versions[1:] {
-			if v.Stable != nil && *v.Stable {
-				number = v.Version
-				break
-			}
-		}
-		if number == nil {
+		if number = lastGood(versions); number == nil {
 			return exit.Failed("job %q has no earlier version whose deployment was successful", job.Name()).WithHint("name a version, of 0 to %d", *versions[0].Version)
 		}
 	}
@@ -66,4 +61,16 @@ func runRevert(ctx context.Context, a *app, args []string, opts changeOptions) e
 		return err
 	}
 	return followChange(ctx, a, &cluster.Rollout{Job: job, Evaluation: evaluation}, "reverted", opts.mode, opts.detach)
+}
+
+// lastGood returns the latest earlier one of versions, the newest first, that was
+// deployed successfully, or nil. A Nomad server also takes the version of a stop for
+// stable.
+func lastGood(versions []*api.Job) *uint64 {
+	for _, v := range versions[1:] {
+		if v.Stable != nil && *v.Stable && (v.Stop == nil || !*v.Stop) {
+			return v.Version
+		}
+	}
+	return nil
 }

@@ -49,6 +49,9 @@ func runScale(ctx context.Context, a *app, id, group, text string, opts changeOp
 	if err != nil {
 		return err
 	}
+	if job.Stop { // a cluster would only note the count
+		return exit.Failed("cannot scale job %q: it is stopped", job.Name())
+	}
 	groups, err := job.Groups(ctx)
 	if err != nil {
 		return err

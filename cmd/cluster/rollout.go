@@ -17,6 +17,7 @@ type Rollout struct {
 	Job        *client.Job
 	Evaluation string // of the one that creates the deployment
 	Deployment string // its ID, if known
+	changed    uint64 // index of the job's change; 0 if only the deployment is known
 	outlet
 }
 
@@ -30,7 +31,7 @@ func (r *Rollout) Follow(ctx context.Context) error {
 			if err != nil {
 				return 0, r.Job.Server.Died(err), err
 			}
-			r.Deployment = e.DeploymentID
+			r.Deployment, r.changed = e.DeploymentID, e.JobModifyIndex
 			return index, evaluated(e), nil
 		})
 		if err != nil {
@@ -62,6 +63,9 @@ func (r *Rollout) publish(ctx context.Context, all []*api.Deployment) (ended boo
 		return false, nil // the server is behind
 	}
 	first := all[i]
+	if first.JobSpecModifyIndex < r.changed {
+		return true, nil // the change needs none: Nomad names the latest one
+	}
 	r.send(first)
 	if !over(first) || first.Status != api.DeploymentStatusFailed || !reverts(first) {
 		return over(first), nil

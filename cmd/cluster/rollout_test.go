@@ -32,7 +32,7 @@ func states(text string) any {
 		status, reverts := strings.CutSuffix(status, "!")
 		d := &api.Deployment{
 			ID: "of-" + version, JobID: "web", JobVersion: uint64(version[0] - '0'), Status: status, StatusDescription: "so it is",
-			TaskGroups: map[string]*api.DeploymentState{"a": {}, "b": {AutoRevert: reverts}},
+			TaskGroups: map[string]*api.DeploymentState{"a": {}, "b": {AutoRevert: reverts}}, JobSpecModifyIndex: 10 * uint64(version[0]-'0'),
 		}
 		if version == "3" {
 			d.ID = "d"
@@ -43,7 +43,7 @@ func states(text string) any {
 }
 
 func evaluation(status, deployment string) map[string]any {
-	return map[string]any{"evaluation/e": api.Evaluation{ID: "e", Status: status, DeploymentID: deployment}}
+	return map[string]any{"evaluation/e": api.Evaluation{ID: "e", Status: status, DeploymentID: deployment, JobModifyIndex: 30}}
 }
 
 func deployments(text string) map[string]any {
@@ -79,6 +79,7 @@ func TestFollowARollout(t *testing.T) {
 			shown: so(d, "running", "successful"),
 		},
 		"whose evaluation is blocked with it":  {begun: [2]string{"e", ""}, steps: []map[string]any{evaluation("pending", "d"), evaluation("blocked", "d"), deployments("3:failed")}, shown: so(d, "failed")},
+		"that an earlier change has made":      {begun: [2]string{"e", ""}, steps: []map[string]any{evaluation("complete", "of-2"), deployments("2:cancelled")}},
 		"that is known":                        {begun: [2]string{"e", "d"}, steps: []map[string]any{deployments("3:running"), deployments("3:cancelled 4:running")}, shown: so(d, "running", "cancelled")},
 		"that there is not":                    {begun: [2]string{"e", ""}, steps: []map[string]any{evaluation("complete", "")}},
 		"without an evaluation":                {},
