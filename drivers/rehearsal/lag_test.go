@@ -13,7 +13,7 @@ import (
 )
 
 // Lags and their sums are different for all tasks of an allocation, in whichever
-// version they are, and so are the lags of the allocations.
+// version they are. Those of allocations increase with job, group and index.
 func TestLagsOfJobs(t *testing.T) {
 	t.Parallel()
 	group := func(name string, tasks ...string) *api.TaskGroup {
@@ -52,11 +52,12 @@ func TestLagsOfJobs(t *testing.T) {
 	if most := slices.Max(all); most > 10*time.Microsecond {
 		t.Errorf("a lag is %v", most)
 	}
-	first := lag("j", "", "a", "x", 0)
-	for _, other := range []Lag{lag("j", "", "a", "x", 1), lag("j", "", "b", "x", 0), lag("k", "", "a", "x", 0)} {
-		if other.Start == first.Start || other.Run == first.Run {
-			t.Errorf("two allocations have the lags %v", other)
+	before := lag("j", "", "a", "x", 0)
+	for _, next := range []Lag{lag("j", "", "a", "x", 1), lag("j", "", "b", "x", 0), lag("j", "", "b", "x", 1), lag("k", "", "a", "x", 0)} {
+		if next.Start <= before.Start || next.Run <= before.Run {
+			t.Errorf("an allocation has the lags %v, the one before %v", next, before)
 		}
+		before = next
 	}
 	if lag("k/dispatch-1", "k", "a", "x", 0) != lag("k", "", "a", "x", 0) {
 		t.Error("a child has other lags than its parent")
