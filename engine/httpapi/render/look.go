@@ -107,9 +107,10 @@ func (now *Snapshot) withState(key string, j *api.Job) *api.Job {
 }
 
 // jobStatus returns the status of a job by the rules of Nomad's server. A job
-// is pending while nothing of it was placed, or, after its deployment, one of its
-// allocations is about to be replaced. One that was stopped is dead as soon as
-// nothing of it runs, whether or not the engine has noticed: no event tells of that.
+// is running until its deployment has ended. It is pending while nothing of it was
+// placed, or one of its allocations is about to be replaced. One that was stopped is
+// dead as soon as nothing of it runs, whether or not the engine has noticed: no event
+// tells of that.
 func (now *Snapshot) jobStatus(key string, j *api.Job, stopped, ended bool) string {
 	launches, allocs := j.IsPeriodic() || j.IsParameterized(), now.allocs[key]
 	runs := func(a engine.Alloc) bool { return !tracker.Terminal(a.Status) }
@@ -123,10 +124,9 @@ func (now *Snapshot) jobStatus(key string, j *api.Job, stopped, ended bool) stri
 		return "running"
 	case stopped:
 		return "dead"
+	case now.run.Engine.Handle(key).Deploying():
+		return "running"
 	case slices.ContainsFunc(allocs, awaited):
-		if now.run.Engine.Handle(key).Deploying() {
-			return "running"
-		}
 		return "pending"
 	}
 	placed := map[string]bool{} // groups with an allocation that no update has stopped
