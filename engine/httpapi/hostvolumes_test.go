@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/hashicorp/nomad/api"
+	"github.com/hashicorp/nomad/api/contexts"
 
 	"taskrun/engine/httpapi"
 )
@@ -48,6 +49,11 @@ func TestHostVolumes(t *testing.T) {
 	node, _, err := f.client.Nodes().Info(nodeID, nil)
 	if err != nil || node.HostVolumes["cache/1"] == nil || node.HostVolumes["cache/1"].Path != v.HostPath {
 		t.Errorf("volumes of the node: %+v, %v", node.HostVolumes, err)
+	}
+	for text, want := range map[string]int{v.ID[:6]: 1, "cache": 0} { // as in Nomad, not by name
+		if found, _, err := f.client.Search().FuzzySearch(text, contexts.HostVolumes, nil); err != nil || len(found.Matches[contexts.HostVolumes]) != want {
+			t.Errorf("%s finds %+v, %v", text, found, err)
+		}
 	}
 	for request, want := range map[*api.HostVolumeListRequest]int{{}: 1, {NodeID: nodeID}: 1, {NodeID: "x"}: 0, {NodePool: "default"}: 1, {NodePool: "x"}: 0} {
 		if list, _, err := volumes.List(request, nil); err != nil || len(list) != want {

@@ -169,7 +169,7 @@ func (h *Handler) Fuzzy(r *rest.Request, order *api.FuzzySearchRequest) (any, er
 			for _, id := range of.ids {
 				add(of.kind, id)
 			}
-		case contexts.Evals, contexts.Deployments, contexts.ScalingPolicies: // they have no names
+		case contexts.Evals, contexts.Deployments, contexts.ScalingPolicies, contexts.HostVolumes: // Nomad has no names for them
 			for _, id := range of.ids {
 				if strings.HasPrefix(id, text) {
 					add(of.kind, id)
