@@ -22,6 +22,7 @@ type nested struct {
 	block
 	object string
 	key    string // what it has in common with its other version; may be empty
+	place  string // what it has in common if not the key; may be empty
 }
 
 // objects names the objects of blocks, in Nomad's order. Other blocks come after
@@ -64,6 +65,9 @@ var objects = []struct{ field, object string }{
 	{"Devices", "Device"},
 	{"Links", "Link"},
 	{"Secrets", "Secret"},
+	{"Connect", "ConsulConnect"},
+	{"Proxy", "ConsulProxy"},
+	{"Upstreams", "ConsulUpstreams"},
 }
 
 var (
@@ -71,8 +75,8 @@ var (
 	unset = map[string]string{"Template.VaultGrace": "0", "Identity.Name": "default"}
 	// hidden are fields that Nomad's server sets, or leaves out.
 	hidden = map[string][]string{
-		"Update": {"Stagger"}, "Network": {"CIDR", "Device", "IP", "MBits"}, "Dynamic Port": {"Value", "IgnoreCollision"}, "Check": {"Advertise"},
-		"Scaling": {"ID", "Namespace", "Target", "Type", "CreateIndex", "ModifyIndex"},
+		"Update": {"Stagger"}, "Network": {"CIDR", "Device", "IP", "MBits"}, "Dynamic Port": {"Value", "IgnoreCollision"}, "Check": {"Advertise"}, "LogConfig": {"Enabled"},
+		"Scaling": {"ID", "Namespace", "Target", "Type", "CreateIndex", "ModifyIndex"}, "ScalingPolicies": {"ID", "Namespace", "Target", "CreateIndex", "ModifyIndex"},
 	}
 )
 
@@ -121,7 +125,7 @@ func (b *block) add(object, name string, v reflect.Value) {
 		case object == "DNS":
 			b.fields[name] = strings.Join(v.Interface().([]string), ",")
 		default:
-			b.blocks = append(b.blocks, nested{block{set: v.Interface().([]string)}, objectOf(name), ""})
+			b.blocks = append(b.blocks, nested{block: block{set: v.Interface().([]string)}, object: objectOf(name)})
 		}
 	case reflect.Map:
 		switch {
@@ -136,7 +140,7 @@ func (b *block) add(object, name string, v reflect.Value) {
 			for key, value := range v.Seq2() {
 				inside.flatten(key.String(), value)
 			}
-			b.blocks = append(b.blocks, nested{inside, objectOf(name), ""})
+			b.blocks = append(b.blocks, nested{block: inside, object: objectOf(name)})
 		}
 	default:
 		b.flatten(name, v)
@@ -150,8 +154,14 @@ func (b *block) nest(field, key string, v reflect.Value) {
 	if inside == nil {
 		return
 	}
-	key = cmp.Or(key, inside.fields["Name"], inside.fields["Label"], inside.fields["DestPath"])
-	b.blocks = append(b.blocks, nested{*inside, objectOf(field), key})
+	for _, name := range []string{"Name", "Label", "DestPath", "RelativeDest", "DestinationName"} {
+		key = cmp.Or(key, inside.fields[name])
+	}
+	n := nested{block: *inside, object: objectOf(field), key: key}
+	if field == "Services" {
+		n.place = fmt.Sprintf("%d %s", len(b.named(n.object)), inside.fields["PortLabel"])
+	}
+	b.blocks = append(b.blocks, n)
 }
 
 // flatten adds a value, or the values in it by their indexes and keys.

@@ -21,6 +21,9 @@ const (
 // wholes are the objects that have no identity but their content.
 var wholes = []string{"Constraint", "Affinity", "Spread", "Network"}
 
+// keyed are the objects of which one with another key is another one.
+var keyed = []string{"Artifact", "Check", "ConsulUpstreams"}
+
 // kindOf returns the type of a difference.
 func kindOf(had, has, changed bool) string {
 	switch {
@@ -83,9 +86,11 @@ func diffNested(was, is *block, all bool) (diffs []*api.ObjectDiff) {
 }
 
 // pairs pairs the versions of blocks: equal ones, then those with the same key, then
-// the others in their order, unless they have no identity but their content. A block
-// without another version is paired with nil.
+// the others in their order, unless they have no identity but their content. Of
+// several services, the others need the same place, and of several templates, each
+// is another one. A block without another version is paired with nil.
 func pairs(object string, was, is []nested) (all [][2]*block) {
+	several := len(was) > 1 || len(is) > 1
 	pair := func(keyOf func(nested) string) {
 		waiting := map[string][]int{}
 		for i, a := range was {
@@ -113,7 +118,11 @@ func pairs(object string, was, is []nested) (all [][2]*block) {
 	}
 	pair(func(n nested) string { return fmt.Sprintf("%q", n) })
 	pair(func(n nested) string { return n.key })
-	if !slices.Contains(wholes, object) {
+	switch {
+	case slices.Contains(wholes, object), slices.Contains(keyed, object), several && object == "Template":
+	case several && object == "Service":
+		pair(func(n nested) string { return n.place })
+	default:
 		pair(func(nested) string { return object })
 	}
 	for _, b := range is {

@@ -81,6 +81,16 @@ func taskNamed(g *api.TaskGroup, name string) *api.Task {
 	return nil
 }
 
+// taskNames returns the names of the tasks of a group, which may be nil.
+func taskNames(g *api.TaskGroup) (names []string) {
+	if g != nil {
+		for _, t := range g.Tasks {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
 func stopped(job *api.Job) bool { return job.Stop != nil && *job.Stop }
 
 // groupNames returns the groups of both versions.

@@ -28,7 +28,7 @@ type Group struct {
 type Plan struct {
 	Version uint64 // number of the new version
 	Diff    *api.JobDiff
-	Groups  []Group // in the order of the new version, then the removed ones
+	Groups  []Group // of both versions, by name, except removed ones without allocations
 }
 
 // New compares two canonicalized versions of a job and returns the first
@@ -51,7 +51,7 @@ func New(before, after *api.Job, version func(uint64) *api.Job, places []Place) 
 		r.Deployment = Begin(&next, version, places, false, time.Time{})
 	}
 	orders, _ := r.Next()
-	for i, d := range p.Diff.TaskGroups {
+	for _, d := range p.Diff.TaskGroups {
 		g := r.group(d.Name, orders)
 		if before != nil && groupNamed(before, d.Name) != nil && groupNamed(after, d.Name) != nil {
 			g.Kind = Ignore
@@ -59,9 +59,12 @@ func New(before, after *api.Job, version func(uint64) *api.Job, places []Place) 
 				g.Kind = kindOfGroup(before, after, groupNamed(before, d.Name), groupNamed(after, d.Name))
 			}
 		}
-		p.Groups = append(p.Groups, g)
-		p.Diff.TaskGroups[i].Updates = g.updates()
 		annotate(d, before, after)
+		if groupNamed(after, d.Name) == nil && len(g.Stop) == 0 {
+			continue // of this group, there is nothing left to do
+		}
+		p.Groups = append(p.Groups, g)
+		d.Updates = g.updates()
 	}
 	return p
 }
@@ -98,7 +101,7 @@ func (r *Rollout) begin(proven bool, now time.Time) *health.Deployment {
 }
 
 // ofJob lists the settings of a job that are shown elsewhere, or are none of a job file.
-var ofJob = append([]string{"ID", "TaskGroups", "Update", "Reschedule", "Migrate"}, ofServer...)
+var ofJob = slices.Concat(ofServer, handedDown, []string{"ID", "TaskGroups"})
 
 // Diff returns the differences between two canonicalized versions of a job;
 // before is nil if there was none.
@@ -106,7 +109,7 @@ func Diff(before, after *api.Job) *api.JobDiff {
 	d := &api.JobDiff{ID: *after.ID}
 	d.Fields, d.Objects = diffBlocks(before, after, ofJob...)
 	changed := before != nil && len(changes(jobValues(before), jobValues(after))) > 0
-	for _, name := range groupNames(before, after) {
+	for _, name := range slices.Sorted(slices.Values(groupNames(before, after))) {
 		g := diffGroup(before, after, name)
 		changed = changed || g.Type != none
 		d.TaskGroups = append(d.TaskGroups, g)
@@ -121,20 +124,12 @@ func Same(a, b *api.Job) bool { return Diff(a, b).Type == none }
 func diffGroup(before, after *api.Job, name string) *api.TaskGroupDiff {
 	was, is := groupNamed(before, name), groupNamed(after, name)
 	d := &api.TaskGroupDiff{Name: name}
-	d.Fields, d.Objects = diffBlocks(was, is, "Name", "Tasks")
+	d.Fields, d.Objects = diffBlocks(was, is, append(superseded, "Name", "Tasks")...)
 	changed := was != nil && is != nil && len(changes(groupValues(was), groupValues(is))) > 0
-	var names []string
-	for _, g := range []*api.TaskGroup{is, was} {
-		if g == nil {
-			continue
-		}
-		for _, t := range g.Tasks {
-			if !slices.Contains(names, t.Name) {
-				names = append(names, t.Name)
-			}
-		}
-	}
-	for _, task := range names {
+	changed = changed || was != nil && is != nil && !slices.Equal(taskNames(was), taskNames(is)) // their order counts, too
+	names := slices.Concat(taskNames(was), taskNames(is))
+	slices.Sort(names)
+	for _, task := range slices.Compact(names) {
 		old, t := taskNamed(was, task), taskNamed(is, task)
 		td := &api.TaskDiff{Name: task}
 		without := []string{"Name"}
@@ -154,8 +149,8 @@ func diffGroup(before, after *api.Job, name string) *api.TaskGroupDiff {
 func annotate(d *api.TaskGroupDiff, before, after *api.Job) {
 	was, is := groupNamed(before, d.Name), groupNamed(after, d.Name)
 	for _, f := range d.Fields {
-		if f.Name == "Count" {
-			f.Annotations = []string{map[bool]string{true: "forces create", false: "forces destroy"}[was == nil || is != nil && *is.Count > *was.Count]}
+		if f.Name == "Count" && countOf(was) != countOf(is) {
+			f.Annotations = []string{map[bool]string{true: "forces create", false: "forces destroy"}[countOf(is) > countOf(was)]}
 		}
 	}
 	for _, td := range d.Tasks {
@@ -172,6 +167,14 @@ func annotate(d *api.TaskGroupDiff, before, after *api.Job) {
 			td.Annotations = []string{"forces in-place update"}
 		}
 	}
+}
+
+// countOf returns the count of a group; that of one that does not exist is 0.
+func countOf(g *api.TaskGroup) int {
+	if g == nil {
+		return 0
+	}
+	return *g.Count
 }
 
 func inheritsRestart(g *api.TaskGroup, t *api.Task) bool {

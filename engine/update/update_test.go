@@ -68,15 +68,22 @@ func TestKinds(t *testing.T) {
 		"nothing":       {func(*api.Job, *api.TaskGroup, *api.Task) {}, Ignore},
 		"of the server": {func(j *api.Job, _ *api.TaskGroup, _ *api.Task) { j.Version, j.Status = new(uint64(7)), new("dead") }, Ignore},
 		"given port":    {func(_ *api.Job, g *api.TaskGroup, _ *api.Task) { g.Networks[0].DynamicPorts[0].Value = 8080 }, Ignore},
-		"priority":      {func(j *api.Job, _ *api.TaskGroup, _ *api.Task) { j.Priority = new(70) }, InPlace},
-		"count":         {func(_ *api.Job, g *api.TaskGroup, _ *api.Task) { g.Count = new(3); g.Update.Stagger = new(time.Minute) }, InPlace},
-		"restart":       {func(_ *api.Job, g *api.TaskGroup, _ *api.Task) { g.RestartPolicy.Attempts = new(9) }, InPlace},
-		"group delay":   {func(_ *api.Job, g *api.TaskGroup, _ *api.Task) { g.ShutdownDelay = new(time.Second) }, InPlace},
-		"kill timeout":  {func(_ *api.Job, _ *api.TaskGroup, t *api.Task) { t.KillTimeout = new(time.Minute) }, InPlace},
-		"kill signal":   {func(_ *api.Job, _ *api.TaskGroup, t *api.Task) { t.KillSignal = "SIGHUP" }, InPlace},
-		"leader":        {func(_ *api.Job, _ *api.TaskGroup, t *api.Task) { t.Leader = true }, InPlace},
-		"service tags":  {func(_ *api.Job, _ *api.TaskGroup, t *api.Task) { t.Services[0].Tags = []string{"x"} }, InPlace},
-		"log sizes":     {func(_ *api.Job, _ *api.TaskGroup, t *api.Task) { t.LogConfig.MaxFiles = new(3) }, InPlace},
+		"device":        {func(_ *api.Job, g *api.TaskGroup, _ *api.Task) { g.Networks[0].Device = "eth0" }, Ignore},
+		"handed down": {func(j *api.Job, _ *api.TaskGroup, _ *api.Task) {
+			j.Update, j.Migrate, j.Reschedule = &api.UpdateStrategy{Canary: new(1)}, &api.MigrateStrategy{}, &api.ReschedulePolicy{}
+		}, Ignore},
+		"superseded": {func(_ *api.Job, g *api.TaskGroup, _ *api.Task) {
+			g.StopAfterClientDisconnect, g.MaxClientDisconnect = new(time.Second), new(time.Second)
+		}, Ignore},
+		"priority":     {func(j *api.Job, _ *api.TaskGroup, _ *api.Task) { j.Priority = new(70) }, InPlace},
+		"count":        {func(_ *api.Job, g *api.TaskGroup, _ *api.Task) { g.Count = new(3); g.Update.Stagger = new(time.Minute) }, InPlace},
+		"restart":      {func(_ *api.Job, g *api.TaskGroup, _ *api.Task) { g.RestartPolicy.Attempts = new(9) }, InPlace},
+		"group delay":  {func(_ *api.Job, g *api.TaskGroup, _ *api.Task) { g.ShutdownDelay = new(time.Second) }, InPlace},
+		"kill timeout": {func(_ *api.Job, _ *api.TaskGroup, t *api.Task) { t.KillTimeout = new(time.Minute) }, InPlace},
+		"kill signal":  {func(_ *api.Job, _ *api.TaskGroup, t *api.Task) { t.KillSignal = "SIGHUP" }, InPlace},
+		"leader":       {func(_ *api.Job, _ *api.TaskGroup, t *api.Task) { t.Leader = true }, InPlace},
+		"service tags": {func(_ *api.Job, _ *api.TaskGroup, t *api.Task) { t.Services[0].Tags = []string{"x"} }, InPlace},
+		"log sizes":    {func(_ *api.Job, _ *api.TaskGroup, t *api.Task) { t.LogConfig.MaxFiles = new(3) }, InPlace},
 		"constraint": {func(j *api.Job, _ *api.TaskGroup, _ *api.Task) {
 			j.Constraints = []*api.Constraint{{LTarget: "${attr.cpu.arch}"}}
 		}, InPlace},
@@ -113,6 +120,48 @@ func TestKinds(t *testing.T) {
 		}
 		if (p.Diff.Type == none) != (c.want == Ignore) {
 			t.Errorf("%s: the diff is %s", name, p.Diff.Type)
+		}
+	}
+}
+
+// The order of tasks is a part of the job, and so is a block that is there twice.
+func TestOrderAndRepetition(t *testing.T) {
+	t.Parallel()
+	before := newJob()
+	g := before.TaskGroups[0]
+	g.Tasks = append(g.Tasks, api.NewTask("u", "raw_exec"))
+	g.Tasks[0].Services[0].Checks = []api.ServiceCheck{{Name: "c"}}
+	before.Canonicalize()
+	for name, change := range map[string]func(g *api.TaskGroup){
+		"order": func(g *api.TaskGroup) { slices.Reverse(g.Tasks) },
+		"twice": func(g *api.TaskGroup) {
+			s := g.Tasks[0].Services[0]
+			s.Checks = append(s.Checks, s.Checks[0])
+		},
+	} {
+		after := clone(t, before)
+		change(after.TaskGroups[0])
+		p := plan(before, after, running(3))
+		if got := p.Groups[0].Kind; got != InPlace || p.Diff.Type != edited || p.Diff.TaskGroups[0].Type != edited {
+			t.Errorf("%s: %v, the diff is %s", name, got, p.Diff.Type)
+		}
+	}
+}
+
+// A group that is empty before or after a change forces nothing.
+func TestEmptyGroups(t *testing.T) {
+	t.Parallel()
+	before := newJob()
+	before.TaskGroups[0].Count = new(0)
+	after := clone(t, before)
+	after.TaskGroups[0].Name = new("a")
+	p := plan(before, after, nil)
+	if len(p.Groups) != 1 || p.Groups[0].Name != "a" || p.Annotations().DesiredTGUpdates["g"] != nil {
+		t.Errorf("effects on %+v", p.Groups)
+	}
+	for _, d := range p.Diff.TaskGroups {
+		if f := d.Fields[slices.IndexFunc(d.Fields, func(f *api.FieldDiff) bool { return f.Name == "Count" })]; len(f.Annotations) > 0 {
+			t.Errorf("%s: %q", d.Name, f.Annotations)
 		}
 	}
 }
@@ -198,10 +247,10 @@ func TestAddedAndRemovedGroups(t *testing.T) {
 	after := clone(t, newJob())
 	after.TaskGroups[0].Name = new("h")
 	p := plan(newJob(), after, running(3))
-	if len(p.Groups) != 2 || p.Groups[0].Name != "h" || len(p.Groups[0].Place) != 3 || len(p.Groups[1].Stop) != 3 {
+	if len(p.Groups) != 2 || p.Groups[1].Name != "h" || len(p.Groups[1].Place) != 3 || len(p.Groups[0].Stop) != 3 {
 		t.Errorf("%+v", p.Groups)
 	}
-	if d := p.Diff.TaskGroups; d[0].Type != added || d[1].Type != deleted || d[1].Updates["destroy"] != 3 {
+	if d := p.Diff.TaskGroups; d[1].Type != added || d[0].Type != deleted || d[0].Updates["destroy"] != 3 {
 		t.Errorf("%+v %+v", d[0], d[1])
 	}
 	if p := New(nil, newJob(), nil, nil); p.Diff.Type != added || len(p.Groups[0].Place) != 3 {
@@ -270,6 +319,7 @@ func TestDefaultsAreNoChange(t *testing.T) {
 	g.PreventRescheduleOnLost, g.Networks[0].DynamicPorts[0].HostNetwork = new(false), "default"
 	r := g.Tasks[0].Resources
 	r.DiskMB, r.IOPS, r.MemoryMaxMB, r.SecretsMB = new(0), new(0), new(0), new(0)
+	g.Tasks[0].Identity = &api.WorkloadIdentity{Name: "default", Audience: []string{"nomadproject.io"}}
 	if !Same(newJob(), after) {
 		t.Errorf("%+v", Diff(newJob(), after).TaskGroups[0])
 	}

@@ -19,10 +19,11 @@ import (
 // fields are omitted.
 type values map[string]string
 
-// defaults are what a registration sets by itself. A version that an earlier taskrun
-// has stored lacks them, which is no change.
+// defaults are what a registration sets by itself, by path or the end of it. A version
+// that an earlier taskrun has stored lacks them, which is no change.
 var defaults = map[string]string{
 	"DiskMB": "0", "IOPS": "0", "MemoryMaxMB": "0", "SecretsMB": "0", "HostNetwork": "default", "PreventRescheduleOnLost": "false",
+	"Identity.Name": "default", "Identity.Audience[0]": "nomadproject.io", "Identity.Env": "false", "Identity.File": "false", "Identity.TTL": "0s",
 }
 
 // changes returns the paths at which two blocks differ.
@@ -44,7 +45,7 @@ func valuesOf(block any, without ...string) values {
 	v := values{}
 	v.add("", reflect.ValueOf(block))
 	for path, value := range v {
-		if value == defaults[path[strings.LastIndexByte(path, '.')+1:]] ||
+		if value == defaults[path] || value == defaults[path[strings.LastIndexByte(path, '.')+1:]] ||
 			slices.ContainsFunc(without, func(field string) bool { return within(path, field) }) {
 			delete(v, path)
 		}
@@ -74,8 +75,14 @@ func (v values) add(path string, value reflect.Value) {
 			v.add(path, reflect.ValueOf(string(text)))
 			return
 		}
+		seen := map[string]bool{}
 		for i := range value.Len() {
-			v.add(fmt.Sprintf("%s[%s]", path, nameOf(value.Index(i), i)), value.Index(i))
+			name := nameOf(value.Index(i), i)
+			if seen[name] {
+				name = fmt.Sprintf("%s %d", name, i)
+			}
+			seen[name] = true
+			v.add(fmt.Sprintf("%s[%s]", path, name), value.Index(i))
 		}
 	case reflect.String:
 		if value.String() != "" {
@@ -122,6 +129,14 @@ func nameOf(element reflect.Value, index int) string {
 	return strconv.Itoa(index)
 }
 
+// handedDown lists the blocks of a job that are only defaults of its groups. As a
+// Nomad server does not keep them, a change of them alone is none.
+var handedDown = []string{"Reschedule", "Migrate", "Update"}
+
+// superseded lists the settings of a group that a Nomad server ignores: the
+// disconnect block has replaced them.
+var superseded = []string{"StopAfterClientDisconnect", "MaxClientDisconnect"}
+
 // ofServer lists the fields of a job that no job file sets.
 var ofServer = []string{
 	"ParentID", "DispatchIdempotencyToken", "Payload", "NomadTokenID", "Status", "StatusDescription", "Stable", "Version",
@@ -129,19 +144,20 @@ var ofServer = []string{
 }
 
 func jobValues(job *api.Job) values {
-	v := valuesOf(job, slices.Concat(ofServer, []string{"TaskGroups", "Stop"})...)
+	v := valuesOf(job, slices.Concat(ofServer, handedDown, []string{"TaskGroups", "Stop"})...)
 	v["Stop"] = strconv.FormatBool(stopped(job))
 	return v
 }
 
 func groupValues(g *api.TaskGroup) values {
-	v := valuesOf(g, "Tasks")
+	v := valuesOf(g, append(superseded, "Tasks")...)
 	for path := range v {
-		if within(path, "Networks") && dynamicValue().MatchString(path) {
-			delete(v, path) // the server assigns them
+		if within(path, "Networks") && notOfFile().MatchString(path) {
+			delete(v, path)
 		}
 	}
 	return v
 }
 
-var dynamicValue = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\.DynamicPorts\[[^]]*\]\.Value$`) })
+// notOfFile matches the settings of a network that the server assigns or ignores.
+var notOfFile = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\.DynamicPorts\[[^]]*\]\.Value$|\.Device$`) })
