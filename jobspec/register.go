@@ -3,6 +3,7 @@ package jobspec
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,8 +15,8 @@ const defaultKillTimeout = 5 * time.Second
 
 // Register adds to a canonicalized job the values that a Nomad server adds during
 // registration: datacenters, a priority and a kill_timeout in place of zero, the
-// payload of dispatched jobs, the names and tasks of services, the names of their
-// checks, and defaults for missing settings.
+// payload of dispatched jobs, the names and tasks of services and of their checks,
+// the default identity of tasks, and defaults for missing settings.
 //
 // See https://developer.hashicorp.com/nomad/docs/job-specification/service#name.
 func Register(job *api.Job) {
@@ -49,8 +50,23 @@ func Register(job *api.Job) {
 			registerServices(task.Services, *job.Name, *group.Name, task.Name)
 			for _, s := range task.Services {
 				s.TaskName = task.Name
+				for i := range s.Checks {
+					s.Checks[i].TaskName = cmp.Or(s.Checks[i].TaskName, task.Name)
+				}
 			}
+			registerIdentity(task)
 		}
+	}
+}
+
+// registerIdentity gives a task the identity that Nomad's own API accepts.
+func registerIdentity(task *api.Task) {
+	isDefault := func(id *api.WorkloadIdentity) bool { return id.Name == "" || id.Name == "default" }
+	if task.Identity == nil && !slices.ContainsFunc(task.Identities, isDefault) {
+		task.Identity = &api.WorkloadIdentity{}
+	}
+	if task.Identity != nil {
+		task.Identity.Name, task.Identity.Audience = "default", []string{"nomadproject.io"}
 	}
 }
 

@@ -29,14 +29,14 @@ func TestRegister(t *testing.T) {
 	for _, s := range append(group.Services, group.Tasks[0].Services...) {
 		got = append(got, s.Name, s.TaskName)
 		for _, c := range s.Checks {
-			got = append(got, c.Name)
+			got = append(got, c.Name, c.TaskName)
 		}
 	}
 	want := []string{
-		"job-grp-group-${attr.x}", "", `service: "job-grp-group-${attr.x}" check`, "mine",
+		"job-grp-group-${attr.x}", "", `service: "job-grp-group-${attr.x}" check`, "", "mine", "",
 		"job-grp", "t",
 		"job.grp.t", "t",
-		"job-grp-t", "t", `service: "job-grp-t" check`,
+		"job-grp-t", "t", `service: "job-grp-t" check`, "t",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("services (-want +got):\n%s", diff)
@@ -48,6 +48,32 @@ func TestRegister(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"dc7"}, job.Datacenters); diff != "" || *job.NodePool != "default" || *job.Priority != 50 || job.ParameterizedJob.Payload != "optional" {
 		t.Errorf("datacenters %v, node pool %q, priority %d, payload %q", job.Datacenters, *job.NodePool, *job.Priority, job.ParameterizedJob.Payload)
+	}
+}
+
+// A task has the default identity, under its name and for the audience of Nomad's API.
+func TestRegisterIdentity(t *testing.T) {
+	t.Parallel()
+	id := func(name string, env bool, aud ...string) *api.WorkloadIdentity {
+		return &api.WorkloadIdentity{Name: name, Audience: aud, Env: env}
+	}
+	for name, tt := range map[string]struct {
+		identity  *api.WorkloadIdentity
+		others    []*api.WorkloadIdentity
+		want      *api.WorkloadIdentity
+		otherLeft int
+	}{
+		"none":         {want: id("default", false, "nomadproject.io")},
+		"another":      {others: []*api.WorkloadIdentity{id("aws", true)}, want: id("default", false, "nomadproject.io"), otherLeft: 1},
+		"without name": {identity: id("", true, "x", "y"), want: id("default", true, "nomadproject.io")},
+		"in the list":  {others: []*api.WorkloadIdentity{id("default", true, "x")}, otherLeft: 1},
+	} {
+		task := &api.Task{Name: "t", Identity: tt.identity, Identities: tt.others}
+		job := &api.Job{ID: new("j"), Name: new("j"), TaskGroups: []*api.TaskGroup{{Name: new("g"), Tasks: []*api.Task{task}}}}
+		jobspec.Register(job)
+		if diff := cmp.Diff(tt.want, task.Identity); diff != "" || len(task.Identities) != tt.otherLeft {
+			t.Errorf("%s: %d others (-want +got):\n%s", name, len(task.Identities), diff)
+		}
 	}
 }
 
