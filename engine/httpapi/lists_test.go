@@ -27,6 +27,17 @@ func (f *fixture) sorted(path string, key func(map[string]any) string) {
 	}
 }
 
+// Deployments are listed from the oldest to the newest one.
+func TestOrderOfDeployments(t *testing.T) {
+	t.Parallel()
+	f := serveResident(t)
+	for i := range 8 { // by chance, their IDs are in the same order once in 40,000 runs
+		f.submit(newJob(fmt.Sprint("job", i), "service", newTask("t", "run_for", "1h")), nil)
+	}
+	follow(f, "/v1/deployments", func(list []any) bool { return len(list) == 8 })
+	f.sorted("/v1/deployments?", func(v map[string]any) string { return fmt.Sprintf("%09.0f", v["CreateIndex"]) })
+}
+
 // Lists are sorted by ID if a prefix is given, and by age otherwise, and in
 // reverse order on request.
 func TestOrderOfLists(t *testing.T) {

@@ -154,7 +154,7 @@ func TestPages(t *testing.T) {
 func TestPageAfterADeletedObject(t *testing.T) {
 	t.Parallel()
 	f := servePages(t)
-	jobs, _, err := f.client.Jobs().List(&api.QueryOptions{NextToken: "aa"})
+	jobs, _, err := f.client.Jobs().List(&api.QueryOptions{NextToken: "default.aa"})
 	if got := ids(jobs); err != nil || got != "b c" {
 		t.Errorf("%q, %v", got, err)
 	}

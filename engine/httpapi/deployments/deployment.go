@@ -37,14 +37,20 @@ func (h *Handler) OfJob(r *rest.Request) (any, error) {
 	return list, nil
 }
 
-// List answers GET /v1/deployments.
+// List answers GET /v1/deployments, sorted by ID if there is a prefix, and by age
+// otherwise.
 func (h *Handler) List(r *rest.Request) (any, error) {
 	prefix, err := r.IDPrefix("")
 	if err != nil {
 		return nil, err
 	}
 	list := slices.DeleteFunc(h.all(r), func(d *api.Deployment) bool { return !strings.HasPrefix(rest.PlainID(d.ID), prefix) })
-	return rest.Page(r, list, func(d *api.Deployment) string { return d.ID })
+	return rest.Page(r, list, func(d *api.Deployment) string {
+		if prefix != "" {
+			return d.ID
+		}
+		return rest.ByAge(d.CreateIndex, d.ID)
+	})
 }
 
 // Get answers GET /v1/deployment/:id.

@@ -30,7 +30,7 @@ func (h *Handler) list(r *rest.Request, keep func(*api.Job) bool) (any, error) {
 		}
 	}
 	// Filters are for whole jobs, as in Nomad.
-	if jobs, err = rest.Page(r, jobs, h.run.KeyOf); err != nil {
+	if jobs, err = rest.Page(r, jobs, func(j *api.Job) string { return *j.Namespace + "." + *j.ID }); err != nil {
 		return nil, err
 	}
 	stubs := []*stub{}

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"fmt"
 	"net/http"
 	"reflect"
 
@@ -37,7 +38,7 @@ func Filtered[T any](r *Request, list []T) ([]T, error) {
 	}
 	var wanted []T
 	for _, v := range list {
-		ok, err := filter.Evaluate(v)
+		ok, err := matches(filter, v)
 		if err != nil {
 			return nil, Fail(http.StatusBadRequest, "failed to read result page: %v", err)
 		}
@@ -46,6 +47,17 @@ func Filtered[T any](r *Request, list []T) ([]T, error) {
 		}
 	}
 	return wanted, nil
+}
+
+// matches reports whether a filter matches a value. The library panics where a
+// filter compares the text of a block that is not set.
+func matches(filter *bexpr.Evaluator, v any) (ok bool, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("the filter compares a block with a value: %v", cause)
+		}
+	}()
+	return filter.Evaluate(v)
 }
 
 // orEmpty replaces a nil pointer to a string, number or boolean by a pointer to

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"net/url"
+	"strings"
 	"testing"
 )
 
@@ -20,5 +21,15 @@ func TestFilterOnMissingFields(t *testing.T) {
 		if err != nil || len(got) != want {
 			t.Errorf("%s: %v, %v", filter, got, err)
 		}
+	}
+}
+
+// A filter that makes no sense is refused: the library panics at it.
+func TestFilterThatPanics(t *testing.T) {
+	t.Parallel()
+	type object struct{ Block *struct{ A string } }
+	got, err := Filtered(&Request{Query: url.Values{"filter": {`Block matches "x"`}}}, []object{{}})
+	if err == nil || !strings.Contains(err.Error(), "failed to read result page: the filter compares a block") {
+		t.Errorf("%v, %v", got, err)
 	}
 }
