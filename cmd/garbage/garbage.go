@@ -5,7 +5,6 @@ package garbage
 import (
 	"runtime"
 	"runtime/debug"
-	"runtime/metrics"
 	"sync"
 	"time"
 )
@@ -65,7 +64,7 @@ func (t *Tidier) release() {
 
 // inUse returns the memory of the Go runtime that the system has to provide.
 func inUse() uint64 {
-	sizes := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
-	metrics.Read(sizes)
-	return sizes[0].Value.Uint64() - sizes[1].Value.Uint64()
+	var sizes runtime.MemStats
+	runtime.ReadMemStats(&sizes)
+	return sizes.Sys - sizes.HeapReleased
 }
