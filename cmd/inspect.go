@@ -43,14 +43,16 @@ func runInspect(ctx context.Context, a *app, args []string, opts inspectOptions)
 	if err != nil {
 		return err
 	}
-	job := files[0].Job
-	if job != nil {
-		diagnostics = append(diagnostics, files[0].Stubs.Apply(job, files[0].Positions).Diagnostics...)
+	for _, f := range files { // one, unless it cannot be read
+		if f.Job != nil {
+			diagnostics = append(diagnostics, f.Stubs.Apply(f.Job, f.Positions).Diagnostics...)
+		}
 	}
 	a.PrintDiagnostics(files, diagnostics)
 	if diagnostics.HasErrors() {
 		return exit.Silent(verdict.Usage)
 	}
+	job := files[0].Job
 	if opts.canonical {
 		job.Canonicalize()
 	}
