@@ -41,10 +41,13 @@ Exit codes:
 	return cmd
 }
 
-func runOpen(ctx context.Context, a *app, target string, at lookup.Connection) error {
-	label := ""
-	if i := strings.LastIndexByte(target, ':'); i >= 0 {
-		target, label = target[:i], target[i+1:]
+func runOpen(ctx context.Context, a *app, what string, at lookup.Connection) error {
+	target, label := what, ""
+	if i := strings.LastIndexByte(what, ':'); i >= 0 {
+		target, label = what[:i], what[i+1:]
+	}
+	if target == "" {
+		return exit.Usage("the task is missing in %q", what).WithHint("see: taskrun port")
 	}
 	ports, labels, err := findPorts(ctx, a, target, label, at)
 	if err != nil {
