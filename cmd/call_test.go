@@ -1,6 +1,8 @@
 package cmd
 
 import (
+	"os"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -75,6 +77,32 @@ func TestWrongCalls(t *testing.T) {
 				t.Errorf("exit code %d", code)
 			}
 		})
+	}
+}
+
+// Calls about nothing that exists are answered: no command fails without a word, or
+// panics.
+func TestCallsAboutNothing(t *testing.T) { //nolint:paralleltest // commands set the pace of the garbage collector
+	usual := debug.SetGCPercent(100)
+	defer debug.SetGCPercent(usual)
+	for _, c := range allCommands() {
+		if c.name == "agent" { // it would start one
+			continue
+		}
+		for _, args := range [][]string{nil, {""}, {":"}, {"nowhere.hcl"}, {"", ""}, {":x", "y:"}, {"--", "nowhere", "sh"}} {
+			t.Run(strings.Join(append([]string{c.name}, args...), " "), func(t *testing.T) {
+				streams, out, errs := ui.Test()
+				dir := t.TempDir()
+				streams.Env = func(name string) string {
+					return map[string]string{"XDG_RUNTIME_DIR": dir, "XDG_STATE_HOME": dir}[name]
+				}
+				none := func() (<-chan os.Signal, func()) { return nil, func() {} }
+				a := newApp(&console.Console{Streams: streams, Color: ui.ColorAuto, Signals: none}, func() map[string]drivers.Driver { return nil })
+				if code := a.run(t.Context(), append([]string{c.name}, args...)); code != verdict.OK && out.Len()+errs.Len() == 0 {
+					t.Errorf("exit code %d without a word", code)
+				}
+			})
+		}
 	}
 }
 
