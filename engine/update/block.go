@@ -114,12 +114,12 @@ func (b *block) add(object, name string, v reflect.Value) {
 			b.fields[name] = value
 		}
 	case reflect.Struct:
-		b.nest(name, "", v)
+		b.nest(name, "", 0, v)
 	case reflect.Slice:
 		switch {
 		case elem(reflect.Struct):
 			for i := range v.Len() {
-				b.nest(name, "", v.Index(i))
+				b.nest(name, "", i, v.Index(i))
 			}
 		case v.Type() != reflect.TypeFor[[]string]() || v.Len() == 0:
 		case object == "DNS":
@@ -133,7 +133,7 @@ func (b *block) add(object, name string, v reflect.Value) {
 			b.flatten(name, v)
 		case elem(reflect.Struct):
 			for key, value := range v.Seq2() {
-				b.nest(name, key.String(), value)
+				b.nest(name, key.String(), 0, value)
 			}
 		case v.Len() > 0:
 			inside := block{fields: map[string]string{}}
@@ -148,8 +148,9 @@ func (b *block) add(object, name string, v reflect.Value) {
 	}
 }
 
-// nest adds a block. Its key is its name, if it has none from a map.
-func (b *block) nest(field, key string, v reflect.Value) {
+// nest adds a block, the one at an index of a list. Its key is its name, if it has
+// none from a map.
+func (b *block) nest(field, key string, index int, v reflect.Value) {
 	inside := blockOf(objectOf(field), v)
 	if inside == nil {
 		return
@@ -159,7 +160,7 @@ func (b *block) nest(field, key string, v reflect.Value) {
 	}
 	n := nested{block: *inside, object: objectOf(field), key: key}
 	if field == "Services" {
-		n.place = fmt.Sprintf("%d %s", len(b.named(n.object)), inside.fields["PortLabel"])
+		n.place = fmt.Sprintf("%d %s", index, inside.fields["PortLabel"])
 	}
 	b.blocks = append(b.blocks, n)
 }

@@ -153,13 +153,15 @@ func TestManyBlocks(t *testing.T) {
 	t.Parallel()
 	job := func(value string) *api.Job {
 		j := newJob()
-		for i := range 20_000 {
+		for i := range 8_000 {
 			j.Constraints = append(j.Constraints, api.NewConstraint(value, "=", fmt.Sprint(i)))
+			j.TaskGroups[0].Services = append(j.TaskGroups[0].Services, &api.Service{Name: value + fmt.Sprint(i), PortLabel: value})
 		}
 		return j
 	}
-	if d := Diff(job("a"), job("b")); len(d.Objects) != 40_000 {
-		t.Errorf("%d differences", len(d.Objects))
+	d := Diff(job("a"), job("b"))
+	if services := d.TaskGroups[0].Objects; len(d.Objects) != 16_000 || len(services) != 16_000 {
+		t.Errorf("%d and %d differences", len(d.Objects), len(services))
 	}
 }
 
