@@ -21,7 +21,7 @@ const (
 // wholes are the objects that have no identity but their content.
 var wholes = []string{"Constraint", "Affinity", "Spread", "Network"}
 
-// keyed are the objects of which one with another key is another one.
+// keyed are the objects that only their keys identify.
 var keyed = []string{"Artifact", "Check", "ConsulUpstreams"}
 
 // kindOf returns the type of a difference.
@@ -85,10 +85,11 @@ func diffNested(was, is *block, all bool) (diffs []*api.ObjectDiff) {
 	return diffs
 }
 
-// pairs pairs the versions of blocks: equal ones, then those with the same key, then
-// the others in their order, unless they have no identity but their content. Of
-// several services, the others need the same place, and of several templates, each
-// is another one. A block without another version is paired with nil.
+// pairs pairs the versions of blocks by Nomad's rules: equal ones, then those with
+// the same key, then the others in their order, unless only their content or their
+// key identifies them. Several templates are identified by their keys; of several
+// services, the others need the same place. A block without another version is
+// paired with nil.
 func pairs(object string, was, is []nested) (all [][2]*block) {
 	several := len(was) > 1 || len(is) > 1
 	pair := func(keyOf func(nested) string) {

@@ -174,3 +174,39 @@ func TestOrderOfStrings(t *testing.T) {
 		t.Errorf("%+v", task.Objects[0])
 	}
 }
+
+// An upstream is known by its destination, and its blocks have Nomad's names. What a
+// server leaves out is not shown.
+func TestDiffOfUpstreams(t *testing.T) {
+	t.Parallel()
+	job := func(destination string, port int) *api.Job {
+		j := newJob()
+		s := j.TaskGroups[0].Tasks[0].Services[0]
+		s.Connect = &api.ConsulConnect{SidecarService: &api.ConsulSidecarService{Proxy: &api.ConsulProxy{
+			Upstreams: []*api.ConsulUpstream{{DestinationName: destination, LocalBindPort: port}},
+		}}}
+		j.TaskGroups[0].Tasks[0].LogConfig.Enabled = new(port == 1)
+		return j
+	}
+	const at = "g/t/Service/ConsulConnect/SidecarService/ConsulProxy/ConsulUpstreams | "
+	for name, tt := range map[string]struct {
+		after *api.Job
+		want  []string
+	}{
+		"another port":        {job("db", 2), []string{at + edited}},
+		"another destination": {job("cache", 2), []string{at + added, at + deleted}},
+	} {
+		var got []string
+		for _, line := range lines(Diff(job("db", 1), tt.after)) {
+			if strings.HasPrefix(line, at) {
+				got = append(got, line)
+			}
+			if strings.Contains(line, "/Enabled") {
+				t.Errorf("%s: %s", name, line)
+			}
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}

@@ -124,7 +124,7 @@ func Same(a, b *api.Job) bool { return Diff(a, b).Type == none }
 func diffGroup(before, after *api.Job, name string) *api.TaskGroupDiff {
 	was, is := groupNamed(before, name), groupNamed(after, name)
 	d := &api.TaskGroupDiff{Name: name}
-	d.Fields, d.Objects = diffBlocks(was, is, append(superseded, "Name", "Tasks")...)
+	d.Fields, d.Objects = diffBlocks(was, is, slices.Concat(superseded, []string{"Name", "Tasks"})...)
 	changed := was != nil && is != nil && len(changes(groupValues(was), groupValues(is))) > 0
 	changed = changed || was != nil && is != nil && !slices.Equal(taskNames(was), taskNames(is)) // their order counts, too
 	names := slices.Concat(taskNames(was), taskNames(is))

@@ -150,7 +150,7 @@ func jobValues(job *api.Job) values {
 }
 
 func groupValues(g *api.TaskGroup) values {
-	v := valuesOf(g, append(superseded, "Tasks")...)
+	v := valuesOf(g, slices.Concat(superseded, []string{"Tasks"})...)
 	for path := range v {
 		if within(path, "Networks") && notOfFile().MatchString(path) {
 			delete(v, path)
